@@ -1,0 +1,1 @@
+"""Cases in: read records from files of many formats, one at a time, in a stable order."""
