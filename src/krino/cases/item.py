@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from krino.judge import Source
+from krino.contract import Source
 
 
 @dataclass(frozen=True, slots=True)
