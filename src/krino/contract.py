@@ -93,7 +93,7 @@ class Settlement:
 
 
 class Usage(BaseModel):
-    """What one judgement cost: `cost` is null when no price is known, `cached` counts replies not paid again."""
+    """What one judgement cost; `cost` is null when no price is known, `cached` counts replies had for free."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -207,7 +207,10 @@ def hash_record(record: Any) -> str:
     try:
         canonical = orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=repr)
     except (orjson.JSONEncodeError, RecursionError):
-        canonical = repr(record).encode("utf-8", "surrogatepass")
+        try:
+            canonical = repr(record).encode("utf-8", "surrogatepass")
+        except RecursionError:  # nested beyond reason: no judge will take it, and its place tells it apart
+            canonical = b"nested too deeply"
     return hashlib.blake2b(canonical, digest_size=16).hexdigest()
 
 
@@ -228,6 +231,8 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
     case: CaseT
     facts: FactsT
     questions: Questions
+    index: int = 0
+    input_hash: str = ""
 
     def accept(self, answer: Any) -> LabelsT:
         """Labels from a parsed reply, or `ValueError` whose text says exactly what is wrong with it."""
@@ -253,6 +258,9 @@ class Labelled(Generic[LabelsT]):
 class Labeller(ABC):
     """Answers questions with labels: the embedded one, an LLM, a jury or a recording."""
 
+    workers: int = 64
+    """How many cases may wait for it at the same time."""
+
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Everything that can change its answers, for the run's manifest. Never a secret."""
@@ -261,9 +269,19 @@ class Labeller(ABC):
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """Labels that `task.accept` has accepted; raises `LabelFailed` when there are none."""
 
+    def already_spent(self, usage: Usage) -> None:
+        """Told at the start of a sitting what earlier sittings of the run have spent."""
+        return
+
     async def aclose(self) -> None:
         """Give back what it holds (connections, files)."""
         return
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
@@ -281,9 +299,7 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     labels_model: type[LabelsT]
     verdict_model: type[BaseModel]
 
-    def __init__(
-        self, options: Mapping[str, Any] | BaseModel | None = None, prompt: str | None = None
-    ) -> None:
+    def __init__(self, options: Mapping[str, Any] | BaseModel | None = None, prompt: str | None = None) -> None:
         values = options.model_dump() if isinstance(options, BaseModel) else dict(options or {})
         try:
             self.options = self.options_model.model_validate(values)
@@ -316,9 +332,7 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
 
     def label_locally(self, batch: Sequence[tuple[CaseT, FactsT]]) -> list[LabelsT]:
         """The embedded labeller: labels without any LLM, for a batch of cases at once."""
-        raise UsageProblem(
-            f"judge `{self.name}` has no embedded labeller: name a model with --labeller (or labeller=)"
-        )
+        raise UsageProblem(f"judge `{self.name}` has no embedded labeller: name a model with --labeller (or labeller=)")
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any] | None:
         """The verdict a rubric defines for what could not be judged; None where it defines none."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from krino.judge import Usage
+    from krino.contract import Usage
 
 
 class KrinoError(Exception):
