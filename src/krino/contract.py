@@ -12,7 +12,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -62,8 +62,7 @@ class Questions:
 # --- what is answered ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(NamedTuple):
     """The value of one verdict field, the rule that gave it, and whether labels (not facts alone) fed it."""
 
     value: Any
@@ -92,10 +91,12 @@ class Settlement:
 # --- what is recorded ------------------------------------------------------------------------------
 
 
-class Usage(BaseModel):
-    """What one judgement cost; `cost` is null when no price is known, `cached` counts replies had for free."""
+# These are plain dataclasses: they are made for every case, and pydantic validates them where it matters.
 
-    model_config = ConfigDict(extra="forbid")
+
+@dataclass(slots=True)
+class Usage:
+    """What one judgement cost; `cost` is null when no price is known, `cached` counts replies had for free."""
 
     calls: int = 0
     cached: int = 0
@@ -118,26 +119,15 @@ class Usage(BaseModel):
         return self.input_tokens + self.output_tokens
 
 
-class Source(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Source:
     """Where a case came from, so that an error can name file and line."""
-
-    model_config = ConfigDict(extra="forbid")
 
     file: str
     line: int | None = None
 
     def __str__(self) -> str:
         return self.file if self.line is None else f"{self.file}:{self.line}"
-
-
-class FindingRecord(BaseModel):
-    """A finding as it stands in a judgement."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    rule: str
-    text: str
-    where: str | None = None
 
 
 class Judgement(BaseModel):
@@ -161,7 +151,7 @@ class Judgement(BaseModel):
     )
     rules: dict[str, str] = Field(default_factory=dict, description="per verdict field: the rule applied")
     evidence: dict[str, list[str]] = Field(default_factory=dict)
-    findings: list[FindingRecord] = Field(default_factory=list)
+    findings: list[Finding] = Field(default_factory=list)
     labels: dict[str, Any] | None = None
     labeller: dict[str, Any] | None = Field(None, description="who labelled: model, parameters, channel")
     usage: Usage = Field(default_factory=Usage)
@@ -186,7 +176,7 @@ class Judgement(BaseModel):
         return self
 
     def to_json(self) -> bytes:
-        return orjson.dumps(self.model_dump(mode="json", warnings=False))
+        return self.model_dump_json(warnings=False).encode()
 
 
 def holds_number(value: Any) -> bool:

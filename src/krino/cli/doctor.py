@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -36,6 +35,8 @@ def doctor(
     json: options.AsJson = False,
 ) -> None:
     """Check the installation and, with --labeller MODEL, the endpoint: a few tiny calls."""
+    import asyncio
+
     import orjson
 
     checks = _installation()

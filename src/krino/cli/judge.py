@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import signal
@@ -17,6 +16,8 @@ from krino.cli import options
 from krino.cli.settings import load_settings
 
 if TYPE_CHECKING:
+    import asyncio
+
     from rich.console import Console
 
     from krino.cases.item import CaseItem
@@ -132,9 +133,12 @@ class Job:
         return estimate(self.judge, self.labeller, self._read(self.files), as_json)
 
     def carry_out(self, as_json: bool) -> int:
+        import asyncio
+
         from krino.cli.finish import finish
         from krino.runs.folder import find_place
 
+        tune_memory()
         plan = self.plan()
         place = find_place(plan, named=self.named)
         announce(place, self.console)
@@ -148,6 +152,8 @@ class Job:
         return read_cases(inputs, format=self.format, mapping=self.mapping)  # type: ignore[arg-type]
 
     async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
+        import asyncio
+
         from krino.cases import count_hint
         from krino.cli.progress import shown
         from krino.runs.sitting import Sitting
@@ -163,6 +169,14 @@ class Job:
             await self.labeller.aclose()
 
 
+def tune_memory() -> None:
+    """A run makes many short-lived objects and no cycles: looking for cycles less often saves a tenth of the time."""
+    import gc
+
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 50)
+
+
 def announce(place: Place, console: Console) -> None:
     """Say where the run goes and, when an earlier one cannot be continued, why not."""
     if place.because and place.instead_of is not None:
@@ -175,6 +189,7 @@ def announce(place: Place, console: Console) -> None:
 
 def _on_interrupt(sitting: Sitting, task: asyncio.Future[Manifest], console: Console) -> None:
     """Once: finish what is in flight. Twice: leave at once. Nothing finished is lost either way."""
+    import asyncio
 
     def stop() -> None:
         if sitting.interrupted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +17,8 @@ def resettle(
     json: options.AsJson = False,
 ) -> None:
     """Apply the judge's present rules (and --option) to the labels of RUN. Nobody is asked, nothing is spent."""
+    import asyncio
+
     from rich.console import Console
 
     from krino.cases import read_cases

@@ -7,7 +7,6 @@ from typing import Any
 
 from krino.cases.item import CaseItem
 from krino.contract import (
-    FindingRecord,
     Judge,
     Judgement,
     Labelled,
@@ -67,7 +66,6 @@ def _with_verdict(
     if unknown := sorted({ruling.rule for ruling in rulings.values()} - judge.rules.keys()):
         raise ValueError(f"judge `{judge.name}` ruled by {', '.join(unknown)}, which its rules do not list")
     verdict = judge.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
-    findings = [*settlement.findings, *(labelled.findings if labelled else ())]
     return Judgement(
         index=item.index,
         id=item.id,
@@ -78,7 +76,7 @@ def _with_verdict(
         decided_by={field: "labeller" if ruling.from_labels else ruling.rule for field, ruling in rulings.items()},
         rules={field: ruling.rule for field, ruling in rulings.items()},
         evidence={field: list(ruling.evidence) for field, ruling in rulings.items() if ruling.evidence},
-        findings=[FindingRecord(rule=item.rule, text=item.text, where=item.where) for item in findings],
+        findings=[*settlement.findings, *(labelled.findings if labelled else ())],
         labels=labelled.labels.model_dump(mode="json") if labelled else None,
         labeller=labelled.info if labelled else None,
         usage=labelled.usage if labelled else Usage(),

@@ -95,7 +95,7 @@ def scan(path: Path, *, repair: bool = False) -> Progress:
             try:
                 data = orjson.loads(line)
                 progress.note(data["index"], data["status"], data["input_hash"], offset)
-                progress.usage.add(Usage.model_validate(data["usage"]))
+                progress.usage.add(Usage(**data["usage"]))
             except (ValueError, KeyError, TypeError) as error:
                 raise UsageProblem(
                     f"{path}:{number}: not a judgement ({type(error).__name__}: {error}); "

@@ -125,11 +125,15 @@ class LlmLabeller(Labeller):
         self._prepared: dict[Judge[Any, Any, Any], _Prepared] = {}
         self._refused = 0
         self.workers = self.settings.concurrency
+        self._description = self._describe()
 
     def already_spent(self, usage: Usage) -> None:
         self.budget.spent.add(usage)
 
     def describe(self) -> dict[str, Any]:
+        return dict(self._description)
+
+    def _describe(self) -> dict[str, Any]:
         address = urlsplit(self.endpoint.base_url)
         params = self.settings.params
         return {

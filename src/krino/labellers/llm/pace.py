@@ -66,7 +66,7 @@ class Pace:
     _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
-        self.limit = float(min(self.most, 16))
+        self.limit = float(max(min(self.most, 16), self.most // 2))
         self._requests = Bucket(self.rpm) if self.rpm else None
         self._tokens = Bucket(self.tpm) if self.tpm else None
 

@@ -27,6 +27,7 @@ FENCE_HEAD = re.compile(r"[\w-]*\s*")
 TOKEN = re.compile(r"""(?:"(?:[^"\\]|\\.)*+("|\\?\Z)|'(?:[^'\\]|\\.)*+('|\\?\Z))|[{}\[\]]""", re.DOTALL)
 BRACE = re.compile(r"[{}]")
 CONTENT = re.compile(r"[^\W_]|-(?=\d)|(?<=\d)\.(?=\d)")  # letters and digits, with what makes another number
+SWALLOWED = re.compile(r"""["']\s*[:,"'{}\[\]]""")  # signs of structure that ended up inside a string
 LONGEST_REPAIR = 100_000  # repairing takes time that grows with the square of the length
 DEEPEST_REPAIR = 100
 MOST_WORK = 20_000_000  # characters read in search of objects, before a text is given up as hostile
@@ -180,8 +181,19 @@ def _must_be_object(value: Any) -> dict[str, Any]:
 
 def _repaired(text: str, finished: bool) -> dict[str, Any] | None:
     """A repair that changed nothing but punctuation; a text that just stops in the middle is not repaired."""
-    if len(text) > LONGEST_REPAIR or not text.endswith(("}", "]")) or not _is_one_whole(text, finished):
+    if len(text) > LONGEST_REPAIR or not text.endswith(("}", "]")):
         return None
+    balanced = _balanced(text, finished)
+    if balanced is None:
+        return None
+    try:
+        return _must_be_object(_strict(balanced))
+    except ValueError:
+        return _guessed(text)
+
+
+def _guessed(text: str) -> dict[str, Any] | None:
+    """A repair of quotes and commas by `json_repair`, which guesses: it counts only if nothing was lost or added."""
     try:
         value = json_repair.loads(text)
         written = json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -189,27 +201,42 @@ def _repaired(text: str, finished: bool) -> dict[str, Any] | None:
         return None
     if not isinstance(value, dict) or _content(text) != _content(written):
         return None
+    if any(SWALLOWED.search(item) for item in _strings_in(value, keys=True)):
+        return None
     return value if all(_is_quoted(item, text) for item in _strings_in(value)) else None
 
 
-def _is_one_whole(text: str, finished: bool) -> bool:
-    """Whether one value makes up the text, its end in sight; a lost inner bracket is closed by an outer one."""
+def _balanced(text: str, finished: bool) -> str | None:
+    """The text with its brackets in pairs and no comma before a closing one; None if it is not one whole value."""
+    parts: list[str] = []
     still_open: list[str] = []
-    done = False
+    done, read = False, 0
     for token in TOKEN.finditer(text):
-        sign = token[0]
+        between, sign, read = text[read : token.start()], token[0], token.end()
         if sign in "{[":
             if done or len(still_open) >= DEEPEST_REPAIR:
-                return False
+                return None
             still_open.append("}" if sign == "{" else "]")
         elif sign in "}]":
-            if sign in still_open:
-                while still_open.pop() != sign:
-                    pass
+            if parts[-1:] not in (["{"], ["["]):
+                between = between.rstrip().removesuffix(",")
+            sign = _close(still_open, sign)
             done = not still_open
         elif (token[1] or token[2]) not in {'"', "'"}:
-            return False
-    return finished or not still_open
+            return None
+        parts += [between, sign] if between else [sign]
+    if still_open and not finished:
+        return None
+    return "".join([*parts, *reversed(still_open)])
+
+
+def _close(still_open: list[str], sign: str) -> str:
+    """Close down to the bracket that this sign is for, and with it those that were forgotten inside."""
+    closed = ""
+    if sign in still_open:
+        while not closed.endswith(sign):
+            closed += still_open.pop()
+    return closed
 
 
 def _content(text: str) -> tuple[str, int, int, int]:
@@ -218,13 +245,18 @@ def _content(text: str) -> tuple[str, int, int, int]:
     return "".join(CONTENT.findall(text)).lower(), empty, text.count("{"), text.count("[")
 
 
-def _strings_in(value: Any) -> Iterator[str]:
-    """The strings among the values, whatever the depth."""
+def _strings_in(value: Any, keys: bool = False) -> Iterator[str]:
+    """The strings among the values, whatever the depth, and the keys if wanted."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _strings_in(item)
+    elif isinstance(value, dict):
+        if keys:
+            yield from value
+        for item in value.values():
+            yield from _strings_in(item, keys)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings_in(item, keys)
 
 
 def _is_quoted(value: str, text: str) -> bool:
