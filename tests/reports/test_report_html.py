@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_judgements import HOSTILE, error, failed, manifest, many, ok
 
 from krino.reports import views
 from krino.reports.embed import script_json
 from krino.reports.html import write_report
 from krino.reports.views import Block, BulletList, DataTable, MarkedText, Segment, register_view
+from made_judgements import HOSTILE, error, failed, manifest, many, ok
 
 ODD_FIELD: dict[str, Any] = {HOSTILE: 0.5}
 RULES = {"R1": "The score is what it is.", "N1": "Something to look at."}

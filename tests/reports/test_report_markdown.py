@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from made_judgements import HOSTILE, error, failed, manifest, many, ok
-
 from krino.reports.markdown import escape, to_markdown
 from krino.reports.summary import summarise
+from made_judgements import HOSTILE, error, failed, manifest, many, ok
 
 
 def test_markdown_shows_counts_scores_categories_and_reasons() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_judgements import error, failed, manifest, many, ok
 
 from krino.contract import Usage
 from krino.reports.messages import pattern_of
 from krino.reports.numbers import NumberTally
 from krino.reports.summary import Deciders, spent, summarise
+from made_judgements import error, failed, manifest, many, ok
 
 
 def test_cases_are_counted_by_status() -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_judgements import HOSTILE, error, failed, manifest, many, ok
 from rich.console import Console
 
 from krino.contract import Judgement
 from krino.reports.clean import clean, clean_line
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_judgement, print_summary
+from made_judgements import HOSTILE, error, failed, manifest, many, ok
 
 
 def _summary(cases: list[dict[str, Any]], folder: Path = Path("runs/toy"), **changes: Any) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from judges.rag.rag_making import QUESTION, case_of
 from krino.errors import CannotJudge
 from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, REFERENCE_NAMES
 from krino.judges.rag.judge import RagJudge
+from rag_making import QUESTION, case_of
 
 JUDGE = RagJudge()
 

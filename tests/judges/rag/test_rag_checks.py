@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from judges.rag.rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 from krino.judges.rag.checks import check_labels
+from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 
 SECOND = claim_of(sentence=2, quote="carries two railway tracks")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from judges.rag.rag_making import BRIDGE, QUESTION, case_of, judge_locally, raw_labels, values_of
 from krino.contract import Questions, Task
 from krino.errors import UsageProblem
 from krino.judges.rag import RagJudge
+from rag_making import BRIDGE, QUESTION, case_of, judge_locally, raw_labels, values_of
 
 JUDGE = RagJudge()
 

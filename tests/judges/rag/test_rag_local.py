@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judges.rag.rag_making import BRIDGE, case_of, facts_of, judge_locally, values_of
 from krino.judges.rag import RagJudge
 from krino.judges.rag.asking import question_parts
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.support import Pair, Support
+from rag_making import BRIDGE, case_of, facts_of, judge_locally, values_of
 
 
 def verdict_of(**changes: Any) -> dict[str, Any]:

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.rag.rag_making import (
+from krino.contract import Settlement
+from krino.judges.rag.goals import read_goal
+from krino.judges.rag.judge import RagJudge
+from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.rubric import answer_relevance, context_relevance, faithfulness, settle, similarity, two_decimals
+from rag_making import (
     case_of,
     claim_of,
     facts_of,
@@ -20,11 +25,6 @@ from judges.rag.rag_making import (
     unsupported_claim,
     values_of,
 )
-from krino.contract import Settlement
-from krino.judges.rag.goals import read_goal
-from krino.judges.rag.judge import RagJudge
-from krino.judges.rag.labels import RagLabels
-from krino.judges.rag.rubric import answer_relevance, context_relevance, faithfulness, settle, similarity, two_decimals
 
 KEYS = [
     "faithfulness",
