@@ -92,7 +92,7 @@ class NumberTally:
         interval = None
         if self.n > 1:
             half = NORMAL_95 * math.sqrt(max(self._squares, 0.0) / (self.n - 1) / self.n)
-            interval = (self._mean - half, self._mean + half)
+            interval = self._within_scale(self._mean - half, self._mean + half)
         return NumberField(
             name=name,
             n=self.n,
@@ -103,6 +103,12 @@ class NumberTally:
             max=self._max,
             histogram=self._histogram(),
         )
+
+    def _within_scale(self, low: float, high: float) -> tuple[float, float]:
+        """A field whose every value lies in 0 to 1 is taken for a score: its mean cannot lie beyond."""
+        if self._min >= 0.0 and self._max <= 1.0:
+            return max(low, 0.0), min(high, 1.0)
+        return low, high
 
     def _coarsen(self) -> None:
         """Ten neighbouring cells become one: counts stay exact, only the grid is wider."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from urllib.parse import quote
 
 import orjson
@@ -34,7 +35,7 @@ _SHOWN_CODES = 8
 
 def header(manifest: Manifest) -> Markup:
     facts = [("Labeller", labeller_of(manifest)), ("Started", date_of(manifest)), ("State", _state(manifest))]
-    facts.append(("Input", ", ".join(manifest.plan.inputs)))
+    facts.append(("Input", ", ".join(_names(manifest))))
     shown = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts if value]
     return tag(
         "header",
@@ -52,7 +53,8 @@ def overview(summary: Summary, manifest: Manifest, rules: Mapping[str, str]) -> 
 
 def settings(manifest: Manifest) -> Markup:
     """How the run was made, folded away at the end."""
-    plan = orjson.dumps(manifest.plan.model_dump(mode="json"), option=orjson.OPT_INDENT_2).decode()
+    settings = {**manifest.plan.model_dump(mode="json"), "inputs": _names(manifest)}
+    plan = orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
     return tag(
         "details",
         tag("summary", "How this run was made"),
@@ -272,3 +274,8 @@ def _wide_table(heads: tuple[str, ...], rows: list[Markup]) -> Markup:
 
 def _spaced(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _names(manifest: Manifest) -> list[str]:
+    """File names alone: a report is passed on, and where its maker keeps files is nobody's business."""
+    return [PurePath(name).name or name for name in manifest.plan.inputs]
