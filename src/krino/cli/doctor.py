@@ -67,7 +67,7 @@ def _installation() -> list[Check]:
 
     from krino import __version__
     from krino.cli.settings import load_settings
-    from krino.labellers.llm.cache import default_cache_path
+    from krino.labellers.llm.cache import cache_path
 
     python = ".".join(map(str, sys.version_info[:3]))
     settings = load_settings()
@@ -75,7 +75,7 @@ def _installation() -> list[Check]:
     return [
         Check("ok", "krino", f"{__version__} on Python {python}"),
         Check("note", "krino.toml", str(settings.path) if settings.path else "none found"),
-        Check("note", "reply cache", str(default_cache_path())),
+        Check("note", "reply cache", str(cache_path() or "off")),
         Check("note", "Parquet", parquet),
     ]
 

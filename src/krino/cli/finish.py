@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from krino.runs.manifest import Manifest
 
+MANY = 20_000  # from so many on, summing up takes long enough to be announced
+
 
 def finish(
     folder: Path,
@@ -34,6 +36,8 @@ def finish(
     from rich.console import Console
 
     journal = folder / "judgements.jsonl"
+    if manifest.counts.total > MANY:
+        console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
     summary = summarise(read_raw_in_order(journal, manifest.cases))
     if manifest.state == "finished":
         write_report(folder, manifest, read_raw_in_order(journal, manifest.cases), rules)

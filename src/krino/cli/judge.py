@@ -70,8 +70,12 @@ def judge(
         key=key_from(api_key_env),
         api_version=api_version,
         channel=channel,
-        temperature=0.0 if temperature is None else temperature,
-        strict_params=temperature is not None or seed is not None or effort is not None,
+        temperature="usual" if temperature is None else temperature,
+        insist=tuple(
+            name
+            for name, value in (("temperature", temperature), ("seed", seed), ("effort", effort))
+            if value is not None
+        ),
         seed=seed,
         reply_tokens=reply_tokens,
         effort=effort,
@@ -139,6 +143,8 @@ class Job:
         from krino.runs.folder import find_place
 
         tune_memory()
+        if files := [name for name in self.files if name != "-"]:
+            self._read(files)  # an input that cannot be read is said before anything else is done
         plan = self.plan()
         place = find_place(plan, named=self.named)
         announce(place, self.console)
@@ -216,8 +222,6 @@ def _labeller(name: str, **settings: Any) -> Labeller:
     for flag, key in (("price_in", "input"), ("price_out", "output")):
         if settings[flag] is None:
             settings[flag] = prices.get(key)
-    if settings["cache"] not in (None, "off"):
-        settings["cache"] = Path(settings["cache"])
     return llm(name, **settings)
 
 

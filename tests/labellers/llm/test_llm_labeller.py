@@ -265,7 +265,7 @@ async def test_a_parameter_the_endpoint_rejects_is_dropped_and_recorded(server: 
 async def test_a_parameter_the_user_insists_on_stops_the_run(server: FakeServer) -> None:
     server.configure(unsupported={"temperature"})
     with pytest.raises(krino.RunStopped, match="does not take temperature"):
-        await judged(labeller_for(server, temperature=0.7, strict_params=True))
+        await judged(labeller_for(server, temperature=0.7, insist=("temperature",)))
 
 
 async def test_the_newer_name_of_the_token_limit_is_found(server: FakeServer) -> None:

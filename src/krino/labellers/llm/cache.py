@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import warnings
 from pathlib import Path
 
 from krino.errors import UsageProblem
@@ -16,12 +17,18 @@ LOT = 256  # replies written in one transaction
 LOOKS = 256  # looks into the table through one view
 
 
-def default_cache_path() -> Path:
-    """`KRINO_CACHE` if set, else the user's cache folder."""
-    if named := os.environ.get("KRINO_CACHE"):
-        return Path(named)
+def cache_path(setting: Path | str | None = None) -> Path | None:
+    """The file that a setting means: it, `KRINO_CACHE`, or one in the user's cache folder; None for `off`."""
+    named = setting or os.environ.get("KRINO_CACHE")
+    if named is not None:
+        return None if str(named) == "off" else Path(named)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "krino" / "replies.sqlite"
+
+
+def open_cache(setting: Path | str | None = None) -> ReplyCache | None:
+    path = cache_path(setting)
+    return None if path is None else ReplyCache(path)
 
 
 class ReplyCache:
@@ -60,12 +67,17 @@ class ReplyCache:
             self.flush()
 
     def flush(self) -> None:
-        if self._waiting:
-            self._writer.execute("begin immediate")
-            self._writer.executemany("insert or replace into replies values (?, ?)", self._waiting.items())
-            self._writer.execute("commit")
-            self._waiting.clear()
-            self._looks = 0  # what left the waiting list must be seen in the table
+        """A cache that cannot be written (a full disk, a stuck neighbour) costs money later, never a verdict now."""
+        if not self._waiting:
+            return
+        try:
+            with self._writer:
+                self._writer.execute("begin immediate")
+                self._writer.executemany("insert or replace into replies values (?, ?)", self._waiting.items())
+        except sqlite3.Error as error:
+            warnings.warn(f"reply cache {self.path}: {error}; {len(self._waiting)} replies not kept", stacklevel=2)
+        self._waiting.clear()
+        self._looks = 0  # what left the waiting list must be seen in the table
 
     def close(self) -> None:
         self.flush()

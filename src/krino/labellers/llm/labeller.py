@@ -55,8 +55,8 @@ class LlmSettings:
     timeout: float = 120.0
     retries: int = 6
     backoff: float = 0.5
-    strict_params: bool = False
-    """True: a parameter the endpoint rejects is an error. False: defaults are dropped and that is recorded."""
+    insist: tuple[str, ...] = ()
+    """Parameters that must be sent as set: an endpoint that rejects one stops the run. Others are dropped openly."""
 
     def __post_init__(self) -> None:
         if self.channel is not None and self.channel not in get_args(Channel):
@@ -319,7 +319,7 @@ class LlmLabeller(Labeller):
         for name, wire_name in names.items():
             if getattr(request.params, name) is None or not error.mentions(wire_name):
                 continue
-            if self.settings.strict_params:
+            if name in self.settings.insist:
                 raise RunStopped(f"the endpoint does not take {wire_name}: {error}", kind="settings")
             if wire_name not in self.dropped:
                 self.dropped.append(wire_name)

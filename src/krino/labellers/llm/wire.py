@@ -113,6 +113,8 @@ class Dialect(Protocol):
 
     name: str
     channels: tuple[Channel, ...]
+    usual_temperature: float | None
+    """What is sent unless the user says otherwise: 0 where the parameter is taken, for answers that repeat."""
 
     def url(self, base_url: str, model: str, api_version: str | None) -> str: ...
 
