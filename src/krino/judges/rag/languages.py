@@ -28,7 +28,7 @@ def _function_words() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=512)
 def guess_language(text: str) -> str | None:
     """`en`, `fr`, `nl`, `de`, `other` for what is none of them, or None when there is too little to tell."""
     sample = text[:_SAMPLE].lower()

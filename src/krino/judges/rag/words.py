@@ -101,7 +101,7 @@ def _trim(root: str) -> str:
     return root[:-1] if root.endswith("e") and len(root) > 3 else root
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=8_192)
 def read_sentence(text: str, language: str | None) -> Reading:
     """The reading of one sentence, kept because the same passages come back in case after case."""
     plain = straighten(without_citations(text[:_LONGEST_SENTENCE]))
