@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import typer
@@ -13,8 +13,10 @@ from krino.cli import exits
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_summary
+from krino.reports.views import has_view
 from krino.runs.export import write_parquet
 from krino.runs.journal import read_raw_in_order
+from krino.runs.rereading import with_cases
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +42,7 @@ def finish(
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
     summary = summarise(read_raw_in_order(journal, manifest.cases))
     if manifest.state == "finished":
-        write_report(folder, manifest, read_raw_in_order(journal, manifest.cases), rules)
+        write_report(folder, manifest, _shown(folder, manifest), rules)
         write_parquet(folder, read_raw_in_order(journal, manifest.cases))
     if as_json:
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
@@ -51,6 +53,14 @@ def finish(
         console.print(f"{manifest.state}: {manifest.stop_reason}", highlight=False, markup=False)
         console.print(f"continue with: {command}", highlight=False, markup=False, soft_wrap=True)
     return exit_code(manifest)
+
+
+def _shown(folder: Path, manifest: Manifest) -> Iterator[Mapping[str, Any]]:
+    """The judgements for the report, with their cases where the judge has a view that shows them."""
+    judgements = read_raw_in_order(folder / "judgements.jsonl", manifest.cases)
+    if not has_view(str(manifest.plan.judge.get("name"))):
+        return judgements
+    return with_cases(judgements, folder, manifest.plan)
 
 
 def exit_code(manifest: Manifest) -> int:

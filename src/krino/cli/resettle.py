@@ -30,12 +30,13 @@ def resettle(
     from krino.runs.folder import find_place
     from krino.runs.manifest import Manifest
     from krino.runs.recorded import RecordedLabels
+    from krino.runs.rereading import stored_inputs
     from krino.runs.sitting import Sitting
 
     old = Manifest.load(run)
     address = old.plan.judge.get("address", old.plan.judge["name"])
     judge = load_judge(address, {**old.plan.judge.get("options", {}), **judge_options(address, option)})
-    inputs = [_stored_stdin(run) if name == "-" else name for name in old.plan.inputs]
+    inputs = stored_inputs(run, old.plan)
     if missing := [name for name in inputs if not Path(name).exists()]:
         raise UsageProblem(f"the cases of {run} are gone: {missing[0]} does not exist; put the file back and try again")
     recorded = RecordedLabels(run / "judgements.jsonl")
@@ -52,8 +53,3 @@ def resettle(
     finally:
         recorded.close()
     raise typer.Exit(finish(place.folder, manifest, judge.rules, console, json, f"krino resettle {run}"))
-
-
-def _stored_stdin(run: Path) -> str:
-    found = next((path for name in ("stdin.jsonl", "stdin.json") if (path := run / name).exists()), None)
-    return str(found or run / "stdin.jsonl")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from typing import Any, Literal, Protocol
 
 Tone = Literal["good", "warn", "bad", "info", "plain"]
@@ -55,12 +56,17 @@ Block = MarkedText | BulletList | DataTable
 
 
 class CaseView(Protocol):
-    """From a judgement, as it stands in the journal, to the blocks that show it best."""
+    """From a judgement, as it stands in the journal, to the blocks that show it best.
+
+    Under `case` it has the raw record it was made of, where that could be read again.
+    """
 
     def __call__(self, judgement: Mapping[str, Any], /) -> Sequence[Block]: ...
 
 
 _VIEWS: dict[str, CaseView] = {}
+_OURS = {"rag": "krino.reports.rag_view:rag_blocks"}
+"""Views of our own judges, imported when the first judgement of theirs is shown."""
 
 
 def register_view(judge: str, view: CaseView) -> None:
@@ -68,13 +74,24 @@ def register_view(judge: str, view: CaseView) -> None:
     _VIEWS[judge] = view
 
 
+def has_view(judge: str) -> bool:
+    return judge in _VIEWS or judge in _OURS
+
+
+def _view(judge: str) -> CaseView:
+    if judge not in _VIEWS:
+        module, _, name = _OURS[judge].partition(":")
+        _VIEWS[judge] = getattr(import_module(module), name)
+    return _VIEWS[judge]
+
+
 def blocks_of(judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
     """As plain data. A view that fails costs its own blocks, never the report."""
-    view = _VIEWS.get(str(judgement.get("judge")))
-    if view is None:
+    name = str(judgement.get("judge"))
+    if not has_view(name):
         return []
     try:
-        return [asdict(block) for block in view(judgement)]
+        return [asdict(block) for block in _view(name)(judgement)]
     except Exception as fault:
         told = f"The view of judge `{judgement.get('judge')}` failed: {type(fault).__name__}: {fault}"
         return [asdict(BulletList("View", [told]))]

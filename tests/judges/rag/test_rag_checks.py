@@ -40,6 +40,7 @@ def test_good_labels_have_no_problem() -> None:
         ({"needs": []}, "needs is empty"),
         ({"parts": []}, "parts is empty"),
         ({"similarity": "same"}, "similarity must be null"),
+        ({"similarity_score": 0.5}, "similarity_score is 0.5, which is not of the step None"),
         ({"refusal": refusal_of()}, "every need is held"),
     ],
 )

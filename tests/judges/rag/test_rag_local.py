@@ -1,4 +1,4 @@
-"""The embedded labeller, from raw record to verdict, without any model."""
+"""The embedded labeller, from raw record to verdict."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from krino.judges.rag import RagJudge
 from krino.judges.rag.asking import question_parts
 from krino.judges.rag.local import label_locally
+from krino.judges.rag.scale import step_of
 from krino.judges.rag.support import Pair, Support
 from rag_making import BRIDGE, case_of, facts_of, judge_locally, values_of
 
@@ -69,6 +70,40 @@ def test_what_a_grounded_answer_says_was_held_by_the_passages() -> None:
         answer="Ghent lies where the Scheldt and the Lys meet.",
     )
     assert verdict["context_relevance"] == 1.0
+
+
+def test_a_paraphrase_is_supported_by_its_meaning() -> None:
+    context = ["The vaccine was tested on 300 volunteers before it was approved."]
+    answer = "Before approval, the vaccine was tried out on 300 volunteers."
+    assert verdict_of(question="How was the vaccine checked?", context=context, answer=answer)["faithfulness"] == 1.0
+
+
+def test_the_opposite_of_a_word_contradicts() -> None:
+    context = ["After the inspection the bridge stays closed to lorries."]
+    labels = label_locally([facts_of(question="Can lorries pass?", context=context, answer="It is open to lorries.")])[
+        0
+    ]
+    assert labels.claims[0].label == "contradicted"
+
+
+def test_a_name_that_stands_in_no_passage_is_unsupported_however_near_the_rest() -> None:
+    labels = label_locally([facts_of(answer="The iron bridge at Varde was opened in 1904 by Olsen.")])[0]
+    assert labels.claims[0].label == "unsupported"
+    assert "Olsen" in labels.claims[0].why
+
+
+def test_a_passage_helps_by_its_meaning_where_it_shares_no_word() -> None:
+    context = ["Physicians advise eight glasses of fluid daily.", "The tram stops at the museum."]
+    labels = label_locally([facts_of(question="How much water should I drink?", context=context, answer="Eight.")])[0]
+    assert [item.useful for item in labels.passages] == [True, False]
+
+
+def test_similarity_is_measured_within_the_step_it_is_given() -> None:
+    labels = label_locally(
+        [facts_of(answer="The bridge opened to trains in 1904.", reference="Trains used it in 1904.")]
+    )[0]
+    assert labels.similarity_score is not None and labels.similarity is not None
+    assert step_of(labels.similarity_score) == labels.similarity
 
 
 def test_half_supported_is_half_faithful() -> None:

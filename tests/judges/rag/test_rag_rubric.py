@@ -150,6 +150,12 @@ REACHED: dict[str, tuple[dict[str, Any], dict[str, Any] | None, str, Any]] = {
     "RAG-S1": ({"reference": "None"}, raw_labels(), "semantic_similarity", None),
     "RAG-S2": ({"answer": "In 1904.", "reference": "in  1904"}, raw_labels(), "semantic_similarity", 1.0),
     "RAG-S3": ({"reference": "1904"}, raw_labels(similarity="close"), "semantic_similarity", 0.8),
+    "RAG-S4": (
+        {"reference": "1904"},
+        raw_labels(similarity="close", similarity_score=0.7251),
+        "semantic_similarity",
+        0.73,
+    ),
 }
 FOUND: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "RAG-N1": ({"goal": "for our lawyers' court cases"}, raw_labels()),

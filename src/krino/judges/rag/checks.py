@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, RagLabels
 from krino.judges.rag.rubric import answerable_refusal
+from krino.judges.rag.scale import step_of
 from krino.judges.rag.values import find_values
 
 
@@ -114,6 +115,9 @@ def _check_similarity(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
         yield "similarity must be null: this case has no reference answer"
     if facts.open.similarity and labels.similarity is None:
         yield "similarity is null, but there is a reference answer: choose a step of the scale"
+    finer = labels.similarity_score
+    if finer is not None and (labels.similarity is None or step_of(finer) != labels.similarity):
+        yield f"similarity_score is {finer}, which is not of the step {labels.similarity}: leave it out"
 
 
 def _range(what: str, count: int) -> str:

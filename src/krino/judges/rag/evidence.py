@@ -82,6 +82,17 @@ class Index:
             weights[root] = weight * _RESTATED if root in asked else weight
         return weights
 
+    def share_anywhere(self, weights: Mapping[str, float]) -> float:
+        """The share of weighted words that the passages hold, wherever they stand."""
+        total = sum(weights.values())
+        held = 0.0
+        for root, weight in weights.items():
+            if root in self._by_stem:
+                held += weight
+            elif len(root) >= 6 and root[:5] in self._by_prefix:
+                held += weight * PREFIX_CREDIT
+        return held / total if total else 0.0
+
     def find(self, weights: Mapping[str, float]) -> Evidence:
         """The sentence that holds most of the words, then those that add what it lacks."""
         key = tuple(weights)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+from pydantic.json_schema import SkipJsonSchema
 
 ClaimLabel = Literal["supported", "unsupported", "contradicted"]
 Directness = Literal["full", "partly", "no"]
@@ -65,3 +66,5 @@ class RagLabels(_Strict):
     similarity: Similarity | None
     similarity_why: str | None
     uncertain: str | None
+    similarity_score: SkipJsonSchema[float | None] = None
+    """A finer measure within the step, from labellers that measure; models are not asked for one."""

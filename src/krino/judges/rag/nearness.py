@@ -1,48 +1,97 @@
-"""Places an answer and its reference on the similarity scale by their words, values and negations."""
+"""How near an answer and its reference are: by meaning and words in English, by letters and words elsewhere."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import sqrt
 
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Similarity
+from krino.judges.rag.meaning import TextPair, cosines, reads
+from krino.judges.rag.scale import step_of, worth_of
 from krino.judges.rag.sentences import split_sentences
 from krino.judges.rag.tables import table
 from krino.judges.rag.texts import canonical
-from krino.judges.rag.words import Reading, opposed_words, read_sentence
+from krino.judges.rag.words import Reading, opposed_words, read_sentence, stem
 
-_STEPS: tuple[Similarity, ...] = ("same", "close", "partial", "little")
 _LONGEST = 20_000
 _MOST_COMPARED = 40
 """Sentences of each side that are held against each other for a conflict."""
-_LETTERS_SHARE = 0.3
-_CONTAINED = 0.8
-"""An answer that holds the whole reference and more is close to it, not the same."""
 
 
-def place_on_scale(facts: RagFacts, reference: str) -> tuple[Similarity, str]:
-    """A step and why. Words that the question already has say nothing, so they are set aside first."""
-    expected = [read_sentence(item.text, facts.language) for item in split_sentences(reference[:_LONGEST])]
-    ours, theirs = _stems(facts.readings), _stems(expected)
-    asked = facts.question_reading.stems
-    if ours - asked and theirs - asked:
-        ours, theirs = ours - asked, theirs - asked
-    shared = len(ours & theirs)
-    precision, recall = shared / max(1, len(ours)), shared / max(1, len(theirs))
-    words = 2 * precision * recall / (precision + recall) if shared else 0.0
-    letters = _letter_share(facts.case.answer[:_LONGEST], reference[:_LONGEST])
-    nearness = (1 - _LETTERS_SHARE) * words + _LETTERS_SHARE * letters
-    if theirs and recall == 1.0:
-        nearness = max(nearness, words, _CONTAINED)
-    steps = table("local")["similarity_steps"]
-    step: Similarity = next((name for name in _STEPS if nearness >= steps[name]), "none")
-    why = f"{shared} of the reference's {len(theirs)} content words found, nearness {nearness:.2f}"
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """A score with the step of the scale it belongs to, and why."""
+
+    step: Similarity
+    score: float
+    why: str
+
+
+def nearness(answer: str, reference: str) -> float:
+    """How near two English texts are in meaning, in [0, 1]; the part of the score that knows no question."""
+    overlap = _Overlap.between(_read(answer, "en"), _read(reference, "en"), frozenset())
+    return _blend(cosines([(answer, reference)])[0], overlap)
+
+
+def reference_pair(facts: RagFacts) -> Iterable[TextPair]:
+    """The texts whose nearness in meaning `place_on_scale` will look up."""
+    if facts.open.similarity and facts.case.reference is not None and reads(facts.language):
+        yield facts.case.answer, facts.case.reference
+
+
+def place_on_scale(facts: RagFacts, near: Mapping[TextPair, float]) -> Likeness | None:
+    """None without a reference to compare with. A different value or polarity leaves little, however near the rest."""
+    answer, reference = facts.case.answer, facts.case.reference
+    if reference is None or not facts.open.similarity:
+        return None
+    expected, asked = _read(reference, facts.language), facts.question_reading.stems
+    overlap = _Overlap.between(facts.readings, expected, asked)
+    cosine = near.get((answer, reference))
+    score = _blend(_letter_share(answer, reference) if cosine is None else cosine, overlap)
+    why = f"{overlap.shared} of the reference's {overlap.theirs} content words found"
+    why += "" if cosine is None else f", nearness in meaning {cosine:.2f}"
     if conflict := _conflict(facts.readings, expected, asked):
-        step = step if step in ("little", "none") else "little"
+        score = min(score, worth_of("little"))
         why = f"{why}; {conflict}"
-    return step, why
+    score = round(score, 2)
+    return Likeness(step_of(score), score, why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Overlap:
+    """How many content words two texts share, and have."""
+
+    shared: int
+    ours: int
+    theirs: int
+
+    @classmethod
+    def between(cls, ours: Iterable[Reading], theirs: Iterable[Reading], asked: frozenset[str]) -> _Overlap:
+        """Words that the question already has say nothing, so they are set aside where others are left."""
+        first, second = _stems(ours), _stems(theirs)
+        if first - asked and second - asked:
+            first, second = first - asked, second - asked
+        return cls(len(first & second), len(first), len(second))
+
+    @property
+    def share(self) -> float:
+        """The harmonic mean of the shares that each side's words find in the other."""
+        return 2 * self.shared / (self.ours + self.theirs) if self.shared else 0.0
+
+
+def _blend(meaning: float, overlap: _Overlap) -> float:
+    weights = table("local")["similarity"]
+    score: float = weights["meaning"] * meaning + weights["words"] * overlap.share
+    if overlap.theirs and overlap.shared == overlap.theirs:
+        score = max(score, weights["contained"])
+    return min(max(score, 0.0), 1.0)
+
+
+def _read(text: str, language: str | None) -> tuple[Reading, ...]:
+    return tuple(read_sentence(item.text, language) for item in split_sentences(text[:_LONGEST]))
 
 
 def _stems(readings: Iterable[Reading]) -> frozenset[str]:
@@ -50,7 +99,7 @@ def _stems(readings: Iterable[Reading]) -> frozenset[str]:
 
 
 def _conflict(ours: Iterable[Reading], theirs: Iterable[Reading], asked: frozenset[str]) -> str | None:
-    """A different value, or a word that only one of the two denies."""
+    """A different value of the same unit, or a word that only one of the two denies."""
     ours, theirs = tuple(ours)[:_MOST_COMPARED], tuple(theirs)[:_MOST_COMPARED]
     our_values = {value.key: value for reading in ours for value in reading.values}
     their_values = {value.key: value for reading in theirs for value in reading.values}
@@ -58,7 +107,7 @@ def _conflict(ours: Iterable[Reading], theirs: Iterable[Reading], asked: frozens
     instead = [value for key, value in our_values.items() if key not in their_values and key not in asked]
     for value in missing:
         for other in instead:
-            if other.kind == value.kind:
+            if other.kind == value.kind and stem(other.unit) == stem(value.unit):
                 return f"the answer says {other.text}, the reference {value.text}"
     for reading in ours:
         for expected in theirs:
@@ -69,7 +118,7 @@ def _conflict(ours: Iterable[Reading], theirs: Iterable[Reading], asked: frozens
 
 def _letter_share(first: str, second: str) -> float:
     """Cosine of the counts of three-letter pieces: what is left when words are inflected or compounded."""
-    ours, theirs = _pieces(first), _pieces(second)
+    ours, theirs = _pieces(first[:_LONGEST]), _pieces(second[:_LONGEST])
     if not ours or not theirs:
         return 0.0
     shared = sum(count * theirs[piece] for piece, count in ours.items() if piece in theirs)

@@ -275,7 +275,10 @@ def _similarity(facts: RagFacts, labels: RagLabels | None) -> Score:
         raise ValueError("a similarity label is needed: the case has a reference")
     why = (labels.similarity_why or "no reason given").strip().rstrip(".")
     text = f"Meaning compared with the reference: {labels.similarity} ({why})."
-    return Score(similarity(labels.similarity), "RAG-S3", text, (f"step: {labels.similarity}",), True)
+    step = f"step: {labels.similarity}"
+    if labels.similarity_score is None:
+        return Score(similarity(labels.similarity), "RAG-S3", text, (step,), True)
+    return Score(two_decimals(labels.similarity_score), "RAG-S4", text, (step, "measured within the step"), True)
 
 
 def _declines(facts: RagFacts, labels: RagLabels) -> bool:

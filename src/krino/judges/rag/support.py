@@ -11,7 +11,7 @@ from krino.judges.rag.evidence import coverage
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.tables import table
 from krino.judges.rag.values import Value
-from krino.judges.rag.words import Reading, opposed_words, stem
+from krino.judges.rag.words import Reading, opposed_words, opposite_words, stem
 
 _ALIKE = 0.5
 """Share of the deciding sentence that question and claim must repeat before a negation tells them apart."""
@@ -31,8 +31,11 @@ class Pair:
     found: tuple[Reading, ...]
     weights: Mapping[str, float]
     """How much each word of the claim counts."""
+    anywhere: float
+    """The share of those words that stand anywhere in the passages."""
     strangers: tuple[str, ...]
     """Names of the claim that stand in no passage and not in the question."""
+    language: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +62,32 @@ class LexicalSupport:
     def _one(self, pair: Pair) -> Support:
         if not pair.found:
             return Support("unsupported", 0.0, "no passage comes near it")
-        limits: Mapping[str, Any] = table("local")["thresholds"]
         share = coverage(pair.weights, pair.found)
         measure = f"{share:.0%} of its weighted words found"
-        if conflict := _value_conflict(pair, limits["topical"]):
+        if conflict := find_conflict(pair, share):
             return Support("contradicted", share, conflict)
-        if share >= limits["negation"] and (conflict := _negation_conflict(pair)):
-            return Support("contradicted", share, conflict)
-        if conflict := _name_conflict(pair, limits["negation"]):
-            return Support("contradicted", share, conflict)
-        if absent := [*(value.text for value in _absent_values(pair)), *pair.strangers]:
+        if absent := [*(value.text for value in absent_values(pair)), *pair.strangers]:
             return Support("unsupported", share, f"no evidence for {', '.join(absent[:5])}; {measure}")
-        label: ClaimLabel = "supported" if share >= limits["supported"] else "unsupported"
+        label: ClaimLabel = "supported" if share >= table("local")["thresholds"]["supported"] else "unsupported"
         return Support(label, share, measure)
+
+
+def find_conflict(pair: Pair, share: float) -> str | None:
+    """What the deciding sentence says otherwise: a value, a denial, an opposite, or a name where one is asked for."""
+    limits: Mapping[str, Any] = table("local")["thresholds"]
+    if conflict := _value_conflict(pair, limits["topical"]):
+        return conflict
+    if share >= limits["negation"] and (conflict := _negation_conflict(pair)):
+        return conflict
+    return _opposite_conflict(pair, limits["negation"]) or _name_conflict(pair, limits["negation"])
 
 
 def _known_keys(pair: Pair) -> frozenset[str]:
     return pair.asked.value_keys.union(*(reading.value_keys for reading in pair.found))
 
 
-def _absent_values(pair: Pair) -> list[Value]:
+def absent_values(pair: Pair) -> list[Value]:
+    """Numbers and dates of the claim that its evidence and the question lack, small counts in words aside."""
     known = _known_keys(pair)
     return [
         value
@@ -126,6 +135,18 @@ def _negation_conflict(pair: Pair) -> str | None:
         if all((root in reading.negated) != denied for reading in pair.found if root in reading.stems):
             return f"only one of the two denies '{pair.claimed.surface[root]}'"
     return None
+
+
+def _opposite_conflict(pair: Pair, topical: float) -> str | None:
+    """The rest matches closely, and the sentence has the opposite of a word in its place."""
+    best = pair.found[0]
+    words = opposite_words(pair.claimed, best)
+    if words is None or any(words[0] in reading.stems for reading in pair.found):
+        return None
+    rest = {root: weight for root, weight in pair.weights.items() if root != words[0]}
+    if not rest or coverage(rest, pair.found[:1]) < topical:
+        return None
+    return f"it says '{pair.claimed.surface[words[0]]}', the passage '{best.surface.get(words[1], words[1])}'"
 
 
 def _name_conflict(pair: Pair, topical: float) -> str | None:

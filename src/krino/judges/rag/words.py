@@ -151,6 +151,28 @@ def opposed_words(first: Reading, second: Reading) -> tuple[str, ...]:
     )
 
 
+@cache
+def _opposites() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for first, second in table("words")["opposites"]["pairs"]:
+        found.setdefault(stem(first), set()).add(stem(second))
+        found.setdefault(stem(second), set()).add(stem(first))
+    return {root: frozenset(others) for root, others in found.items()}
+
+
+def opposite_words(first: Reading, second: Reading) -> tuple[str, str] | None:
+    """A word of the first that the second replaces by its opposite, where neither text denies anything."""
+    if first.denials != 0 or second.denials != 0:
+        return None
+    for root in first.content:
+        if root in second.stems:
+            continue
+        for other in _opposites().get(root, ()):
+            if other in second.stems and other not in first.stems:
+                return root, other
+    return None
+
+
 def _tokens(text: str) -> list[str]:
     """Words in lower case; scripts written without spaces are cut into pairs of characters."""
     tokens = _TOKEN.findall(text.lower())
