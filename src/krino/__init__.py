@@ -1,3 +1,78 @@
-"""Krino: evaluation by judges whose verdicts can be checked. Models label, code scores."""
+"""Krino: evaluation by judges whose verdicts can be checked. Models label, code scores.
+
+import krino
+judgement = krino.judge("rag", {"question": "…", "context": ["…"], "answer": "…"})
+print(judgement.verdict)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from krino.api import ajudge as ajudge
+    from krino.api import ajudge_many as ajudge_many
+    from krino.api import judge as judge
+    from krino.api import judge_many as judge_many
+    from krino.contract import Finding as Finding
+    from krino.contract import Judge as Judge
+    from krino.contract import Judgement as Judgement
+    from krino.contract import Labelled as Labelled
+    from krino.contract import Labeller as Labeller
+    from krino.contract import Media as Media
+    from krino.contract import Passage as Passage
+    from krino.contract import Questions as Questions
+    from krino.contract import Ruling as Ruling
+    from krino.contract import Settlement as Settlement
+    from krino.contract import Task as Task
+    from krino.contract import Usage as Usage
+    from krino.errors import CannotJudge as CannotJudge
+    from krino.errors import KrinoError as KrinoError
+    from krino.errors import LabelFailed as LabelFailed
+    from krino.errors import RunStopped as RunStopped
+    from krino.errors import UsageProblem as UsageProblem
+    from krino.judges.registry import load_judge as load_judge
+    from krino.labellers.choose import llm as llm
+    from krino.labellers.replay import ReplayLabeller as ReplayLabeller
+
+# Public name to the module that has it: loaded on first use, so that `import krino` costs next to nothing.
+_HOMES = {
+    **dict.fromkeys(("ajudge", "ajudge_many", "judge", "judge_many"), "krino.api"),
+    **dict.fromkeys(("CannotJudge", "KrinoError", "LabelFailed", "RunStopped", "UsageProblem"), "krino.errors"),
+    **dict.fromkeys(
+        (
+            "Finding",
+            "Judge",
+            "Judgement",
+            "Labelled",
+            "Labeller",
+            "Media",
+            "Passage",
+            "Questions",
+            "Ruling",
+            "Settlement",
+            "Task",
+            "Usage",
+        ),
+        "krino.contract",
+    ),
+    "load_judge": "krino.judges.registry",
+    "llm": "krino.labellers.choose",
+    "ReplayLabeller": "krino.labellers.replay",
+}
+__all__ = ["__version__", *sorted(_HOMES)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module `krino` has no attribute `{name}`")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,44 @@
+# Two commands: `make demo` judges the bundled examples offline, `make test` runs everything that must hold.
+# Both need only Python 3.11 or newer, make and a package index.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint types unit bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/krino demo
+
+test: lint types unit
+
+lint: $(VENV)/.developing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.developing
+	$(BIN)/mypy
+
+unit: $(VENV)/.developing
+	$(BIN)/pytest -q
+
+bench: $(VENV)/.developing
+	$(BIN)/python benchmarks/client_cost.py
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/startup.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Krino needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.developing: $(VENV)/bin/python pyproject.toml
+	$(PIP) -e '.[dev]'
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) krino-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

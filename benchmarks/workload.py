@@ -1,0 +1,105 @@
+"""Makes RAG cases of one shape (3 passages of 120 words, 4 answer sentences) for which one label object is valid."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+NOUNS = [
+    "river",
+    "harbour",
+    "engine",
+    "council",
+    "archive",
+    "copper",
+    "orbit",
+    "ledger",
+    "museum",
+    "glacier",
+    "sensor",
+    "treaty",
+    "bridge",
+    "valley",
+]
+GLUE = [
+    "the",
+    "of",
+    "and",
+    "in",
+    "a",
+    "to",
+    "was",
+    "with",
+    "for",
+    "by",
+    "on",
+    "from",
+    "that",
+    "which",
+    "its",
+    "were",
+    "has",
+    "been",
+    "during",
+    "after",
+    "before",
+]
+QUOTE = "The harbour ledger was opened by the council in the spring"
+
+
+def _claim(sentence: int) -> dict[str, Any]:
+    found = sentence == 1
+    return {
+        "text": f"The statement of sentence {sentence}, in the words of the answer.",
+        "sentence": sentence,
+        "label": "supported" if found else "unsupported",
+        "critical": False,
+        "passage": 1 if found else None,
+        "quote": QUOTE if found else None,
+        "why": "stated in the passage" if found else "no passage says so",
+    }
+
+
+LABELS: dict[str, Any] = {
+    "claims": [_claim(sentence) for sentence in range(1, 5)],
+    "empty_sentences": [],
+    "parts": [{"part": "what the record said", "answered": True}],
+    "direct": "full",
+    "passages": [{"passage": number, "useful": number == 1} for number in range(1, 4)],
+    "needs": [{"need": "what the record said", "held": True}],
+    "refusal": None,
+    "similarity": "partial",
+    "similarity_why": "the main point is shared",
+    "uncertain": None,
+}
+
+
+def _words(rng: random.Random, count: int) -> str:
+    return " ".join(rng.choice(NOUNS if place % 3 == 0 else GLUE) for place in range(count))
+
+
+def case(number: int) -> dict[str, Any]:
+    rng = random.Random(number)
+    passages = [". ".join(_words(rng, 15).capitalize() for _ in range(8)) + "." for _ in range(3)]
+    passages[0] = f"{QUOTE}. {passages[0]}"
+    answer = [QUOTE, *(_words(rng, 14).capitalize() for _ in range(3))]
+    return {
+        "id": f"case-{number}",
+        "question": f"What did record {number} say about the {rng.choice(NOUNS)}?",
+        "contexts": passages,
+        "answer": " ".join(f"{sentence}." for sentence in answer),
+        "reference": f"{_words(rng, 40).capitalize()}.",
+    }
+
+
+def cases(count: int) -> Iterator[dict[str, Any]]:
+    return (case(number) for number in range(count))
+
+
+def write(path: Path, count: int) -> None:
+    with path.open("w", encoding="utf-8") as out:
+        for item in cases(count):
+            out.write(json.dumps(item) + "\n")

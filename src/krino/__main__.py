@@ -1,0 +1,5 @@
+"""`python -m krino` is the command `krino`."""
+
+from krino.cli import main
+
+main()

@@ -1,0 +1,105 @@
+"""The Python interface: judge one case or many, with or without an event loop of one's own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any
+
+from krino.cases.item import CaseItem
+from krino.contract import Judge, Judgement, Labeller
+from krino.engine import portal
+from krino.engine.local import in_order
+from krino.engine.one import AnyJudge, judge_item
+from krino.judges.registry import load_judge
+from krino.labellers.choose import choose
+
+Case = Mapping[str, Any]
+
+
+async def ajudge(
+    judge: str | AnyJudge,
+    case: Case,
+    *,
+    labeller: str | Labeller = "local",
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+) -> Judgement:
+    """Judge one case. `labeller`: `local`, a model's name, or a `Labeller`."""
+    ready = _ready_judge(judge, options, prompt)
+    async with _closing(labeller) as chosen:
+        return await judge_item(ready, chosen, _item(0, case))
+
+
+def judge(
+    judge: str | AnyJudge,
+    case: Case,
+    *,
+    labeller: str | Labeller = "local",
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+) -> Judgement:
+    """Judge one case from ordinary code, also where an event loop is running (a notebook)."""
+    portal.remember(labeller)
+    return portal.run(ajudge(judge, case, labeller=labeller, options=options, prompt=prompt))
+
+
+async def ajudge_many(
+    judge: str | AnyJudge,
+    cases: Iterable[Case],
+    *,
+    labeller: str | Labeller = "local",
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+) -> AsyncGenerator[Judgement, None]:
+    """Judge many cases at a time; judgements come in the order of the cases, memory stays flat."""
+    ready = _ready_judge(judge, options, prompt)
+    items = (_item(index, case) for index, case in enumerate(cases))
+    async with _closing(labeller) as chosen:
+        stream = in_order(ready, chosen, items, chosen.workers)
+        async with contextlib.aclosing(stream) as judgements:
+            async for judgement in judgements:
+                yield judgement
+
+
+def judge_many(
+    judge: str | AnyJudge,
+    cases: Iterable[Case],
+    *,
+    labeller: str | Labeller = "local",
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+) -> Iterator[Judgement]:
+    """The same as an ordinary iterator."""
+    portal.remember(labeller)
+    return portal.pull(ajudge_many(judge, cases, labeller=labeller, options=options, prompt=prompt))
+
+
+# --- inside ----------------------------------------------------------------------------------------
+
+
+def _ready_judge(judge: str | AnyJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
+    if isinstance(judge, Judge):
+        if options is None and prompt is None:
+            return judge
+        return type(judge)(options=judge.options if options is None else options, prompt=prompt or judge.prompt)
+    return load_judge(judge, options, prompt)
+
+
+def _item(index: int, case: Any) -> CaseItem:
+    if not isinstance(case, Mapping):
+        problem = f"case {index + 1} is a {type(case).__name__}, not a mapping of fields"
+        return CaseItem(index, str(index + 1), None, problem=problem, raw=repr(case)[:1000])
+    name = case.get("id")
+    return CaseItem(index, str(name) if name not in (None, "") else str(index + 1), case)
+
+
+@contextlib.asynccontextmanager
+async def _closing(labeller: str | Labeller) -> AsyncIterator[Labeller]:
+    """A labeller made here is closed here; one that was handed in belongs to the caller."""
+    chosen = choose(labeller)
+    try:
+        yield chosen
+    finally:
+        if chosen is not labeller:
+            await chosen.aclose()

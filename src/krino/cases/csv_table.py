@@ -1,0 +1,154 @@
+"""Read CSV and TSV row by row, under a required header; a cell that holds a JSON list or object is parsed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import orjson
+
+from krino.cases.row import RAW_LIMIT, Row, bad_row
+from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable
+from krino.errors import UsageProblem
+
+_DELIMITERS = ",;\t"
+_QUOTED = re.compile(r'"[^"]*"')
+_NUMBER = re.compile(r"\s*[+-]?\d+(?:[.,]\d+)?\s*")
+_SHOWN_COLUMNS = 20
+_SHOWN_NAME = 60
+
+
+class _TooLong(Exception):
+    """A line that goes on past what one case may hold."""
+
+
+def rows(stream: io.BufferedReader, shown: str, delimiter: str | None = None) -> Iterator[Row]:
+    """One row for each record under the header; without a delimiter, the header line tells it."""
+    # The csv module knows one limit for the whole process; its default is too small for long passages.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_CASE_BYTES))
+    text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        lines = _Lines(text)
+        table = _reader(lines, shown, delimiter)
+        names = _header(table, shown)
+        yield from _records(table, names, lines, shown)
+    finally:
+        text.detach()  # closing the stream is the business of whoever opened it
+
+
+def check_header(stream: io.BufferedReader, shown: str, delimiter: str | None = None) -> None:
+    """Raise `UsageProblem` unless the table begins with a usable header."""
+    text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        _header(_reader(_Lines(text), shown, delimiter), shown)
+    finally:
+        text.detach()
+
+
+class _Lines:
+    """The lines of a text, each bounded in length; `ended` tells that the last one has been handed out."""
+
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self._text = text
+        self.ended = False
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self._text.readline(MAX_CASE_BYTES):
+            if len(line) == MAX_CASE_BYTES and line[-1] not in "\r\n":
+                raise _TooLong(f"a line longer than {MAX_CASE_BYTES // (1024 * 1024)} MiB")
+            yield line
+        self.ended = True
+
+
+def _reader(lines: _Lines, shown: str, delimiter: str | None) -> Any:
+    source = iter(lines)
+    try:
+        first = next(source, "")
+    except (*READ_ERRORS, _TooLong) as error:
+        raise UsageProblem(f"{shown}: the header cannot be read: {error}") from None
+    if not first:
+        raise empty(shown)
+    return csv.reader(chain([first], source), delimiter=delimiter or _sniff(first))
+
+
+def _sniff(header: str) -> str:
+    bare = _QUOTED.sub("", header)
+    return max(_DELIMITERS, key=bare.count)
+
+
+def _header(table: Any, shown: str) -> list[str]:
+    try:
+        names = [name.strip() for name in next((row for row in table if row), [])]
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        raise UsageProblem(f"{shown}: the header is not UTF-8 text; save the table as UTF-8") from None
+    except (csv.Error, _TooLong, *READ_ERRORS) as error:
+        raise UsageProblem(f"{shown}: the header cannot be read: {error}") from None
+    if not any(names):
+        raise UsageProblem(f"{shown}: no header; the first line must name the columns")
+    if nameless := [str(at) for at, name in enumerate(names, 1) if not name]:
+        raise UsageProblem(
+            f"{shown}: the header gives no name to column {', '.join(nameless[:_SHOWN_COLUMNS])}; "
+            "name it or drop it (pandas: to_csv(index=False))"
+        )
+    if numbers := [name for name in names if _NUMBER.fullmatch(name)]:
+        raise UsageProblem(
+            f"{shown}: no header: the first line holds the number {numbers[0][:40]}; "
+            "put a line with the names of the columns first"
+        )
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise UsageProblem(f"{shown}: the header names `{twice[0][:_SHOWN_NAME]}` twice; rename one of them")
+    return names
+
+
+def _records(table: Any, names: list[str], lines: _Lines, shown: str) -> Iterator[Row]:
+    width = len(names)
+    start = table.line_num + 1
+    try:
+        for cells in table:
+            number, start = start, table.line_num + 1
+            if not cells:
+                continue
+            problem = _row_problem(cells, names, lines)
+            if problem is None and len(cells) == width:
+                yield number, dict(zip(names, map(_value, cells), strict=True)), None, None
+            else:
+                yield bad_row(number, f"{shown}:{number}: {problem}", _raw(cells))
+    except (csv.Error, _TooLong, *READ_ERRORS) as error:
+        yield bad_row(start, rest_unreadable(f"{shown}:{start}", error))
+
+
+def _row_problem(cells: list[str], names: list[str], lines: _Lines) -> str | None:
+    if lines.ended:
+        # A row is complete at its line end, so only an open quote makes the reader ask for a line too many.
+        return "a quote that opens here is never closed, it takes in the rest of the file; close it"
+    if len(cells) != len(names):
+        columns = ", ".join(name[:_SHOWN_NAME] for name in names[:_SHOWN_COLUMNS])
+        many = f"the row has {len(cells)} fields, the header names {len(names)} ({columns})"
+        return f"{many}; fix the row or put quotes around fields that hold the delimiter"
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return "invalid UTF-8 in the row; save the table as UTF-8"
+    return None
+
+
+def _value(cell: str) -> Any:
+    if not cell:
+        return None
+    if cell[0] in "[{":
+        try:
+            return orjson.loads(cell)
+        except orjson.JSONDecodeError:
+            return cell
+    return cell
+
+
+def _raw(cells: list[str]) -> str:
+    text = " | ".join(cell[:RAW_LIMIT] for cell in cells[:_SHOWN_COLUMNS])
+    return text[:RAW_LIMIT].encode("utf-8", "backslashreplace").decode()

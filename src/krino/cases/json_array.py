@@ -1,0 +1,217 @@
+"""Read a JSON file: a list of cases, element by element, or one object that is one case."""
+
+from __future__ import annotations
+
+import io
+import re
+import reprlib
+from collections.abc import Iterator
+from typing import Any
+
+import ijson
+import orjson
+
+from krino.cases.jsonl import explain
+from krino.cases.row import Row, bad_row, describe_type, excerpt
+from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable, skip_mark_and_blanks
+from krino.errors import UsageProblem
+
+_CHUNK_BYTES = 1 << 16
+_MAX_DEPTH = 1_000
+_MEBIBYTE = 1024 * 1024
+_LONGEST_ESCAPE = len(r"\ud83d\ude00")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)", re.DOTALL)
+
+
+class _BadJson(Exception):
+    """What is wrong in the text, for the things ijson would let pass or choke on."""
+
+
+def rows(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
+    """The elements of a list, or the one case of a file that holds one object."""
+    try:
+        start, _ = skip_mark_and_blanks(stream)
+        check_start(start, shown)
+        if start == b"{":
+            yield from _single(stream, shown)
+            return
+    except READ_ERRORS as error:
+        yield bad_row(1, rest_unreadable(shown, error))
+        return
+    yield from _elements(stream, shown)
+
+
+def check_start(first: bytes, shown: str) -> None:
+    """Raise `UsageProblem` unless the first byte opens a list or an object."""
+    if not first:
+        raise empty(shown)
+    if first not in b"[{":
+        raise UsageProblem(f"{shown}: this is no JSON list and no JSON object; give a list of cases: [{{…}}, …]")
+
+
+# --- one object ------------------------------------------------------------------------------------
+
+
+def _single(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
+    data = stream.read(MAX_CASE_BYTES + 1)
+    if len(data) > MAX_CASE_BYTES:
+        raise UsageProblem(
+            f"{shown}: one object of more than {MAX_CASE_BYTES // _MEBIBYTE} MiB; "
+            "give a list of cases, or use format jsonl if each line is one case"
+        )
+    try:
+        record = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        if _first_line_is_object(data):
+            raise UsageProblem(f"{shown}: this looks like JSONL: use format jsonl or rename it") from None
+        problem = f"{shown}: not valid JSON: {explain(data.rstrip())}; fix the file or remove it"
+        yield bad_row(1, problem, excerpt(data))
+        return
+    if len(record) == 1 and isinstance(next(iter(record.values())), list):
+        key = next(iter(record))[:80]
+        raise UsageProblem(
+            f"{shown}: one object whose only field `{key}` is a list; "
+            f"give the list itself as the file (jq '.[\"{key}\"]' takes it out)"
+        )
+    yield 1, record, None, None
+
+
+def _first_line_is_object(data: bytes) -> bool:
+    line, _, rest = data.partition(b"\n")
+    try:
+        return isinstance(orjson.loads(line), dict) and rest.lstrip().startswith(b"{")
+    except orjson.JSONDecodeError:
+        return False
+
+
+# --- a list ----------------------------------------------------------------------------------------
+
+
+def _elements(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
+    feed = _Feed(stream)
+    number = 0
+    try:
+        for value in _build(feed):
+            number += 1
+            feed.mark_element()
+            if isinstance(value, dict):
+                yield number, value, None, None
+            else:
+                problem = f"{shown}: element {number}: {describe_type(value)}, not an object; fix or remove it"
+                yield bad_row(number, problem, reprlib.repr(value))
+    except READ_ERRORS as error:
+        yield bad_row(number + 1, rest_unreadable(f"{shown}: element {number + 1}", error))
+    except (ijson.JSONError, _BadJson, UnicodeError) as error:
+        reason, where, near = feed.diagnose(error)
+        problem = (
+            f"{shown}: element {number + 1}: not valid JSON: {reason} {where}; "
+            "the rest of the file could not be read: fix the list there"
+        )
+        yield bad_row(number + 1, problem, near)
+
+
+def _build(feed: _Feed) -> Iterator[Any]:
+    """The elements of the list. ijson's own builder keeps a path for every level, quadratic in the depth."""
+    stack: list[tuple[dict[str, Any] | list[Any], str]] = []
+    holder: dict[str, Any] | list[Any] | None = None
+    key = ""
+    for event, value in ijson.basic_parse(feed, use_float=True):
+        if event == "map_key":
+            key = value
+            continue
+        if event == "start_map" or event == "start_array":
+            if len(stack) > _MAX_DEPTH:
+                raise _BadJson(f"nested deeper than {_MAX_DEPTH} levels")
+            if holder is not None:
+                stack.append((holder, key))
+                holder = {} if event == "start_map" else []
+            else:
+                holder = []  # the list of cases itself: it stays empty, its elements are handed on
+            continue
+        if event == "end_map" or event == "end_array":
+            if not stack:
+                holder = None
+                continue
+            value = holder
+            holder, key = stack.pop()
+        if not stack:
+            yield value
+        elif isinstance(holder, dict):
+            holder[key] = value
+        elif holder is not None:
+            holder.append(value)
+
+
+class _Feed:
+    """The stream as ijson reads it; watches what yajl does not, and remembers where in the file it is."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._chunk = b""
+        self._before = 0
+        self._lines_before = 0
+        self._element_start = 0
+        self._fault: int | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        if size == 0:
+            return b""
+        if self._fault is not None:
+            raise _BadJson("half of a surrogate pair (a lone \\ud800 to \\udfff escape)")
+        self._before += len(self._chunk)
+        self._lines_before += self._chunk.count(b"\n")
+        self._chunk = b""
+        if self._before - self._element_start > MAX_CASE_BYTES:
+            raise _BadJson(f"one element is larger than {MAX_CASE_BYTES // _MEBIBYTE} MiB")
+        self._chunk = self._read_whole_escapes()
+        self._fault = _lone_surrogate(self._chunk)
+        return self._chunk if self._fault is None else self._chunk[: self._fault]
+
+    def mark_element(self) -> None:
+        """An element is complete: what comes next belongs to another one."""
+        self._element_start = self._before
+
+    def diagnose(self, error: Exception) -> tuple[str, str, str | None]:
+        """What is wrong, where it is, and the text around it (as far as yajl says)."""
+        given = error.args[0] if error.args and not isinstance(error, UnicodeError) else str(error)
+        text = given.decode("utf-8", "replace") if isinstance(given, bytes) else str(given)
+        reason, _, around = text.partition("\n")
+        shown_bytes = given.split(b"\n") if isinstance(given, bytes) else text.encode().split(b"\n")
+        offset = self._offset(shown_bytes[1] if len(shown_bytes) > 1 else b"")
+        line = self._lines_before + self._chunk[:offset].count(b"\n") + 1
+        near = around.partition("\n")[0].strip() or None
+        return _plain_reason(reason), f"near line {line}, byte {self._before + offset + 1}", near
+
+    def _offset(self, around: bytes) -> int:
+        if self._fault is not None:
+            return self._fault
+        caret = 40  # yajl pads the text so that the fault stands in this column
+        padding = len(around) - len(around.lstrip())
+        found = self._chunk.replace(b"\n", b" ").find(around.strip()) if around.strip() else -1
+        return found + max(caret - padding - 1, 0) if found >= 0 else 0
+
+    def _read_whole_escapes(self) -> bytes:
+        """A chunk that ends outside any escape, so that a surrogate pair is never cut in two."""
+        chunk = self._stream.read(_CHUNK_BYTES)
+        while b"\\" in chunk[-_LONGEST_ESCAPE:] and len(chunk) <= MAX_CASE_BYTES:
+            more = self._stream.read(len(chunk))
+            if not more:
+                break
+            chunk += more
+        return chunk
+
+
+def _lone_surrogate(chunk: bytes) -> int | None:
+    """Where half a pair stands; yajl would silently turn it into a question mark."""
+    if not _SURROGATE.search(chunk):
+        return None
+    return next((match.start() for match in _ESCAPE.finditer(chunk) if match.group(1)), None)
+
+
+def _plain_reason(reason: str) -> str:
+    if "integer overflow" in reason:
+        return "an integer of more than 64 bits (write it as a string)"
+    if "premature EOF" in reason:
+        return "unexpected end of data"
+    return reason.removeprefix("lexical error: ").removeprefix("parse error: ").rstrip(". ")

@@ -1,0 +1,77 @@
+"""Rename fields of records to the names a judge expects, also from deep inside nested objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from krino.errors import UsageProblem
+
+_SHOWN_FIELDS = 20
+_SHOWN_NAME = 60
+
+
+class FieldMissing(Exception):
+    """A mapped field is not in the record; the text says which, and what is there instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """Each pair takes the target field from the source: a field's name, or a dotted path (`docs.0.text`)."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+    def apply(self, record: dict[str, Any]) -> dict[str, Any]:
+        """A new record with the targets set. A top-level source moves, a nested one stays where it is."""
+        taken = {target: _take(record, source, target) for target, source in self.pairs}
+        moved = {source for _, source in self.pairs}
+        kept = {name: value for name, value in record.items() if name not in moved}
+        return kept | taken
+
+
+def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
+    """`["question=query"]` as `{"question": "query"}`: the target field, then where it is taken from."""
+    mapping: dict[str, str] = {}
+    for pair in pairs:
+        target, equals, source = (part.strip() for part in pair.partition("="))
+        if not (target and equals and source):
+            raise UsageProblem(f"mapping `{pair}`: write it as target=source, for example question=query")
+        if "" in source.split("."):
+            raise UsageProblem(f"mapping `{pair}`: the path `{source}` has an empty part; write it as a.b.c")
+        if target in mapping:
+            raise UsageProblem(f"mapping `{pair}`: `{target}` is mapped twice; keep one of them")
+        mapping[target] = source
+    return mapping
+
+
+def field_map(mapping: Mapping[str, str] | None) -> FieldMap | None:
+    """The mapping ready for use; None when there is nothing to map."""
+    return FieldMap(tuple(mapping.items())) if mapping else None
+
+
+def _take(record: dict[str, Any], source: str, target: str) -> Any:
+    if source in record:  # also a flat name with dots in it, as table headers have
+        return record[source]
+    value: Any = record
+    for part in source.split("."):
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            raise FieldMissing(
+                f"field `{source}` (for `{target}`) is not there: no `{part}`, {_there(value)}; "
+                "correct the mapping or the record"
+            )
+    return value
+
+
+def _there(value: Any) -> str:
+    if isinstance(value, dict):
+        names = [str(name)[:_SHOWN_NAME] for name in list(value)[:_SHOWN_FIELDS]]
+        more = ", …" if len(value) > _SHOWN_FIELDS else ""
+        return f"the fields there are: {', '.join(names)}{more}" if names else "there are no fields"
+    if isinstance(value, list):
+        return f"the list there has {len(value)} elements"
+    return "what stands there has no fields"

@@ -1,0 +1,129 @@
+"""Read Parquet batch by batch, every value turned into a plain JSON type."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+from krino.cases.row import Row, bad_row
+from krino.cases.stream import rest_unreadable
+from krino.errors import UsageProblem
+
+_BATCH_ROWS = 256
+_PAGE_BUFFER_BYTES = 1 << 18
+
+
+def rows(path: Path, shown: str) -> Iterator[Row]:
+    """One row for each row of the table, numbered from 1."""
+    arrow = _arrow()
+    number = 0
+    with _open(path, shown) as table:
+        try:
+            for batch in table.iter_batches(batch_size=_BATCH_ROWS):
+                for record, problem in _records(batch):
+                    number += 1
+                    if problem is None:
+                        yield number, record, None, None
+                    else:
+                        text = f"{shown}: row {number}: {problem}; fix the row or remove it"
+                        yield bad_row(number, text)
+        except (arrow.lib.ArrowException, OSError) as error:
+            where = f"{shown}: row {number + 1}"
+            yield bad_row(number + 1, rest_unreadable(where, _first_line(error)))
+
+
+def check_table(path: Path, shown: str) -> None:
+    """Raise `UsageProblem` unless the file is a Parquet table whose columns can be told apart."""
+    with _open(path, shown) as table:
+        names = table.schema_arrow.names
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise UsageProblem(f"{shown}: two columns are named `{twice[0]}`; rename one of them")
+
+
+def row_count(path: Path, shown: str) -> int:
+    """How many rows the table's metadata says there are."""
+    with _open(path, shown) as table:
+        return int(table.metadata.num_rows)
+
+
+def _open(path: Path, shown: str) -> Any:
+    arrow = _arrow()
+    try:
+        # A page buffer makes iter_batches read pages as they are needed, not whole column chunks.
+        return arrow.parquet.ParquetFile(path, buffer_size=_PAGE_BUFFER_BYTES, pre_buffer=False)
+    except (arrow.lib.ArrowException, OSError) as error:
+        raise UsageProblem(f"{shown}: this is no readable Parquet file: {_first_line(error)}") from None
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UsageProblem(
+            "reading Parquet needs pyarrow, which is not installed: pip install 'krino[parquet]'"
+        ) from None
+    return pyarrow
+
+
+def _records(batch: Any) -> Iterator[tuple[dict[str, Any] | None, str | None]]:
+    try:
+        records = batch.to_pylist()
+    except (ValueError, OverflowError):
+        # One value that Python cannot hold spoils the whole batch: find the rows that are sound.
+        for at in range(batch.num_rows):
+            try:
+                records = batch.slice(at, 1).to_pylist()
+            except (ValueError, OverflowError) as error:
+                yield None, f"a value that cannot be read ({_first_line(error)})"
+            else:
+                yield _plain_record(records[0])
+        return
+    for record in records:
+        yield _plain_record(record)
+
+
+def _plain_record(record: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
+    for name, value in record.items():
+        if value.__class__ is not str:
+            try:
+                record[name] = _plain(value)
+            except ValueError as error:
+                return None, f"field `{name}`: {error}"
+    return record, None
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        if math.isinf(value):
+            raise ValueError("infinity is no JSON value")
+        return None if math.isnan(value) else value
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(item, tuple) for item in value):  # how pyarrow hands over a map
+            return {str(key): _plain(item) for key, item in value}
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return _bytes_as_text(value)
+    return str(value)
+
+
+def _bytes_as_text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(value).decode()
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]

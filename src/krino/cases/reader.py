@@ -1,0 +1,162 @@
+"""Read cases from any mix of inputs, one at a time, numbered in one run; problems come out as items."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO, cast
+
+from krino.cases import csv_table, json_array, jsonl, parquet
+from krino.cases.item import CaseItem
+from krino.cases.mapping import FieldMap, FieldMissing, field_map
+from krino.cases.origin import Format, Origin, find_origins
+from krino.cases.row import Row, bad_row
+from krino.cases.stream import READ_ERRORS, check_not_empty, empty, open_bytes, skip_mark_and_blanks
+from krino.contract import Source
+from krino.errors import UsageProblem
+
+_ID_FIELDS = ("id", "case_id", "_id", "uid")
+
+
+def read_cases(
+    inputs: Sequence[str | os.PathLike[str]],
+    *,
+    format: Format = "auto",  # noqa: A002
+    mapping: Mapping[str, str] | None = None,
+    stdin: BinaryIO | None = None,
+) -> Iterator[CaseItem]:
+    """The cases of all inputs in order. Raises `UsageProblem` at once for an input that cannot be read."""
+    if not inputs:
+        raise UsageProblem("no input: name at least one file or folder of cases, or - for stdin")
+    origins = list(find_origins(inputs, format))
+    for origin in origins:
+        if origin.is_regular and not origin.in_folder:
+            _check_start(origin)
+    return _items(origins, field_map(mapping), stdin)
+
+
+def _check_start(origin: Origin) -> None:
+    """Find out before the first case what can be known of a file from its start."""
+    if origin.path is None:
+        return
+    shown = origin.shown
+    try:
+        if origin.format == "parquet":
+            parquet.check_table(origin.path, shown)
+            return
+        with open_bytes(origin.path) as stream:
+            check_not_empty(stream, shown)
+            if origin.format == "json":
+                json_array.check_start(stream.peek(1)[:1], shown)
+        if origin.format == "csv":
+            with open_bytes(origin.path) as stream:
+                csv_table.check_header(stream, shown, origin.delimiter)
+    except READ_ERRORS as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageProblem(f"{shown}: the file cannot be read: {reason}") from None
+
+
+def _items(origins: list[Origin], fields: FieldMap | None, stdin: BinaryIO | None) -> Iterator[CaseItem]:
+    index = 0
+    for origin in origins:
+        given, name, shown = origin.given, origin.name, origin.shown
+        for number, record, problem, raw in _rows(origin, stdin):
+            own_id = None
+            if record is not None:
+                own_id = case_id(record)
+                if fields is not None:
+                    record, problem = _mapped(fields, record, f"{shown}:{number}")
+                    own_id = case_id(record) if record is not None else own_id
+            source = Source(file=given, line=number)
+            yield CaseItem(index, own_id or f"{name}:{number}", record, source, problem, raw)
+            index += 1
+
+
+def case_id(record: Mapping[str, Any]) -> str | None:
+    """The id a record gives itself, if any."""
+    for field in _ID_FIELDS:
+        value = record.get(field)
+        if value.__class__ is int or (value.__class__ is str and value):
+            return str(value)
+    return None
+
+
+def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[str, Any] | None, str | None]:
+    try:
+        return fields.apply(record), None
+    except FieldMissing as missing:
+        return None, f"{where}: {missing}"
+
+
+# --- from an input to its rows ---------------------------------------------------------------------
+
+
+def _rows(origin: Origin, stdin: BinaryIO | None) -> Iterator[Row]:
+    if not origin.in_folder:
+        return _rows_of_file(origin, stdin)
+    return _rows_of_member(origin)
+
+
+def _rows_of_member(origin: Origin) -> Iterator[Row]:
+    """One bad file among the many of a folder is a problem of its own, it does not end the reading."""
+    try:
+        yield from _rows_of_file(origin, None)
+    except UsageProblem as problem:
+        yield bad_row(1, str(problem))
+
+
+def _rows_of_file(origin: Origin, stdin: BinaryIO | None) -> Iterator[Row]:
+    if origin.format == "parquet" and origin.path is not None:
+        yield from parquet.rows(origin.path, origin.shown)
+        return
+    with _opened(origin, stdin) as stream:
+        if origin.format == "csv":
+            yield from csv_table.rows(stream, origin.shown, origin.delimiter)
+        elif origin.format == "json":
+            yield from json_array.rows(stream, origin.shown)
+        elif origin.format == "jsonl":
+            yield from jsonl.rows(stream, origin.shown)
+        else:
+            yield from _rows_by_first_byte(stream, origin.shown)
+
+
+def _rows_by_first_byte(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
+    try:
+        first, lines = skip_mark_and_blanks(stream)
+    except READ_ERRORS as error:
+        raise UsageProblem(f"{shown}: the input cannot be read: {error}") from None
+    if not first:
+        raise empty(shown)
+    if first == b"[":
+        return json_array.rows(stream, shown)
+    return jsonl.rows(stream, shown, first_line=lines + 1)
+
+
+@contextmanager
+def _opened(origin: Origin, stdin: BinaryIO | None) -> Iterator[io.BufferedReader]:
+    if origin.path is None:
+        with _borrowed(stdin or sys.stdin.buffer) as stream:
+            yield stream
+        return
+    try:
+        stream = open_bytes(origin.path)
+    except OSError as error:
+        raise UsageProblem(f"{origin.shown}: the file cannot be read: {error.strerror}") from None
+    with stream:
+        yield stream
+
+
+@contextmanager
+def _borrowed(stream: BinaryIO) -> Iterator[io.BufferedReader]:
+    """A stream that belongs to someone else, as a buffered reader; it is left open."""
+    if isinstance(stream, io.BufferedReader):
+        yield stream
+        return
+    buffered: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, stream))
+    try:
+        yield buffered
+    finally:
+        buffered.detach()

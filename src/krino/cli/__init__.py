@@ -1,0 +1,60 @@
+"""The command `krino`: thin modules, one a command, over the package."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from krino.cli import demo, doctor, judge, judges, resettle, schema, show
+from krino.cli.settings import load_settings
+
+EXIT_CODES = """Exit codes: 0 done · 1 a gate failed · 2 wrong usage or input · 3 some cases failed or were not
+reached · 130 interrupted."""
+
+app = typer.Typer(
+    name="krino",
+    help="Evaluation by judges whose verdicts can be checked: models label, code scores.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("judge")(judge.judge)
+app.command("judges")(judges.judges)
+app.command("show")(show.show)
+app.command("schema")(schema.schema)
+app.command("doctor")(doctor.doctor)
+app.command("demo")(demo.demo)
+app.command("resettle")(resettle.resettle)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from krino import __version__
+
+        typer.echo(f"krino {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    ctx: typer.Context,
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    ctx.default_map = load_settings().defaults()
+
+
+def main() -> None:
+    """Run the command; a problem the user can put right is one clear message, never a traceback."""
+    from krino.errors import KrinoError
+
+    try:
+        app()
+    except KrinoError as problem:
+        print(f"krino: {problem}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # the reader of our output has gone: nothing to say to nobody
+        sys.stderr.close()
+        sys.exit(0)

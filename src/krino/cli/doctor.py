@@ -1,0 +1,114 @@
+"""`krino doctor`: try what is configured and say what works, what does not, and what to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from krino.cli import exits, options
+
+if TYPE_CHECKING:
+    from krino.labellers.llm.labeller import LlmLabeller
+    from krino.labellers.llm.wire import Channel
+
+Mark = Literal["ok", "no", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing tried."""
+
+    mark: Mark
+    what: str
+    detail: str
+
+
+def doctor(
+    labeller: options.Labeller = "local",
+    base_url: options.BaseUrl = None,
+    api_key_env: options.ApiKey = None,
+    api_version: options.ApiVersion = None,
+    timeout: options.Timeout = 30.0,
+    json: options.AsJson = False,
+) -> None:
+    """Check the installation and, with --labeller MODEL, the endpoint: a few tiny calls."""
+    import orjson
+
+    checks = _installation()
+    if labeller != "local":
+        from krino.cli.judge import key_from
+        from krino.labellers.choose import llm
+
+        model = llm(
+            labeller,
+            base_url=base_url,
+            key=key_from(api_key_env),
+            api_version=api_version,
+            timeout=timeout,
+            retries=0,
+            cache="off",
+        )
+        checks += asyncio.run(_endpoint(model))
+    if json:
+        typer.echo(orjson.dumps([{"mark": c.mark, "what": c.what, "detail": c.detail} for c in checks]).decode())
+    else:
+        for check in checks:
+            typer.echo(f"{check.mark:>4}  {check.what}: {check.detail}")
+    raise typer.Exit(exits.WRONG_USAGE if any(check.mark == "no" for check in checks) else exits.DONE)
+
+
+def _installation() -> list[Check]:
+    from importlib.util import find_spec
+
+    from krino import __version__
+    from krino.cli.settings import load_settings
+    from krino.labellers.llm.cache import default_cache_path
+
+    python = ".".join(map(str, sys.version_info[:3]))
+    settings = load_settings()
+    parquet = "can be read and written" if find_spec("pyarrow") else "needs pip install 'krino[parquet]'"
+    return [
+        Check("ok", "krino", f"{__version__} on Python {python}"),
+        Check("note", "krino.toml", str(settings.path) if settings.path else "none found"),
+        Check("note", "reply cache", str(default_cache_path())),
+        Check("note", "Parquet", parquet),
+    ]
+
+
+async def _endpoint(labeller: LlmLabeller) -> list[Check]:
+    """Each reply channel once, then the settings that not every endpoint takes."""
+    checks = []
+    try:
+        working = []
+        for channel in labeller.endpoint.dialect.channels:
+            check = await _channel(labeller, channel)
+            checks.append(check)
+            if check.mark == "ok":
+                working.append(channel)
+            elif check.mark == "no":
+                return checks
+        best = f"{working[0]} will be used" if working else "no channel gave a usable reply"
+        checks.append(Check("ok" if working else "no", "reply channel", best))
+        if labeller.dropped:
+            checks.append(Check("note", "not supported", ", ".join(labeller.dropped)))
+    finally:
+        await labeller.aclose()
+    return checks
+
+
+async def _channel(labeller: LlmLabeller, channel: Channel) -> Check:
+    from krino.errors import LabelFailed, RunStopped
+
+    what = f"channel {channel}"
+    try:
+        reply, usage, seconds = await labeller.probe(channel)
+    except RunStopped as reason:
+        return Check("no", labeller.endpoint.url, f"{reason} (check --base-url, the key and the model's name)")
+    except LabelFailed as failure:
+        return Check("note", what, str(failure))
+    tokens = f"{usage.input_tokens}+{usage.output_tokens} tokens" if usage.tokens else "no token counts reported"
+    return Check("ok", what, f"{reply} in {seconds:.1f} s, {tokens}")

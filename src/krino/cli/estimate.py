@@ -1,0 +1,65 @@
+"""`--dry-run`: what a run would call and cost, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import typer
+
+from krino.cases.item import CaseItem
+from krino.cli import exits
+from krino.contract import Judge, Labeller, Task
+from krino.errors import CannotJudge
+from krino.labellers.llm.labeller import LlmLabeller
+
+
+def estimate(judge: Judge[Any, Any, Any], labeller: Labeller, items: Iterator[CaseItem], as_json: bool) -> int:
+    """Studies every case; asks nobody."""
+    counts = dict.fromkeys(("cases", "cannot_be_judged", "decided_by_rules", "asked", "known_from_cache"), 0)
+    tokens = 0
+    for item in items:
+        counts["cases"] += 1
+        kind, size = _look(judge, labeller, item)
+        counts[kind] += 1
+        tokens += size
+    calls = counts["asked"] if isinstance(labeller, LlmLabeller) else 0
+    result: dict[str, Any] = {**counts, "calls": calls, "input_tokens": tokens, "input_cost": None}
+    if isinstance(labeller, LlmLabeller):
+        result["input_cost"] = labeller.budget.prices.cost(tokens, 0)
+    typer.echo(orjson.dumps(result).decode() if as_json else _words(result))
+    return exits.DONE
+
+
+def _look(judge: Judge[Any, Any, Any], labeller: Labeller, item: CaseItem) -> tuple[str, int]:
+    if item.record is None:
+        return "cannot_be_judged", 0
+    try:
+        case = judge.read(item.record)
+        facts = judge.study(case)
+        questions = judge.ask(case, facts)
+    except CannotJudge:
+        return "cannot_be_judged", 0
+    if questions is None:
+        return "decided_by_rules", 0
+    if not isinstance(labeller, LlmLabeller):
+        return "asked", 0
+    task = Task(judge, case, facts, questions)
+    if labeller.is_cached(task):
+        return "known_from_cache", 0
+    return "asked", labeller.estimate(task)
+
+
+def _words(result: dict[str, Any]) -> str:
+    lines = [
+        f"{result['cases']:>9,} cases",
+        f"{result['cannot_be_judged']:>9,} cannot be judged",
+        f"{result['decided_by_rules']:>9,} decided by rules alone",
+        f"{result['known_from_cache']:>9,} known from the cache",
+        f"{result['calls']:>9,} model calls",
+        f"{result['input_tokens']:>9,} input tokens (estimate: four characters a token; replies come on top)",
+    ]
+    if result["input_cost"] is not None:
+        lines.append(f"{result['input_cost']:>9.4f} cost of the input at the stated price")
+    return "\n".join(lines)

@@ -1,0 +1,58 @@
+"""What follows a run: the summary, the report files, and the exit code that tells how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+import typer
+
+from krino.cli import exits
+from krino.reports.html import write_report
+from krino.reports.summary import summarise
+from krino.reports.terminal import print_summary
+from krino.runs.export import write_parquet
+from krino.runs.journal import read_raw_in_order
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from krino.runs.manifest import Manifest
+
+
+def finish(
+    folder: Path,
+    manifest: Manifest,
+    rules: Mapping[str, str],
+    console: Console,
+    as_json: bool,
+    command: str,
+) -> int:
+    """Summarise what there is, finished or not."""
+    from rich.console import Console
+
+    journal = folder / "judgements.jsonl"
+    summary = summarise(read_raw_in_order(journal, manifest.cases))
+    if manifest.state == "finished":
+        write_report(folder, manifest, read_raw_in_order(journal, manifest.cases), rules)
+        write_parquet(folder, read_raw_in_order(journal, manifest.cases))
+    if as_json:
+        result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
+        typer.echo(orjson.dumps(result).decode())
+    else:
+        print_summary(Console(), summary, manifest, folder)
+    if manifest.state != "finished":
+        console.print(f"{manifest.state}: {manifest.stop_reason}", highlight=False, markup=False)
+        console.print(f"continue with: {command}", highlight=False, markup=False, soft_wrap=True)
+    return exit_code(manifest)
+
+
+def exit_code(manifest: Manifest) -> int:
+    """Nothing but a finished run in which every case is ok is a success."""
+    if manifest.state == "interrupted":
+        return exits.INTERRUPTED
+    if manifest.state != "finished" or manifest.counts.failed or manifest.counts.error:
+        return exits.CASES_FAILED
+    return exits.DONE

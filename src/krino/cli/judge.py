@@ -1,0 +1,259 @@
+"""`krino judge`: judge the cases of files into a run folder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from krino.cli import options
+from krino.cli.settings import load_settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from krino.cases.item import CaseItem
+    from krino.contract import Judge, Labeller
+    from krino.runs.folder import Place
+    from krino.runs.manifest import Manifest, Plan
+    from krino.runs.sitting import Sitting
+
+
+def judge(
+    judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="rag, …, module:Class or file.py:Class")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files or folders of cases; - is stdin.")],
+    labeller: options.Labeller = "local",
+    base_url: options.BaseUrl = None,
+    api_key_env: options.ApiKey = None,
+    api_version: options.ApiVersion = None,
+    channel: options.Channel = None,
+    temperature: options.Temperature = None,
+    seed: options.Seed = None,
+    reply_tokens: options.ReplyTokens = None,
+    effort: options.Effort = None,
+    media: options.MediaKinds = None,
+    reasks: options.Reasks = 2,
+    prompt: options.Prompt = None,
+    concurrency: options.Concurrency = 32,
+    rpm: options.Rpm = None,
+    tpm: options.Tpm = None,
+    timeout: options.Timeout = 120.0,
+    retries: options.Retries = 6,
+    max_cost: options.MaxCost = None,
+    max_tokens: options.MaxTokens = None,
+    price_in: options.PriceIn = None,
+    price_out: options.PriceOut = None,
+    cache: options.CacheFile = None,
+    format: options.Format = "auto",  # noqa: A002 - the flag's name
+    map: options.Mapping = None,  # noqa: A002 - the flag's name
+    option: options.Options = None,
+    run: options.RunFolder = None,
+    dry_run: options.DryRun = False,
+    json: options.AsJson = False,
+) -> None:
+    """Judge the cases of FILE... Running the same command again continues where it stopped."""
+    from krino.cases import parse_mapping
+    from krino.judges.registry import load_judge
+
+    ready = load_judge(judge_name, judge_options(judge_name, option), _read_prompt(prompt))
+    chosen = _labeller(
+        labeller,
+        base_url=base_url,
+        key=key_from(api_key_env),
+        api_version=api_version,
+        channel=channel,
+        temperature=0.0 if temperature is None else temperature,
+        strict_params=temperature is not None or seed is not None or effort is not None,
+        seed=seed,
+        reply_tokens=reply_tokens,
+        effort=effort,
+        media=tuple(media or ()),
+        reasks=reasks,
+        concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        timeout=timeout,
+        retries=retries,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        cache=cache,
+        price_in=price_in,
+        price_out=price_out,
+    )
+    job = Job(judge_name, ready, chosen, files, format, parse_mapping(map or []), run)
+    raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
+
+
+class Job:
+    """One call of the command: a judge, a labeller, files, and where the run goes."""
+
+    def __init__(
+        self,
+        address: str,
+        judge: Judge[Any, Any, Any],
+        labeller: Labeller,
+        files: list[str],
+        format: str,  # noqa: A002
+        mapping: dict[str, str],
+        named: Path | None,
+    ) -> None:
+        from rich.console import Console
+
+        self.address = address
+        self.judge = judge
+        self.labeller = labeller
+        self.files = files
+        self.format = format
+        self.mapping = mapping
+        self.named = named
+        self.console = Console(stderr=True)
+
+    def plan(self) -> Plan:
+        from krino.runs.manifest import Plan
+
+        return Plan(
+            judge={"address": self.address, **self.judge.fingerprint()},
+            labeller=self.labeller.describe(),
+            inputs=[name if name == "-" else str(Path(name).resolve()) for name in self.files],
+            format=self.format,
+            mapping=self.mapping,
+        )
+
+    def estimate(self, as_json: bool) -> int:
+        from krino.cli.estimate import estimate
+
+        return estimate(self.judge, self.labeller, self._read(self.files), as_json)
+
+    def carry_out(self, as_json: bool) -> int:
+        from krino.cli.finish import finish
+        from krino.runs.folder import find_place
+
+        plan = self.plan()
+        place = find_place(plan, named=self.named)
+        announce(place, self.console)
+        inputs = [_spool_stdin(place.folder) if name == "-" else name for name in self.files]
+        manifest = asyncio.run(self._sit(plan, place, inputs))
+        return finish(place.folder, manifest, self.judge.rules, self.console, as_json, _command())
+
+    def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
+        from krino.cases import read_cases
+
+        return read_cases(inputs, format=self.format, mapping=self.mapping)  # type: ignore[arg-type]
+
+    async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
+        from krino.cases import count_hint
+        from krino.cli.progress import shown
+        from krino.runs.sitting import Sitting
+
+        items = self._read(inputs)
+        sitting = Sitting(self.judge, self.labeller, plan, place.folder)
+        task = asyncio.ensure_future(sitting.hold(items))
+        _on_interrupt(sitting, task, self.console)
+        try:
+            with shown(sitting.tally, count_hint(inputs), self.console, priced=True):
+                return await task
+        finally:
+            await self.labeller.aclose()
+
+
+def announce(place: Place, console: Console) -> None:
+    """Say where the run goes and, when an earlier one cannot be continued, why not."""
+    if place.because and place.instead_of is not None:
+        console.print(f"{place.instead_of} was made with other settings, so this is a new run:", highlight=False)
+        for line in place.because:
+            console.print(f"  {line}", highlight=False, markup=False)
+    verb = "continuing" if place.continued else "run folder"
+    console.print(f"{verb} {place.folder}", highlight=False, markup=False)
+
+
+def _on_interrupt(sitting: Sitting, task: asyncio.Future[Manifest], console: Console) -> None:
+    """Once: finish what is in flight. Twice: leave at once. Nothing finished is lost either way."""
+
+    def stop() -> None:
+        if sitting.interrupted:
+            task.cancel()
+            return
+        console.print("stopping: waiting for replies in flight (Ctrl-C again to leave them)", highlight=False)
+        sitting.interrupt()
+
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(name, stop)
+        except NotImplementedError:  # Windows has no loop signal handlers: Ctrl-C cancels the task
+            return
+
+
+def _labeller(name: str, **settings: Any) -> Labeller:
+    from krino.labellers.choose import llm
+    from krino.labellers.local import LocalLabeller
+
+    if name == "local":
+        return LocalLabeller()
+    prices = load_settings().prices.get(name, {})
+    for flag, key in (("price_in", "input"), ("price_out", "output")):
+        if settings[flag] is None:
+            settings[flag] = prices.get(key)
+    if settings["cache"] not in (None, "off"):
+        settings["cache"] = Path(settings["cache"])
+    return llm(name, **settings)
+
+
+def judge_options(name: str, given: list[str] | None) -> dict[str, Any]:
+    from krino.errors import UsageProblem
+
+    values: dict[str, Any] = dict(load_settings().options.get(name, {}))
+    for pair in given or []:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageProblem(f"--option {pair!r}: write it as name=value")
+        values[key] = value
+    return values
+
+
+def _read_prompt(path: Path | None) -> str | None:
+    from krino.errors import UsageProblem
+
+    if path is None:
+        return None
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"--prompt {path}: {error}") from None
+    if not text.strip():
+        raise UsageProblem(f"--prompt {path}: the file is empty")
+    return text
+
+
+def key_from(variable: str | None) -> str | None:
+    from krino.errors import UsageProblem
+
+    if variable is None:
+        return None
+    if not (value := os.environ.get(variable)):
+        raise UsageProblem(f"--api-key-env {variable}: that variable is not set")
+    return value
+
+
+def _spool_stdin(folder: Path) -> str:
+    """Keep what comes on stdin beside the run, so that it can be continued and settled again."""
+    import shutil
+
+    stream = sys.stdin.buffer
+    head = stream.peek(512) if hasattr(stream, "peek") else b""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / ("stdin.json" if head.lstrip()[:1] == b"[" else "stdin.jsonl")
+    with target.open("wb") as copy:
+        shutil.copyfileobj(stream, copy)
+    return str(target)
+
+
+def _command() -> str:
+    return shlex.join(["krino", *sys.argv[1:]])

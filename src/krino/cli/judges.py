@@ -1,0 +1,54 @@
+"""`krino judges`: which judges there are, what they take and what they give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from krino.cli import options
+
+
+def judges(json: options.AsJson = False) -> None:
+    """List the judges with their inputs and outputs."""
+    import orjson
+
+    from krino.judges.registry import judge_names
+
+    found = [describe(name) for name in sorted(judge_names())]
+    typer.echo(orjson.dumps(found).decode() if json else "\n\n".join(_words(entry) for entry in found))
+
+
+def describe(name: str) -> dict[str, Any]:
+    """One judge, from its models."""
+    from krino.judges.registry import load_judge
+
+    judge = load_judge(name)
+    return {
+        "name": judge.name,
+        "version": judge.version,
+        "summary": judge.summary,
+        "inputs": {
+            field: "required" if info.is_required() else "optional"
+            for field, info in judge.case_model.model_fields.items()
+        },
+        "outputs": list(judge.verdict_model.model_fields),
+        "options": {
+            field: {"default": info.get_default(call_default_factory=True), "about": info.description}
+            for field, info in type(judge.options).model_fields.items()
+        },
+        "rules": len(judge.rules),
+    }
+
+
+def _words(entry: dict[str, Any]) -> str:
+    inputs = ", ".join(field if kind == "required" else f"[{field}]" for field, kind in entry["inputs"].items())
+    lines = [
+        f"{entry['name']} {entry['version']}: {entry['summary']}",
+        f"  in:  {inputs}",
+        f"  out: {', '.join(entry['outputs'])}",
+    ]
+    for field, info in entry["options"].items():
+        about = f"  {info['about']}" if info["about"] else ""
+        lines.append(f"  --option {field}={info['default']}{about}")
+    return "\n".join(lines)

@@ -1,0 +1,92 @@
+"""Flags that more than one command takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+MODEL = "Asking a model"
+PACE = "Pace and money"
+INPUT = "Input"
+OUTPUT = "Output"
+
+
+def _flag(names: str | tuple[str, ...], text: str, panel: str, variable: str | None) -> object:
+    flags = (names,) if isinstance(names, str) else names
+    return typer.Option(*flags, help=text, rich_help_panel=panel, envvar=variable, show_default=False)
+
+
+Labeller = Annotated[
+    str,
+    _flag(
+        ("--labeller", "-l"),
+        "`local` (embedded, the default) or a model: gpt-…, claude-…, ollama:NAME, openrouter:NAME, …",
+        MODEL,
+        "KRINO_LABELLER",
+    ),
+]
+BaseUrl = Annotated[str | None, _flag("--base-url", "Address of the endpoint.", MODEL, "KRINO_BASE_URL")]
+ApiKey = Annotated[
+    str | None,
+    typer.Option(
+        "--api-key-env",
+        help="Environment variable that holds the key, if not the provider's usual one.",
+        rich_help_panel=MODEL,
+        envvar="KRINO_API_KEY_ENV",
+        show_default=False,
+    ),
+]
+ApiVersion = Annotated[str | None, _flag("--api-version", "API version (Azure).", MODEL, "KRINO_API_VERSION")]
+Channel = Annotated[
+    str | None,
+    _flag(
+        "--channel",
+        "How the reply comes: json_schema, tool, json_object or text; by default the best that works.",
+        MODEL,
+        "KRINO_CHANNEL",
+    ),
+]
+Temperature = Annotated[
+    float | None, _flag("--temperature", "Sampling temperature (default 0).", MODEL, "KRINO_TEMPERATURE")
+]
+Seed = Annotated[int | None, _flag("--seed", "Sampling seed.", MODEL, "KRINO_SEED")]
+ReplyTokens = Annotated[int | None, _flag("--reply-tokens", "Most tokens in one reply.", MODEL, "KRINO_REPLY_TOKENS")]
+Effort = Annotated[str | None, _flag("--effort", "Reasoning effort (low, medium, high, …).", MODEL, "KRINO_EFFORT")]
+MediaKinds = Annotated[
+    list[str] | None, _flag("--media", "A kind of media the model takes, as `image`.", MODEL, "KRINO_MEDIA")
+]
+Reasks = Annotated[int, _flag("--reasks", "Times an unusable reply is asked again (2).", MODEL, "KRINO_REASKS")]
+Prompt = Annotated[
+    Path | None, _flag("--prompt", "File with a prompt to use instead of the judge's.", MODEL, "KRINO_PROMPT")
+]
+Concurrency = Annotated[
+    int, _flag("--concurrency", "Most requests in flight (32); found by itself below that.", PACE, "KRINO_CONCURRENCY")
+]
+Rpm = Annotated[float | None, _flag("--rpm", "Most requests a minute.", PACE, "KRINO_RPM")]
+Tpm = Annotated[float | None, _flag("--tpm", "Most tokens a minute.", PACE, "KRINO_TPM")]
+Timeout = Annotated[float, _flag("--timeout", "Seconds to wait for one reply (120).", PACE, "KRINO_TIMEOUT")]
+Retries = Annotated[int, _flag("--retries", "Tries after 429, 5xx or a lost connection (6).", PACE, "KRINO_RETRIES")]
+MaxCost = Annotated[float | None, _flag("--max-cost", "Stop before the run costs more.", PACE, "KRINO_MAX_COST")]
+MaxTokens = Annotated[int | None, _flag("--max-tokens", "Stop before the run takes more.", PACE, "KRINO_MAX_TOKENS")]
+PriceIn = Annotated[float | None, _flag("--price-in", "Money per million input tokens.", PACE, "KRINO_PRICE_IN")]
+PriceOut = Annotated[float | None, _flag("--price-out", "Money per million output tokens.", PACE, "KRINO_PRICE_OUT")]
+CacheFile = Annotated[
+    str | None, _flag("--cache", "File for replies already paid for, or `off`.", PACE, "KRINO_CACHE_FILE")
+]
+RunFolder = Annotated[
+    Path | None,
+    _flag("--run", "Folder of the run (default runs/<judge>-<date>-<hash>).", OUTPUT, "KRINO_RUN"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Count calls, tokens and cost; spend nothing.", rich_help_panel=OUTPUT)
+]
+Mapping = Annotated[
+    list[str] | None, _flag("--map", "A field under another name: question=query (dots reach inside).", INPUT, None)
+]
+Format = Annotated[
+    str, _flag("--format", "jsonl, json, csv, parquet or folder; by default what the name says.", INPUT, "KRINO_FORMAT")
+]
+Options = Annotated[list[str] | None, _flag(("--option", "-o"), "An option of the judge, as goal=legal.", INPUT, None)]

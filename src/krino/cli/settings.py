@@ -1,0 +1,75 @@
+"""`krino.toml`: settings that need not be typed again. Flags win over `KRINO_*` variables, those over the file."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from krino.errors import UsageProblem
+
+SECTIONS = ("judge", "options", "prices", "doctor")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSettings:
+    """What the file says, by section."""
+
+    path: Path | None = None
+    judge: Mapping[str, Any] = field(default_factory=dict)
+    doctor: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def defaults(self) -> dict[str, Any]:
+        """As the command-line library wants them: command name to flag values."""
+        model = {key: self.judge[key] for key in ("labeller", "base_url", "api_version") if key in self.judge}
+        return {
+            "judge": dict(self.judge),
+            "doctor": {**model, **self.doctor},
+        }
+
+
+@cache
+def load_settings() -> FileSettings:
+    """`$KRINO_CONFIG`, or `krino.toml` here or in a folder above."""
+    path = _find()
+    if path is None:
+        return FileSettings()
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageProblem(f"{path}: {error}") from None
+    if unknown := sorted(data.keys() - set(SECTIONS)):
+        raise UsageProblem(f"{path}: unknown section [{unknown[0]}]; there are {', '.join(SECTIONS)}")
+    sections = {name: data.get(name, {}) for name in SECTIONS}
+    for name, section in sections.items():
+        if not isinstance(section, dict):
+            raise UsageProblem(f"{path}: `{name}` must be a section, as in [{name}]")
+    _check_judge_keys(path, sections["judge"])
+    return FileSettings(path, **sections)
+
+
+def _check_judge_keys(path: Path, section: Mapping[str, Any]) -> None:
+    """A misspelt key must not be passed over in silence."""
+    import inspect
+
+    from krino.cli.judge import judge
+
+    known = inspect.signature(judge).parameters.keys() - {"judge_name", "files"}
+    if unknown := sorted(section.keys() - known):
+        raise UsageProblem(f"{path}: [judge] has no key `{unknown[0]}`; it has {', '.join(sorted(known))}")
+
+
+def _find() -> Path | None:
+    if named := os.environ.get("KRINO_CONFIG"):
+        path = Path(named)
+        if not path.is_file():
+            raise UsageProblem(f"KRINO_CONFIG names {path}, which is no file")
+        return path
+    here = Path.cwd()
+    return next((folder / "krino.toml" for folder in (here, *here.parents) if (folder / "krino.toml").is_file()), None)

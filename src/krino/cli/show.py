@@ -1,0 +1,77 @@
+"""`krino show`: a run's summary, or one judgement of it in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from krino.cli import options
+
+
+def show(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    case_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Id of a case; without it, the summary.")
+    ] = None,
+    json: options.AsJson = False,
+) -> None:
+    """Show a run, or one case of it. With --json: every judgement, one a line, in the order of the input."""
+    import orjson
+
+    from krino.runs.journal import read_raw_in_order
+    from krino.runs.manifest import Manifest
+
+    manifest = Manifest.load(run)
+    journal = run / "judgements.jsonl"
+    if not json and case_id is None:
+        _summary(run, manifest)
+        return
+    found = 0
+    for judgement in read_raw_in_order(journal, manifest.cases) if journal.exists() else ():
+        if case_id is not None and judgement["id"] != case_id:
+            continue
+        found += 1
+        if json:
+            typer.echo(orjson.dumps(judgement).decode())
+        else:
+            _one(judgement, _rules(manifest.plan.judge.get("address", "")))
+    if case_id is not None and not found:
+        from krino.errors import UsageProblem
+
+        raise UsageProblem(f"{run} has no judgement of a case `{case_id}`; `krino show {run} --json` lists them all")
+
+
+def _summary(run: Path, manifest: object) -> None:
+    from rich.console import Console
+
+    from krino.reports.summary import summarise
+    from krino.reports.terminal import print_summary
+    from krino.runs.journal import read_raw_in_order
+    from krino.runs.manifest import Manifest
+
+    assert isinstance(manifest, Manifest)
+    summary = summarise(read_raw_in_order(run / "judgements.jsonl", manifest.cases))
+    print_summary(Console(), summary, manifest, run)
+
+
+def _one(judgement: dict[str, object], rules: Mapping[str, str]) -> None:
+    from rich.console import Console
+
+    from krino.contract import Judgement
+    from krino.reports.terminal import print_judgement
+
+    print_judgement(Console(), Judgement.model_validate(judgement), rules)
+
+
+def _rules(address: str) -> Mapping[str, str]:
+    """The judge's rules, if the judge can still be found: a run can be shown without it."""
+    from krino.errors import UsageProblem
+    from krino.judges.registry import load_judge
+
+    try:
+        return load_judge(address).rules
+    except UsageProblem:
+        return {}

@@ -1,0 +1,367 @@
+"""The contract: what a judge is, what a labeller answers, and what a judgement records.
+
+    case ──study──▶ facts ──ask──▶ questions ──labeller──▶ labels ──settle──▶ verdict
+
+Models label, code scores: a labeller only ever returns labels, and `settle` alone, a pure function,
+turns case, facts and labels into the verdict. Every field of it says who decided it and on what evidence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from krino.errors import CannotJudge, UsageProblem
+
+Status = Literal["ok", "failed", "error"]
+SCHEMA_VERSION = "1"
+
+CaseT = TypeVar("CaseT", bound=BaseModel)
+FactsT = TypeVar("FactsT")
+LabelsT = TypeVar("LabelsT", bound=BaseModel)
+
+
+# --- what is asked ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A named piece of a case, shown to a labeller as data: it is untrusted text, never an instruction."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image or other medium of a case; sent only to models that are said to take its kind."""
+
+    kind: Literal["image", "audio", "file"]
+    mime: str
+    data: bytes
+
+    def placeholder(self) -> str:
+        return f"[{self.kind} {self.mime}, {len(self.data)} bytes]"
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What the facts leave open in one case: the data to look at and what is asked about it."""
+
+    passages: tuple[Passage, ...]
+    request: str
+    media: tuple[Media, ...] = ()
+
+
+# --- what is answered ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The value of one verdict field, the rule that gave it, and whether labels (not facts alone) fed it."""
+
+    value: Any
+    rule: str
+    evidence: tuple[str, ...] = ()
+    from_labels: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something worth a reader's eye that is no field of the verdict (a warning, a suspicious text)."""
+
+    rule: str
+    text: str
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What `settle` returns: one ruling for each field of the verdict, and findings beside it."""
+
+    rulings: Mapping[str, Ruling]
+    findings: tuple[Finding, ...] = ()
+
+
+# --- what is recorded ------------------------------------------------------------------------------
+
+
+class Usage(BaseModel):
+    """What one judgement cost; `cost` is null when no price is known, `cached` counts replies had for free."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    calls: int = 0
+    cached: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+
+    def add(self, other: Usage) -> None:
+        self.calls += other.calls
+        self.cached += other.cached
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.seconds += other.seconds
+        if other.cost is not None:
+            self.cost = (self.cost or 0.0) + other.cost
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+class Source(BaseModel):
+    """Where a case came from, so that an error can name file and line."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    file: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+class FindingRecord(BaseModel):
+    """A finding as it stands in a judgement."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rule: str
+    text: str
+    where: str | None = None
+
+
+class Judgement(BaseModel):
+    """One case, judged: the line that a run's journal holds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schema_version: str = SCHEMA_VERSION
+    index: int = Field(0, ge=0, description="position of the case in the input, from 0")
+    id: str
+    judge: str
+    judge_version: str
+    status: Status
+    verdict: dict[str, Any] | None = Field(
+        description="exactly the rubric's keys; null, or the rubric's own failed form, unless status is ok"
+    )
+    reason: str | None = Field(None, description="why the case cannot be judged (status failed)")
+    error: str | None = Field(None, description="what went wrong (status error)")
+    decided_by: dict[str, str] = Field(
+        default_factory=dict, description="per verdict field: the id of the rule that decided, or `labeller`"
+    )
+    rules: dict[str, str] = Field(default_factory=dict, description="per verdict field: the rule applied")
+    evidence: dict[str, list[str]] = Field(default_factory=dict)
+    findings: list[FindingRecord] = Field(default_factory=list)
+    labels: dict[str, Any] | None = None
+    labeller: dict[str, Any] | None = Field(None, description="who labelled: model, parameters, channel")
+    usage: Usage = Field(default_factory=Usage)
+    input_hash: str
+    source: Source | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    raw_reply: str | None = Field(None, description="the reply that could not be used (status error)")
+
+    @model_validator(mode="after")
+    def _fail_closed(self) -> Self:
+        if self.status == "ok":
+            if self.verdict is None:
+                raise ValueError("status ok needs a verdict")
+            if self.decided_by.keys() != self.verdict.keys():
+                raise ValueError("every field of an ok verdict must say who decided it")
+        elif numbers := sorted(key for key, value in (self.verdict or {}).items() if holds_number(value)):
+            raise ValueError(f"no number may stand beside status {self.status}: {', '.join(numbers)}")
+        if self.status == "failed" and not self.reason:
+            raise ValueError("status failed needs a reason")
+        if self.status == "error" and not self.error:
+            raise ValueError("status error needs a message")
+        return self
+
+    def to_json(self) -> bytes:
+        return orjson.dumps(self.model_dump(mode="json", warnings=False))
+
+
+def holds_number(value: Any) -> bool:
+    """Whether a number hides anywhere in a verdict value (booleans are labels, not numbers)."""
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int | float):
+        return True
+    if isinstance(value, Mapping):
+        return any(holds_number(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return any(holds_number(item) for item in value)
+    return False
+
+
+def hash_record(record: Any) -> str:
+    """The identity of a case: a hash of its content, whatever the order of its keys."""
+    try:
+        canonical = orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=repr)
+    except (orjson.JSONEncodeError, RecursionError):
+        try:
+            canonical = repr(record).encode("utf-8", "surrogatepass")
+        except RecursionError:  # nested beyond reason: no judge will take it, and its place tells it apart
+            canonical = b"nested too deeply"
+    return hashlib.blake2b(canonical, digest_size=16).hexdigest()
+
+
+# --- the judge -------------------------------------------------------------------------------------
+
+
+class NoOptions(BaseModel):
+    """For judges that have nothing to set."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[CaseT, FactsT, LabelsT]):
+    """One case on a labeller's desk."""
+
+    judge: Judge[CaseT, FactsT, LabelsT]
+    case: CaseT
+    facts: FactsT
+    questions: Questions
+    index: int = 0
+    input_hash: str = ""
+
+    def accept(self, answer: Any) -> LabelsT:
+        """Labels from a parsed reply, or `ValueError` whose text says exactly what is wrong with it."""
+        try:
+            labels = self.judge.labels_model.model_validate(answer)
+        except ValidationError as error:
+            raise ValueError(describe_validation(error)) from None
+        if problems := self.judge.check(self.case, self.facts, labels):
+            raise ValueError("\n".join(f"- {problem}" for problem in problems))
+        return labels
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled(Generic[LabelsT]):
+    """Accepted labels with what they cost and how they were had."""
+
+    labels: LabelsT
+    info: dict[str, Any]
+    usage: Usage = field(default_factory=Usage)
+    findings: tuple[Finding, ...] = ()
+
+
+class Labeller(ABC):
+    """Answers questions with labels: the embedded one, an LLM, a jury or a recording."""
+
+    workers: int = 64
+    """How many cases may wait for it at the same time."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Everything that can change its answers, for the run's manifest. Never a secret."""
+
+    @abstractmethod
+    async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        """Labels that `task.accept` has accepted; raises `LabelFailed` when there are none."""
+
+    def already_spent(self, usage: Usage) -> None:
+        """Told at the start of a sitting what earlier sittings of the run have spent."""
+        return
+
+    async def aclose(self) -> None:
+        """Give back what it holds (connections, files)."""
+        return
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
+    """A rubric in code. Subclass it, name the models, write study, ask and settle."""
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    summary: ClassVar[str]
+    default_prompt: ClassVar[str]
+    """What a labeller is told, the same for every case: it comes first, so that prompt caches hit."""
+    rules: ClassVar[Mapping[str, str]]
+    """Rule id to what the rule says. Every ruling names one of these."""
+    options_model: ClassVar[type[BaseModel]] = NoOptions
+    case_model: type[CaseT]
+    labels_model: type[LabelsT]
+    verdict_model: type[BaseModel]
+
+    def __init__(self, options: Mapping[str, Any] | BaseModel | None = None, prompt: str | None = None) -> None:
+        values = options.model_dump() if isinstance(options, BaseModel) else dict(options or {})
+        try:
+            self.options = self.options_model.model_validate(values)
+        except ValidationError as error:
+            raise UsageProblem(f"options of judge `{self.name}`: {describe_validation(error)}") from None
+        self.prompt = self.default_prompt if prompt is None else prompt
+
+    def read(self, record: Mapping[str, Any]) -> CaseT:
+        """The typed case of a raw record; raises `CannotJudge` naming the field that is wrong."""
+        try:
+            return self.case_model.model_validate(record)
+        except ValidationError as error:
+            raise CannotJudge(describe_validation(error)) from None
+
+    @abstractmethod
+    def study(self, case: CaseT) -> FactsT:
+        """Every fact that needs no opinion; raises `CannotJudge` when the case rules judging out."""
+
+    @abstractmethod
+    def ask(self, case: CaseT, facts: FactsT) -> Questions | None:
+        """What the facts leave open, or None: then no labeller is called and nothing is spent."""
+
+    def check(self, case: CaseT, facts: FactsT, labels: LabelsT) -> list[str]:
+        """What is wrong with labels when held against the case (a quote that is not there, an unknown id)."""
+        return []
+
+    @abstractmethod
+    def settle(self, case: CaseT, facts: FactsT, labels: LabelsT | None) -> Settlement:
+        """The verdict, by the rubric's rules. Pure: the same input always gives the same output."""
+
+    def label_locally(self, batch: Sequence[tuple[CaseT, FactsT]]) -> list[LabelsT]:
+        """The embedded labeller: labels without any LLM, for a batch of cases at once."""
+        raise UsageProblem(f"judge `{self.name}` has no embedded labeller: name a model with --labeller (or labeller=)")
+
+    def failed_form(self, status: Status, message: str) -> dict[str, Any] | None:
+        """The verdict a rubric defines for what could not be judged; None where it defines none."""
+        return None
+
+    def metadata(self, case: CaseT) -> dict[str, Any]:
+        """Short facts about the case to slice results by."""
+        return {}
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything of this judge that can change a verdict."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "prompt_hash": hashlib.blake2b(self.prompt.encode(), digest_size=8).hexdigest(),
+            "options": self.options.model_dump(mode="json"),
+        }
+
+
+def describe_validation(error: ValidationError) -> str:
+    """A pydantic error as one line a field: which field, what is wrong, what stood there."""
+    lines = []
+    for item in error.errors(include_url=False):
+        where = ".".join(str(part) for part in item["loc"]) or "the whole object"
+        given = "" if item["type"] == "missing" else f" (got {_short(item['input'])})"
+        lines.append(f"{where}: {item['msg']}{given}")
+    return "; ".join(lines)
+
+
+def _short(value: Any, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

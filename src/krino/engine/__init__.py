@@ -1,0 +1,1 @@
+"""Engines: carry cases through a judge, one or many at a time."""

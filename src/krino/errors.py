@@ -1,0 +1,44 @@
+"""Every exception that Krino raises on purpose.
+
+KrinoError
+├── UsageProblem       the command, a setting or a file is wrong: says where and what to do (exit code 2)
+├── CannotJudge        this case cannot be judged: the judgement is `failed`, with this reason
+├── LabelFailed        no valid labels could be had: the judgement is `error`, the raw reply is kept
+└── RunStopped         the whole run must stop now (refused key, spent budget); it can be continued
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krino.contract import Usage
+
+
+class KrinoError(Exception):
+    """Base of all of them."""
+
+
+class UsageProblem(KrinoError):
+    """Something the user can put right: a flag, a setting, a file."""
+
+
+class CannotJudge(KrinoError):
+    """The case itself makes judging impossible (missing answer, unreadable trace)."""
+
+
+class LabelFailed(KrinoError):
+    """The labeller gave nothing that can be used, after every allowed try."""
+
+    def __init__(self, message: str, *, raw_reply: str | None = None, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.raw_reply = raw_reply
+        self.usage = usage
+
+
+class RunStopped(KrinoError):
+    """Going on would only waste money or time; what is finished is kept."""
+
+    def __init__(self, message: str, *, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind

@@ -1,0 +1,63 @@
+"""Finds a judge by name: one of ours, one that an installed package offers, or a class in a user's module."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from krino.contract import Judge
+from krino.errors import UsageProblem
+
+OURS = {
+    "rag": "krino.judges.rag.judge:RagJudge",
+}
+GROUP = "krino.judges"
+
+
+def judge_names() -> dict[str, str]:
+    """Every judge that can be named, with where it lives."""
+    offered = {point.name: point.value for point in entry_points(group=GROUP)}
+    return {**offered, **OURS}
+
+
+def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str | None = None) -> Judge[Any, Any, Any]:
+    """`rag`, `package.module:Class` or `path/to/file.py:Class`."""
+    found = _class(judge_names().get(name, name), name)
+    return found(options=options, prompt=prompt)
+
+
+def _class(address: str, name: str) -> type[Judge[Any, Any, Any]]:
+    where, colon, attribute = address.rpartition(":")
+    if not colon or not where:
+        known = ", ".join(sorted(judge_names()))
+        raise UsageProblem(f"no judge `{name}`; there are {known}, or name yours as `module:Class` or `file.py:Class`")
+    module = _module_from_file(Path(where)) if where.endswith(".py") else _module(where, name)
+    found = getattr(module, attribute, None)
+    if not (isinstance(found, type) and issubclass(found, Judge)):
+        raise UsageProblem(f"judge `{name}`: {where} has no class `{attribute}` that is a krino.Judge")
+    return found
+
+
+def _module(where: str, name: str) -> ModuleType:
+    try:
+        return importlib.import_module(where)
+    except ImportError as error:
+        raise UsageProblem(f"judge `{name}`: cannot import {where}: {error}") from None
+
+
+def _module_from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UsageProblem(f"judge file {path} does not exist")
+    spec = importlib.util.spec_from_file_location(f"krino_user_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UsageProblem(f"judge file {path} cannot be loaded as Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # pydantic resolves annotations through it
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,1 @@
+"""Labellers: who answers the open questions of a case (embedded, LLM, recording)."""

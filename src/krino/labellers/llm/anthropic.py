@@ -1,0 +1,116 @@
+"""The Anthropic messages dialect."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import orjson
+
+from krino.contract import Media
+from krino.labellers.llm.wire import (
+    TOOL_NAME,
+    Channel,
+    ChatRequest,
+    Reply,
+    ToolCall,
+    Turn,
+    UnreadableReply,
+    mapping,
+    parse_body,
+    whole,
+    words,
+)
+
+DEFAULT_REPLY_TOKENS = 8192  # the API wants a number; this one is enough for every bundled judge
+
+
+class AnthropicDialect:
+    """Messages at `{base}/v1/messages`."""
+
+    name = "anthropic"
+    channels: tuple[Channel, ...] = ("json_schema", "tool", "text")
+
+    def url(self, base_url: str, model: str, api_version: str | None) -> str:
+        return f"{base_url.rstrip('/').removesuffix('/v1')}/v1/messages"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"anthropic-version": "2023-06-01", **({"X-Api-Key": key} if key else {})}
+
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        params = request.params
+        body: dict[str, Any] = {
+            "model": request.model,
+            "max_tokens": params.reply_tokens or DEFAULT_REPLY_TOKENS,
+            # The static part is marked for the provider's prompt cache.
+            "system": [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}],
+            "messages": [_message(turn) for turn in request.turns],
+        }
+        if params.temperature is not None:
+            body["temperature"] = params.temperature
+        config: dict[str, Any] = {}
+        if params.effort is not None:
+            config["effort"] = params.effort
+        if request.channel == "json_schema":
+            config["format"] = {"type": "json_schema", "schema": request.schema}
+        if config:
+            body["output_config"] = config
+        if request.channel == "tool":
+            body["tools"] = [{"name": TOOL_NAME, "description": "Give the labels.", "input_schema": request.schema}]
+            body["tool_choice"] = {"type": "tool", "name": TOOL_NAME}
+        return body
+
+    def read(self, body: bytes) -> Reply:
+        data = parse_body(body)
+        blocks = data.get("content")
+        if not isinstance(blocks, list):
+            raise UnreadableReply("the endpoint's reply has no content list")
+        texts = [words(block.get("text")) or "" for block in blocks if _is(block, "text")]
+        calls = [
+            ToolCall(str(block.get("name")), _written(block.get("input"))) for block in blocks if _is(block, "tool_use")
+        ]
+        usage = mapping(data.get("usage"))
+        cached = whole(usage.get("cache_read_input_tokens"))
+        written = whole(usage.get("cache_creation_input_tokens"))
+        stop = words(data.get("stop_reason"))
+        return Reply(
+            text="".join(texts) if texts else None,
+            tool_calls=tuple(calls),
+            finish=stop,
+            refusal="the model declined" if stop == "refusal" else None,
+            # Anthropic counts cached input apart; OpenAI counts it in. Ours counts it in.
+            input_tokens=whole(usage.get("input_tokens")) + cached + written,
+            output_tokens=whole(usage.get("output_tokens")),
+            cached_tokens=cached,
+            model=words(data.get("model")),
+        )
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    if not turn.media:
+        return {"role": turn.role, "content": turn.text}
+    return {
+        "role": turn.role,
+        "content": [*map(_media_block, turn.media), {"type": "text", "text": turn.text}],
+    }
+
+
+def _media_block(medium: Media) -> dict[str, Any]:
+    source = {
+        "type": "base64",
+        "media_type": medium.mime,
+        "data": base64.b64encode(medium.data).decode("ascii"),
+    }
+    return {"type": "image" if medium.kind == "image" else "document", "source": source}
+
+
+def _written(value: Any) -> str:
+    """The arguments of a call as JSON; what is nested too deeply to be written is no answer."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError as error:
+        raise UnreadableReply(f"the arguments of the tool call cannot be read: {error}") from None
+
+
+def _is(block: Any, kind: str) -> bool:
+    return isinstance(block, dict) and block.get("type") == kind

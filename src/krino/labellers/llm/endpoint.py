@@ -1,0 +1,98 @@
+"""Which endpoint a labeller's name means: its dialect, address and key."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from krino.errors import UsageProblem
+from krino.labellers.llm.anthropic import AnthropicDialect
+from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
+from krino.labellers.llm.wire import Dialect
+
+DIALECTS: dict[str, type[Dialect]] = {
+    "openai": OpenAIDialect,
+    "azure": AzureDialect,
+    "anthropic": AnthropicDialect,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where requests go. The key is kept out of every printed or stored form."""
+
+    provider: str
+    model: str
+    dialect: Dialect
+    base_url: str
+    key: str | None = field(default=None, repr=False)
+    api_version: str | None = None
+    limit_name: str = "max_tokens"
+
+    @property
+    def url(self) -> str:
+        return self.dialect.url(self.base_url, self.model, self.api_version)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return self.dialect.headers(self.key)
+
+
+@cache
+def providers() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(files(__package__).joinpath("providers.toml").read_text("utf-8"))
+
+
+def find_endpoint(
+    name: str,
+    *,
+    env: Mapping[str, str],
+    base_url: str | None = None,
+    key: str | None = None,
+    api_version: str | None = None,
+) -> Endpoint:
+    """`gpt-4o`, `claude-…`, or `provider:model`; flags win over the environment, that over the table."""
+    provider, model = _split(name)
+    entry = providers()[provider]
+    base = base_url or _first(entry.get("base_url_env"), env) or entry.get("base_url")
+    if not base:
+        raise UsageProblem(
+            f"labeller `{name}`: no address; set --base-url or {' / '.join(entry.get('base_url_env', []))}"
+        )
+    if urlsplit(base).scheme not in {"http", "https"}:
+        raise UsageProblem(f"labeller `{name}`: the address {base!r} is no http(s) URL (--base-url)")
+    found_key = key or _first(entry.get("key"), env)
+    own_address = entry.get("base_url") in {None, base}
+    if not found_key and not entry.get("keyless") and own_address:
+        raise UsageProblem(f"labeller `{name}`: no key; set {' or '.join(entry['key'])} in the environment")
+    return Endpoint(
+        provider=provider,
+        model=model,
+        dialect=DIALECTS[entry["dialect"]](),
+        base_url=base,
+        key=found_key,
+        api_version=api_version or _first(entry.get("api_version_env"), env),
+        # Only the provider's own address is sure to know the newer name of the limit.
+        limit_name=entry.get("limit_name", "max_tokens") if own_address else "max_tokens",
+    )
+
+
+def _split(name: str) -> tuple[str, str]:
+    provider, colon, model = name.partition(":")
+    if colon and provider in providers():
+        if not model:
+            raise UsageProblem(f"labeller `{name}`: name a model after the colon, as in `{provider}:MODEL`")
+        return provider, model
+    for known, entry in providers().items():
+        if any(name.startswith(prefix) for prefix in entry.get("prefixes", [])):
+            return known, name
+    return "openai", name
+
+
+def _first(names: list[str] | None, env: Mapping[str, str]) -> str | None:
+    return next((env[name] for name in names or [] if env.get(name)), None)

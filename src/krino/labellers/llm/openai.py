@@ -1,0 +1,145 @@
+"""The OpenAI chat-completions dialect: OpenAI, Azure, vLLM, Ollama, llama.cpp, OpenRouter and their like."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import orjson
+
+from krino.contract import Media
+from krino.labellers.llm.wire import (
+    TOOL_NAME,
+    Channel,
+    ChatRequest,
+    Reply,
+    ToolCall,
+    Turn,
+    UnreadableReply,
+    mapping,
+    parse_body,
+    whole,
+    words,
+)
+
+
+class OpenAIDialect:
+    """Chat completions at `{base}/chat/completions` with a bearer key."""
+
+    name = "openai"
+    channels: tuple[Channel, ...] = ("json_schema", "tool", "json_object", "text")
+
+    def url(self, base_url: str, model: str, api_version: str | None) -> str:
+        return f"{base_url.rstrip('/')}/chat/completions"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": request.model,
+            "messages": [{"role": "system", "content": request.system}, *map(_message, request.turns)],
+        }
+        params = request.params
+        if params.temperature is not None:
+            body["temperature"] = params.temperature
+        if params.seed is not None:
+            body["seed"] = params.seed
+        if params.reply_tokens is not None:
+            body[request.completion_limit_name] = params.reply_tokens
+        if params.effort is not None:
+            body["reasoning_effort"] = params.effort
+        body.update(_channel_fields(request))
+        return body
+
+    def read(self, body: bytes) -> Reply:
+        data = parse_body(body)
+        choices = data.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if not isinstance(choice, dict) or not isinstance(message, dict):
+            raise UnreadableReply("the endpoint's reply has no choices[0].message")
+        usage = mapping(data.get("usage"))
+        details = mapping(usage.get("prompt_tokens_details"))
+        cost = usage.get("cost")
+        finish = words(choice.get("finish_reason"))
+        return Reply(
+            text=_content(message.get("content")),
+            tool_calls=tuple(_tool_calls(message.get("tool_calls"))),
+            finish=finish,
+            refusal=words(message.get("refusal")) or ("content filter" if finish == "content_filter" else None),
+            input_tokens=whole(usage.get("prompt_tokens")),
+            output_tokens=whole(usage.get("completion_tokens")),
+            cached_tokens=whole(details.get("cached_tokens")),
+            cost=float(cost) if isinstance(cost, int | float) and cost >= 0 else None,
+            model=words(data.get("model")),
+        )
+
+
+class AzureDialect(OpenAIDialect):
+    """The same bodies at a deployment's address, with Azure's own key header and API version."""
+
+    name = "azure"
+
+    def url(self, base_url: str, model: str, api_version: str | None) -> str:
+        base = base_url.rstrip("/")
+        return f"{base}/openai/deployments/{model}/chat/completions?api-version={api_version or '2024-10-21'}"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"api-key": key} if key else {}
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    if not turn.media:
+        return {"role": turn.role, "content": turn.text}
+    parts: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]
+    return {"role": turn.role, "content": parts + [_media_part(medium) for medium in turn.media]}
+
+
+def _media_part(medium: Media) -> dict[str, Any]:
+    encoded = base64.b64encode(medium.data).decode("ascii")
+    if medium.kind == "audio":
+        return {"type": "input_audio", "input_audio": {"data": encoded, "format": medium.mime.split("/")[-1]}}
+    url = f"data:{medium.mime};base64,{encoded}"
+    if medium.kind == "file":
+        return {"type": "file", "file": {"filename": "case-file", "file_data": url}}
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _channel_fields(request: ChatRequest) -> dict[str, Any]:
+    if request.channel == "json_schema":
+        schema = {"name": request.schema_name, "strict": True, "schema": request.schema}
+        return {"response_format": {"type": "json_schema", "json_schema": schema}}
+    if request.channel == "tool":
+        function = {
+            "name": TOOL_NAME,
+            "description": "Give the labels.",
+            "parameters": request.schema,
+            "strict": True,
+        }
+        return {
+            "tools": [{"type": "function", "function": function}],
+            "tool_choice": {"type": "function", "function": {"name": TOOL_NAME}},
+        }
+    if request.channel == "json_object":
+        return {"response_format": {"type": "json_object"}}
+    return {}
+
+
+def _content(value: Any) -> str | None:
+    """Content is a string, or for some servers a list of text parts."""
+    if isinstance(value, list):
+        return "".join(str(part.get("text") or "") for part in value if isinstance(part, dict))
+    return value if isinstance(value, str) else None
+
+
+def _tool_calls(value: Any) -> list[ToolCall]:
+    calls = []
+    for call in value if isinstance(value, list) else []:
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            arguments = function.get("arguments") or ""
+            if not isinstance(arguments, str):  # some imitators send the object itself
+                arguments = orjson.dumps(arguments).decode()
+            calls.append(ToolCall(str(function.get("name")), arguments))
+    return calls

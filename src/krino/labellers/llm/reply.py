@@ -1,0 +1,255 @@
+"""Takes the answer out of a reply, or says exactly why there is none.
+
+An answer counts only in the channel that was asked for, and only if it is the one object there. Repairs (a fence,
+prose around the object, a trailing comma, a lost closing bracket) touch punctuation alone: every letter and digit
+of the reply must survive, in order, and none is added. A text that ends with brackets open may have been cut off,
+so it counts only where a closing fence or marker shows that the model was done. What is ambiguous is never guessed;
+the model is asked again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NoReturn
+
+import json_repair
+import orjson
+
+from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply
+
+FENCE = "```"
+FENCE_HEAD = re.compile(r"[\w-]*\s*")
+# Strings (in either quotes, with the end of the text for a lost quote) and brackets outside them.
+TOKEN = re.compile(r"""(?:"(?:[^"\\]|\\.)*+("|\\?\Z)|'(?:[^'\\]|\\.)*+('|\\?\Z))|[{}\[\]]""", re.DOTALL)
+BRACE = re.compile(r"[{}]")
+CONTENT = re.compile(r"[^\W_]|-(?=\d)|(?<=\d)\.(?=\d)")  # letters and digits, with what makes another number
+LONGEST_REPAIR = 100_000  # repairing takes time that grows with the square of the length
+DEEPEST_REPAIR = 100
+MOST_WORK = 20_000_000  # characters read in search of objects, before a text is given up as hostile
+WORK_OF_A_TRY = 1_000  # what a failed try costs beside the characters it has read
+
+
+class BadReply(Exception):
+    """The reply holds no usable answer; the text is what the model is told. `shape`: not even an object."""
+
+    def __init__(self, message: str, *, shape: bool = True) -> None:
+        super().__init__(message)
+        self.shape = shape
+
+
+def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
+    """The label object of a reply."""
+    if reply.refusal:
+        raise BadReply(f"The model declined to answer: {reply.refusal}")
+    if reply.cut_off:
+        raise BadReply("The reply was cut off at the token limit. Answer more briefly.")
+    if channel == "tool":
+        return _storable(_object(_tool_arguments(reply)))
+    text = (reply.text or "").strip()
+    if not text:
+        raise BadReply("The reply is empty.")
+    if channel == "text" and (marked := _between_markers(text, tag)) is not None:
+        return _storable(_object(marked, finished=True))
+    return _storable(_object(text))
+
+
+def planted_objects(texts: Iterable[str], keys: Collection[str]) -> set[bytes]:
+    """Objects in the case itself that carry all keys of an answer: none of them may become the answer."""
+    quoted = [f'"{key}"' for key in keys]
+    found: set[bytes] = set()
+    for text in texts:
+        for form in {text, text.replace('\\"', '"')} if '\\"' in text else (text,):
+            if all(key in form for key in quoted):
+                for outer, _ in _objects_in(form, LENIENT):
+                    found.update(_canonical_with_keys(outer, keys))
+    return found
+
+
+def _canonical_with_keys(value: Any, keys: Collection[str]) -> Iterator[bytes]:
+    """The objects at any depth of a value that have all these keys; those that no answer can equal are left out."""
+    waiting = [value]  # no recursion: a stranger chose the depth
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if all(key in item for key in keys):
+                with contextlib.suppress(orjson.JSONEncodeError):
+                    yield canonical(item)
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+
+
+def canonical(value: Any) -> bytes:
+    """The same bytes for the same JSON value, whatever its layout."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _storable(answer: dict[str, Any]) -> dict[str, Any]:
+    """Broken Unicode, numbers beyond 64 bits and endless nesting can be neither compared nor kept."""
+    try:
+        canonical(answer)
+    except orjson.JSONEncodeError as error:
+        raise BadReply(f"The reply holds values that cannot be kept: {error}.") from None
+    return answer
+
+
+def _tool_arguments(reply: Reply) -> str:
+    calls = [call for call in reply.tool_calls if call.name == TOOL_NAME]
+    if not calls:
+        raise BadReply(f"The tool `{TOOL_NAME}` was not called.")
+    if len(calls) > 1:
+        raise BadReply(f"The tool `{TOOL_NAME}` was called {len(calls)} times; call it once.")
+    return calls[0].arguments.strip()
+
+
+def _between_markers(text: str, tag: str) -> str | None:
+    opening, closing = f"<answer-{tag}>", f"</answer-{tag}>"
+    if text.count(opening) == 1 and text.count(closing) == 1:
+        return text.split(opening)[1].split(closing)[0].strip()
+    if "<answer-" in text.replace(opening, ""):
+        raise BadReply(f"The answer must stand between {opening} and {closing}, with exactly this word.")
+    return None
+
+
+def _object(text: str, finished: bool = False) -> dict[str, Any]:
+    """The one object in a text: as it stands, in a fence, amid prose, or after a repair of punctuation."""
+    try:
+        return _must_be_object(_strict(text))
+    except ValueError as error:
+        first_problem = str(error)
+    inner = _unfenced(text)
+    if inner is not None:
+        finished = True
+        try:
+            return _must_be_object(_strict(inner))
+        except ValueError as error:
+            first_problem = str(error)
+    else:
+        inner = text
+    if inner.startswith("{") and (repaired := _repaired(inner, finished)) is not None:
+        return repaired
+    objects = list(_objects_in(inner, STRICT))
+    if len(objects) > 1:
+        raise BadReply(f"The reply holds {len(objects)} JSON objects; answer with exactly one and nothing else.")
+    if objects and _stands_alone(inner, objects[0][1]):
+        return objects[0][0]
+    raise BadReply(f"The reply is not one JSON object: {first_problem}")
+
+
+def _unfenced(text: str) -> str | None:
+    """What stands in the code fence that a text consists of."""
+    if len(text) < 2 * len(FENCE) or not (text.startswith(FENCE) and text.endswith(FENCE)):
+        return None
+    head, line_end, inner = text[len(FENCE) : -len(FENCE)].partition("\n")
+    return inner.strip() if line_end and FENCE_HEAD.fullmatch(head) else None
+
+
+def _strict(text: str) -> Any:
+    try:
+        return STRICT.decode(text)
+    except RecursionError:
+        raise BadReply("The reply is nested too deeply.") from None
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        twice = sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise BadReply(f"The key {', '.join(twice)} stands twice in one object.")
+    return out
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+# Not strict about one thing: models write line breaks into strings as they are.
+STRICT = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant, strict=False)
+LENIENT = json.JSONDecoder(parse_constant=_no_constant, strict=False)
+
+
+def _must_be_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadReply(f"The reply is a JSON {type(value).__name__}, not an object.")
+    return value
+
+
+def _repaired(text: str, finished: bool) -> dict[str, Any] | None:
+    """A repair that changed nothing but punctuation; a text that just stops in the middle is not repaired."""
+    if len(text) > LONGEST_REPAIR or not text.endswith(("}", "]")) or not _is_one_whole(text, finished):
+        return None
+    try:
+        value = json_repair.loads(text)
+        written = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or _content(text) != _content(written):
+        return None
+    return value if all(_is_quoted(item, text) for item in _strings_in(value)) else None
+
+
+def _is_one_whole(text: str, finished: bool) -> bool:
+    """Whether one value makes up the text, its end in sight; a lost inner bracket is closed by an outer one."""
+    still_open: list[str] = []
+    done = False
+    for token in TOKEN.finditer(text):
+        sign = token[0]
+        if sign in "{[":
+            if done or len(still_open) >= DEEPEST_REPAIR:
+                return False
+            still_open.append("}" if sign == "{" else "]")
+        elif sign in "}]":
+            if sign in still_open:
+                while still_open.pop() != sign:
+                    pass
+            done = not still_open
+        elif (token[1] or token[2]) not in {'"', "'"}:
+            return False
+    return finished or not still_open
+
+
+def _content(text: str) -> tuple[str, int, int, int]:
+    """What a repair must keep: letters and digits, and how many strings are empty, objects and lists begin."""
+    empty = text.count('""') + text.count("''")
+    return "".join(CONTENT.findall(text)).lower(), empty, text.count("{"), text.count("[")
+
+
+def _strings_in(value: Any) -> Iterator[str]:
+    """The strings among the values, whatever the depth."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings_in(item)
+
+
+def _is_quoted(value: str, text: str) -> bool:
+    """Whether a string stands in quotes as it is: a bare word or a broken number must not become a text."""
+    escaped = json.dumps(value, ensure_ascii=False)
+    return escaped in text or f'"{value}"' in text or f"'{value}'" in text
+
+
+def _objects_in(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, Any], tuple[int, int]]]:
+    """Every outermost JSON object that stands complete in a text, and where."""
+    at = work = 0
+    while (at := text.find("{", at)) >= 0:
+        if work > MOST_WORK:
+            raise BadReply("The text holds too many fragments of JSON to tell an answer from a planted one.")
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            work += WORK_OF_A_TRY + getattr(error, "pos", len(text)) - at
+            at += 1
+            continue
+        yield value, (at, end)
+        at = end
+
+
+def _stands_alone(text: str, span: tuple[int, int]) -> bool:
+    """Whether an object is neither an item of a list nor beside or inside another, broken object."""
+    before, after = text[: span[0]], text[span[1] :]
+    return not BRACE.search(before) and not BRACE.search(after) and not before.rstrip().endswith("[")

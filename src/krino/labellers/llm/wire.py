@@ -1,0 +1,197 @@
+"""What every wire dialect shares: a chat request, a reply, and an endpoint's error, free of any provider's names."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+import orjson
+
+from krino.contract import Media
+
+Channel = Literal["json_schema", "tool", "json_object", "text"]
+TOOL_NAME = "give_labels"
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Sampling settings. None means: do not send it, let the endpoint decide."""
+
+    temperature: float | None = 0.0
+    seed: int | None = None
+    reply_tokens: int | None = None
+    effort: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message after the system text."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    media: tuple[Media, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One question to a model, before it is put into a dialect."""
+
+    model: str
+    system: str
+    turns: tuple[Turn, ...]
+    schema: Mapping[str, Any]
+    schema_name: str
+    channel: Channel
+    params: Params
+    completion_limit_name: str = "max_tokens"
+
+    def with_turns(self, *more: Turn) -> ChatRequest:
+        return replace(self, turns=(*self.turns, *more))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of our answer tool: its arguments as the text that the model wrote."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: text and tool calls kept apart, so that an answer is only taken from its channel."""
+
+    text: str | None
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish: str | None = None
+    refusal: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+    model: str | None = None
+
+    @property
+    def cut_off(self) -> bool:
+        return self.finish in {"length", "max_tokens", "model_context_window_exceeded"}
+
+    def raw(self) -> str:
+        """Everything the model wrote, for the record and for asking again."""
+        parts = [self.text or "", *(call.arguments for call in self.tool_calls)]
+        return "\n".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiError:
+    """An endpoint's refusal, as far as it says why."""
+
+    status: int
+    message: str
+    code: str | None = None
+    param: str | None = None
+    kind: str | None = None
+
+    def __str__(self) -> str:
+        named = f" ({self.code})" if self.code else ""
+        return f"HTTP {self.status}{named}: {self.message}"
+
+    def mentions(self, *words: str) -> bool:
+        text = f"{self.message} {self.param or ''} {self.code or ''}".lower()
+        return any(word in text for word in words)
+
+
+class UnreadableReply(Exception):
+    """HTTP said 200, but the body is not the dialect's."""
+
+
+class Dialect(Protocol):
+    """How one family of endpoints writes requests and replies."""
+
+    name: str
+    channels: tuple[Channel, ...]
+
+    def url(self, base_url: str, model: str, api_version: str | None) -> str: ...
+
+    def headers(self, key: str | None) -> dict[str, str]: ...
+
+    def body(self, request: ChatRequest) -> dict[str, Any]: ...
+
+    def read(self, body: bytes) -> Reply: ...
+
+
+def read_error(status: int, body: bytes) -> ApiError:
+    """Both dialects (and most imitators) put `message`, `type` and `code` under `error`."""
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        data = None
+    error = data.get("error") if isinstance(data, dict) else None
+    if isinstance(error, dict):
+        return ApiError(
+            status,
+            str(error.get("message") or "no message"),
+            code=_text(error.get("code")),
+            param=_text(error.get("param")),
+            kind=_text(error.get("type")),
+        )
+    plain = error if isinstance(error, str) else body[:300].decode("utf-8", "replace").strip()
+    return ApiError(status, plain or "empty reply")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds the endpoint asks to wait: `retry-after-ms`, `retry-after` in seconds, or as a date."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) / unit
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(seconds) and seconds >= 0:
+            return seconds
+    try:
+        moment = email.utils.parsedate_tz(headers.get("retry-after", ""))
+        return None if moment is None else max(0.0, email.utils.mktime_tz(moment) - time.time())
+    except (ValueError, OverflowError, OSError):  # a date beyond every calendar
+        return None
+
+
+def parse_body(body: bytes) -> dict[str, Any]:
+    """The JSON object of a 200 reply; a page of HTML or a list is no reply."""
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise UnreadableReply(f"the endpoint's reply is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise UnreadableReply("the endpoint's reply is not a JSON object")
+    return data
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """An object of the reply, or an empty one where something else stands."""
+    return value if isinstance(value, dict) else {}
+
+
+def whole(value: Any) -> int:
+    """A token count as a non-negative int, whatever stood there."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def words(value: Any) -> str | None:
+    """A text of the reply, or None where something else stands."""
+    return value if isinstance(value, str) else None
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+@dataclass(slots=True)
+class HttpReply:
+    """An answered request: status, headers with lower-case names, body."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""

@@ -1,0 +1,80 @@
+"""The embedded labeller: no key, no network. Gathers the cases that wait at the same moment into one batch."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from krino.contract import CaseT, FactsT, Judge, Labelled, Labeller, LabelsT, Task, Usage
+from krino.errors import LabelFailed
+
+BATCH = 32
+
+
+class LocalLabeller(Labeller):
+    """Hands batches to `Judge.label_locally` on a worker thread."""
+
+    def __init__(self, batch: int = BATCH) -> None:
+        self.batch = batch
+        self._waiting: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]] = []
+        self._running: set[asyncio.Task[None]] = set()
+        self._scheduled = False
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "local"}
+
+    async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        started = time.perf_counter()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[LabelsT] = loop.create_future()
+        self._waiting.append((task, answer))
+        if len(self._waiting) >= self.batch:
+            self._flush()
+        elif not self._scheduled:
+            self._scheduled = True
+            loop.call_soon(self._flush)
+        labels = await answer
+        return Labelled(labels, self.describe(), Usage(seconds=time.perf_counter() - started))
+
+    def _flush(self) -> None:
+        self._scheduled = False
+        batch, self._waiting = self._waiting, []
+        if batch:
+            running = asyncio.get_running_loop().create_task(self._work(batch))
+            self._running.add(running)
+            running.add_done_callback(self._running.discard)
+
+    async def _work(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
+        results = await asyncio.to_thread(_label_batch, [task for task, _ in batch])
+        for (_, answer), result in zip(batch, results, strict=True):
+            if answer.done():  # the one who asked has gone
+                continue
+            if isinstance(result, BaseException):
+                answer.set_exception(result)
+            else:
+                answer.set_result(result)
+
+    async def aclose(self) -> None:
+        for running in list(self._running):
+            running.cancel()
+
+
+def _label_batch(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
+    """Labels, or for a case that cannot be labelled its exception: one bad case never spoils its batch."""
+    judge: Judge[Any, Any, Any] = tasks[0].judge
+    if all(task.judge is judge for task in tasks):
+        try:
+            labels = judge.label_locally([(task.case, task.facts) for task in tasks])
+            return [_checked(task, item) for task, item in zip(tasks, labels, strict=True)]
+        except Exception as error:
+            if len(tasks) == 1:
+                return [error]
+    return [result for task in tasks for result in _label_batch([task])]
+
+
+def _checked(task: Task[Any, Any, Any], labels: Any) -> Any:
+    """The embedded labels pass the same checks as a model's."""
+    if problems := task.judge.check(task.case, task.facts, labels):
+        return LabelFailed(f"the embedded labeller gave labels that do not fit the case: {'; '.join(problems)}")
+    return labels

@@ -1,0 +1,103 @@
+"""The manifest of a run (`run.json`): what was asked of whom, with which settings, and how far it came."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from krino import __version__
+from krino.contract import Usage, describe_validation
+from krino.errors import UsageProblem
+
+RunState = Literal["running", "finished", "stopped", "interrupted"]
+
+
+class Counts(BaseModel):
+    """How many cases ended how."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ok: int = 0
+    failed: int = 0
+    error: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.ok + self.failed + self.error
+
+
+class Plan(BaseModel):
+    """Everything that can change a verdict of the run. Two runs with equal plans are the same run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    judge: dict[str, Any]
+    labeller: dict[str, Any]
+    inputs: list[str]
+    format: str = "auto"
+    mapping: dict[str, str] = Field(default_factory=dict)
+
+    def digest(self) -> str:
+        data = orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+        return hashlib.blake2b(data, digest_size=4).hexdigest()
+
+
+class Manifest(BaseModel):
+    """`run.json`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schema_version: str = "1"
+    krino_version: str = __version__
+    plan: Plan
+    state: RunState = "running"
+    stop_reason: str | None = None
+    started: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    updated: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    cases: int | None = Field(None, description="cases in the input; null until the input was read to its end")
+    counts: Counts = Field(default_factory=Counts)
+    usage: Usage = Field(default_factory=Usage)
+
+    def write(self, folder: Path) -> None:
+        """In one step: a reader sees the old file or the new one, never half of it."""
+        self.updated = datetime.now(UTC)
+        target = folder / "run.json"
+        draft = folder / f".run.json.{os.getpid()}"
+        draft.write_bytes(orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_INDENT_2))
+        draft.replace(target)
+
+    @classmethod
+    def load(cls, folder: Path) -> Manifest:
+        path = folder / "run.json"
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            raise UsageProblem(f"{folder} is no run folder: it has no run.json") from None
+        except ValidationError as error:
+            raise UsageProblem(f"{path} is not a manifest of this version: {describe_validation(error)}") from None
+
+
+def differences(old: Plan, new: Plan) -> list[str]:
+    """What changed between two plans, one line each, in words a user can act on."""
+    before, after = dict(_leaves(old.model_dump(mode="json"))), dict(_leaves(new.model_dump(mode="json")))
+    lines = []
+    for key in sorted(before.keys() | after.keys()):
+        was, now = before.get(key), after.get(key)
+        if was != now:
+            lines.append(f"{key}: was {was!r}, is now {now!r}")
+    return lines
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _leaves(item, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value

@@ -1,0 +1,358 @@
+"""The command line: exit codes, settings, output for people and for machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from krino.testing import FakeServer, Faults
+from toy_judge import ToyJudge
+
+TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
+GOOD = {"label": "good", "quote": "fine"}
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer(reply=GOOD) as running:
+        yield running
+
+
+def krino(
+    *args: str, cwd: Path, stdin: str | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "krino", *args]
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("KRINO_", "OPENAI_"))}
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**clean, "KRINO_CACHE": str(cwd / "replies.sqlite"), "COLUMNS": "100", **(env or {})},
+    )
+
+
+def write(path: Path, *texts: str) -> Path:
+    path.write_text("".join(json.dumps({"id": f"c{n}", "text": text}) + "\n" for n, text in enumerate(texts)))
+    return path
+
+
+def judgements(run: Path) -> list[dict[str, Any]]:
+    return [orjson.loads(line) for line in (run / "judgements.jsonl").read_bytes().splitlines()]
+
+
+# --- exit codes ------------------------------------------------------------------------------------------
+
+
+def test_all_ok_is_exit_0_with_a_summary_and_a_report(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", "fine", "bad")
+    done = krino("judge", TOY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "score" in done.stdout
+    assert {"run.json", "judgements.jsonl", "report.html", "judgements.parquet"} <= {
+        p.name for p in (tmp_path / "r").iterdir()
+    }
+
+
+def test_a_failed_case_is_exit_3(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", "fine", "unjudgeable")
+    done = krino("judge", TOY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "the text says that it cannot be judged" in done.stdout
+
+
+def test_a_broken_line_is_a_failed_case_that_names_file_and_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "cases.jsonl", "fine")
+    path.write_text(path.read_text() + "{broken\n" + json.dumps({"text": "fine again"}) + "\n")
+    done = krino("judge", TOY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    assert done.returncode == 3
+    by_index = {item["index"]: item for item in judgements(tmp_path / "r")}
+    assert [by_index[n]["status"] for n in range(3)] == ["ok", "failed", "ok"]
+    assert by_index[1]["reason"].startswith("cases.jsonl:2: not valid JSON")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("judge", "nope", "cases.jsonl"), "no judge `nope`"),
+        (("judge", TOY, "missing.jsonl"), "missing.jsonl"),
+        (("judge", TOY, "cases.jsonl", "--option", "x"), "name=value"),
+        (("judge", TOY, "cases.jsonl", "--option", "x=1"), "options of judge `toy`"),
+        (("judge", TOY, "cases.jsonl", "--map", "x"), "write it as target=source"),
+        (("judge", TOY, "cases.jsonl", "--labeller", "gpt-x"), "OPENAI_API_KEY"),
+        (("judge", TOY, "cases.jsonl", "--labeller", "gpt-x", "--base-url", "ftp://x"), "no http(s) URL"),
+        (("judge", TOY, "cases.jsonl", "--prompt", "missing.md"), "missing.md"),
+        (
+            ("judge", TOY, "cases.jsonl", "-l", "m", "--base-url", "http://x", "--channel", "pigeon"),
+            "unknown reply channel",
+        ),
+        (("show", "nowhere"), "no run folder"),
+        (("judge", TOY), "FILE"),
+    ],
+)
+def test_wrong_usage_is_exit_2_with_one_clear_message(tmp_path: Path, args: tuple[str, ...], words: str) -> None:
+    write(tmp_path / "cases.jsonl", "fine")
+    done = krino(*args, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_server_that_always_answers_garbage_ends_every_case_in_error(tmp_path: Path, server: FakeServer) -> None:
+    server.configure(faults=Faults(rates={"garbage": 1.0}))
+    write(tmp_path / "cases.jsonl", *[f"fine {n}" for n in range(2_000)])
+    done = krino("judge", TOY, "cases.jsonl", "--run", "r", "-l", "m", "--base-url", server.url, cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    lines = judgements(tmp_path / "r")
+    assert len(lines) == 2_000
+    assert {(item["status"], item["verdict"]) for item in lines} == {("error", None)}
+    assert all(item["raw_reply"] for item in lines)
+
+
+def test_two_thousand_cases_survive_a_troubled_server(tmp_path: Path, server: FakeServer) -> None:
+    faults = {"429": 0.05, "500": 0.02, "garbage": 0.01, "truncated": 0.01, "cut": 0.01}
+    server.configure(faults=Faults(rates=faults, seed=5, retry_after=0.02))
+    write(tmp_path / "cases.jsonl", *[f"fine {n}" for n in range(2_000)])
+    done = krino("judge", TOY, "cases.jsonl", "--run", "r", "-l", "m", "--base-url", server.url, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(item["index"] for item in judgements(tmp_path / "r")) == list(range(2_000))
+    assert set(server.stats().faults) == set(faults)
+
+
+def test_a_refused_key_stops_the_run_and_says_how_to_continue(tmp_path: Path, server: FakeServer) -> None:
+    server.configure(faults=Faults(rates={"401": 1.0}))
+    write(tmp_path / "cases.jsonl", *[f"fine {n}" for n in range(50)])
+    command = ("judge", TOY, "cases.jsonl", "--run", "r", "-l", "m", "--base-url", server.url)
+    done = krino(*command, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "refuses the key" in done.stderr
+    assert "continue with: krino judge" in done.stderr
+    server.configure(faults=Faults())
+    assert krino(*command, cwd=tmp_path).returncode == 0
+
+
+# --- continuing --------------------------------------------------------------------------------------------
+
+
+def test_the_same_command_again_judges_nothing_twice(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", "fine 1", "fine 2")
+    command = ("judge", TOY, "cases.jsonl", "-l", "m", "--base-url", server.url, "--cache", "off")
+    assert krino(*command, cwd=tmp_path).returncode == 0
+    again = krino(*command, cwd=tmp_path)
+    assert again.returncode == 0
+    assert "continuing runs" in again.stderr
+    assert server.stats().calls == 2
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+def test_new_cases_at_the_end_of_the_file_are_judged_the_old_ones_are_not(tmp_path: Path, server: FakeServer) -> None:
+    command = ("judge", TOY, "cases.jsonl", "--run", "r", "-l", "m", "--base-url", server.url, "--cache", "off")
+    write(tmp_path / "cases.jsonl", "fine 1", "fine 2")
+    krino(*command, cwd=tmp_path)
+    write(tmp_path / "cases.jsonl", "fine 1", "fine 2", "fine 3")
+    assert krino(*command, cwd=tmp_path).returncode == 0
+    assert server.stats().calls == 3
+
+
+def test_a_changed_prompt_starts_a_new_run_and_says_why(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", "fine 1")
+    (tmp_path / "p.md").write_text("Other words.")
+    command = ("judge", TOY, "cases.jsonl", "-l", "m", "--base-url", server.url)
+    krino(*command, cwd=tmp_path)
+    done = krino(*command, "--prompt", "p.md", cwd=tmp_path)
+    assert "so this is a new run" in done.stderr
+    assert "judge.prompt_hash" in done.stderr
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+
+
+def test_a_token_budget_ends_cleanly_and_a_higher_one_continues(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", *[f"fine {n}" for n in range(40)])
+    command = ("judge", TOY, "cases.jsonl", "--run", "r", "-l", "m", "--base-url", server.url, "--cache", "off")
+    first = krino(*command, "--max-tokens", "4000", cwd=tmp_path)
+    assert first.returncode == 3
+    assert "limit of 4,000 tokens" in first.stderr
+    done_so_far = len(judgements(tmp_path / "r"))
+    assert 0 < done_so_far < 40
+    second = krino(*command, "--max-tokens", "400000", cwd=tmp_path)
+    assert second.returncode == 0, second.stderr
+    assert server.stats().calls == 40
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
+def test_an_interrupt_is_clean_and_says_how_to_continue(tmp_path: Path, server: FakeServer) -> None:
+    server.configure(latency=0.05)
+    write(tmp_path / "cases.jsonl", *[f"fine {n}" for n in range(500)])
+    command = [sys.executable, "-m", "krino", "judge", TOY, "cases.jsonl", "--run", "r", "-l", "m"]
+    command += ["--base-url", server.url, "--cache", "off", "--concurrency", "4"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while server.stats().calls < 20:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "continue with: krino judge" in said
+    assert len(judgements(tmp_path / "r")) == server.stats().completed
+    server.configure(latency=0.0)
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    assert server.stats().calls == 500
+
+
+# --- settings ------------------------------------------------------------------------------------------------
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", "fine")
+    (tmp_path / "krino.toml").write_text(f'[judge]\nlabeller = "from-file"\nbase_url = "{server.url}"\n')
+    krino("judge", TOY, "cases.jsonl", cwd=tmp_path)
+    krino("judge", TOY, "cases.jsonl", cwd=tmp_path, env={"KRINO_LABELLER": "from-env"})
+    krino("judge", TOY, "cases.jsonl", "-l", "from-flag", cwd=tmp_path, env={"KRINO_LABELLER": "from-env"})
+    assert [request.body["model"] for request in server.requests] == ["from-file", "from-env", "from-flag"]
+
+
+def test_options_of_a_judge_and_prices_come_from_the_file(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", "fine")
+    (tmp_path / "krino.toml").write_text(
+        f'[options."{TOY}"]\ngood_is = 0.5\n[prices.m]\ninput = 1000.0\noutput = 1000.0\n'
+    )
+    krino("judge", TOY, "cases.jsonl", "--run", "r", "-l", "m", "--base-url", server.url, cwd=tmp_path)
+    (item,) = judgements(tmp_path / "r")
+    assert item["verdict"]["score"] == 0.5
+    assert item["usage"]["cost"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[judge]\nlabeler = 'x'\n", "[judge] has no key `labeler`"),
+        ("[juge]\n", "unknown section [juge]"),
+        ("[judge\n", "krino.toml"),
+        ("judge = 3\n", "must be a section"),
+    ],
+)
+def test_a_slip_in_the_file_is_never_passed_over(tmp_path: Path, text: str, words: str) -> None:
+    write(tmp_path / "cases.jsonl", "fine")
+    (tmp_path / "krino.toml").write_text(text)
+    done = krino("judge", TOY, "cases.jsonl", cwd=tmp_path)
+    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+
+
+# --- other inputs and outputs ----------------------------------------------------------------------------------
+
+
+def test_cases_come_from_stdin_and_are_kept_beside_the_run(tmp_path: Path) -> None:
+    done = krino("judge", TOY, "-", "--run", "r", cwd=tmp_path, stdin='{"text": "fine"}\n{"text": "bad"}\n')
+    assert done.returncode == 0, done.stderr
+    assert len(judgements(tmp_path / "r")) == 2
+    assert krino("resettle", "r", "--run", "again", cwd=tmp_path).returncode == 0
+
+
+def test_fields_can_be_mapped(tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_text("name,body\na,fine\nb,bad\n")
+    done = krino("judge", TOY, "cases.csv", "--run", "r", "--map", "text=body", "--map", "id=name", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(item["id"] for item in judgements(tmp_path / "r")) == ["a", "b"]
+
+
+def test_json_output_is_one_object_that_says_it_all(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", "fine", "unjudgeable")
+    done = krino("judge", TOY, "cases.jsonl", "--run", "r", "--json", cwd=tmp_path)
+    said = json.loads(done.stdout)
+    assert (said["run"], said["state"], said["counts"]) == ("r", "finished", {"ok": 1, "failed": 1, "error": 0})
+
+
+def test_a_dry_run_counts_calls_and_spends_nothing(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", "fine", "", "unjudgeable", "fine too")
+    command = ("judge", TOY, "cases.jsonl", "-l", "m", "--base-url", server.url, "--price-in", "1", "--price-out", "1")
+    said = json.loads(krino(*command, "--dry-run", "--json", cwd=tmp_path).stdout)
+    assert server.stats().calls == 0
+    assert {key: said[key] for key in ("cases", "cannot_be_judged", "decided_by_rules", "calls")} == {
+        "cases": 4,
+        "cannot_be_judged": 1,
+        "decided_by_rules": 1,
+        "calls": 2,
+    }
+    krino(*command, "--run", "r", cwd=tmp_path)
+    real = json.loads((tmp_path / "r" / "run.json").read_text())["usage"]
+    assert said["input_tokens"] == pytest.approx(real["input_tokens"], rel=0.35)
+    assert said["input_cost"] == pytest.approx(said["input_tokens"] / 1e6)
+    assert not (tmp_path / "runs").exists()
+    assert "known from the cache" in krino(*command, "--dry-run", cwd=tmp_path).stdout
+
+
+def test_show_gives_the_run_one_case_and_every_line(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", "fine", "bad")
+    krino("judge", TOY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    assert "score" in krino("show", "r", cwd=tmp_path).stdout
+    one = krino("show", "r", "c1", cwd=tmp_path).stdout
+    assert "labelled bad" in one
+    assert "TOY-LABEL" in one
+    lines = krino("show", "r", "--json", cwd=tmp_path).stdout.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["c0", "c1"]
+    missing = krino("show", "r", "nobody", cwd=tmp_path)
+    assert (missing.returncode, "no judgement of a case `nobody`" in missing.stderr) == (2, True)
+
+
+def test_judges_and_schema_describe_what_there_is(tmp_path: Path) -> None:
+    listed = json.loads(krino("judges", "--json", cwd=tmp_path).stdout)
+    rag = next(entry for entry in listed if entry["name"] == "rag")
+    assert rag["inputs"]["question"] in {"required", "optional"}
+    assert "faithfulness" in rag["outputs"]
+    assert "rag" in krino("judges", cwd=tmp_path).stdout
+    schema = json.loads(krino("schema", "rag", cwd=tmp_path).stdout)
+    assert set(schema) == {"case", "labels", "verdict", "judgement"}
+    verdict = json.loads(krino("schema", "rag", "--part", "verdict", cwd=tmp_path).stdout)
+    assert len(verdict["properties"]) == 11
+
+
+def test_resettle_applies_new_rules_to_old_labels_without_a_call(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", "fine", "")
+    krino("judge", TOY, "cases.jsonl", "--run", "r", "-l", "m", "--base-url", server.url, cwd=tmp_path)
+    calls = server.stats().calls
+    done = krino("resettle", "r", "--run", "new", "--option", "good_is=0.5", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert server.stats().calls == calls
+    scores = {item["id"]: (item["verdict"]["score"], item["usage"]["calls"]) for item in judgements(tmp_path / "new")}
+    assert scores == {"c0": (0.5, 0), "c1": (0.0, 0)}
+    (tmp_path / "cases.jsonl").unlink()
+    gone = krino("resettle", "r", "--run", "newer", cwd=tmp_path)
+    assert (gone.returncode, "the cases of r are gone" in gone.stderr) == (2, True)
+
+
+def test_doctor_says_what_an_endpoint_can_do(tmp_path: Path, server: FakeServer) -> None:
+    server.configure(reply={"colour": "red", "number": 3}, unsupported={"json_schema"})
+    done = krino("doctor", "-l", "m", "--base-url", server.url, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "note  channel json_schema: HTTP 400" in done.stdout
+    assert "ok  reply channel: tool will be used" in done.stdout
+
+
+def test_doctor_names_what_is_wrong_with_an_endpoint(tmp_path: Path, server: FakeServer) -> None:
+    server.configure(faults=Faults(rates={"401": 1.0}))
+    done = krino("doctor", "-l", "m", "--base-url", server.url, cwd=tmp_path)
+    assert (done.returncode, "refuses the key" in done.stdout) == (2, True)
+    away = krino("doctor", "-l", "m", "--base-url", "http://127.0.0.1:9/v1", cwd=tmp_path)
+    assert (away.returncode, "no answer from http://127.0.0.1:9/v1" in away.stdout) == (2, True)
+
+
+def test_the_demo_runs_offline_and_writes_a_report(tmp_path: Path) -> None:
+    done = krino("demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "krino-demo" / "report.html").stat().st_size > 10_000
+    assert "recorded as failed" in done.stdout
+
+
+def test_help_names_the_exit_codes(tmp_path: Path) -> None:
+    assert "3 some cases failed" in krino("--help", cwd=tmp_path).stdout
+    assert krino("--version", cwd=tmp_path).stdout.startswith("krino 0.")

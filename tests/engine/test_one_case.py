@@ -1,0 +1,86 @@
+"""One case through a judge: whatever happens, a judgement comes out that says what happened."""
+
+from __future__ import annotations
+
+import krino
+from krino.cases.item import CaseItem
+from krino.contract import Settlement, Source
+from krino.engine.one import judge_item
+from krino.labellers.local import LocalLabeller
+from toy_judge import ToyJudge
+
+
+async def judged(text: object, judge: ToyJudge | None = None) -> krino.Judgement:
+    return await judge_item(judge or ToyJudge(), LocalLabeller(), CaseItem(0, "c", {"text": text}))
+
+
+async def test_what_the_facts_decide_asks_nobody() -> None:
+    judgement = await judged("")
+    assert judgement.verdict == {"score": 0.0, "note": "empty"}
+    assert judgement.decided_by == {"score": "TOY-EMPTY", "note": "TOY-EMPTY"}
+    assert (judgement.labels, judgement.labeller, judgement.usage.calls) == (None, None, 0)
+
+
+async def test_every_field_says_who_decided_it_and_by_which_rule() -> None:
+    judgement = await judged("a good text")
+    assert judgement.decided_by == {"score": "labeller", "note": "labeller"}
+    assert judgement.rules == {"score": "TOY-LABEL", "note": "TOY-LABEL"}
+    assert judgement.evidence == {"score": ["a goo"]}
+    assert judgement.findings[0].rule == "TOY-LABEL"
+
+
+async def test_a_missing_field_is_a_failed_judgement_that_names_it() -> None:
+    judgement = await judge_item(ToyJudge(), LocalLabeller(), CaseItem(0, "c", {"txt": "typo"}))
+    assert judgement.status == "failed"
+    assert judgement.reason == "text: Field required"
+
+
+async def test_what_cannot_be_judged_is_failed_with_the_reason() -> None:
+    judgement = await judged("unjudgeable")
+    assert (judgement.status, judgement.verdict) == ("failed", None)
+    assert judgement.reason == "the text says that it cannot be judged"
+
+
+async def test_a_fault_in_the_judge_is_an_error_that_says_where() -> None:
+    judgement = await judged("explode")
+    assert judgement.status == "error"
+    assert "RuntimeError: a fault in the judge's own code (in study, line" in (judgement.error or "")
+
+
+async def test_a_fault_in_the_labeller_is_an_error() -> None:
+    judgement = await judged("label-explode")
+    assert judgement.status == "error"
+    assert "a fault in the labeller" in (judgement.error or "")
+
+
+async def test_a_line_that_could_not_be_read_is_failed_with_file_and_line() -> None:
+    item = CaseItem(3, "f:4", None, Source(file="f.jsonl", line=4), problem="f.jsonl:4: not valid JSON", raw="{")
+    judgement = await judge_item(ToyJudge(), LocalLabeller(), item)
+    assert (judgement.status, judgement.reason, str(judgement.source)) == ("failed", item.problem, "f.jsonl:4")
+
+
+async def test_a_verdict_with_a_missing_field_never_comes_out() -> None:
+    class Forgetful(ToyJudge):
+        def settle(self, case: object, facts: object, labels: object) -> Settlement:
+            return Settlement({"score": krino.Ruling(1.0, "TOY-LABEL")})
+
+    judgement = await judged("fine", Forgetful())
+    assert (judgement.status, judgement.verdict) == ("error", None)
+    assert "note" in (judgement.error or "")
+
+
+async def test_a_ruling_by_an_unlisted_rule_never_comes_out() -> None:
+    class Lawless(ToyJudge):
+        def settle(self, case: object, facts: object, labels: object) -> Settlement:
+            ruling = krino.Ruling(1.0, "MADE-UP")
+            return Settlement({"score": ruling, "note": krino.Ruling("n", "MADE-UP")})
+
+    judgement = await judged("fine", Lawless())
+    assert judgement.status == "error"
+    assert "MADE-UP, which its rules do not list" in (judgement.error or "")
+
+
+async def test_one_bad_case_does_not_spoil_its_batch() -> None:
+    texts = ["fine", "label-explode", "bad"]
+    judgements = [j async for j in krino.ajudge_many(ToyJudge(), [{"text": text} for text in texts])]
+    assert [judgement.status for judgement in judgements] == ["ok", "error", "ok"]

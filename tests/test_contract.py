@@ -1,0 +1,114 @@
+"""What the contract promises whatever a judge does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+import krino
+from krino.contract import Task, hash_record, holds_number
+from toy_judge import ToyJudge
+
+BASE: dict[str, Any] = {"id": "1", "judge": "toy", "judge_version": "1", "input_hash": "00"}
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize("status", ["failed", "error"])
+@pytest.mark.parametrize("verdict", [{"score": 0.0}, {"range": [1, 2]}, {"deep": {"score": [None, 3]}}])
+def test_no_number_stands_beside_a_status_that_is_not_ok(status: str, verdict: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="no number may stand beside"):
+        krino.Judgement(**BASE, status=status, verdict=verdict, reason="r", error="e")
+
+
+def test_a_failed_form_without_numbers_is_allowed() -> None:
+    judgement = krino.Judgement(**BASE, status="failed", verdict={"score": None, "ok": False}, reason="r")
+    assert judgement.verdict == {"score": None, "ok": False}
+
+
+@pytest.mark.parametrize(
+    ("fields", "match"),
+    [
+        ({"status": "ok", "verdict": None}, "needs a verdict"),
+        ({"status": "ok", "verdict": {"score": 1.0}}, "who decided it"),
+        ({"status": "failed", "verdict": None}, "needs a reason"),
+        ({"status": "error", "verdict": None}, "needs a message"),
+        ({"status": "maybe", "verdict": None}, "status"),
+    ],
+)
+def test_a_judgement_that_explains_nothing_cannot_be_made(fields: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValidationError, match=match):
+        krino.Judgement(**BASE, **fields)
+
+
+@given(json_values)
+def test_numbers_are_found_at_any_depth(value: Any) -> None:
+    found: list[Any] = []
+
+    def walk(item: Any) -> None:
+        if isinstance(item, dict | list):
+            for part in item.values() if isinstance(item, dict) else item:
+                walk(part)
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            found.append(item)
+
+    walk(value)
+    assert holds_number(value) == bool(found)
+
+
+def test_the_hash_of_a_case_depends_on_content_not_on_key_order() -> None:
+    assert hash_record({"a": 1, "b": [2]}) == hash_record({"b": [2], "a": 1})
+    assert hash_record({"a": 1, "b": [2]}) != hash_record({"a": 1, "b": [3]})
+
+
+@given(json_values)
+def test_any_record_can_be_hashed(value: Any) -> None:
+    assert hash_record({"value": value}) == hash_record({"value": value})
+
+
+def test_a_lone_surrogate_does_not_stop_hashing() -> None:
+    assert hash_record({"text": "\ud800"})
+
+
+def test_a_record_nested_beyond_reason_does_not_stop_hashing() -> None:
+    record: list[Any] = []
+    for _ in range(50_000):
+        record = [record]
+    assert hash_record({"deep": record})
+    while record:  # take it apart by hand: freeing it in one go would be just as deep
+        record = record.pop()
+
+
+def test_options_that_a_judge_does_not_have_are_refused_by_name() -> None:
+    with pytest.raises(krino.UsageProblem, match=r"options of judge `toy`: .*wrong"):
+        ToyJudge(options={"wrong": 1})
+
+
+def test_the_fingerprint_changes_with_prompt_and_options() -> None:
+    plain = ToyJudge().fingerprint()
+    assert plain != ToyJudge(prompt="Another prompt.").fingerprint()
+    assert plain != ToyJudge(options={"good_is": 0.5}).fingerprint()
+    assert plain == ToyJudge().fingerprint()
+
+
+def test_labels_are_held_against_the_case() -> None:
+    judge = ToyJudge()
+    case = judge.read({"text": "a fine text"})
+    questions = judge.ask(case, 11)
+    assert questions is not None
+    task = Task(judge, case, 11, questions)
+    assert task.accept({"label": "good", "quote": "fine"}).label == "good"
+    with pytest.raises(ValueError, match="'nowhere' does not occur in the text"):
+        task.accept({"label": "good", "quote": "nowhere"})
+    with pytest.raises(ValueError, match="label: Input should be 'good' or 'bad'"):
+        task.accept({"label": "superb", "quote": "fine"})
+    with pytest.raises(ValueError, match="the whole object"):
+        task.accept(["good"])

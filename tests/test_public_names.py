@@ -1,0 +1,44 @@
+"""The public names are few, documented in one table, and all there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import krino
+
+
+def test_the_public_names_are_exactly_these() -> None:
+    assert set(krino.__all__) == {
+        *("__version__", "ajudge", "ajudge_many", "judge", "judge_many", "llm", "load_judge"),
+        *("Judge", "Judgement", "Labeller", "Labelled", "ReplayLabeller", "Task", "Usage"),
+        *("Questions", "Passage", "Media", "Settlement", "Ruling", "Finding"),
+        *("KrinoError", "UsageProblem", "CannotJudge", "LabelFailed", "RunStopped"),
+    }
+
+
+@pytest.mark.parametrize("name", krino.__all__)
+def test_every_public_name_can_be_had(name: str) -> None:
+    assert getattr(krino, name) is not None
+    assert name in dir(krino)
+
+
+def test_a_name_that_is_not_public_is_refused() -> None:
+    with pytest.raises(AttributeError, match="no attribute `nothing`"):
+        krino.nothing  # noqa: B018
+
+
+def test_importing_krino_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, krino; print([m for m in ('pydantic', 'aiohttp', 'rich', 'typer', 'pyarrow') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_judge_stays_a_function_after_its_parts_are_imported() -> None:
+    code = "import krino, krino.contract, krino.judges.registry; print(callable(krino.judge))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
