@@ -15,6 +15,7 @@ from krino.contract import Judge
 from krino.errors import UsageProblem
 
 OURS = {
+    "citation": "krino.judges.citation.judge:CitationJudge",
     "rag": "krino.judges.rag.judge:RagJudge",
 }
 GROUP = "krino.judges"

@@ -214,9 +214,7 @@ def test_the_reason_is_given_in_words() -> None:
     assert "register" in compare("2019/AB/1", "2019/AL/1").why
 
 
-@pytest.mark.parametrize(
-    "text", [None, "", "  ", "N/A", "n/a.", "Not provided", "Unknown", "néant", "onbekend", "-"]
-)
+@pytest.mark.parametrize("text", [None, "", "  ", "N/A", "n/a.", "Not provided", "Unknown", "néant", "onbekend", "-"])
 def test_phrases_for_nothing_are_absent(text: str | None) -> None:
     assert is_absent(text)
     assert parse_case_numbers(text) == ()
@@ -285,9 +283,7 @@ roll = st.builds(
 pair = st.builds("{}/{}".format, st.integers(1, 999), st.integers(1985, 2030))
 plain = st.integers(1000, 999_999).map(str)
 number = st.one_of(cassation, roll, pair, plain)
-label = st.sampled_from(
-    ["", "RG ", "R.G. ", "AR ", "A.R. nr. ", "n° ", "nr. ", "NDEG ", "rôle n° ", "Rolnummer "]
-)
+label = st.sampled_from(["", "RG ", "R.G. ", "AR ", "A.R. nr. ", "n° ", "nr. ", "NDEG ", "rôle n° ", "Rolnummer "])
 
 
 @given(number, label, st.booleans(), st.sampled_from(["", ".", " ", ","]))

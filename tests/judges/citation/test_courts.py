@@ -358,9 +358,7 @@ def test_no_text_makes_it_fail(text: str, number: str | None) -> None:
     assert isinstance(court_of_ecli_code(text), Court | Other | Unknown)
 
 
-PIECES = sorted(
-    {word for text in EVERY_EXAMPLE for word in text.split()} | {",", "(", ")", "3", "1re", "afd."}
-)
+PIECES = sorted({word for text in EVERY_EXAMPLE for word in text.split()} | {",", "(", ")", "3", "1re", "afd."})
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join))

@@ -88,9 +88,7 @@ def test_a_paragraph_number_is_not_a_date_in_running_text() -> None:
     assert find_dates("zie randnummer 1.2.12 en B.6.2.2010") == ()
 
 
-@pytest.mark.parametrize(
-    ("digits", "year"), [("49", 2049), ("50", 1950), ("99", 1999), ("00", 2000), ("1985", 1985)]
-)
+@pytest.mark.parametrize(("digits", "year"), [("49", 2049), ("50", 1950), ("99", 1999), ("00", 2000), ("1985", 1985)])
 def test_two_digit_years_turn_at_fifty(digits: str, year: int) -> None:
     assert full_year(digits) == year
 

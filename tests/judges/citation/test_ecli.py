@@ -52,9 +52,7 @@ def test_every_chamber_code_is_known(chamber: str) -> None:
         ("ECLI:BE:CTBRL:2014:ARR.001", 1, "ARR"),
     ],
 )
-def test_numbered_ordinals_give_the_judgment_number(
-    text: str, number: int, document_type: str | None
-) -> None:
+def test_numbered_ordinals_give_the_judgment_number(text: str, number: int, document_type: str | None) -> None:
     parsed = ecli(text)
     assert (parsed.number, parsed.document_type, parsed.date) == (number, document_type, None)
 
@@ -90,9 +88,7 @@ def test_foreign_identifiers_are_read_without_belgian_warnings(text: str, ordina
     assert ecli(text).warnings == ()
 
 
-@pytest.mark.parametrize(
-    "text", [None, "", "N/A", "C.17.0234.F", "ECLI:BE:CASS:2020", "ECLI", "Cass., 3 mai 2001"]
-)
+@pytest.mark.parametrize("text", [None, "", "N/A", "C.17.0234.F", "ECLI:BE:CASS:2020", "ECLI", "Cass., 3 mai 2001"])
 def test_what_is_no_identifier_is_not_read(text: str | None) -> None:
     assert parse_ecli(text) is None
 
@@ -150,9 +146,7 @@ def test_aliases_can_be_given_by_the_caller() -> None:
 
 
 def test_a_wrong_year_or_an_old_code_is_said() -> None:
-    notes = spelling_differences(
-        ecli("ECLI:BE:RSCE:2018:ARR.243.112"), ecli("ECLI:BE:RVSCE:2019:ARR.243.112")
-    )
+    notes = spelling_differences(ecli("ECLI:BE:RSCE:2018:ARR.243.112"), ecli("ECLI:BE:RVSCE:2019:ARR.243.112"))
     assert any("2018" in note and "2019" in note for note in notes)
     assert any("RSCE" in note for note in notes)
     assert spelling_differences(ecli("ECLI:BE:GHCC:2007:ARR.004"), ecli("ECLI:BE:GHCC:2007:ARR.005")) == ()
@@ -165,9 +159,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 
 
 @given(
-    st.from_regex(
-        r"ECLI:BE:[A-Z]{4,6}:20[0-2][0-9]:ARR\.20[01][0-9]0[1-9]1[0-9](\.[123][FN])?\.[1-9]", fullmatch=True
-    )
+    st.from_regex(r"ECLI:BE:[A-Z]{4,6}:20[0-2][0-9]:ARR\.20[01][0-9]0[1-9]1[0-9](\.[123][FN])?\.[1-9]", fullmatch=True)
 )
 def test_reading_an_identifier_and_writing_it_changes_nothing(text: str) -> None:
     parsed = ecli(text)

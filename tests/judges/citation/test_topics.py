@@ -121,9 +121,7 @@ def test_what_every_candidate_shares_decides_nothing() -> None:
 
 
 def test_the_finer_subject_decides_between_related_candidates() -> None:
-    match = topic_match(
-        "licenciement pour motif grave", [["ontslag; opzegtermijn"], ["ontslag om dringende reden"]]
-    )
+    match = topic_match("licenciement pour motif grave", [["ontslag; opzegtermijn"], ["ontslag om dringende reden"]])
     assert match.index == 1
 
 

@@ -1,1 +1,1 @@
-"""The citation judge: was a cited Belgian decision matched to the right one?"""
+"""The citation judge: did a matcher find the Belgian decision that a text cites, and did it earn its confidence?"""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from krino.judges.citation.dates import find_dates, fold_letters, full_year
 from krino.judges.citation.ecli import CODE_ALIASES, Ecli
@@ -28,8 +28,7 @@ _RANK: dict[Relation, int] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CaseNumber:
+class CaseNumber(NamedTuple):
     """One case number; what its family does not have is None, and `alternative` is a second reading."""
 
     family: Family
@@ -71,7 +70,7 @@ _LANGUAGE = "([FN])[VT]?"
 _START = r"(?<![A-Z0-9])(?<![A-Z0-9]\.)(?<![0-9A-EG-MO-Z]/)"
 _END = r"(?![A-Z0-9]|[./][A-Z0-9])"
 _END_OF_CASSATION = r"(?![A-Z0-9]|\.[0-9])"
-_CASSATION_ONLY = re.compile(rf"{_MATTER}\.?([0-9]{{2}})\.?([0-9]{{4}})\.?{_LANGUAGE}")
+_CASSATION_ONLY = re.compile(rf"(?:(?:RG|R\.G\.|AR|A\.R\.) )?{_MATTER}\.?([0-9]{{2}})\.?([0-9]{{4}})\.?{_LANGUAGE}")
 # Each form with its reader's name, first those that begin with a letter, then those with a digit.
 _LETTER_FORMS: tuple[tuple[str, str], ...] = (
     ("notice", rf"([A-Z]{{2}})[. ]?([0-9]{{2}})[. ]?([A-Z0-9]{{2}})[. ]([0-9]{{1,7}})[/-]({_YEAR}){_END}"),
@@ -162,9 +161,7 @@ def _absent() -> frozenset[str]:
 
 def is_absent(text: str | None) -> bool:
     """Whether a field holds nothing, or one of the phrases that people write for nothing."""
-    return (
-        text is None or _canonical(text[:_MAX_TEXT]).strip(" .,;:'\"()[]<>") in _absent() or not text.strip()
-    )
+    return text is None or _canonical(text[:_MAX_TEXT]).strip(" .,;:'\"()[]<>") in _absent() or not text.strip()
 
 
 def _digits(text: str) -> str:
@@ -339,11 +336,13 @@ def _unread(text: str) -> tuple[CaseNumber, ...]:
     return (CaseNumber("other", signs, 0),) if any(sign.isdigit() for sign in signs) else ()
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def _parse(text: str) -> tuple[CaseNumber, ...]:
     simple = _CASSATION_ONLY.fullmatch(text)
     if simple:
-        return tuple(_cassation(text, *simple.groups()))
+        matter, year, sequence, language = simple.groups()
+        number = text[simple.start(1) :]
+        return (CaseNumber("cassation", number, int(sequence), full_year(year), matter, language=language),)
     canonical = _canonical(text)
     if canonical.strip(" .,;:'\"()[]<>") in _absent():
         return ()
@@ -456,7 +455,7 @@ def _best(relations: Iterable[tuple[Relation, str]]) -> Comparison:
     return Comparison(relation, why)
 
 
-@lru_cache(maxsize=131_072)
+@lru_cache(maxsize=8_192)
 def _compare(a: str, b: str) -> Comparison:
     ours, theirs = _parse(a), _parse(b)
     if not ours or not theirs:

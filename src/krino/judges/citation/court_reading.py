@@ -64,9 +64,7 @@ class _Tail:
             self.language = self.language or cue.values[0]
         filler = cue.kind in ("neutral", "signal", "language")
         self.after_origin = cue.kind == "origin" or (self.after_origin and filler)
-        self.after_division = cue.kind == "division" or (
-            self.after_division and (filler or cue.kind == "origin")
-        )
+        self.after_division = cue.kind == "division" or (self.after_division and (filler or cue.kind == "origin"))
         return True
 
 
@@ -126,9 +124,7 @@ def _skip_opening_word(sentence: list[str], at: int, opening: _Opening, gaz: Gaz
     return length
 
 
-def _opens_name(
-    sentence: list[str], at: int, found: tuple[Head, int], opening: _Opening, gaz: Gazetteer
-) -> bool:
+def _opens_name(sentence: list[str], at: int, found: tuple[Head, int], opening: _Opening, gaz: Gazetteer) -> bool:
     """Abbreviations count only behind known words, and not as a section of a seat: Liège (civ.)."""
     head, length = found
     if not head.abbreviated:

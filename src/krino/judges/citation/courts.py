@@ -56,13 +56,11 @@ class Unknown:
 CourtRef: TypeAlias = Court | Other | Unknown
 
 
-@lru_cache(maxsize=65536)
 def resolve_court(text: str | None) -> CourtRef:
     """The court a string names; a number inside the string counts."""
     return _resolve(text or "", numbered=False)
 
 
-@lru_cache(maxsize=65536)
 def resolve_court_in_citation(text: str | None, case_number: str | None) -> CourtRef:
     """The court a string names, with the cited case number settling aliases of two courts."""
     return _resolve(text or "", numbered=bool(case_number) and is_constitutional_number(case_number or ""))
@@ -104,6 +102,7 @@ def _one_holds_the_other(one: Court, other: Court) -> bool:
     return gaz.places[one.place].district == other.place or gaz.places[other.place].district == one.place
 
 
+@lru_cache(maxsize=16_384)
 def _resolve(text: str, *, numbered: bool) -> CourtRef:
     gaz = gazetteer()
     reading = read_court(text, gaz)

@@ -116,7 +116,7 @@ _NUMERIC = re.compile(
     re.ASCII,
 )
 _DIGIT = re.compile("[0-9]")
-_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_COMPACT = re.compile(r"(?P<year>[0-9]{4})(?P<dash>-?)(?P<month>[0-9]{2})(?P=dash)(?P<day>[0-9]{2})")
 
 
 def _valid(year: int, month: int, day: int) -> date | None:
@@ -129,9 +129,7 @@ def _valid(year: int, month: int, day: int) -> date | None:
 
 
 def _found(match: re.Match[str], text: str, value: date | None) -> Found | None:
-    return (
-        None if value is None else Found(value, match.start(), match.end(), text[match.start() : match.end()])
-    )
+    return None if value is None else Found(value, match.start(), match.end(), text[match.start() : match.end()])
 
 
 def _named(match: re.Match[str], text: str) -> Found | None:
@@ -142,9 +140,7 @@ def _named(match: re.Match[str], text: str) -> Found | None:
 
 def _numeric(match: re.Match[str], text: str, *, trusting: bool) -> Found | None:
     if match["iso_year"]:
-        return _found(
-            match, text, _valid(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"]))
-        )
+        return _found(match, text, _valid(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"])))
     # "1.2.12" in running text is more often a paragraph than a day.
     loose = len(match["year"]) == 2 and match["sep"] != "/" and len(match["day"] + match["month"]) < 4
     if loose and not trusting:
@@ -176,11 +172,11 @@ def find_dates(text: str) -> tuple[Found, ...]:
     return _search(text[:_MAX_TEXT], trusting=False)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def _parse(text: str) -> date | None:
     compact = _COMPACT.fullmatch(text)
-    if compact and text.isascii():
-        return _valid(*(int(part) for part in compact.groups()))
+    if compact:
+        return _valid(int(compact["year"]), int(compact["month"]), int(compact["day"]))
     distinct = {found.date for found in _search(text, trusting=True)}
     return distinct.pop() if len(distinct) == 1 else None
 

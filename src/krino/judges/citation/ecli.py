@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 _MAX_TEXT = 200_000
 _MAX_FIELD = 600
@@ -59,8 +59,7 @@ _ECLI = re.compile(
 _INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 
 
-@dataclass(frozen=True, slots=True)
-class Ecli:
+class Ecli(NamedTuple):
     """One identifier, split into its parts; `number` is the judgment number where the ordinal carries one."""
 
     text: str
@@ -91,9 +90,14 @@ def _type_warnings(document_type: str) -> list[str]:
     return []
 
 
+@cache
+def _next_year() -> int:
+    return date.today().year + 1
+
+
 def _year_warnings(year: int, digits: str | None, day: date | None) -> list[str]:
     warnings = []
-    if not _FIRST_PUBLISHED_YEAR <= year <= date.today().year + 1:
+    if not _FIRST_PUBLISHED_YEAR <= year <= _next_year():
         warnings.append(f"The year {year} is impossible for a published decision.")
     if digits and day is None:
         warnings.append(f"The ordinal's date {digits} does not exist.")
@@ -103,10 +107,7 @@ def _year_warnings(year: int, digits: str | None, day: date | None) -> list[str]
 
 
 def _ordinal(match: re.Match[str]) -> tuple[str, str | None, int | None]:
-    """The ordinal in its usual spelling, its document type and its judgment number."""
-    if match["day"]:
-        chamber = f"{match['chamber']}." if match["chamber"] else ""
-        return f"{match['type']}.{match['day']}.{chamber}{match['seq']}", match["type"], None
+    """The ordinal without a date in its usual spelling, its document type and its judgment number."""
     if match["units"]:
         number = f"{match['thousands']}.{match['units']}"
         return f"{match['type2']}.{number}", match["type2"], int(match["thousands"] + match["units"])
@@ -118,15 +119,23 @@ def _ordinal(match: re.Match[str]) -> tuple[str, str | None, int | None]:
 
 
 def _build(match: re.Match[str]) -> Ecli:
-    country = match["country"] or "BE"
-    court = match["court"] or match["court2"] or match["court3"]
-    year = int(match["year"] or match["year2"] or match["year3"])
-    ordinal, document_type, number = _ordinal(match)
-    day = _day(match["day"]) if match["day"] else None
+    country, court, year_text = match.group("country", "court", "year")
+    if country is None:
+        country, court = "BE", match["court2"] or match["court3"]
+        year_text = match["year2"] or match["year3"]
+    document_type, digits, chamber, sequence = match.group("type", "day", "chamber", "seq")
+    year, number = int(year_text), None
+    if digits:
+        ordinal = (
+            f"{document_type}.{digits}.{chamber}.{sequence}" if chamber else f"{document_type}.{digits}.{sequence}"
+        )
+    else:
+        ordinal, document_type, number = _ordinal(match)
+    day = _day(digits) if digits else None
     warnings: list[str] = []
     if country == "BE":
         warnings += _type_warnings(document_type) if document_type else []
-        warnings += _year_warnings(year, match["day"], day)
+        warnings += _year_warnings(year, digits, day)
     return Ecli(
         text=f"ECLI:{country}:{court}:{year:04d}:{ordinal}",
         country=country,
@@ -135,8 +144,8 @@ def _build(match: re.Match[str]) -> Ecli:
         ordinal=ordinal,
         document_type=document_type,
         date=day,
-        sequence=int(match["seq"]) if match["seq"] else None,
-        chamber=match["chamber"],
+        sequence=int(sequence) if sequence else None,
+        chamber=chamber,
         number=number,
         warnings=tuple(warnings),
     )
@@ -153,7 +162,7 @@ def find_eclis(text: str) -> tuple[Ecli, ...]:
     return tuple(_build(match) for match in _ECLI.finditer(_canonical(text[:_MAX_TEXT])))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def _parse(text: str) -> Ecli | None:
     match = _ECLI.search(_canonical(text))
     return _build(match) if match else None
@@ -178,11 +187,16 @@ def _tail(ecli: Ecli) -> tuple[object, ...]:
     return (ecli.ordinal,)
 
 
+def decision_key(ecli: Ecli, aliases: Mapping[str, str] = CODE_ALIASES) -> tuple[object, ...]:
+    """What is equal for two identifiers of one decision; the Council of State is known by its number in any year."""
+    court, tail = _court(ecli, aliases), _tail(ecli)
+    by_number = court == ("BE", "RVSCE") and ecli.number is not None
+    return (court, tail) if by_number else (court, ecli.year, tail)
+
+
 def same_decision(a: Ecli, b: Ecli, aliases: Mapping[str, str] = CODE_ALIASES) -> bool:
-    """Whether two identifiers name one decision; the Council of State is known by its number in any year."""
-    if _court(a, aliases) != _court(b, aliases) or _tail(a) != _tail(b):
-        return False
-    return a.year == b.year or (_court(a, aliases) == ("BE", "RVSCE") and a.number is not None)
+    """Whether two identifiers name one decision."""
+    return decision_key(a, aliases) == decision_key(b, aliases)
 
 
 def spelling_differences(a: Ecli, b: Ecli, aliases: Mapping[str, str] = CODE_ALIASES) -> tuple[str, ...]:

@@ -13,9 +13,7 @@ LANGUAGES: Final = ("fr", "nl", "de")
 STATUS_ORDER: Final = ("observed", "official_unseen", "observed_legacy", "superseded", "unverified")
 
 Need = Literal["nothing", "place", "context", "abroad"]
-CueKind = Literal[
-    "place", "abroad", "division", "language", "chamber", "neutral", "signal", "origin", "label", "month"
-]
+CueKind = Literal["place", "abroad", "division", "language", "chamber", "neutral", "signal", "origin", "label", "month"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +138,7 @@ def _seats() -> dict[tuple[str, str], tuple[Seat, ...]]:
 def _codes() -> dict[str, CodeMeaning]:
     data = raw("ecli_codes")
     table = {
-        row["code"]: CodeMeaning(
-            tuple(row.get("types", ())), row.get("place"), row.get("language"), row.get("body")
-        )
+        row["code"]: CodeMeaning(tuple(row.get("types", ())), row.get("place"), row.get("language"), row.get("body"))
         for row in data["code"]
     }
     claimed = {row["code"]: CodeMeaning((row["type"],), None, None, None) for row in data["claimed"]}

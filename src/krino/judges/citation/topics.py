@@ -142,9 +142,7 @@ class _Lexicon:
                     phrases.append(_Phrase(tuple(atoms[2:]), concept))
 
     def atoms(self, word: str) -> set[int]:
-        found = {
-            self.prefixes[word[:n]] for n in range(self.shortest, len(word) + 1) if word[:n] in self.prefixes
-        }
+        found = {self.prefixes[word[:n]] for n in range(self.shortest, len(word) + 1) if word[:n] in self.prefixes}
         for form in (word, word.removesuffix("s")):
             if form in self.exact:
                 found.add(self.exact[form])
@@ -273,9 +271,7 @@ def _fold(text: str) -> str:
     folded = fold_letters(text[:_MAX_TEXT])
     lowered = folded.lower()
     # A few capitals grow when lowered; places must stay comparable with the text.
-    return (
-        lowered if len(lowered) == len(folded) else "".join(c.lower() if c.isascii() else c for c in folded)
-    )
+    return lowered if len(lowered) == len(folded) else "".join(c.lower() if c.isascii() else c for c in folded)
 
 
 @lru_cache(maxsize=16_384)
@@ -368,8 +364,7 @@ def topic_match(snippet: str, candidates: Sequence[Sequence[str]]) -> TopicMatch
     if not wanted:
         return TopicMatch(None, "none", (0.0,) * len(candidates), "", ())
     shared = [
-        frozenset(chain.from_iterable([wanted & _features(text[:_MAX_TEXT]) for text in texts]))
-        for texts in candidates
+        frozenset(chain.from_iterable([wanted & _features(text[:_MAX_TEXT]) for text in texts])) for texts in candidates
     ]
     counts = Counter(feature for features in shared for feature in features)
     scores = [_score(features, counts, len(candidates)) for features in shared]
