@@ -15,6 +15,7 @@ from krino.contract import Judge
 from krino.errors import UsageProblem
 
 OURS = {
+    "efficiency": "krino.judges.efficiency.judge:EfficiencyJudge",
     "rag": "krino.judges.rag.judge:RagJudge",
 }
 GROUP = "krino.judges"
