@@ -62,3 +62,6 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone: nothing to say to nobody
         sys.stderr.close()
         sys.exit(0)
+    except OSError as problem:  # a folder that cannot be made, a disk that is full
+        print(f"krino: {problem}", file=sys.stderr)
+        sys.exit(2)

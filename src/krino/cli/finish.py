@@ -41,15 +41,17 @@ def finish(
     summary = summarise(read_raw_in_order(journal, manifest.cases))
     if manifest.state == "finished":
         write_report(folder, manifest, read_raw_in_order(journal, manifest.cases), rules)
-        write_parquet(folder, read_raw_in_order(journal, manifest.cases))
+        write_parquet(folder, lambda: read_raw_in_order(journal, manifest.cases))
     if as_json:
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
         typer.echo(orjson.dumps(result).decode())
     else:
         print_summary(Console(), summary, manifest, folder)
     if manifest.state != "finished":
-        console.print(f"{manifest.state}: {manifest.stop_reason}", highlight=False, markup=False)
-        console.print(f"continue with: {command}", highlight=False, markup=False, soft_wrap=True)
+        reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"
+        console.print(reason, highlight=False, markup=False, soft_wrap=True)
+        higher = " (with a higher limit)" if "limit of" in (manifest.stop_reason or "") else ""
+        console.print(f"continue with{higher}: {command}", highlight=False, markup=False, soft_wrap=True)
     return exit_code(manifest)
 
 

@@ -26,11 +26,12 @@ def show(
 
     manifest = Manifest.load(run)
     journal = run / "judgements.jsonl"
+    journal.touch()
     if not json and case_id is None:
         _summary(run, manifest)
         return
     found = 0
-    for judgement in read_raw_in_order(journal, manifest.cases) if journal.exists() else ():
+    for judgement in read_raw_in_order(journal, manifest.cases):
         if case_id is not None and judgement["id"] != case_id:
             continue
         found += 1
