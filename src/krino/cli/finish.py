@@ -10,6 +10,7 @@ import orjson
 import typer
 
 from krino.cli import exits
+from krino.errors import UsageProblem
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_summary
@@ -35,6 +36,8 @@ def finish(
     """Summarise what there is, finished or not."""
     from rich.console import Console
 
+    if manifest.state == "finished" and not manifest.cases:
+        raise UsageProblem(f"{', '.join(manifest.plan.inputs)}: there are no cases in it")
     journal = folder / "judgements.jsonl"
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
