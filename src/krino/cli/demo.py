@@ -25,7 +25,7 @@ def demo(
         code = job.carry_out(as_json=False)
     console = Console()
     console.print(f"\nThe report: {folder / 'report.html'} (open it in a browser)", highlight=False, soft_wrap=True)
-    console.print(f"One case in full: krino show {folder} half-supported", highlight=False, soft_wrap=True)
+    console.print(f"One case in full: {_me()} show {folder} half-supported", highlight=False, soft_wrap=True)
     if code == 3:
         console.print(
             "One example has no answer on purpose: it is recorded as failed, with its reason and without a score.\n"
@@ -33,3 +33,12 @@ def demo(
             highlight=False,
         )
     raise typer.Exit(0 if code in (0, 3) else code)
+
+
+def _me() -> str:
+    """How this command is called here: by its name if that is on the path, else as it was called."""
+    import os
+    import shutil
+    import sys
+
+    return "krino" if shutil.which("krino") else os.path.relpath(sys.argv[0])
