@@ -9,12 +9,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from krino.cli.demo import EXAMPLES
+from krino.judges.registry import OURS
 from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
@@ -420,8 +423,14 @@ def test_doctor_names_what_is_wrong_with_an_endpoint(tmp_path: Path, server: Fak
 def test_the_demo_runs_offline_and_writes_a_report(tmp_path: Path) -> None:
     done = krino("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "krino-demo" / "report.html").stat().st_size > 10_000
+    assert (tmp_path / "krino-demo" / "rag" / "report.html").stat().st_size > 10_000
     assert "recorded as failed" in done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() & OURS.keys()))
+def test_every_judge_has_examples_and_the_one_that_the_demo_names(tmp_path: Path, name: str) -> None:
+    lines = files("krino").joinpath(f"examples/{name}.jsonl").read_text("utf-8").splitlines()
+    assert EXAMPLES[name][0] in {json.loads(line)["id"] for line in lines}
 
 
 def test_help_names_the_exit_codes(tmp_path: Path) -> None:
