@@ -164,8 +164,9 @@ class LlmLabeller(Labeller):
         if self.cache is not None and self.cache.closed:
             self.cache.open()
         prepared = self._prepare(task.judge)
-        text = prompt.user_text(task.questions, self.settings.media)
-        plants = Plants((prompt.neutralise(passage.text) for passage in task.questions.passages), prepared.keys)
+        shown = prompt.shown_texts(task.questions)
+        text = prompt.user_text(task.questions, shown, self.settings.media)
+        plants = Plants(shown, prepared.keys)
         key = self._cache_key(prepared, text, task)
         if (known := self._from_cache(key, task, plants)) is not None:
             return known
@@ -190,13 +191,13 @@ class LlmLabeller(Labeller):
 
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call for this case takes."""
-        text = prompt.user_text(task.questions, self.settings.media)
+        text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.settings.media)
         request = self._request(self._prepare(task.judge), (Turn("user", text),))
         return len(orjson.dumps(self.endpoint.dialect.body(request))) // CHARS_PER_TOKEN
 
     def is_cached(self, task: Task[CaseT, FactsT, LabelsT]) -> bool:
         """Whether this case would cost nothing because its reply is known."""
-        text = prompt.user_text(task.questions, self.settings.media)
+        text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.settings.media)
         prepared = self._prepare(task.judge)
         plants = Plants((), prepared.keys)
         return self._from_cache(self._cache_key(prepared, text, task), task, plants) is not None
