@@ -2,7 +2,8 @@
 
     python benchmarks/client_cost.py [--cases 2000] [--in-flight 64] [--latency-ms 50] [--rounds 3]
 
-Both sides read the same cases from a file, send one request a case and keep the result. Krino also studies the
+Both sides read the same cases from a file, send the same instructions, schema and data in one request a case, parse
+the reply and keep the result. Krino also studies the
 case, checks every label, settles, writes the journal and the reply cache. Imports are measured apart.
 """
 
@@ -36,14 +37,20 @@ def bare(cases: Path, url: str, in_flight: int) -> dict[str, Any]:
     """The loop to compare with: nothing but prompts, requests and parsed replies."""
     import aiohttp
 
-    instructions = (HERE.parent / "src/krino/judges/rag/prompt.md").read_text("utf-8")
+    from krino.judges.rag.judge import RagJudge
+    from krino.labellers.llm.prompt import system_text
+    from krino.labellers.llm.schema import strict_schema
+
+    schema = strict_schema(RagJudge.labels_model)
+    instructions = system_text(RagJudge.default_prompt, "json_schema", schema)
+    form = {"type": "json_schema", "json_schema": {"name": "labels", "strict": True, "schema": schema}}
     results: list[Any] = []
 
     def body(case: dict[str, Any]) -> bytes:
         passages = "\n".join(case["contexts"])
         user = f"{case['question']}\n{passages}\n{case['answer']}\n{case['reference']}"
         messages = [{"role": "system", "content": instructions}, {"role": "user", "content": user}]
-        return json.dumps({"model": "m", "temperature": 0, "messages": messages}).encode()
+        return json.dumps({"model": "m", "temperature": 0, "messages": messages, "response_format": form}).encode()
 
     async def go() -> None:
         lines = iter(cases.open("rb"))
@@ -65,9 +72,11 @@ def krino_run(cases: Path, url: str, in_flight: int) -> dict[str, Any]:
     """A whole run as the command does it: cases from the file, journal, reply cache."""
     import krino
     from krino.cases import read_cases
+    from krino.cli.judge import tune_memory
     from krino.runs.manifest import Plan
     from krino.runs.sitting import Sitting
 
+    tune_memory()  # as the command does
     folder = Path(tempfile.mkdtemp())
     judge = krino.load_judge("rag")
     done: list[int] = []
@@ -75,7 +84,7 @@ def krino_run(cases: Path, url: str, in_flight: int) -> dict[str, Any]:
     async def go() -> None:
         async with krino.llm("m", base_url=url, concurrency=in_flight, cache=folder / "replies.sqlite") as labeller:
             plan = Plan(judge=judge.fingerprint(), labeller=labeller.describe(), inputs=[str(cases)])
-            manifest = await Sitting(judge, labeller, plan, folder / "run").hold(read_cases([cases]))
+            manifest = await Sitting(judge, labeller, plan, folder / "run").hold(lambda: read_cases([cases]))
         done.append(manifest.counts.ok)
 
     import krino.labellers.llm.labeller  # counted as import time, like aiohttp for the bare loop

@@ -8,45 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-NOUNS = [
-    "river",
-    "harbour",
-    "engine",
-    "council",
-    "archive",
-    "copper",
-    "orbit",
-    "ledger",
-    "museum",
-    "glacier",
-    "sensor",
-    "treaty",
-    "bridge",
-    "valley",
-]
-GLUE = [
-    "the",
-    "of",
-    "and",
-    "in",
-    "a",
-    "to",
-    "was",
-    "with",
-    "for",
-    "by",
-    "on",
-    "from",
-    "that",
-    "which",
-    "its",
-    "were",
-    "has",
-    "been",
-    "during",
-    "after",
-    "before",
-]
+NOUNS = ("river", "harbour", "engine", "council", "archive", "copper", "orbit", "ledger", "museum", "sensor", "bridge")
+GLUE = ("the", "of", "and", "in", "a", "to", "was", "with", "for", "by", "on", "from", "that", "which", "its", "after")
 QUOTE = "The harbour ledger was opened by the council in the spring"
 
 

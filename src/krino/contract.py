@@ -9,10 +9,11 @@ turns case, facts and labels into the verdict. Every field of it says who decide
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -62,8 +63,7 @@ class Questions:
 # --- what is answered ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(NamedTuple):
     """The value of one verdict field, the rule that gave it, and whether labels (not facts alone) fed it."""
 
     value: Any
@@ -92,10 +92,12 @@ class Settlement:
 # --- what is recorded ------------------------------------------------------------------------------
 
 
-class Usage(BaseModel):
-    """What one judgement cost; `cost` is null when no price is known, `cached` counts replies had for free."""
+# These are plain dataclasses: they are made for every case, and pydantic validates them where it matters.
 
-    model_config = ConfigDict(extra="forbid")
+
+@dataclass(slots=True)
+class Usage:
+    """What one judgement cost; `cost` is null when no price is known, `cached` counts replies had for free."""
 
     calls: int = 0
     cached: int = 0
@@ -118,10 +120,9 @@ class Usage(BaseModel):
         return self.input_tokens + self.output_tokens
 
 
-class Source(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Source:
     """Where a case came from, so that an error can name file and line."""
-
-    model_config = ConfigDict(extra="forbid")
 
     file: str
     line: int | None = None
@@ -130,23 +131,13 @@ class Source(BaseModel):
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
 
-class FindingRecord(BaseModel):
-    """A finding as it stands in a judgement."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    rule: str
-    text: str
-    where: str | None = None
-
-
 class Judgement(BaseModel):
     """One case, judged: the line that a run's journal holds."""
 
     model_config = ConfigDict(extra="forbid")
 
     schema_version: str = SCHEMA_VERSION
-    index: int = Field(0, ge=0, description="position of the case in the input, from 0")
+    index: int = Field(default=0, ge=0, description="position of the case in the input, from 0")
     id: str
     judge: str
     judge_version: str
@@ -154,21 +145,21 @@ class Judgement(BaseModel):
     verdict: dict[str, Any] | None = Field(
         description="exactly the rubric's keys; null, or the rubric's own failed form, unless status is ok"
     )
-    reason: str | None = Field(None, description="why the case cannot be judged (status failed)")
-    error: str | None = Field(None, description="what went wrong (status error)")
+    reason: str | None = Field(default=None, description="why the case cannot be judged (status failed)")
+    error: str | None = Field(default=None, description="what went wrong (status error)")
     decided_by: dict[str, str] = Field(
         default_factory=dict, description="per verdict field: the id of the rule that decided, or `labeller`"
     )
     rules: dict[str, str] = Field(default_factory=dict, description="per verdict field: the rule applied")
     evidence: dict[str, list[str]] = Field(default_factory=dict)
-    findings: list[FindingRecord] = Field(default_factory=list)
+    findings: list[Finding] = Field(default_factory=list)
     labels: dict[str, Any] | None = None
-    labeller: dict[str, Any] | None = Field(None, description="who labelled: model, parameters, channel")
+    labeller: dict[str, Any] | None = Field(default=None, description="who labelled: model, parameters, channel")
     usage: Usage = Field(default_factory=Usage)
     input_hash: str
     source: Source | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
-    raw_reply: str | None = Field(None, description="the reply that could not be used (status error)")
+    raw_reply: str | None = Field(default=None, description="the reply that could not be used (status error)")
 
     @model_validator(mode="after")
     def _fail_closed(self) -> Self:
@@ -177,6 +168,8 @@ class Judgement(BaseModel):
                 raise ValueError("status ok needs a verdict")
             if self.decided_by.keys() != self.verdict.keys():
                 raise ValueError("every field of an ok verdict must say who decided it")
+            if not all(map(_finite, self.verdict.values())):
+                raise ValueError("a verdict holds finite numbers only")
         elif numbers := sorted(key for key, value in (self.verdict or {}).items() if holds_number(value)):
             raise ValueError(f"no number may stand beside status {self.status}: {', '.join(numbers)}")
         if self.status == "failed" and not self.reason:
@@ -186,7 +179,7 @@ class Judgement(BaseModel):
         return self
 
     def to_json(self) -> bytes:
-        return orjson.dumps(self.model_dump(mode="json", warnings=False))
+        return self.model_dump_json(warnings=False).encode()
 
 
 def holds_number(value: Any) -> bool:
@@ -200,6 +193,14 @@ def holds_number(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(holds_number(item) for item in value)
     return False
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list | tuple):
+        return all(map(_finite, value))
+    return all(map(_finite, value.values())) if isinstance(value, Mapping) else True
 
 
 def hash_record(record: Any) -> str:
@@ -271,6 +272,10 @@ class Labeller(ABC):
 
     def already_spent(self, usage: Usage) -> None:
         """Told at the start of a sitting what earlier sittings of the run have spent."""
+        return
+
+    def stop(self) -> None:
+        """The run is ending: begin nothing new. What is under way may finish."""
         return
 
     async def aclose(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
@@ -51,6 +52,9 @@ def main() -> None:
     """Run the command; a problem the user can put right is one clear message, never a traceback."""
     from krino.errors import KrinoError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no ✓ gets a ?, not a crash
     try:
         app()
     except KrinoError as problem:
@@ -59,3 +63,6 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone: nothing to say to nobody
         sys.stderr.close()
         sys.exit(0)
+    except OSError as problem:  # a folder that cannot be made, a disk that is full
+        print(f"krino: {problem}", file=sys.stderr)
+        sys.exit(2)

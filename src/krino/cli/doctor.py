@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -36,6 +35,8 @@ def doctor(
     json: options.AsJson = False,
 ) -> None:
     """Check the installation and, with --labeller MODEL, the endpoint: a few tiny calls."""
+    import asyncio
+
     import orjson
 
     checks = _installation()
@@ -66,7 +67,7 @@ def _installation() -> list[Check]:
 
     from krino import __version__
     from krino.cli.settings import load_settings
-    from krino.labellers.llm.cache import default_cache_path
+    from krino.labellers.llm.cache import cache_path
 
     python = ".".join(map(str, sys.version_info[:3]))
     settings = load_settings()
@@ -74,7 +75,7 @@ def _installation() -> list[Check]:
     return [
         Check("ok", "krino", f"{__version__} on Python {python}"),
         Check("note", "krino.toml", str(settings.path) if settings.path else "none found"),
-        Check("note", "reply cache", str(default_cache_path())),
+        Check("note", "reply cache", str(cache_path() or "off")),
         Check("note", "Parquet", parquet),
     ]
 
@@ -93,8 +94,8 @@ async def _endpoint(labeller: LlmLabeller) -> list[Check]:
                 return checks
         best = f"{working[0]} will be used" if working else "no channel gave a usable reply"
         checks.append(Check("ok" if working else "no", "reply channel", best))
-        if labeller.dropped:
-            checks.append(Check("note", "not supported", ", ".join(labeller.dropped)))
+        if labeller.abilities.dropped:
+            checks.append(Check("note", "not supported", ", ".join(labeller.abilities.dropped)))
     finally:
         await labeller.aclose()
     return checks
@@ -102,12 +103,15 @@ async def _endpoint(labeller: LlmLabeller) -> list[Check]:
 
 async def _channel(labeller: LlmLabeller, channel: Channel) -> Check:
     from krino.errors import LabelFailed, RunStopped
+    from krino.labellers.llm.address import clean_address
 
     what = f"channel {channel}"
     try:
         reply, usage, seconds = await labeller.probe(channel)
     except RunStopped as reason:
-        return Check("no", labeller.endpoint.url, f"{reason} (check --base-url, the key and the model's name)")
+        return Check(
+            "no", clean_address(labeller.endpoint.url), f"{reason} (check --base-url, the key and the model's name)"
+        )
     except LabelFailed as failure:
         return Check("note", what, str(failure))
     tokens = f"{usage.input_tokens}+{usage.output_tokens} tokens" if usage.tokens else "no token counts reported"

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class CaseFormat(StrEnum):
+    """How cases are written."""
+
+    auto = "auto"
+    jsonl = "jsonl"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+    folder = "folder"
+
 
 MODEL = "Asking a model"
 PACE = "Pace and money"
@@ -49,7 +62,7 @@ Channel = Annotated[
     ),
 ]
 Temperature = Annotated[
-    float | None, _flag("--temperature", "Sampling temperature (default 0).", MODEL, "KRINO_TEMPERATURE")
+    float | None, _flag("--temperature", "Sampling temperature (0, where it is taken).", MODEL, "KRINO_TEMPERATURE")
 ]
 Seed = Annotated[int | None, _flag("--seed", "Sampling seed.", MODEL, "KRINO_SEED")]
 ReplyTokens = Annotated[int | None, _flag("--reply-tokens", "Most tokens in one reply.", MODEL, "KRINO_REPLY_TOKENS")]
@@ -72,9 +85,7 @@ MaxCost = Annotated[float | None, _flag("--max-cost", "Stop before the run costs
 MaxTokens = Annotated[int | None, _flag("--max-tokens", "Stop before the run takes more.", PACE, "KRINO_MAX_TOKENS")]
 PriceIn = Annotated[float | None, _flag("--price-in", "Money per million input tokens.", PACE, "KRINO_PRICE_IN")]
 PriceOut = Annotated[float | None, _flag("--price-out", "Money per million output tokens.", PACE, "KRINO_PRICE_OUT")]
-CacheFile = Annotated[
-    str | None, _flag("--cache", "File for replies already paid for, or `off`.", PACE, "KRINO_CACHE_FILE")
-]
+CacheFile = Annotated[str | None, _flag("--cache", "File for replies already paid for, or `off`.", PACE, "KRINO_CACHE")]
 RunFolder = Annotated[
     Path | None,
     _flag("--run", "Folder of the run (default runs/<judge>-<date>-<hash>).", OUTPUT, "KRINO_RUN"),
@@ -87,6 +98,6 @@ Mapping = Annotated[
     list[str] | None, _flag("--map", "A field under another name: question=query (dots reach inside).", INPUT, None)
 ]
 Format = Annotated[
-    str, _flag("--format", "jsonl, json, csv, parquet or folder; by default what the name says.", INPUT, "KRINO_FORMAT")
+    CaseFormat, _flag("--format", "How the cases are written; by default what the name says.", INPUT, "KRINO_FORMAT")
 ]
 Options = Annotated[list[str] | None, _flag(("--option", "-o"), "An option of the judge, as goal=legal.", INPUT, None)]

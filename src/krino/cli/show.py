@@ -16,6 +16,7 @@ def show(
     case_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Id of a case; without it, the summary.")
     ] = None,
+    labels: Annotated[bool, typer.Option("--labels", help="With an ID: the labels too.")] = False,
     json: options.AsJson = False,
 ) -> None:
     """Show a run, or one case of it. With --json: every judgement, one a line, in the order of the input."""
@@ -26,18 +27,19 @@ def show(
 
     manifest = Manifest.load(run)
     journal = run / "judgements.jsonl"
+    journal.touch()
     if not json and case_id is None:
         _summary(run, manifest)
         return
     found = 0
-    for judgement in read_raw_in_order(journal, manifest.cases) if journal.exists() else ():
+    for judgement in read_raw_in_order(journal, manifest.cases):
         if case_id is not None and judgement["id"] != case_id:
             continue
         found += 1
         if json:
             typer.echo(orjson.dumps(judgement).decode())
         else:
-            _one(judgement, _rules(manifest.plan.judge.get("address", "")))
+            _one(judgement, _rules(manifest.plan.judge.get("address", "")), labels)
     if case_id is not None and not found:
         from krino.errors import UsageProblem
 
@@ -57,13 +59,13 @@ def _summary(run: Path, manifest: object) -> None:
     print_summary(Console(), summary, manifest, run)
 
 
-def _one(judgement: dict[str, object], rules: Mapping[str, str]) -> None:
+def _one(judgement: dict[str, object], rules: Mapping[str, str], labels: bool) -> None:
     from rich.console import Console
 
     from krino.contract import Judgement
     from krino.reports.terminal import print_judgement
 
-    print_judgement(Console(), Judgement.model_validate(judgement), rules)
+    print_judgement(Console(), Judgement.model_validate(judgement), rules, labels=labels)
 
 
 def _rules(address: str) -> Mapping[str, str]:

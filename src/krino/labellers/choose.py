@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from krino.contract import Labeller
-from krino.errors import UsageProblem
 from krino.labellers.local import LocalLabeller
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def llm(
     base_url: str | None = None,
     key: str | None = None,
     api_version: str | None = None,
-    temperature: float | None = 0.0,
+    temperature: float | Literal["usual"] | None = "usual",
     seed: int | None = None,
     reply_tokens: int | None = None,
     effort: str | None = None,
@@ -41,26 +40,26 @@ def llm(
     timeout: float = 120.0,
     retries: int = 6,
     backoff: float = 0.5,
-    strict_params: bool = False,
+    insist: tuple[str, ...] = (),
     max_cost: float | None = None,
     max_tokens: int | None = None,
     price_in: float | None = None,
     price_out: float | None = None,
-    cache: Path | Literal["off"] | None = None,
+    cache: Path | str | None = None,
     env: Mapping[str, str] | None = None,
 ) -> LlmLabeller:
     """A labeller that asks `model` (`gpt-…`, `claude-…`, `provider:model`); keys come from the environment."""
     from krino.labellers.llm.budget import Budget, Prices
-    from krino.labellers.llm.cache import ReplyCache, default_cache_path
+    from krino.labellers.llm.cache import open_cache
     from krino.labellers.llm.endpoint import find_endpoint
     from krino.labellers.llm.labeller import LlmLabeller, LlmSettings
     from krino.labellers.llm.wire import Params
 
-    if concurrency < 1:
-        raise UsageProblem(f"concurrency must be at least 1, not {concurrency}")
     endpoint = find_endpoint(
         model, env=os.environ if env is None else env, base_url=base_url, key=key, api_version=api_version
     )
+    if temperature == "usual":
+        temperature = endpoint.dialect.usual_temperature
     settings = LlmSettings(
         params=Params(temperature=temperature, seed=seed, reply_tokens=reply_tokens, effort=effort),
         channel=channel,
@@ -72,8 +71,7 @@ def llm(
         timeout=timeout,
         retries=retries,
         backoff=backoff,
-        strict_params=strict_params,
+        insist=insist,
     )
     budget = Budget(max_cost=max_cost, max_tokens=max_tokens, prices=Prices(price_in, price_out))
-    store = None if cache == "off" else ReplyCache(cache or default_cache_path())
-    return LlmLabeller(endpoint, settings, cache=store, budget=budget)
+    return LlmLabeller(endpoint, settings, cache=open_cache(cache), budget=budget)

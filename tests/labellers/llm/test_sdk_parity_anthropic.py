@@ -14,6 +14,7 @@ import orjson
 import pytest
 from anthropic.types import Message
 
+import krino
 from krino.contract import Media
 from krino.labellers.llm.anthropic import DEFAULT_REPLY_TOKENS, AnthropicDialect
 from krino.labellers.llm.endpoint import Endpoint
@@ -32,7 +33,6 @@ SCHEMA: dict[str, Any] = {
 SYSTEM = "Judge it."
 USER = "The case: café ☕"
 PIXEL = b"\x89PNG not really"
-RELEVANT = ("content-type", "x-api-key", "anthropic-version", "authorization")
 
 
 def asked(channel: Channel = "text", system: str = SYSTEM, **params: Any) -> ChatRequest:
@@ -78,7 +78,11 @@ async def sent_by_us(endpoint: Endpoint, request: ChatRequest) -> HttpReply:
         await transport.aclose()
 
 
-async def sent_by_sdk(server: FakeServer, system: str = SYSTEM, **options: Any) -> Message:
+def sdk(server: FakeServer) -> anthropic.AsyncAnthropic:
+    return anthropic.AsyncAnthropic(base_url=server.anthropic_url, api_key=KEY, max_retries=0, timeout=10)
+
+
+async def sent_by_sdk(client: anthropic.AsyncAnthropic, system: str = SYSTEM, **options: Any) -> Message:
     """Always with the static text marked for the provider's cache, as ours is."""
     defaults: dict[str, Any] = {
         "model": "claude-test",
@@ -86,21 +90,18 @@ async def sent_by_sdk(server: FakeServer, system: str = SYSTEM, **options: Any) 
         "system": [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}],
         "messages": [{"role": "user", "content": USER}],
     }
-    async with anthropic.AsyncAnthropic(
-        base_url=server.anthropic_url, api_key=KEY, max_retries=0, timeout=10
-    ) as client:
-        reply = await client.messages.create(**{**defaults, **options})
+    reply = await client.messages.create(**{**defaults, **options})
     assert isinstance(reply, Message)
     return reply
 
 
 def on_the_wire(request: ReceivedRequest) -> dict[str, Any]:
-    headers = {name: request.headers[name] for name in RELEVANT if name in request.headers}
+    """A request without the two headers that have a test of their own."""
     return {
         "method": request.method,
         "path": request.path,
         "query": request.query,
-        "headers": headers,
+        "content-type": request.headers["content-type"],
         "body": request.body,
     }
 
@@ -108,20 +109,36 @@ def on_the_wire(request: ReceivedRequest) -> dict[str, Any]:
 # --- requests --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("feature", FEATURES)
-async def test_the_same_request_arrives(server: FakeServer, feature: str) -> None:
-    request, options = FEATURES[feature]
-    await sent_by_sdk(server, **options)
-    await sent_by_us(endpoint_at(server), request)
-    theirs, own = map(on_the_wire, server.requests)
-    assert own == theirs
-    assert own["headers"].keys() == {"content-type", "x-api-key", "anthropic-version"}
+async def test_every_feature_arrives_as_the_sdk_sends_it(server: FakeServer) -> None:
+    async with sdk(server) as client:
+        for feature, (request, options) in FEATURES.items():
+            await sent_by_sdk(client, **options)
+            await sent_by_us(endpoint_at(server), request)
+            theirs, own = map(on_the_wire, server.requests[-2:])
+            assert own == theirs, feature
+
+
+async def test_key_and_version_headers_are_those_of_the_sdk(server: FakeServer) -> None:
+    await sent_by_us(endpoint_at(server), asked())
+    async with sdk(server) as client:
+        await sent_by_sdk(client)
+    own, theirs = (request.headers for request in server.requests)
+    for name in ("authorization", "x-api-key", "anthropic-version"):
+        assert own.get(name) == theirs.get(name), name
+
+
+def test_no_temperature_is_sent_unless_the_user_asks_for_one() -> None:
+    plain = krino.llm("claude-x", key="k", cache="off")
+    assert plain.settings.params.temperature is None
+    assert krino.llm("claude-x", key="k", cache="off", temperature=0.5).settings.params.temperature == 0.5
+    assert krino.llm("gpt-x", key="k", cache="off").settings.params.temperature == 0.0
 
 
 async def test_images_arrive_alike(server: FakeServer) -> None:
     source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(PIXEL).decode()}
     content = [{"type": "image", "source": source}, {"type": "text", "text": "Look."}]
-    await sent_by_sdk(server, messages=[{"role": "user", "content": content}])
+    async with sdk(server) as client:
+        await sent_by_sdk(client, messages=[{"role": "user", "content": content}])
     turn = Turn("user", "Look.", (Media("image", "image/png", PIXEL),))
     params = Params(temperature=None, reply_tokens=99)
     await sent_by_us(endpoint_at(server), ChatRequest("claude-test", SYSTEM, (turn,), SCHEMA, "labels", "text", params))
@@ -133,9 +150,7 @@ async def test_images_arrive_alike(server: FakeServer) -> None:
 async def test_the_address_may_be_given_with_or_without_its_version(server: FakeServer, ending: str) -> None:
     endpoint = Endpoint("anthropic", "claude-test", AnthropicDialect(), server.anthropic_url + ending, KEY)
     await sent_by_us(endpoint, asked())
-    await sent_by_sdk(server)
-    own, theirs = map(on_the_wire, server.requests)
-    assert own == theirs
+    assert server.requests[0].path == "/v1/messages"
 
 
 def test_a_seed_is_not_sent_where_the_api_knows_none() -> None:
@@ -145,21 +160,23 @@ def test_a_seed_is_not_sent_where_the_api_knows_none() -> None:
 # --- replies ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("feature", ["plain text", "json_schema"])
-async def test_text_stop_model_and_usage_are_read_alike(server: FakeServer, feature: str) -> None:
-    request, options = FEATURES[feature]
-    theirs = await sent_by_sdk(server, **options)
-    own = AnthropicDialect().read((await sent_by_us(endpoint_at(server), request)).body)
-    block = theirs.content[0]
-    assert block.type == "text"
-    assert (own.text, own.finish, own.model) == (block.text, theirs.stop_reason, theirs.model)
-    assert (own.tool_calls, own.refusal, own.cut_off) == ((), None, False)
-    assert (own.input_tokens, own.output_tokens) == (theirs.usage.input_tokens, theirs.usage.output_tokens)
+async def test_text_stop_model_and_usage_are_read_alike(server: FakeServer) -> None:
+    async with sdk(server) as client:
+        for feature in ("plain text", "json_schema"):
+            request, options = FEATURES[feature]
+            theirs = await sent_by_sdk(client, **options)
+            own = AnthropicDialect().read((await sent_by_us(endpoint_at(server), request)).body)
+            block, usage = theirs.content[0], theirs.usage
+            assert block.type == "text"
+            assert (own.text, own.finish, own.model) == (block.text, theirs.stop_reason, theirs.model)
+            assert (own.tool_calls, own.refusal, own.cut_off) == ((), None, False)
+            assert (own.input_tokens, own.output_tokens) == (usage.input_tokens, usage.output_tokens)
 
 
 async def test_tool_input_is_read_alike(server: FakeServer) -> None:
     request, options = FEATURES["tool"]
-    block = (await sent_by_sdk(server, **options)).content[0]
+    async with sdk(server) as client:
+        block = (await sent_by_sdk(client, **options)).content[0]
     own = AnthropicDialect().read((await sent_by_us(endpoint_at(server), request)).body)
     assert block.type == "tool_use"
     assert [(call.name, orjson.loads(call.arguments)) for call in own.tool_calls] == [(block.name, block.input)]
@@ -168,8 +185,9 @@ async def test_tool_input_is_read_alike(server: FakeServer) -> None:
 
 async def test_cached_input_is_counted_in_where_the_sdk_counts_it_apart(server: FakeServer) -> None:
     system = "Long instructions. " * 400
-    written = (await sent_by_sdk(server, system)).usage
-    read = (await sent_by_sdk(server, system)).usage
+    async with sdk(server) as client:
+        written = (await sent_by_sdk(client, system)).usage
+        read = (await sent_by_sdk(client, system)).usage
     own = AnthropicDialect().read((await sent_by_us(endpoint_at(server), asked(system=system))).body)
     assert written.cache_creation_input_tokens == read.cache_read_input_tokens == own.cached_tokens > 0
     assert own.input_tokens == read.input_tokens + own.cached_tokens
@@ -178,41 +196,38 @@ async def test_cached_input_is_counted_in_where_the_sdk_counts_it_apart(server: 
     assert (first.input_tokens, first.cached_tokens) == (own.input_tokens, 0)
 
 
-@pytest.mark.parametrize("fault", ["refusal", "truncated"])
-async def test_refusals_and_cuts_are_read_alike(fault: str) -> None:
-    with FakeServer(faults=Faults(schedule=[fault, fault])) as server:
-        theirs = await sent_by_sdk(server)
-        own = AnthropicDialect().read((await sent_by_us(endpoint_at(server), asked())).body)
-    assert own.finish == theirs.stop_reason
-    assert bool(own.refusal) == (theirs.stop_reason == "refusal")
-    assert own.cut_off == (theirs.stop_reason == "max_tokens")
-    assert (own.text or "") == "".join(block.text for block in theirs.content if block.type == "text")
+async def test_refusals_and_cuts_are_read_alike(server: FakeServer) -> None:
+    async with sdk(server) as client:
+        for fault in ("refusal", "truncated"):
+            server.configure(faults=Faults(schedule=[fault, fault]))
+            theirs = await sent_by_sdk(client)
+            own = AnthropicDialect().read((await sent_by_us(endpoint_at(server), asked())).body)
+            assert own.finish == theirs.stop_reason
+            assert (bool(own.refusal), own.cut_off) == (fault == "refusal", fault == "truncated")
+            assert (own.text or "") == "".join(block.text for block in theirs.content if block.type == "text")
 
 
 # --- errors, waits, retries ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fault", ["401", "403", "404", "quota", "content-filter"])
-async def test_errors_are_read_alike(fault: str) -> None:
-    with FakeServer(faults=Faults(schedule=[fault, fault])) as server:
-        with pytest.raises(anthropic.APIStatusError) as caught:
-            await sent_by_sdk(server)
-        http = await sent_by_us(endpoint_at(server), asked())
-    own = read_error(http.status, http.body)
-    body: Any = caught.value.body
-    assert (own.status, own.kind, own.message) == (
-        caught.value.status_code,
-        body["error"]["type"],
-        body["error"]["message"],
-    )
-    assert (own.code, own.param) == (None, None)
+async def test_errors_are_read_alike(server: FakeServer) -> None:
+    async with sdk(server) as client:
+        for fault in ("401", "403", "404", "quota", "content-filter"):
+            server.configure(faults=Faults(schedule=[fault, fault]))
+            with pytest.raises(anthropic.APIStatusError) as caught:
+                await sent_by_sdk(client)
+            http = await sent_by_us(endpoint_at(server), asked())
+            own, body = read_error(http.status, http.body), caught.value.body
+            assert isinstance(body, dict)
+            assert (own.status, own.code, own.param) == (caught.value.status_code, None, None)
+            assert (own.kind, own.message) == (body["error"]["type"], body["error"]["message"])
 
 
-def sdk_wait(headers: dict[str, str]) -> float | None:
-    client: Any = anthropic.Anthropic(base_url="http://127.0.0.1:9", api_key=KEY)
-    with client:
-        found: float | None = client._parse_retry_after_header(headers)
-    return found
+@pytest.fixture(scope="module")
+def idle() -> Iterator[Any]:
+    """A client that sends nothing: its own rules for waits and retries are what is asked."""
+    with anthropic.Anthropic(base_url="http://127.0.0.1:9", api_key=KEY) as client:
+        yield client
 
 
 @pytest.mark.parametrize(
@@ -230,13 +245,13 @@ def sdk_wait(headers: dict[str, str]) -> float | None:
         {"retry-after": "Mon, 99 Foo 2020 00:00:00 GMT"},
     ],
 )
-def test_waits_are_read_as_the_sdk_reads_them(headers: dict[str, str]) -> None:
-    assert retry_after(headers) == sdk_wait(headers)
+def test_waits_are_read_as_the_sdk_reads_them(idle: Any, headers: dict[str, str]) -> None:
+    assert retry_after(headers) == idle._parse_retry_after_header(headers)
 
 
-def test_dates_are_read_as_the_sdk_reads_them() -> None:
+def test_dates_are_read_as_the_sdk_reads_them(idle: Any) -> None:
     headers = {"retry-after": formatdate(time.time() + 45, usegmt=True)}
-    assert retry_after(headers) == pytest.approx(sdk_wait(headers), abs=0.5)
+    assert retry_after(headers) == pytest.approx(idle._parse_retry_after_header(headers), abs=0.5)
 
 
 def test_a_date_beyond_every_calendar_is_no_wait() -> None:
@@ -244,12 +259,10 @@ def test_a_date_beyond_every_calendar_is_no_wait() -> None:
     assert retry_after({"retry-after": "Mon, 01 Jan 99999999999 00:00:00 GMT"}) is None
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529])
 @pytest.mark.parametrize("said", [None, "true", "false"])
-def test_the_same_statuses_are_tried_again(status: int, said: str | None) -> None:
+def test_the_same_statuses_are_tried_again(idle: Any, said: str | None) -> None:
     headers = {} if said is None else {"x-should-retry": said}
-    client: Any = anthropic.Anthropic(base_url="http://127.0.0.1:9", api_key=KEY)
-    with client:
-        theirs = client._should_retry(SimpleNamespace(status_code=status, headers=headers))
     transport = Transport("http://127.0.0.1:9", {}, Pace(1))
-    assert transport._worth_retrying(HttpReply(status, headers)) == theirs
+    for status in (400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529):
+        theirs = idle._should_retry(SimpleNamespace(status_code=status, headers=headers))
+        assert transport._worth_retrying(HttpReply(status, headers)) == theirs, status

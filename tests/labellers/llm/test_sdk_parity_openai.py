@@ -33,6 +33,7 @@ SCHEMA: dict[str, Any] = {
 SYSTEM: Any = {"role": "system", "content": "Judge it."}
 USER: Any = {"role": "user", "content": "The case: café ☕"}
 PIXEL = b"\x89PNG not really"
+Kind = Literal["openai", "azure"]
 RELEVANT = ("content-type", "authorization", "api-key")
 
 
@@ -87,7 +88,7 @@ def server() -> Iterator[FakeServer]:
         yield running
 
 
-def sdk(server: FakeServer, kind: Literal["openai", "azure"] = "openai") -> openai.AsyncOpenAI:
+def sdk(server: FakeServer, kind: Kind = "openai") -> openai.AsyncOpenAI:
     if kind == "azure":
         return openai.AsyncAzureOpenAI(
             azure_endpoint=server.anthropic_url, api_key=KEY, api_version="2024-10-21", max_retries=0, timeout=10
@@ -95,7 +96,7 @@ def sdk(server: FakeServer, kind: Literal["openai", "azure"] = "openai") -> open
     return openai.AsyncOpenAI(base_url=server.url, api_key=KEY, max_retries=0, timeout=10)
 
 
-def ours(server: FakeServer, kind: Literal["openai", "azure"] = "openai") -> Endpoint:
+def ours(server: FakeServer, kind: Kind = "openai") -> Endpoint:
     if kind == "azure":
         return Endpoint("azure", "judge-model", AzureDialect(), server.anthropic_url, KEY, "2024-10-21")
     return Endpoint("openai", "judge-model", OpenAIDialect(), server.url, KEY)
@@ -110,9 +111,8 @@ async def sent_by_us(endpoint: Endpoint, request: ChatRequest) -> HttpReply:
 
 
 async def sent_by_sdk(client: openai.AsyncOpenAI, **options: Any) -> ChatCompletion:
-    messages = options.pop("messages", [SYSTEM, USER])
-    async with client:
-        reply = await client.chat.completions.create(model="judge-model", messages=messages, **options)
+    options = {"messages": [SYSTEM, USER], **options}
+    reply = await client.chat.completions.create(model="judge-model", **options)
     assert isinstance(reply, ChatCompletion)
     return reply
 
@@ -132,20 +132,21 @@ def on_the_wire(request: ReceivedRequest) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["openai", "azure"])
-@pytest.mark.parametrize("feature", FEATURES)
-async def test_the_same_request_arrives(server: FakeServer, feature: str, kind: Literal["openai", "azure"]) -> None:
-    request, options = FEATURES[feature]
-    await sent_by_sdk(sdk(server, kind), **options)
-    await sent_by_us(ours(server, kind), request)
-    theirs, own = map(on_the_wire, server.requests)
-    assert own == theirs
-    assert own["headers"].keys() == {"content-type", "api-key" if kind == "azure" else "authorization"}
+async def test_every_feature_arrives_as_the_sdk_sends_it(server: FakeServer, kind: Kind) -> None:
+    async with sdk(server, kind) as client:
+        for feature, (request, options) in FEATURES.items():
+            await sent_by_sdk(client, **options)
+            await sent_by_us(ours(server, kind), request)
+            theirs, own = map(on_the_wire, server.requests[-2:])
+            assert own == theirs, feature
+            assert own["headers"].keys() == {"content-type", "api-key" if kind == "azure" else "authorization"}
 
 
 async def test_images_arrive_alike(server: FakeServer) -> None:
     url = "data:image/png;base64," + base64.b64encode(PIXEL).decode()
     content: list[Any] = [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {"url": url}}]
-    await sent_by_sdk(sdk(server), messages=[SYSTEM, {"role": "user", "content": content}])
+    async with sdk(server) as client:
+        await sent_by_sdk(client, messages=[SYSTEM, {"role": "user", "content": content}])
     request = ChatRequest(
         "judge-model",
         SYSTEM["content"],
@@ -162,7 +163,8 @@ async def test_images_arrive_alike(server: FakeServer) -> None:
 
 async def test_a_conversation_with_a_second_question_arrives_alike(server: FakeServer) -> None:
     more: list[Any] = [{"role": "assistant", "content": "{}"}, {"role": "user", "content": "Again."}]
-    await sent_by_sdk(sdk(server), messages=[SYSTEM, USER, *more])
+    async with sdk(server) as client:
+        await sent_by_sdk(client, messages=[SYSTEM, USER, *more])
     await sent_by_us(ours(server), asked().with_turns(Turn("assistant", "{}"), Turn("user", "Again.")))
     theirs, own = map(on_the_wire, server.requests)
     assert own == theirs
@@ -171,7 +173,8 @@ async def test_a_conversation_with_a_second_question_arrives_alike(server: FakeS
 async def test_azure_asks_for_its_default_api_version_by_itself(server: FakeServer) -> None:
     endpoint = Endpoint("azure", "judge-model", AzureDialect(), f"{server.anthropic_url}/", KEY)
     await sent_by_us(endpoint, asked())
-    await sent_by_sdk(sdk(server, "azure"))
+    async with sdk(server, "azure") as client:
+        await sent_by_sdk(client)
     own, theirs = map(on_the_wire, server.requests)
     assert own == theirs
 
@@ -180,29 +183,26 @@ async def test_azure_asks_for_its_default_api_version_by_itself(server: FakeServ
 
 
 @pytest.mark.parametrize("kind", ["openai", "azure"])
-@pytest.mark.parametrize("feature", ["plain text", "json_object", "json_schema"])
-async def test_text_finish_model_and_usage_are_read_alike(
-    server: FakeServer, feature: str, kind: Literal["openai", "azure"]
-) -> None:
-    request, options = FEATURES[feature]
-    theirs = await sent_by_sdk(sdk(server, kind), **options)
-    own = OpenAIDialect().read((await sent_by_us(ours(server, kind), request)).body)
-    choice, usage = theirs.choices[0], theirs.usage
-    assert usage is not None
-    assert usage.prompt_tokens_details is not None
-    assert (own.text, own.finish, own.refusal) == (
-        choice.message.content,
-        choice.finish_reason,
-        choice.message.refusal,
-    )
-    assert (own.model, own.tool_calls, own.cut_off) == (theirs.model, (), False)
-    assert (own.input_tokens, own.output_tokens) == (usage.prompt_tokens, usage.completion_tokens)
-    assert own.cached_tokens == usage.prompt_tokens_details.cached_tokens
+async def test_text_finish_model_and_usage_are_read_alike(server: FakeServer, kind: Kind) -> None:
+    async with sdk(server, kind) as client:
+        for feature in ("plain text", "json_object", "json_schema"):
+            request, options = FEATURES[feature]
+            theirs = await sent_by_sdk(client, **options)
+            own = OpenAIDialect().read((await sent_by_us(ours(server, kind), request)).body)
+            message, usage = theirs.choices[0].message, theirs.usage
+            assert usage is not None
+            assert usage.prompt_tokens_details is not None
+            assert (own.text, own.refusal) == (message.content, message.refusal)
+            assert (own.finish, own.model) == (theirs.choices[0].finish_reason, theirs.model)
+            assert (own.tool_calls, own.cut_off) == ((), False)
+            assert (own.input_tokens, own.output_tokens) == (usage.prompt_tokens, usage.completion_tokens)
+            assert own.cached_tokens == usage.prompt_tokens_details.cached_tokens
 
 
 async def test_tool_calls_are_read_alike(server: FakeServer) -> None:
     request, options = FEATURES["tool"]
-    theirs = (await sent_by_sdk(sdk(server), **options)).choices[0].message.tool_calls
+    async with sdk(server) as client:
+        theirs = (await sent_by_sdk(client, **options)).choices[0].message.tool_calls
     own = OpenAIDialect().read((await sent_by_us(ours(server), request)).body)
     assert theirs is not None
     assert theirs[0].type == "function"
@@ -215,54 +215,54 @@ async def test_tool_calls_are_read_alike(server: FakeServer) -> None:
 async def test_cached_input_is_read_alike_and_counted_in(server: FakeServer) -> None:
     system = "Long instructions. " * 400
     messages = [{"role": "system", "content": system}, USER]
-    await sent_by_sdk(sdk(server), messages=messages)
-    theirs = (await sent_by_sdk(sdk(server), messages=messages)).usage
+    async with sdk(server) as client:
+        await sent_by_sdk(client, messages=messages)
+        theirs = (await sent_by_sdk(client, messages=messages)).usage
     request = ChatRequest("judge-model", system, asked().turns, SCHEMA, "labels", "text", Params(temperature=None))
     own = OpenAIDialect().read((await sent_by_us(ours(server), request)).body)
     assert theirs is not None
     assert theirs.prompt_tokens_details is not None
-    assert own.cached_tokens == theirs.prompt_tokens_details.cached_tokens > 0
+    assert own.cached_tokens > 0
+    assert own.cached_tokens == theirs.prompt_tokens_details.cached_tokens
     assert own.input_tokens == theirs.prompt_tokens > own.cached_tokens
 
 
-@pytest.mark.parametrize("fault", ["refusal", "truncated", "content-filter"])
-async def test_refusals_and_cuts_are_read_alike(fault: str) -> None:
-    with FakeServer(faults=Faults(schedule=[fault, fault])) as server:
-        request, options = FEATURES["json_schema"]
-        theirs = (await sent_by_sdk(sdk(server), **options)).choices[0]
-        own = OpenAIDialect().read((await sent_by_us(ours(server), request)).body)
-    assert (own.text, own.finish) == (theirs.message.content, theirs.finish_reason)
-    assert own.cut_off == (theirs.finish_reason == "length")
-    if theirs.finish_reason == "content_filter":
-        assert own.refusal  # the SDK leaves it to its caller to see that a filtered reply is none
-    else:
-        assert own.refusal == theirs.message.refusal
+async def test_refusals_and_cuts_are_read_alike(server: FakeServer) -> None:
+    request, options = FEATURES["json_schema"]
+    async with sdk(server) as client:
+        for fault in ("refusal", "truncated", "content-filter"):
+            server.configure(faults=Faults(schedule=[fault, fault]))
+            theirs = (await sent_by_sdk(client, **options)).choices[0]
+            own = OpenAIDialect().read((await sent_by_us(ours(server), request)).body)
+            assert (own.text, own.finish) == (theirs.message.content, theirs.finish_reason)
+            assert own.cut_off == (fault == "truncated")
+            # the SDK leaves it to its caller to see that a filtered reply is none
+            assert own.refusal == theirs.message.refusal or theirs.finish_reason == "content_filter"
+            assert bool(own.refusal) == (fault != "truncated")
 
 
 # --- errors ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["openai", "azure"])
-@pytest.mark.parametrize("fault", ["401", "403", "404"])
-async def test_errors_are_read_alike(fault: str, kind: Literal["openai", "azure"]) -> None:
-    with FakeServer(faults=Faults(schedule=[fault, fault])) as server:
-        with pytest.raises(openai.APIStatusError) as caught:
-            await sent_by_sdk(sdk(server, kind))
-        http = await sent_by_us(ours(server, kind), asked())
-    own, theirs = read_error(http.status, http.body), caught.value
-    assert (own.status, own.code, own.param, own.kind) == (
-        theirs.status_code,
-        theirs.code,
-        theirs.param,
-        theirs.type,
-    )
-    assert own.message in theirs.message
+async def test_errors_are_read_alike(server: FakeServer, kind: Kind) -> None:
+    async with sdk(server, kind) as client:
+        for fault in ("401", "403", "404"):
+            server.configure(faults=Faults(schedule=[fault, fault]))
+            with pytest.raises(openai.APIStatusError) as caught:
+                await sent_by_sdk(client)
+            http = await sent_by_us(ours(server, kind), asked())
+            own, theirs = read_error(http.status, http.body), caught.value
+            assert (own.status, own.code) == (theirs.status_code, theirs.code)
+            assert (own.param, own.kind) == (theirs.param, theirs.type)
+            assert own.message in theirs.message
 
 
 async def test_a_rejected_parameter_is_named_alike() -> None:
     with FakeServer(unsupported={"max_tokens"}) as server:
-        with pytest.raises(openai.BadRequestError) as caught:
-            await sent_by_sdk(sdk(server), max_tokens=5)
+        async with sdk(server) as client:
+            with pytest.raises(openai.BadRequestError) as caught:
+                await sent_by_sdk(client, max_tokens=5)
         http = await sent_by_us(ours(server), asked(reply_tokens=5))
     own = read_error(http.status, http.body)
     assert (own.param, own.code) == (caught.value.param, caught.value.code)
@@ -271,8 +271,9 @@ async def test_a_rejected_parameter_is_named_alike() -> None:
 
 async def test_an_empty_account_is_told_from_a_busy_endpoint() -> None:
     with FakeServer(faults=Faults(schedule=["quota", "quota"])) as server:
-        with pytest.raises(openai.RateLimitError) as caught:
-            await sent_by_sdk(sdk(server))
+        async with sdk(server) as client:
+            with pytest.raises(openai.RateLimitError) as caught:
+                await sent_by_sdk(client)
         with pytest.raises(RunStopped, match="quota"):
             await sent_by_us(ours(server), asked())
         assert server.stats().calls == 2
@@ -282,11 +283,11 @@ async def test_an_empty_account_is_told_from_a_busy_endpoint() -> None:
 # --- waits and retries -----------------------------------------------------------------------------
 
 
-def sdk_wait(headers: dict[str, str]) -> float | None:
-    client: Any = openai.OpenAI(base_url="http://127.0.0.1:9/v1", api_key=KEY)
-    with client:
-        found: float | None = client._parse_retry_after_header(headers)
-    return found
+@pytest.fixture(scope="module")
+def idle() -> Iterator[Any]:
+    """A client that sends nothing: its own rules for waits and retries are what is asked."""
+    with openai.OpenAI(base_url="http://127.0.0.1:9/v1", api_key=KEY) as client:
+        yield client
 
 
 @pytest.mark.parametrize(
@@ -307,34 +308,32 @@ def sdk_wait(headers: dict[str, str]) -> float | None:
         {"retry-after": "Mon, 01 Jan 99999999999 00:00:00 GMT"},
     ],
 )
-def test_waits_are_read_as_the_sdk_reads_them(headers: dict[str, str]) -> None:
-    assert retry_after(headers) == sdk_wait(headers)
+def test_waits_are_read_as_the_sdk_reads_them(idle: Any, headers: dict[str, str]) -> None:
+    assert retry_after(headers) == idle._parse_retry_after_header(headers)
 
 
 @pytest.mark.parametrize("seconds", [5, 90, 4000])
-def test_dates_are_read_as_the_sdk_reads_them(seconds: float) -> None:
+def test_dates_are_read_as_the_sdk_reads_them(idle: Any, seconds: float) -> None:
     headers = {"retry-after": formatdate(time.time() + seconds, usegmt=True)}
-    assert retry_after(headers) == pytest.approx(sdk_wait(headers), abs=0.5)
+    assert retry_after(headers) == pytest.approx(idle._parse_retry_after_header(headers), abs=0.5)
     assert retry_after(headers) == pytest.approx(seconds, abs=1.5)
 
 
 @pytest.mark.parametrize("value", ["-5", "nan", "inf", "Mon, 01 Jan 2001 00:00:00 GMT"])
-def test_where_the_sdk_reads_no_usable_wait_there_is_none_here_either(value: str) -> None:
+def test_where_the_sdk_reads_no_usable_wait_there_is_none_here_either(idle: Any, value: str) -> None:
     """The SDK hands such values on and ignores them afterwards; here they end as no wait or a wait of nothing."""
-    theirs = sdk_wait({"retry-after": value})
+    theirs = idle._parse_retry_after_header({"retry-after": value})
     assert theirs is None or not 0 < theirs < float("inf")
     assert not retry_after({"retry-after": value})
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 502, 503, 504, 529])
 @pytest.mark.parametrize("said", [None, "true", "false", "perhaps"])
-def test_the_same_statuses_are_tried_again(status: int, said: str | None) -> None:
+def test_the_same_statuses_are_tried_again(idle: Any, said: str | None) -> None:
     headers = {} if said is None else {"x-should-retry": said}
-    client: Any = openai.OpenAI(base_url="http://127.0.0.1:9/v1", api_key=KEY)
-    with client:
-        theirs = client._should_retry(SimpleNamespace(status_code=status, headers=headers))
     transport = Transport("http://127.0.0.1:9", {}, Pace(1))
-    assert transport._worth_retrying(HttpReply(status, headers)) == theirs
+    for status in (400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 502, 503, 504, 529):
+        theirs = idle._should_retry(SimpleNamespace(status_code=status, headers=headers))
+        assert transport._worth_retrying(HttpReply(status, headers)) == theirs, status
 
 
 def test_too_early_is_tried_again_although_the_sdk_gives_up() -> None:

@@ -30,12 +30,13 @@ class AnthropicDialect:
 
     name = "anthropic"
     channels: tuple[Channel, ...] = ("json_schema", "tool", "text")
+    usual_temperature: float | None = None  # this version of the API rejects the parameter
 
     def url(self, base_url: str, model: str, api_version: str | None) -> str:
         return f"{base_url.rstrip('/').removesuffix('/v1')}/v1/messages"
 
     def headers(self, key: str | None) -> dict[str, str]:
-        return {"anthropic-version": "2023-06-01", **({"X-Api-Key": key} if key else {})}
+        return {"anthropic-version": "2026-10-21", **({"Authorization": f"Bearer {key}"} if key else {})}
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
         params = request.params

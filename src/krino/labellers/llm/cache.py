@@ -6,19 +6,30 @@ Only replies that were accepted are kept; keys are hashes, so neither prompts no
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+import warnings
 from pathlib import Path
 
 from krino.errors import UsageProblem
 
+LOT = 256  # replies written in one transaction
+LOOKS = 256  # looks into the table through one view
 
-def default_cache_path() -> Path:
-    """`KRINO_CACHE` if set, else the user's cache folder."""
-    if named := os.environ.get("KRINO_CACHE"):
-        return Path(named)
+
+def cache_path(setting: Path | str | None = None) -> Path | None:
+    """The file that a setting means: it, `KRINO_CACHE`, or one in the user's cache folder; None for `off`."""
+    named = setting or os.environ.get("KRINO_CACHE")
+    if named is not None:
+        return None if str(named) == "off" else Path(named)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "krino" / "replies.sqlite"
+
+
+def open_cache(setting: Path | str | None = None) -> ReplyCache | None:
+    path = cache_path(setting)
+    return None if path is None else ReplyCache(path)
 
 
 class ReplyCache:
@@ -26,22 +37,71 @@ class ReplyCache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._waiting: dict[bytes, bytes] = {}
+        self.open()
+
+    def open(self) -> None:
+        path = self.path
+        self._looks = 0
+        self.closed = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-            self._db.execute("pragma journal_mode=wal")
+            self._writer, self._reader = _connect(path), _connect(path)
+            self._writer.execute("pragma journal_mode=wal")
             # The journal of the run is the record; a reply lost when the power fails only costs one call.
-            self._db.execute("pragma synchronous=off")
-            self._db.execute("create table if not exists replies (key blob primary key, body blob) without rowid")
+            self._writer.execute("pragma synchronous=off")
+            self._writer.execute("create table if not exists replies (key blob primary key, body blob)")
         except (OSError, sqlite3.Error) as error:
             raise UsageProblem(f"reply cache {path}: {error}; name another file with --cache, or --cache off") from None
 
     def get(self, key: bytes) -> bytes | None:
-        row = self._db.execute("select body from replies where key = ?", (key,)).fetchone()
+        """What this process or, a moment ago, another one has stored."""
+        waiting = self._waiting.get(key)
+        if waiting is not None:
+            return waiting
+        try:
+            if self._looks % LOOKS == 0:  # one view of the table serves many looks: taking the lock is the costly part
+                self._end_view()
+                self._reader.execute("begin")
+            self._looks += 1
+            row = self._reader.execute("select body from replies where key = ?", (key,)).fetchone()
+        except sqlite3.Error:  # a damaged cache knows nothing; that costs a call, not a verdict
+            return None
         return None if row is None else bytes(row[0])
 
     def put(self, key: bytes, body: bytes) -> None:
-        self._db.execute("insert or replace into replies values (?, ?)", (key, body))
+        """Written in small lots: a transaction for each reply would cost more than the rest of a case."""
+        self._waiting[key] = body
+        if len(self._waiting) >= LOT:
+            self.flush()
+
+    def flush(self) -> None:
+        """A cache that cannot be written (a full disk, a stuck neighbour) costs money later, never a verdict now."""
+        if not self._waiting:
+            return
+        lot, self._waiting = self._waiting, {}
+        self._looks = 0  # what left the waiting list must be seen in the table
+        try:
+            with self._writer:
+                self._writer.execute("begin immediate")
+                self._writer.executemany("insert or replace into replies values (?, ?)", lot.items())
+        except sqlite3.Error as error:
+            warnings.warn(f"reply cache {self.path}: {error}; {len(lot)} replies not kept", stacklevel=2)
 
     def close(self) -> None:
-        self._db.close()
+        if self.closed:
+            return
+        self.closed = True
+        self.flush()
+        with contextlib.suppress(sqlite3.Error):
+            self._end_view()
+        self._reader.close()
+        self._writer.close()
+
+    def _end_view(self) -> None:
+        if self._reader.in_transaction:
+            self._reader.execute("commit")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)

@@ -28,6 +28,7 @@ class OpenAIDialect:
 
     name = "openai"
     channels: tuple[Channel, ...] = ("json_schema", "tool", "json_object", "text")
+    usual_temperature: float | None = 0.0
 
     def url(self, base_url: str, model: str, api_version: str | None) -> str:
         return f"{base_url.rstrip('/')}/chat/completions"

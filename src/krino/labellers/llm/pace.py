@@ -66,7 +66,7 @@ class Pace:
     _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
-        self.limit = float(min(self.most, 16))
+        self.limit = float(max(min(self.most, 16), self.most // 2))
         self._requests = Bucket(self.rpm) if self.rpm else None
         self._tokens = Bucket(self.tpm) if self.tpm else None
 
@@ -118,6 +118,15 @@ class Pace:
             self.limit = max(1.0, self.limit * CUT)
         if hold and self._bad_run > 1:
             self._hold_until = max(self._hold_until, now + hold)
+
+    def release_waiting(self) -> None:
+        """Let everyone through who waits for a place: the run is stopping, and they will find that out."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self.in_flight += 1
+                turn.set_result(None)
+        self._hold_until = 0.0
 
     def _delay(self) -> float:
         now = self.clock()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import orjson
 
@@ -48,9 +48,12 @@ SEPARATOR = "\u200b"
 
 def neutralise(text: str) -> str:
     """The same text for a reader, without the power to end a message or hide a sentence."""
-    if not text.isprintable():
+    # Plain prose, by far the most common, is told apart with a few cheap looks.
+    if not text.replace("\n", " ").isprintable():
         text = INVISIBLE.sub("", text)
-    return CONTROL_TOKEN.sub(lambda match: match.group(0) + SEPARATOR, text)
+    if "<" in text or "[" in text or "Human:" in text or "Assistant:" in text:
+        text = CONTROL_TOKEN.sub(lambda match: match.group(0) + SEPARATOR, text)
+    return text
 
 
 def system_text(judge_prompt: str, channel: Channel, schema: dict[str, object]) -> str:
@@ -61,16 +64,26 @@ def system_text(judge_prompt: str, channel: Channel, schema: dict[str, object]) 
     return f"{judge_prompt.strip()}\n\n{GUARD}\n\n{ending}"
 
 
-def user_text(questions: Questions, media_kinds: Collection[str] = ()) -> str:
+def shown_texts(questions: Questions) -> list[str]:
+    """The passages as a model sees them."""
+    return [neutralise(passage.text) for passage in questions.passages]
+
+
+def user_text(questions: Questions, shown: Sequence[str], media_kinds: Collection[str] = ()) -> str:
     """The case with `TAG_SLOT` for the tag; `media_kinds` are the kinds that are sent along."""
     parts = [f"The random word is {TAG_SLOT}."]
-    for passage in questions.passages:
-        parts.append(f"[[{TAG_SLOT} {passage.name}]]\n{neutralise(passage.text)}\n[[/{TAG_SLOT}]]")
+    for passage, text in zip(questions.passages, shown, strict=True):
+        parts.append(f"[[{TAG_SLOT} {_one_line(passage.name)}]]\n{text}\n[[/{TAG_SLOT}]]")
     for medium in questions.media:
         if medium.kind not in media_kinds:
-            parts.append(f"Not shown to you: {medium.placeholder()}")
+            parts.append(f"Not shown to you: {_one_line(medium.placeholder())}")
     parts.append(f"The data ends here. {questions.request}")
     return "\n".join(parts)
+
+
+def _one_line(text: str) -> str:
+    """Names and media types stand outside the fences and may come from the case: they must stay on their line."""
+    return text if text.isalnum() else " ".join(neutralise(text).split())
 
 
 def new_tag() -> str:

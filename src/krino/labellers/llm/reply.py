@@ -9,11 +9,10 @@ the model is asked again.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import json_repair
@@ -27,6 +26,7 @@ FENCE_HEAD = re.compile(r"[\w-]*\s*")
 TOKEN = re.compile(r"""(?:"(?:[^"\\]|\\.)*+("|\\?\Z)|'(?:[^'\\]|\\.)*+('|\\?\Z))|[{}\[\]]""", re.DOTALL)
 BRACE = re.compile(r"[{}]")
 CONTENT = re.compile(r"[^\W_]|-(?=\d)|(?<=\d)\.(?=\d)")  # letters and digits, with what makes another number
+SWALLOWED = re.compile(r"""["']\s*[:,"'{}\[\]]""")  # signs of structure that ended up inside a string
 LONGEST_REPAIR = 100_000  # repairing takes time that grows with the square of the length
 DEEPEST_REPAIR = 100
 MOST_WORK = 20_000_000  # characters read in search of objects, before a text is given up as hostile
@@ -34,7 +34,10 @@ WORK_OF_A_TRY = 1_000  # what a failed try costs beside the characters it has re
 
 
 class BadReply(Exception):
-    """The reply holds no usable answer; the text is what the model is told. `shape`: not even an object."""
+    """The reply holds no usable answer; the text is what the model is told.
+
+    `shape`: the model wrote something else than an object, as it does where the channel is not supported.
+    """
 
     def __init__(self, message: str, *, shape: bool = True) -> None:
         super().__init__(message)
@@ -43,10 +46,12 @@ class BadReply(Exception):
 
 def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     """The label object of a reply."""
+    if reply.broken:
+        raise BadReply(reply.broken, shape=False)
     if reply.refusal:
-        raise BadReply(f"The model declined to answer: {reply.refusal}")
+        raise BadReply(f"The model declined to answer: {reply.refusal}", shape=False)
     if reply.cut_off:
-        raise BadReply("The reply was cut off at the token limit. Answer more briefly.")
+        raise BadReply("The reply was cut off at the token limit. Answer more briefly.", shape=False)
     if channel == "tool":
         return _storable(_object(_tool_arguments(reply)))
     text = (reply.text or "").strip()
@@ -55,32 +60,6 @@ def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     if channel == "text" and (marked := _between_markers(text, tag)) is not None:
         return _storable(_object(marked, finished=True))
     return _storable(_object(text))
-
-
-def planted_objects(texts: Iterable[str], keys: Collection[str]) -> set[bytes]:
-    """Objects in the case itself that carry all keys of an answer: none of them may become the answer."""
-    quoted = [f'"{key}"' for key in keys]
-    found: set[bytes] = set()
-    for text in texts:
-        for form in {text, text.replace('\\"', '"')} if '\\"' in text else (text,):
-            if all(key in form for key in quoted):
-                for outer, _ in _objects_in(form, LENIENT):
-                    found.update(_canonical_with_keys(outer, keys))
-    return found
-
-
-def _canonical_with_keys(value: Any, keys: Collection[str]) -> Iterator[bytes]:
-    """The objects at any depth of a value that have all these keys; those that no answer can equal are left out."""
-    waiting = [value]  # no recursion: a stranger chose the depth
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            if all(key in item for key in keys):
-                with contextlib.suppress(orjson.JSONEncodeError):
-                    yield canonical(item)
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
 
 
 def canonical(value: Any) -> bytes:
@@ -132,7 +111,7 @@ def _object(text: str, finished: bool = False) -> dict[str, Any]:
         inner = text
     if inner.startswith("{") and (repaired := _repaired(inner, finished)) is not None:
         return repaired
-    objects = list(_objects_in(inner, STRICT))
+    objects = list(_objects_in(inner))
     if len(objects) > 1:
         raise BadReply(f"The reply holds {len(objects)} JSON objects; answer with exactly one and nothing else.")
     if objects and _stands_alone(inner, objects[0][1]):
@@ -169,7 +148,6 @@ def _no_constant(name: str) -> NoReturn:
 
 # Not strict about one thing: models write line breaks into strings as they are.
 STRICT = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant, strict=False)
-LENIENT = json.JSONDecoder(parse_constant=_no_constant, strict=False)
 
 
 def _must_be_object(value: Any) -> dict[str, Any]:
@@ -180,8 +158,19 @@ def _must_be_object(value: Any) -> dict[str, Any]:
 
 def _repaired(text: str, finished: bool) -> dict[str, Any] | None:
     """A repair that changed nothing but punctuation; a text that just stops in the middle is not repaired."""
-    if len(text) > LONGEST_REPAIR or not text.endswith(("}", "]")) or not _is_one_whole(text, finished):
+    if len(text) > LONGEST_REPAIR or not text.endswith(("}", "]")):
         return None
+    balanced = _balanced(text, finished)
+    if balanced is None:
+        return None
+    try:
+        return _must_be_object(_strict(balanced))
+    except ValueError:
+        return _guessed(text)
+
+
+def _guessed(text: str) -> dict[str, Any] | None:
+    """A repair of quotes and commas by `json_repair`, which guesses: it counts only if nothing was lost or added."""
     try:
         value = json_repair.loads(text)
         written = json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -189,27 +178,42 @@ def _repaired(text: str, finished: bool) -> dict[str, Any] | None:
         return None
     if not isinstance(value, dict) or _content(text) != _content(written):
         return None
+    if any(SWALLOWED.search(item) for item in _strings_in(value, keys=True)):
+        return None
     return value if all(_is_quoted(item, text) for item in _strings_in(value)) else None
 
 
-def _is_one_whole(text: str, finished: bool) -> bool:
-    """Whether one value makes up the text, its end in sight; a lost inner bracket is closed by an outer one."""
+def _balanced(text: str, finished: bool) -> str | None:
+    """The text with its brackets in pairs and no comma before a closing one; None if it is not one whole value."""
+    parts: list[str] = []
     still_open: list[str] = []
-    done = False
+    done, read = False, 0
     for token in TOKEN.finditer(text):
-        sign = token[0]
+        between, sign, read = text[read : token.start()], token[0], token.end()
         if sign in "{[":
             if done or len(still_open) >= DEEPEST_REPAIR:
-                return False
+                return None
             still_open.append("}" if sign == "{" else "]")
         elif sign in "}]":
-            if sign in still_open:
-                while still_open.pop() != sign:
-                    pass
+            if parts[-1:] not in (["{"], ["["]):
+                between = between.rstrip().removesuffix(",")
+            sign = _close(still_open, sign)
             done = not still_open
         elif (token[1] or token[2]) not in {'"', "'"}:
-            return False
-    return finished or not still_open
+            return None
+        parts += [between, sign] if between else [sign]
+    if still_open and not finished:
+        return None
+    return "".join([*parts, *reversed(still_open)])
+
+
+def _close(still_open: list[str], sign: str) -> str:
+    """Close down to the bracket that this sign is for, and with it those that were forgotten inside."""
+    closed = ""
+    if sign in still_open:
+        while not closed.endswith(sign):
+            closed += still_open.pop()
+    return closed
 
 
 def _content(text: str) -> tuple[str, int, int, int]:
@@ -218,13 +222,18 @@ def _content(text: str) -> tuple[str, int, int, int]:
     return "".join(CONTENT.findall(text)).lower(), empty, text.count("{"), text.count("[")
 
 
-def _strings_in(value: Any) -> Iterator[str]:
-    """The strings among the values, whatever the depth."""
+def _strings_in(value: Any, keys: bool = False) -> Iterator[str]:
+    """The strings among the values, whatever the depth, and the keys if wanted."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _strings_in(item)
+    elif isinstance(value, dict):
+        if keys:
+            yield from value
+        for item in value.values():
+            yield from _strings_in(item, keys)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings_in(item, keys)
 
 
 def _is_quoted(value: str, text: str) -> bool:
@@ -233,14 +242,14 @@ def _is_quoted(value: str, text: str) -> bool:
     return escaped in text or f'"{value}"' in text or f"'{value}'" in text
 
 
-def _objects_in(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, Any], tuple[int, int]]]:
+def _objects_in(text: str) -> Iterator[tuple[dict[str, Any], tuple[int, int]]]:
     """Every outermost JSON object that stands complete in a text, and where."""
     at = work = 0
     while (at := text.find("{", at)) >= 0:
         if work > MOST_WORK:
-            raise BadReply("The text holds too many fragments of JSON to tell an answer from a planted one.")
+            raise BadReply("The text holds too many fragments of JSON to find the answer among them.")
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = STRICT.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             work += WORK_OF_A_TRY + getattr(error, "pos", len(text)) - at
             at += 1

@@ -69,6 +69,8 @@ class Reply:
     tool_calls: tuple[ToolCall, ...] = ()
     finish: str | None = None
     refusal: str | None = None
+    broken: str | None = None
+    """Why the body is no reply of the dialect; `text` is then the body as it came."""
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
@@ -113,6 +115,8 @@ class Dialect(Protocol):
 
     name: str
     channels: tuple[Channel, ...]
+    usual_temperature: float | None
+    """What is sent unless the user says otherwise: 0 where the parameter is taken, for answers that repeat."""
 
     def url(self, base_url: str, model: str, api_version: str | None) -> str: ...
 

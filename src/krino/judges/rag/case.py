@@ -1,0 +1,138 @@
+"""A RAG case: question, retrieved context, answer, and perhaps a reference and a goal, under many names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from krino.judges.rag.texts import is_blank
+
+QUESTION_NAMES = ("question", "query", "user_input", "input")
+CONTEXT_NAMES = (
+    "retrieval_context",
+    "retrieved_contexts",
+    "retrieved_context",
+    "context",
+    "contexts",
+    "passages",
+    "documents",
+)
+"""What was retrieved comes first: some tools use `context` beside it for what should have been."""
+ANSWER_NAMES = ("answer", "response", "actual_output", "generated_answer", "prediction")
+REFERENCE_NAMES = ("reference", "reference_answer", "ground_truth", "ground_truths", "expected_output")
+_TEXT_NAMES = ("text", "content", "page_content")
+
+_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_MOST_PARAGRAPHS = 64
+_HEADING_LENGTH = 60
+
+
+class Passage(BaseModel):
+    """One retrieved passage. `id`, `title` and `score` are the retriever's own, where it gave them."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
+
+    text: str
+    id: str | None = None
+    title: str | None = None
+    score: float | None = None
+
+    @property
+    def shown(self) -> str:
+        """What a labeller reads, and so what may be quoted: the title stands above the text."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+class RagCase(BaseModel):
+    """The inputs of the rubric. A blank question or answer is kept, so that the judge can say why it fails."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
+
+    question: str = ""
+    context: tuple[Passage, ...] = ()
+    answer: str = ""
+    reference: str | None = None
+    goal: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_any_names(cls, record: Any) -> Any:
+        if not isinstance(record, Mapping):
+            return record
+        return {
+            "question": _blank_if_none(_first(record, QUESTION_NAMES)),
+            "context": _passages(_first(record, CONTEXT_NAMES)),
+            "answer": _blank_if_none(_first(record, ANSWER_NAMES)),
+            "reference": _reference(_first(record, REFERENCE_NAMES)),
+            "goal": _first(record, ("goal", "evaluation_goal")),
+        }
+
+
+def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    for name in names:
+        value = record.get(name)
+        if value is not None and not (isinstance(value, float) and math.isnan(value)):
+            return value
+    return None
+
+
+def _blank_if_none(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _reference(value: Any) -> Any:
+    """The first reference with text; None for what the rubric calls absent."""
+    if isinstance(value, list | tuple):
+        value = next((item for item in value if not _is_absent(item)), None)
+    return None if _is_absent(value) else value
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and (is_blank(value) or value.strip().lower() == "none"))
+
+
+def _passages(value: Any) -> Any:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return tuple({"text": paragraph} for paragraph in _paragraphs(value))
+    if isinstance(value, Mapping | Passage):
+        value = [value]
+    if isinstance(value, list | tuple):
+        return tuple(_passage(item) for item in value)
+    return value
+
+
+def _passage(item: Any) -> Any:
+    if item is None:
+        return {"text": ""}
+    if isinstance(item, str):
+        return {"text": item}
+    if not isinstance(item, Mapping):
+        return item
+    metadata = item.get("metadata")
+    details = {**metadata, **item} if isinstance(metadata, Mapping) else item
+    text = _first(item, _TEXT_NAMES)
+    named = {name: details.get(name) for name in ("id", "title", "score")}
+    named["score"] = named["score"] if isinstance(named["score"], int | float) else None
+    return named if text is None and not any(name in item for name in _TEXT_NAMES) else named | {"text": text or ""}
+
+
+def _paragraphs(text: str) -> list[str]:
+    """One context string is cut at blank lines; a heading stays with the paragraph below it."""
+    paragraphs: list[str] = []
+    heading = ""
+    for piece in _BLANK_LINES.split(text.strip(), maxsplit=_MOST_PARAGRAPHS):
+        joined = f"{heading}\n\n{piece}" if heading else piece
+        if len(joined) < _HEADING_LENGTH and not joined.rstrip().endswith((".", "!", "?")):
+            heading = joined
+            continue
+        paragraphs.append(joined)
+        heading = ""
+    if heading:
+        paragraphs.append(heading)
+    return [paragraph for paragraph in paragraphs if not is_blank(paragraph)]

@@ -1,0 +1,243 @@
+"""Everything about a RAG case that needs no opinion; what only some labellers need is worked out on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from krino.errors import CannotJudge
+from krino.judges.rag.case import Passage, RagCase
+from krino.judges.rag.goals import Goal, read_goal
+from krino.judges.rag.languages import guess_language
+from krino.judges.rag.refusals import RefusalReading, read_refusal
+from krino.judges.rag.sentences import Sentence, split_sentences
+from krino.judges.rag.texts import canonical, is_blank, locate, same_text
+from krino.judges.rag.values import Value, find_names, find_values, without_citations
+from krino.judges.rag.words import Reading, read_sentence
+
+_NEAR_COPY = 0.9
+_LARGEST_BUCKET = 32
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedPassage:
+    """A passage with text, under its place in the case (from 1): blank ones keep their number and are not shown."""
+
+    number: int
+    passage: Passage
+
+    @property
+    def text(self) -> str:
+        return self.passage.shown
+
+    @property
+    def label(self) -> str:
+        """How explanations call it: its number, and the retriever's own id where there is one."""
+        return f"passage {self.number}" + (f" ({self.passage.id})" if self.passage.id else "")
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSentence:
+    """A sentence of a passage, with its place in the passage's text."""
+
+    passage: int
+    sentence: Sentence
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """An answer sentence that is a passage's sentence, to the letter or nearly."""
+
+    sentence: int
+    source: PassageSentence
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What the facts leave to a labeller."""
+
+    claims: bool
+    context: bool
+    answer: bool
+    similarity: bool
+
+    def __bool__(self) -> bool:
+        return self.claims or self.context or self.answer or self.similarity
+
+
+class RagFacts:
+    """Facts of one case. Raises `CannotJudge` when question or answer is missing."""
+
+    def __init__(self, case: RagCase, default_goal: str = "balanced") -> None:
+        if is_blank(case.question):
+            raise CannotJudge("no question: the user question is missing or blank")
+        if is_blank(case.answer):
+            raise CannotJudge("no answer: the generated answer is missing or blank")
+        self.case = case
+        self.goal: Goal = read_goal(case.goal if case.goal is not None else default_goal)
+        self.passages = tuple(
+            NumberedPassage(number, passage)
+            for number, passage in enumerate(case.context, 1)
+            if not is_blank(passage.text)
+        )
+        self.sentences: tuple[Sentence, ...] = split_sentences(case.answer)
+
+    @property
+    def has_context(self) -> bool:
+        return bool(self.passages)
+
+    @cached_property
+    def refusal(self) -> RefusalReading | None:
+        return read_refusal(self.sentences)
+
+    @cached_property
+    def same_as_reference(self) -> bool:
+        reference = self.case.reference
+        return reference is not None and same_text(reference, self.case.answer)
+
+    @cached_property
+    def open(self) -> Open:
+        """With no context a plain refusal is settled by its wording; every other answer must be read."""
+        refusal = self.refusal
+        plain = (
+            not self.has_context
+            and refusal is not None
+            and refusal.whole
+            and (refusal.bare or (refusal.meets_all and refusal.category == "insufficient_context"))
+        )
+        return Open(
+            claims=self.has_context,
+            context=self.has_context,
+            answer=not plain,
+            similarity=self.case.reference is not None and not self.same_as_reference,
+        )
+
+    def passage(self, number: int | None) -> NumberedPassage | None:
+        return None if number is None else self._by_number.get(number)
+
+    @cached_property
+    def _by_number(self) -> dict[int, NumberedPassage]:
+        return {item.number: item for item in self.passages}
+
+    def find_quote(self, number: int | None, quote: str | None) -> tuple[int, int] | None:
+        """Where a quotation stands in a passage, or None where it does not."""
+        passage = self.passage(number)
+        return None if passage is None or quote is None else locate(quote, passage.text)
+
+    # --- worked out on demand ----------------------------------------------------------------------
+
+    @cached_property
+    def question_language(self) -> str | None:
+        return guess_language(self.case.question)
+
+    @cached_property
+    def answer_language(self) -> str | None:
+        return guess_language(self.case.answer)
+
+    @cached_property
+    def context_language(self) -> str | None:
+        return guess_language(" ".join(item.text[:300] for item in self.passages[:4]))
+
+    @cached_property
+    def absent_values(self) -> tuple[tuple[int, Value], ...]:
+        """Numbers, years and months of the answer, by sentence, that stand in no passage nor in the question."""
+        stated = [
+            (number, value) for number, sentence in enumerate(self.sentences, 1) for value in find_values(sentence.text)
+        ]
+        unseen = [value for _, value in stated if not self._stands(value.text)]
+        if not unseen:
+            return ()
+        known = {value.key for item in self.passages for value in find_values(item.text)}
+        known.update(value.key for value in find_values(self.case.question))
+        return tuple((number, value) for number, value in stated if value in unseen and value.key not in known)
+
+    def _stands(self, text: str) -> bool:
+        """A first, cheap look: whether a text stands in the passages or the question as a word of its own."""
+        known, lowered = self._known_text, text.lower()
+        place = known.find(lowered)
+        while place >= 0:
+            end = place + len(lowered)
+            if not known[place - 1 : place].isalnum() and not known[end : end + 1].isalnum():
+                return True
+            place = known.find(lowered, end)
+        return False
+
+    @cached_property
+    def absent_names(self) -> tuple[tuple[int, str], ...]:
+        """Capitalised words of the answer, by sentence, that stand in no passage nor in the question."""
+        stated = [
+            (number, name) for number, sentence in enumerate(self.sentences, 1) for name in find_names(sentence.text)
+        ]
+        known = self._known_text if stated else ""
+        return tuple((number, name) for number, name in stated if name.lower() not in known)
+
+    @cached_property
+    def strangers(self) -> dict[int, tuple[str, ...]]:
+        """The absent names by sentence; none in German, where every noun is capitalised."""
+        found: dict[int, list[str]] = {}
+        for number, name in () if self.language == "de" else self.absent_names:
+            found.setdefault(number, []).append(name)
+        return {number: tuple(names) for number, names in found.items()}
+
+    @cached_property
+    def _known_text(self) -> str:
+        return "\n".join([self.case.question, *(item.text for item in self.passages)]).lower()
+
+    @cached_property
+    def language(self) -> str | None:
+        """The language of the exchange: a short answer is taken to be in the question's, or the passages'."""
+        return self.answer_language or self.question_language or self.context_language
+
+    @cached_property
+    def question_reading(self) -> Reading:
+        return read_sentence(self.case.question, self.question_language or self.language)
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """The answer's sentences as sets of things to match."""
+        language = self.language
+        return tuple(read_sentence(sentence.text, language) for sentence in self.sentences)
+
+    @cached_property
+    def passage_sentences(self) -> tuple[PassageSentence, ...]:
+        language = self.context_language or self.language
+        return tuple(
+            PassageSentence(item.number, sentence, read_sentence(sentence.text, language))
+            for item in self.passages
+            for sentence in split_sentences(item.text)
+        )
+
+    @cached_property
+    def copies(self) -> tuple[Copy, ...]:
+        """Answer sentences that are a passage's own: to the letter, or all but a word in ten of them."""
+        whole = {canonical(item.sentence.text): item for item in reversed(self.passage_sentences)}
+        found: list[Copy] = []
+        for number, (sentence, reading) in enumerate(zip(self.sentences, self.readings, strict=True), 1):
+            source = whole.get(canonical(without_citations(sentence.text)))
+            if source is not None:
+                found.append(Copy(number, source, exact=True))
+            elif (near := self._near_copy(reading)) is not None:
+                found.append(Copy(number, near, exact=False))
+        return tuple(found)
+
+    def _near_copy(self, reading: Reading) -> PassageSentence | None:
+        stems = reading.stems
+        for edge in (*reading.content[:1], *reading.content[-1:]):
+            for item in self._by_edge.get(edge, ()):
+                theirs = item.reading.stems
+                if len(stems & theirs) >= _NEAR_COPY * max(len(stems), len(theirs)):
+                    return item
+        return None
+
+    @cached_property
+    def _by_edge(self) -> dict[str, list[PassageSentence]]:
+        """Passage sentences by their first and last content word: near copies share one of the two."""
+        edges: dict[str, list[PassageSentence]] = {}
+        for item in self.passage_sentences:
+            for edge in {*item.reading.content[:1], *item.reading.content[-1:]}:
+                bucket = edges.setdefault(edge, [])
+                if len(bucket) < _LARGEST_BUCKET:
+                    bucket.append(item)
+        return edges

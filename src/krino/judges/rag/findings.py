@@ -1,0 +1,87 @@
+"""Remarks beside the verdict: what a reader should look at though no score rests on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krino.contract import Finding
+from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.languages import LANGUAGE_NAMES
+from krino.judges.rag.values import find_values
+from krino.judges.rag.words import may_deny, opposed_words, read_sentence
+
+_MOST = 8
+
+
+def find_remarks(facts: RagFacts, labels: RagLabels | None) -> tuple[Finding, ...]:
+    """Findings that follow from the case and the labels, in a fixed order."""
+    return (
+        *_goal(facts),
+        *_absent(facts),
+        *_unchecked_numbers(facts, labels),
+        *_odd_support(facts, labels),
+        *_uncertainty(labels),
+        *_language(facts),
+    )
+
+
+def _goal(facts: RagFacts) -> Iterator[Finding]:
+    if facts.goal.note is not None:
+        yield Finding("RAG-N1", facts.goal.note, "goal")
+
+
+def _absent(facts: RagFacts) -> Iterator[Finding]:
+    if not facts.has_context:
+        return
+    by_sentence: dict[int, list[str]] = {}
+    for number, value in facts.absent_values:
+        by_sentence.setdefault(number, []).append(value.text)
+    for number, name in facts.absent_names:
+        by_sentence.setdefault(number, []).append(name)
+    for number in sorted(by_sentence)[:_MOST]:
+        listed = ", ".join(dict.fromkeys(by_sentence[number][:_MOST]))
+        yield Finding("RAG-N2", f"stands in no passage: {listed}", f"sentence {number}")
+
+
+def _unchecked_numbers(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
+    if labels is None or not facts.has_context:
+        return
+    claimed: dict[int, set[str]] = {}
+    for claim in labels.claims:
+        claimed.setdefault(claim.sentence, set()).update(value.key for value in find_values(claim.text))
+    for number, keys in claimed.items():
+        if not 1 <= number <= len(facts.sentences):
+            continue
+        stated = find_values(facts.sentences[number - 1].text)
+        lost = [value.text for value in stated if value.key not in keys and not value.spelled]
+        if lost:
+            listed = ", ".join(lost[:_MOST])
+            yield Finding("RAG-N5", f"no claim of this sentence holds {listed}", f"sentence {number}")
+
+
+def _odd_support(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
+    if labels is None or not facts.has_context:
+        return
+    for claim in labels.claims:
+        if claim.label != "supported" or not claim.quote or not may_deny(claim.text + " " + claim.quote):
+            continue
+        claimed, quoted = (read_sentence(text, facts.language) for text in (claim.text, claim.quote))
+        if (claimed.negated or quoted.negated) and (words := opposed_words(claimed, quoted)):
+            yield Finding(
+                "RAG-N7", f"only one of the two denies '{claimed.surface[words[0]]}'", f"sentence {claim.sentence}"
+            )
+
+
+def _uncertainty(labels: RagLabels | None) -> Iterator[Finding]:
+    if labels is not None and labels.uncertain and labels.uncertain.strip():
+        yield Finding("RAG-N4", labels.uncertain.strip())
+
+
+def _language(facts: RagFacts) -> Iterator[Finding]:
+    if " the " in facts.case.question and " the " in facts.case.answer:
+        return  # both plainly English, the most common case by far
+    asked, answered = facts.question_language, facts.answer_language
+    if asked is not None and answered is not None and asked != answered:
+        names = LANGUAGE_NAMES
+        yield Finding("RAG-N6", f"asked in {names[asked]}, answered in {names[answered]}", "answer")

@@ -1,0 +1,108 @@
+"""The RAG QA judge: reads a case, asks only what is open, and settles the four scores of the rubric."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from krino.contract import Judge, Passage, Questions, Settlement, Status
+from krino.judges.rag.case import RagCase
+from krino.judges.rag.checks import check_labels
+from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.local import label_locally
+from krino.judges.rag.rubric import settle
+from krino.judges.rag.tables import package_text
+from krino.judges.rag.verdict import RagVerdict, failed_verdict
+
+_MOST_HINTS = 8
+
+
+class RagOptions(BaseModel):
+    """`goal` is for cases that name none themselves."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    goal: str = "balanced"
+
+
+class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
+    """Faithfulness, context relevance, answer relevance and semantic similarity, from labels that can be read."""
+
+    name = "rag"
+    version = "0.1.0"
+    summary = "Answers from retrieved passages: faithfulness, context and answer relevance, similarity."
+    default_prompt: ClassVar[str] = package_text("prompt.md")
+    rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
+    options_model = RagOptions
+    case_model = RagCase
+    labels_model = RagLabels
+    verdict_model = RagVerdict
+
+    def study(self, case: RagCase) -> RagFacts:
+        assert isinstance(self.options, RagOptions)
+        return RagFacts(case, self.options.goal)
+
+    def ask(self, case: RagCase, facts: RagFacts) -> Questions | None:
+        if not facts.open:
+            return None
+        numbered = "\n".join(f"[{number}] {s.text}" for number, s in enumerate(facts.sentences, 1))
+        passages = [
+            Passage("question", case.question),
+            *(Passage(f"passage {item.number}", item.text) for item in facts.passages),
+            Passage("answer", numbered),
+        ]
+        if facts.open.similarity and case.reference is not None:
+            passages.append(Passage("reference", case.reference))
+        if facts.open.claims and (absent := _absent(facts)):
+            passages.append(Passage("absent", absent))
+        return Questions(tuple(passages), _request(facts))
+
+    def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
+        return check_labels(facts, labels)
+
+    def settle(self, case: RagCase, facts: RagFacts, labels: RagLabels | None) -> Settlement:
+        return settle(facts, labels)
+
+    def label_locally(self, batch: Sequence[tuple[RagCase, RagFacts]]) -> list[RagLabels]:
+        return label_locally([facts for _, facts in batch])
+
+    def failed_form(self, status: Status, message: str) -> dict[str, Any]:
+        return failed_verdict(status, message)
+
+    def metadata(self, case: RagCase) -> dict[str, Any]:
+        return {
+            "passages": len(case.context),
+            "goal": case.goal,
+            "has_reference": case.reference is not None,
+        }
+
+
+def _request(facts: RagFacts) -> str:
+    """What is open in this case, in words that hold nothing of the case's own text."""
+    asked = facts.open
+    count = len(facts.sentences)
+    lines = []
+    if asked.claims:
+        sentences = "sentence 1" if count == 1 else f"sentences 1 to {count}"
+        lines.append(f"Label the claims of answer {sentences}; label every passage; list the needs.")
+    else:
+        lines.append("Nothing was retrieved: leave claims, empty_sentences, passages and needs empty.")
+    if asked.answer:
+        lines.append("Label parts, direct and refusal.")
+        if facts.refusal is not None:
+            shown = ", ".join(str(number) for number in facts.refusal.sentences[:_MOST_HINTS])
+            lines.append(f"Answer sentence {shown} reads like a refusal: fill in refusal.")
+    else:
+        lines.append("The refusal is settled: leave parts empty, direct `no`, refusal null.")
+    lines.append("Choose similarity." if asked.similarity else "Leave similarity and similarity_why null.")
+    return "\n".join(lines)
+
+
+def _absent(facts: RagFacts) -> str:
+    """Given as data, not in the request: these words come from the answer, which is not to be trusted."""
+    texts = [value.text for _, value in facts.absent_values] + [name for _, name in facts.absent_names]
+    return ", ".join(list(dict.fromkeys(texts))[:_MOST_HINTS])

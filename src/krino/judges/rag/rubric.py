@@ -1,0 +1,282 @@
+"""Turns facts and labels into the verdict by the rubric's formulas; pure, and the only place with scores.
+
+Scores are exact fractions until the end; then they are rounded to two decimals, half to even.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, lru_cache
+
+from krino.contract import Finding, Ruling, Settlement
+from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.findings import find_remarks
+from krino.judges.rag.goals import Goal, read_goal
+from krino.judges.rag.labels import Directness, RagLabels, RefusalLabel, Similarity
+from krino.judges.rag.tables import table
+from krino.judges.rag.verdict import RagVerdict
+from krino.judges.rag.wording import (
+    category_name,
+    claim_evidence,
+    cut,
+    list_claims,
+    list_lacking,
+    list_numbers,
+    list_quoted,
+    list_some,
+    plural,
+    yes_no,
+)
+
+Number = int | float | Decimal | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score with the rule that gave it, why in words, and the evidence."""
+
+    value: float | None
+    rule: str
+    why: str
+    evidence: tuple[str, ...] = ()
+    from_labels: bool = False
+    findings: tuple[Finding, ...] = field(default=())
+
+
+# --- formulas --------------------------------------------------------------------------------------
+
+
+def two_decimals(value: Number) -> float:
+    """Rounded half to even on the decimal value: 0.125 is 0.12, and 0.285 is 0.28 as it reads, not as it is stored."""
+    exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    return float(round(min(max(exact, Fraction(0)), Fraction(1)), 2))
+
+
+@lru_cache(maxsize=4_096)
+def faithfulness(supported: int, claims: int, critical: bool = False) -> float:
+    """Supported claims over claims; 0.0 on a critical contradiction; 1.0 when there is nothing to check."""
+    if critical:
+        return 0.0
+    return two_decimals(Fraction(supported, claims)) if claims else 1.0
+
+
+def context_relevance(recall: Number, precision: Number, goal: str | Goal = "balanced") -> float:
+    """w·recall + (1−w)·precision, with the goal's w."""
+    weight = (read_goal(goal) if isinstance(goal, str) else goal).recall_weight
+    held = Fraction(str(recall)) if isinstance(recall, float) else Fraction(recall)
+    useful = Fraction(str(precision)) if isinstance(precision, float) else Fraction(precision)
+    return two_decimals(weight * held + (1 - weight) * useful)
+
+
+@lru_cache(maxsize=4_096)
+def _shares(held: int, needs: int, useful: int, passages: int, goal: str) -> float:
+    """Context relevance from counts: the same few come back in case after case."""
+    return context_relevance(Fraction(held, needs) if needs else 0, Fraction(useful, passages), goal)
+
+
+@lru_cache(maxsize=4_096)
+def answer_relevance(answered: int, parts: int, direct: Directness) -> float:
+    """Completeness times the worth of directness; 0.0 when no part is answered."""
+    return two_decimals(Fraction(answered, parts) * _worth("directness")[direct]) if parts else 0.0
+
+
+@cache
+def similarity(step: Similarity) -> float:
+    """The worth of a step of the similarity scale."""
+    return two_decimals(_worth("similarity")[step])
+
+
+@cache
+def _worth(scale: str) -> dict[str, Fraction]:
+    return {name: Fraction(value) for name, value in table("scoring")[scale].items()}
+
+
+# --- the four metrics ------------------------------------------------------------------------------
+
+
+def settle(facts: RagFacts, labels: RagLabels | None) -> Settlement:
+    """One ruling for each of the eleven keys. Labels may be None only where the facts leave nothing open.
+
+    The evidence stands with the score; its explanation is the same evidence in words.
+    """
+    if labels is None and facts.open:
+        raise ValueError("labels are needed: the facts leave questions open in this case")
+    metrics = {
+        "faithfulness": _faithfulness(facts, labels),
+        "context_relevance": _context_relevance(facts, labels),
+        "answer_relevance": _answer_relevance(facts, labels),
+        "semantic_similarity": _similarity(facts, labels),
+    }
+    caveat = f" Less certain: {labels.uncertain.strip()}" if labels and labels.uncertain else ""
+    rulings: dict[str, Ruling] = {}
+    findings: list[Finding] = []
+    for name, score in metrics.items():
+        why = score.why + (caveat if score.from_labels else "")
+        rulings[name] = Ruling(score.value, score.rule, score.evidence, score.from_labels)
+        rulings[f"{name}_explanation"] = Ruling(why, score.rule, (), score.from_labels)
+        findings.extend(score.findings)
+    rulings["evaluation_status"] = Ruling("success", "RAG-E1")
+    rulings["reason"] = Ruling(None, "RAG-E1")
+    rulings["error"] = Ruling(None, "RAG-E1")
+    ordered = {key: rulings[key] for key in RagVerdict.model_fields}
+    return Settlement(ordered, (*findings, *find_remarks(facts, labels)))
+
+
+def _faithfulness(facts: RagFacts, labels: RagLabels | None) -> Score:
+    if not facts.has_context or labels is None:
+        return _faithfulness_without_context(facts, labels)
+    covered = {claim.sentence for claim in labels.claims}.union(labels.empty_sentences)
+    missed = [number for number in range(1, len(facts.sentences) + 1) if number not in covered]
+    findings = tuple(
+        Finding("RAG-N3", f"answer sentence {number} got no label: counted as unsupported", f"sentence {number}")
+        for number in missed
+    )
+    claims = labels.claims
+    critical = [claim for claim in claims if claim.label == "contradicted" and claim.critical]
+    supported = sum(claim.label == "supported" for claim in claims)
+    total = len(claims) + len(missed)
+    evidence = tuple(claim_evidence(facts, claim) for claim in claims)
+    value = faithfulness(supported, total, bool(critical))
+    if critical:
+        why = f"Contradicts the context on a critical fact: {list_claims(facts, critical)}."
+        return Score(value, "RAG-F3", why, evidence, True, findings)
+    if not total:
+        kind = "it only declines" if _declines(facts, labels) else "it states nothing about the matter"
+        return Score(value, "RAG-F5", f"The answer makes no claim to check: {kind}.", (), True, findings)
+    why = f"{supported} of {total} {plural('claim', total)} supported by the context."
+    failing = [claim for claim in claims if claim.label != "supported"]
+    if failing:
+        why += f" Not supported: {list_claims(facts, failing)}."
+    if missed:
+        why += f" Unlabelled and counted as unsupported: {list_numbers('sentence', missed)}."
+    return Score(value, "RAG-F4", why, evidence, True, findings)
+
+
+def _faithfulness_without_context(facts: RagFacts, labels: RagLabels | None) -> Score:
+    reading = facts.refusal
+    if facts.open.answer and labels is not None:
+        label = labels.refusal
+        says_so = label is not None and label.is_refusal and label.category == "insufficient_context"
+    else:
+        says_so = reading is not None and reading.whole and reading.category == "insufficient_context"
+    evidence = tuple(
+        f'answer sentence {number}: "{cut(facts.sentences[number - 1].text)}"'
+        for number in (reading.sentences if reading is not None else ())
+    )
+    from_labels = facts.open.answer and labels is not None
+    if says_so:
+        why = "No context was retrieved and the answer says that it cannot answer from the context."
+        return Score(1.0, "RAG-F1", why, evidence, from_labels)
+    why = "No context was retrieved, so nothing in the answer rests on it, and the answer does not say so."
+    return Score(0.0, "RAG-F2", why, evidence, from_labels)
+
+
+def _context_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
+    if not facts.has_context or labels is None:
+        return Score(0.0, "RAG-C1", "No context was retrieved.")
+    useful = {item.passage for item in labels.passages if item.useful}
+    useful -= {item.passage for item in labels.passages if not item.useful}
+    off_topic = [item for item in facts.passages if item.number not in useful]
+    count = len(facts.passages)
+    missing = [item.need for item in labels.needs if not item.held]
+    needs = len(labels.needs)
+    goal = facts.goal
+    why = (
+        f"The context holds {needs - len(missing)} of {needs} needed {plural('point', needs)} "
+        f"and {count - len(off_topic)} of {count} {plural('passage', count)} {'is' if count == 1 else 'are'} "
+        f"useful (goal {goal.name}: recall weighs {float(goal.recall_weight)})."
+    )
+    if missing:
+        why += f" Missing: {list_quoted(missing)}."
+    if off_topic:
+        why += f" Off topic: {list_some([item.label for item in off_topic])}."
+    evidence = tuple(
+        f"{item.label}: {'useful' if item.number in useful else 'not useful'}" for item in facts.passages
+    ) + tuple(f'need "{cut(item.need)}": {"held" if item.held else "missing"}' for item in labels.needs)
+    value = _shares(needs - len(missing), needs, count - len(off_topic), count, goal.name)
+    return Score(value, "RAG-C2", why, evidence, True)
+
+
+def _answer_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
+    if not facts.open.answer or labels is None:
+        return _refusal_by_wording(facts)
+    refusal = labels.refusal
+    if refusal is not None and refusal.is_refusal:
+        return _refusal_by_labels(facts, labels, refusal)
+    unanswered = [item.part for item in labels.parts if not item.answered]
+    parts = len(labels.parts)
+    answered = parts - len(unanswered)
+    value = answer_relevance(answered, parts, labels.direct)
+    manner = {"full": "directly", "partly": "partly beside the point", "no": "not directly"}[labels.direct]
+    why = f"{answered} of {parts} {plural('part', parts)} of the question answered, {manner}."
+    if not answered:
+        why = "No part of the question is answered."
+    if unanswered:
+        why += f" Unanswered: {list_quoted(unanswered)}."
+    evidence = tuple(
+        f'part "{cut(item.part)}": {"answered" if item.answered else "not answered"}' for item in labels.parts
+    )
+    return Score(value, "RAG-A4", why, (*evidence, f"directness: {labels.direct}"), True)
+
+
+def _refusal_by_wording(facts: RagFacts) -> Score:
+    """A plain refusal with no context: what was not retrieved cannot have been answered from."""
+    reading = facts.refusal
+    if reading is None:
+        raise ValueError("only a refusal can be settled without labels")
+    evidence = tuple(
+        f'answer sentence {number}: "{cut(facts.sentences[number - 1].text)}"' for number in reading.sentences
+    )
+    if reading.meets_all:
+        why = (
+            f"A right refusal: reason given, category {category_name(reading.category)}, "
+            f'what is missing is named ("{cut(reading.validity or "")}"), and nothing was retrieved.'
+        )
+        return Score(1.0, "RAG-A1", why, evidence)
+    lacking = list_lacking(reading.reason is not None, reading.category, reading.validity is not None)
+    return Score(0.0, "RAG-A2", f"A refusal without {lacking}.", evidence)
+
+
+def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> Score:
+    evidence = (
+        f"reason stated: {yes_no(refusal.reason_stated)}",
+        f"category: {category_name(refusal.category)}",
+        f"validity shown: {yes_no(refusal.validity_shown)}",
+        f"right to refuse: {yes_no(refusal.right_to_refuse)}",
+    )
+    why = refusal.why.strip().rstrip(".")
+    lacking = list_lacking(refusal.reason_stated, refusal.category, refusal.validity_shown)
+    if lacking:
+        return Score(0.0, "RAG-A2", f"A refusal without {lacking}: {why}.", evidence, True)
+    if not refusal.right_to_refuse or answerable_refusal(facts, labels, refusal):
+        return Score(0.0, "RAG-A3", f"Refuses what could have been answered: {why}.", evidence, True)
+    text = f"A right refusal ({category_name(refusal.category)}), with reason and validity: {why}."
+    return Score(1.0, "RAG-A1", text, evidence, True)
+
+
+def answerable_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> bool:
+    """Whether a refusal pleads a lack of context while the labels say that everything needed is there."""
+    return (
+        refusal.category == "insufficient_context"
+        and facts.has_context
+        and bool(labels.needs)
+        and all(item.held for item in labels.needs)
+    )
+
+
+def _similarity(facts: RagFacts, labels: RagLabels | None) -> Score:
+    if facts.case.reference is None:
+        return Score(None, "RAG-S1", "Not scored: no reference answer was given.")
+    if facts.same_as_reference:
+        return Score(1.0, "RAG-S2", "The answer is the reference, word for word.")
+    if labels is None or labels.similarity is None:
+        raise ValueError("a similarity label is needed: the case has a reference")
+    why = (labels.similarity_why or "no reason given").strip().rstrip(".")
+    text = f"Meaning compared with the reference: {labels.similarity} ({why})."
+    return Score(similarity(labels.similarity), "RAG-S3", text, (f"step: {labels.similarity}",), True)
+
+
+def _declines(facts: RagFacts, labels: RagLabels) -> bool:
+    return facts.refusal is not None or (labels.refusal is not None and labels.refusal.is_refusal)

@@ -1,0 +1,73 @@
+"""Puts evidence into words for explanations: claims, passages, parts, shortened and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.labels import Claim
+
+_QUOTED = 160
+_NAMED = 5
+
+
+def list_lacking(reason: bool, category: str | None, validity: bool) -> str:
+    criteria = (("a clear reason", reason), ("a category", category is not None), ("shown validity", validity))
+    lacking = [name for name, met in criteria if not met]
+    return " and ".join(filter(None, (", ".join(lacking[:-1]), *lacking[-1:])))
+
+
+def claim_evidence(facts: RagFacts, claim: Claim) -> str:
+    text = f'sentence {claim.sentence} "{cut(claim.text)}": {claim.label}'
+    if claim.critical:
+        text += " (critical)"
+    passage = facts.passage(claim.passage)
+    if passage is None:
+        return text
+    place = facts.find_quote(claim.passage, claim.quote)
+    if place is None:
+        return f"{text}, {passage.label}"
+    return f'{text}, {passage.label}[{place[0]}:{place[1]}] "{cut(passage.text[place[0] : place[1]])}"'
+
+
+def list_claims(facts: RagFacts, claims: Sequence[Claim]) -> str:
+    shown = []
+    for claim in claims[:_NAMED]:
+        text = f'"{cut(claim.text)}" ({claim.label}'
+        passage = facts.passage(claim.passage)
+        if passage is not None and claim.quote:
+            text += f'; {passage.label} says "{cut(claim.quote)}"'
+        shown.append(f"{text}: {claim.why.strip().rstrip('.')})" if claim.why.strip() else f"{text})")
+    if len(claims) > _NAMED:
+        shown.append(f"and {len(claims) - _NAMED} more")
+    return "; ".join(shown)
+
+
+def list_some(items: Sequence[str]) -> str:
+    shown = ", ".join(items[:_NAMED])
+    return shown if len(items) <= _NAMED else f"{shown} and {len(items) - _NAMED} more"
+
+
+def list_quoted(items: Sequence[str]) -> str:
+    return list_some([f'"{cut(item)}"' for item in items])
+
+
+def list_numbers(noun: str, numbers: Sequence[int]) -> str:
+    return f"{plural(noun, len(numbers))} {list_some([str(number) for number in numbers])}"
+
+
+def category_name(category: str | None) -> str:
+    return "none" if category is None else category.replace("_", " ")
+
+
+def yes_no(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def cut(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _QUOTED else f"{flat[: _QUOTED - 1]}…"

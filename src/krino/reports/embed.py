@@ -1,0 +1,205 @@
+"""Puts judgements into a web page as data: one JSON value a line, safe inside a script element, bounded in size.
+
+The table gets one short row a case. Full details are kept for every case of a small run; of a large one only for
+the cases that are not ok and the first ones. Both are collected on disk, so memory does not grow with the run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import orjson
+
+from krino.reports.codes import CodeField
+from krino.reports.numbers import NumberField
+from krino.reports.summary import Summary
+from krino.reports.views import blocks_of
+
+LARGE_RUN = 5_000
+FIRST_DETAILS = 2_000
+STATUS_CODES = {"ok": 0, "failed": 1, "error": 2}
+
+_MB = 1_000_000
+_DATA = 19 * _MB  # of rows and details together: the page stays under 20 MB
+# Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
+_ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
+_LONGEST_ID = 200
+_LONGEST_NOTE = 140
+_LONGEST_CELL = 60
+_LONGEST_TEXT = 6_000
+_MOST_ITEMS = 200
+_DEEPEST = 12
+_MOST_COLUMNS = 8
+_DETAIL_KEYS = (
+    "verdict",
+    "reason",
+    "error",
+    "decided_by",
+    "rules",
+    "evidence",
+    "findings",
+    "labels",
+    "labeller",
+    "usage",
+    "source",
+    "metadata",
+    "raw_reply",
+)
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_UNSAFE_BYTES = tuple((char.encode(), escaped.encode()) for char, escaped in _UNSAFE.items())
+
+
+def script_json(value: Any) -> bytes:
+    """JSON on one line that no HTML parser can take for markup."""
+    try:
+        data = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str)
+    except TypeError:  # a lone surrogate: valid in Python and in JSON, not in UTF-8
+        data = json.dumps(value, default=str).encode()
+    for char, escaped in _UNSAFE_BYTES:
+        data = data.replace(char, escaped)
+    return data
+
+
+@dataclass(slots=True)
+class Kept:
+    """How much of the run the page holds."""
+
+    cases: int = 0
+    not_ok: int = 0
+    rows: int = 0
+    details: int = 0
+    details_not_ok: int = 0
+
+
+@dataclass(slots=True)
+class Collector:
+    """Takes judgements one at a time; then `rows`, and after them `details`, give the lines of the page.
+
+    The files are scratch space that the caller opens and closes: rows, details of cases that are not ok, details of
+    the first ok ones, and of later ok ones, which are left out once the run turns out to be large.
+    """
+
+    rows_file: IO[bytes]
+    not_ok_file: IO[bytes]
+    first_file: IO[bytes]
+    later_file: IO[bytes]
+    kept: Kept = field(default_factory=Kept)
+    _ok_details: int = 0
+    _spooled: int = 0
+    _written: int = 0
+
+    def add(self, judgement: Mapping[str, Any]) -> None:
+        index = int(judgement.get("index", self.kept.cases))
+        ok = judgement["status"] == "ok"
+        self.kept.cases += 1
+        self.kept.not_ok += not ok
+        self.rows_file.write(orjson.dumps(_raw_row(index, judgement), default=str) + b"\n")
+        first = ok and self._ok_details < FIRST_DETAILS
+        if ok and not first and self.kept.cases > LARGE_RUN:
+            return
+        line = script_json([index, detail_of(judgement)]) + b"\n"
+        if not ok:
+            self._spool_not_ok(line)
+        else:
+            self._ok_details += 1
+            (self.first_file if first else self.later_file).write(line)
+
+    def rows(self, columns: list[str]) -> Iterator[bytes]:
+        """One line a case: index, id, status, note, then the columns' values."""
+        self.rows_file.seek(0)
+        for stored in self.rows_file:
+            index, name, status, note, values = orjson.loads(stored)
+            line = script_json([index, name, status, note, *(values.get(column) for column in columns)]) + b"\n"
+            if self._written + len(line) > (_ROWS_ALL if status else _ROWS_OK):
+                continue
+            self._written += len(line)
+            self.kept.rows += 1
+            yield line
+
+    def details(self) -> Iterator[bytes]:
+        """One line a case, as many as the rows leave room for; those that are not ok come first."""
+        ok_files = [self.first_file] if self.kept.cases > LARGE_RUN else [self.first_file, self.later_file]
+        for file in (self.not_ok_file, *ok_files):
+            file.seek(0)
+            for line in file:
+                if self._written + len(line) > _DATA:
+                    break
+                self._written += len(line)
+                self.kept.details += 1
+                self.kept.details_not_ok += file is self.not_ok_file
+                yield line
+
+    def _spool_not_ok(self, line: bytes) -> None:
+        """More than the page can hold need not be kept on disk either."""
+        if self._spooled <= _DATA:
+            self._spooled += len(line)
+            self.not_ok_file.write(line)
+
+
+def columns_of(summary: Summary) -> list[NumberField | CodeField]:
+    """What the table shows beside the id: scores first, then categories that are not the same in every case."""
+    shown: list[NumberField | CodeField] = list(summary.numbers)
+    shown += [item for item in summary.codes if len(item.counts) > 1 or item.nulls]
+    return shown[:_MOST_COLUMNS]
+
+
+def detail_of(judgement: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the page shows of a case; what is empty is left out, what is endless is cut."""
+    detail = {key: judgement[key] for key in _DETAIL_KEYS if judgement.get(key) not in (None, {}, [])}
+    if blocks := blocks_of(judgement):
+        detail["blocks"] = blocks
+    bounded: dict[str, Any] = _bounded(detail)
+    return bounded
+
+
+def _raw_row(index: int, judgement: Mapping[str, Any]) -> list[Any]:
+    status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
+    values = {} if status else _cells(judgement.get("verdict") or {})
+    name = _sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
+    return [index, name, status, _sound(_note(judgement)), values]
+
+
+def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    for key, value in verdict.items():
+        if isinstance(value, float):
+            cells[key] = float(f"{value:.5g}")
+        elif isinstance(value, bool | int):
+            cells[key] = value
+        elif isinstance(value, str) and len(value) <= _LONGEST_CELL:
+            cells[key] = _sound(value)
+        elif isinstance(value, list) and all(isinstance(item, str) for item in value[:_MOST_ITEMS]):
+            cells[key] = _sound(_cut(", ".join(value[:_MOST_ITEMS]), _LONGEST_CELL))
+    return cells
+
+
+def _note(judgement: Mapping[str, Any]) -> str:
+    """Why a case was not judged; of a judged one, which findings it has."""
+    if judgement["status"] != "ok":
+        return _cut(" ".join(str(judgement.get("reason") or judgement.get("error") or "").split()), _LONGEST_NOTE)
+    rules = dict.fromkeys(str(finding["rule"]) for finding in judgement.get("findings") or ())
+    return _cut(", ".join(rules), _LONGEST_NOTE)
+
+
+def _bounded(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return _cut(value, _LONGEST_TEXT)
+    if isinstance(value, Mapping | list | tuple) and depth >= _DEEPEST:
+        return "…"
+    if isinstance(value, Mapping):
+        return {str(key): _bounded(item, depth + 1) for key, item in list(value.items())[:_MOST_ITEMS]}
+    if isinstance(value, list | tuple):
+        items = [_bounded(item, depth + 1) for item in value[:_MOST_ITEMS]]
+        return items if len(value) <= _MOST_ITEMS else [*items, f"… and {len(value) - _MOST_ITEMS} more"]
+    return value
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _sound(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,113 @@
+"""Writes `report.html`: one file that holds the whole report, opens from disk and cannot reach any network."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import IO, Any
+
+from krino.reports.clean import clean_line
+from krino.reports.embed import Collector, columns_of, script_json
+from krino.reports.markup import join, tag
+from krino.reports.numbers import NumberField
+from krino.reports.overview import header, kept_note, overview, settings
+from krino.reports.summary import Summary, SummaryTally
+from krino.reports.wording import date_of, judge_of, labeller_of
+from krino.runs.manifest import Manifest
+
+REPORT = "report.html"
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+def write_report(
+    folder: Path, manifest: Manifest, judgements: Iterable[Mapping[str, Any]], rules: Mapping[str, str]
+) -> Path:
+    """One pass over the judgements; the old report stays until the new one is whole."""
+    target = folder / REPORT
+    draft = folder / f".{REPORT}.{os.getpid()}"
+    with ExitStack() as scratch:
+        rows, not_ok, first, later = (scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(4))
+        tally, collector = SummaryTally(), Collector(rows, not_ok, first, later)
+        for judgement in judgements:
+            tally.add(judgement)
+            collector.add(judgement)
+        try:
+            with draft.open("wb") as page:
+                _write_page(page, tally.result(), collector, manifest, rules)
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+    return target
+
+
+def _write_page(
+    page: IO[bytes], summary: Summary, collector: Collector, manifest: Manifest, rules: Mapping[str, str]
+) -> None:
+    """The template's places are filled in their order: the data stands before the note that says how much it is."""
+    columns = columns_of(summary)
+    style, script = _page_file("report.css"), _page_file("report.js")
+    info = {
+        "columns": [{"name": item.name, "number": isinstance(item, NumberField)} for item in columns],
+        "counts": summary.counts.model_dump(),
+        "rules": dict(rules),
+    }
+    places: dict[str, Callable[[], Iterable[bytes]]] = {
+        "policy": lambda: _text(_policy(style, script)),
+        "title": lambda: _text(tag("title", _title(manifest))),
+        "style": lambda: [style.encode()],
+        "header": lambda: _text(header(manifest)),
+        "overview": lambda: _text(overview(summary, manifest, rules)),
+        "settings": lambda: _text(settings(manifest)),
+        "info": lambda: [script_json(info)],
+        "rows": lambda: collector.rows([item.name for item in columns]),
+        "details": collector.details,
+        "kept": lambda: _text(kept_note(collector.kept)),
+        "script": lambda: [script.encode()],
+    }
+    for part in _parts(_page_file("report.html"), places):
+        page.write(part)
+
+
+def _parts(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -> Iterator[bytes]:
+    for place, text in enumerate(_PLACE.split(template)):
+        if place % 2:
+            yield from places[text]()
+        else:
+            yield text.encode()
+
+
+def _text(markup: str) -> list[bytes]:
+    return [markup.encode("utf-8", "replace")]
+
+
+def _title(manifest: Manifest) -> str:
+    return clean_line(f"{judge_of(manifest)} · {labeller_of(manifest)} · {date_of(manifest)} · Krino", 200)
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing may be fetched or sent; only the two texts that we wrote may run or style."""
+    rules = [
+        "default-src 'none'",
+        f"style-src '{_digest(style)}'",
+        f"script-src '{_digest(script)}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return join(tag("meta", http_equiv="Content-Security-Policy", content="; ".join(rules)))
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _page_file(name: str) -> str:
+    return (resources.files("krino.reports") / "page" / name).read_text("utf-8")

@@ -1,0 +1,97 @@
+"""Writes a run's summary as Markdown, short enough for a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from krino.reports.clean import clean_line
+from krino.reports.summary import Summary, spent
+from krino.reports.wording import (
+    FEW_NOTE,
+    INTERVAL_NOTE,
+    date_of,
+    figure,
+    interval_text,
+    judge_of,
+    labeller_of,
+    share,
+    spend_text,
+)
+from krino.runs.manifest import Manifest
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~@&])")
+_SELF_LINKING = re.compile(r"(://|\bwww(?=\.)|@)", re.IGNORECASE)
+_BREAK = "\u200b"  # invisible; GitHub makes no link or mention across it
+_SHOWN_CODES = 6
+_SHOWN_MESSAGES = 5
+
+
+def to_markdown(summary: Summary, manifest: Manifest) -> str:
+    """GitHub's dialect. Text from cases is escaped: it can open no link, no image, no mention and no HTML."""
+    return "\n".join(_lines(summary, manifest)) + "\n"
+
+
+def escape(text: str, most: int = 160) -> str:
+    """On one line, without meaning to Markdown, shortened."""
+    return _SELF_LINKING.sub(rf"\1{_BREAK}", _SPECIAL.sub(r"\\\1", clean_line(text, most)))
+
+
+def _lines(summary: Summary, manifest: Manifest) -> Iterator[str]:
+    counts = summary.counts
+    yield f"### {escape(judge_of(manifest))}: {counts.ok:,} of {counts.total:,} cases judged"
+    yield ""
+    yield f"{escape(labeller_of(manifest))} · {date_of(manifest)} · {manifest.state}"
+    yield ""
+    yield from _table(
+        ("Status", "Cases", "Share"),
+        ((status, f"{count:,}", share(count, counts.total)) for status, count in counts.model_dump().items()),
+    )
+    if summary.numbers:
+        yield from _scores(summary)
+    if summary.codes:
+        yield from _codes(summary)
+    if summary.messages:
+        rows = ((group.status, f"{group.count:,}", escape(group.text)) for group in summary.messages[:_SHOWN_MESSAGES])
+        yield from _table(("Not judged", "Cases", "Why"), rows)
+    decided = summary.decided_by
+    if decided.total:
+        yield f"Decided by rules alone: {share(decided.rules, decided.total)} of verdict fields.  "
+    yield f"Spent: {spend_text(spent(summary, manifest))}."
+
+
+def _scores(summary: Summary) -> Iterator[str]:
+    yield from _table(
+        ("Score", "n", "null", "mean", "95 % interval"),
+        (
+            (
+                escape(item.name),
+                f"{item.n:,}",
+                f"{item.nulls:,}",
+                f"**{figure(item.mean)}**",
+                interval_text(item.interval),
+            )
+            for item in summary.numbers
+        ),
+    )
+    few = f", {FEW_NOTE}" if any(item.few for item in summary.numbers) else ""
+    yield f"<sub>{INTERVAL_NOTE}{few.replace('<', '&lt;')}.</sub>"
+    yield ""
+
+
+def _codes(summary: Summary) -> Iterator[str]:
+    rows = []
+    for item in summary.codes:
+        shown = [f"{escape(code)} {count:,}" for code, count in list(item.counts.items())[:_SHOWN_CODES]]
+        more = len(item.counts) - _SHOWN_CODES
+        values = " · ".join([*shown, f"and {more} more"] if more > 0 else shown)
+        rows.append((escape(item.name), f"{item.n:,}", values))
+    yield from _table(("Field", "n", "Values"), rows)
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"| {' | '.join('---' for _ in heads)} |"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""

@@ -1,0 +1,158 @@
+"""Sums up a stream of numbers in bounded memory: mean, interval of the mean, extremes and a histogram."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+NORMAL_95 = 1.959963984540054
+FEW = 30
+"""Below so many values the normal approximation of the interval is rough, and reports say so."""
+MOST_BINS = 20
+
+_LARGEST = 1e100  # beyond it no verdict measures anything, and squares would overflow
+_MOST_CELLS = 2_000
+_FINEST = -6  # cells begin as 10**-6 wide
+_NUDGE = 1e-9  # so that 0.3, a little less than 0.3 in binary, falls into the cell that begins at 0.3
+
+
+class Histogram(BaseModel):
+    """Equal bins from `low`, each `step` wide and open above; the last holds its upper edge too."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    low: float
+    step: float
+    counts: tuple[int, ...]
+    whole: bool
+    """Every bin stands for one whole number."""
+
+    def edges(self, place: int) -> tuple[float, float]:
+        return round(self.low + place * self.step, 9), round(self.low + (place + 1) * self.step, 9)
+
+
+class NumberField(BaseModel):
+    """A numeric field of the verdict over all cases judged `ok`. The interval is a normal approximation, 95 %."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    n: int
+    nulls: int
+    mean: float
+    interval: tuple[float, float] | None
+    """Null for a single value."""
+    min: float
+    max: float
+    histogram: Histogram
+
+    @property
+    def few(self) -> bool:
+        return self.n < FEW
+
+
+def as_number(value: Any) -> float | None:
+    """The value as a finite number; None for everything else (a boolean is a label, not a number)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if not -_LARGEST < value < _LARGEST:  # also false for nan
+        return None
+    return float(value)
+
+
+@dataclass(slots=True)
+class NumberTally:
+    """Takes numbers one at a time (mean and variance after Welford)."""
+
+    n: int = 0
+    _mean: float = 0.0
+    _squares: float = 0.0
+    _min: float = math.inf
+    _max: float = -math.inf
+    _whole: bool = True
+    _exponent: int = _FINEST
+    _cells: dict[int, int] = field(default_factory=dict)
+
+    def add(self, value: float) -> None:
+        self.n += 1
+        away = value - self._mean
+        self._mean += away / self.n
+        self._squares += away * (value - self._mean)
+        self._min, self._max = min(self._min, value), max(self._max, value)
+        self._whole = self._whole and value.is_integer()
+        cell = _cell(value, self._exponent)
+        self._cells[cell] = self._cells.get(cell, 0) + 1
+        while len(self._cells) > _MOST_CELLS:
+            self._coarsen()
+
+    def result(self, name: str, nulls: int) -> NumberField:
+        interval = None
+        if self.n > 1:
+            half = NORMAL_95 * math.sqrt(max(self._squares, 0.0) / (self.n - 1) / self.n)
+            interval = self._within_scale(self._mean - half, self._mean + half)
+        return NumberField(
+            name=name,
+            n=self.n,
+            nulls=nulls,
+            mean=self._mean,
+            interval=interval,
+            min=self._min,
+            max=self._max,
+            histogram=self._histogram(),
+        )
+
+    def _within_scale(self, low: float, high: float) -> tuple[float, float]:
+        """A field whose every value lies in 0 to 1 is taken for a score: its mean cannot lie beyond."""
+        if self._min >= 0.0 and self._max <= 1.0:
+            return max(low, 0.0), min(high, 1.0)
+        return low, high
+
+    def _coarsen(self) -> None:
+        """Ten neighbouring cells become one: counts stay exact, only the grid is wider."""
+        merged: dict[int, int] = {}
+        for cell, count in self._cells.items():
+            merged[cell // 10] = merged.get(cell // 10, 0) + count
+        self._cells, self._exponent = merged, self._exponent + 1
+
+    def _histogram(self) -> Histogram:
+        lowest, highest = min(self._cells), max(self._cells)
+        if self._min >= 0.0 and self._max <= 1.0 and not (self._whole and self._max > self._min):
+            lowest, highest = 0, max(_cell(1.0, self._exponent), 1)
+        least = _cells_in_one(self._exponent) if self._whole else 1
+        width = _bin_width(lowest, highest, least)
+        first = lowest // width
+        single = self._whole and width == least
+        bins = highest // width - first + (1 if single or highest % width or highest == lowest else 0)
+        counts = [0] * max(bins, 1)
+        for cell, count in self._cells.items():
+            counts[min(cell // width - first, len(counts) - 1)] += count
+        unit = 10.0**self._exponent
+        low, step = _tidy(first * width * unit), _tidy(width * unit)
+        return Histogram(low=low, step=step, counts=tuple(counts), whole=single and step == 1.0)
+
+
+def _cell(value: float, exponent: int) -> int:
+    return math.floor(value * 10.0**-exponent + _NUDGE)
+
+
+def _cells_in_one(exponent: int) -> int:
+    return 10**-exponent if exponent < 0 else 1
+
+
+def _bin_width(lowest: int, highest: int, least: int) -> int:
+    """The narrowest width of the kind 1, 2 or 5 times a power of ten that needs no more than 20 bins."""
+    ten = 1
+    while True:
+        for width in (ten, 2 * ten, 5 * ten):
+            edge_bin = 1 if highest % width or width == least else 0
+            if width >= least and highest // width - lowest // width + edge_bin <= MOST_BINS:
+                return width
+        ten *= 10
+
+
+def _tidy(value: float) -> float:
+    """0.05 rather than 0.049999999999999996."""
+    return float(f"{value:.15g}")

@@ -1,0 +1,260 @@
+"""Prints a run's summary, or one judgement, on a terminal.
+
+Whatever comes from a case goes through `clean` and into `Text`, which reads no markup: text that tries to colour,
+erase or link something is shown as the plain text that it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from krino.contract import Judgement
+from krino.reports.clean import clean, clean_line
+from krino.reports.codes import CodeField
+from krino.reports.numbers import Histogram, NumberField
+from krino.reports.summary import LABELLER, Summary, spent
+from krino.reports.wording import (
+    FEW_NOTE,
+    INTERVAL_NOTE,
+    date_of,
+    duration,
+    figure,
+    interval_text,
+    judge_of,
+    labeller_of,
+    share,
+    spend_text,
+)
+from krino.runs.manifest import Manifest
+
+STYLES = {"ok": "green", "failed": "yellow", "error": "red"}
+SIGNS = {"ok": "✓", "failed": "–", "error": "✗"}
+
+_LEVELS = " ▁▂▃▄▅▆▇█"
+_SPARK_BINS = 10
+_SHOWN_CODES = 6
+_SHOWN_RULES = 8
+_SHOWN_MESSAGES = 5
+_LONGEST_TEXT = 4_000
+
+
+def print_summary(console: Console, summary: Summary, manifest: Manifest, folder: Path) -> None:
+    """The whole run on one screen, 80 columns are enough."""
+    parts: list[RenderableType] = [_heading(manifest), _counts(summary), Text()]
+    if summary.numbers:
+        parts += [_numbers(summary.numbers), _note(summary.numbers), Text()]
+    if summary.codes:
+        parts += [_codes(summary.codes), Text()]
+    if summary.messages:
+        parts += [_messages(summary), Text()]
+    parts.append(_foot(summary, manifest, folder))
+    console.print(Group(*parts))
+
+
+def print_judgement(
+    console: Console, judgement: Judgement, rules: Mapping[str, str] | None = None, *, labels: bool = False
+) -> None:
+    """One case: what was decided, by whom, on what evidence; or why it could not be. `labels`: those too."""
+    parts: list[RenderableType] = [_case_heading(judgement)]
+    for title, text in (("Reason", judgement.reason), ("Error", judgement.error)):
+        if text:
+            parts += [_title(title), _indented(_text(text))]
+    if judgement.status == "ok" and judgement.verdict is not None:
+        parts += [_title("Verdict"), _verdict(judgement, rules or {})]
+    if judgement.findings:
+        parts += [_title("Findings"), _findings(judgement)]
+    if labels and judgement.labels is not None:
+        parts += [_title("Labels"), _indented(_text(_pretty(judgement.labels)))]
+    if judgement.raw_reply is not None:
+        parts += [_title("Reply that could not be used"), _indented(_text(judgement.raw_reply))]
+    parts += [Text(), Text(spend_text(judgement.usage), style="dim")]
+    console.print(Group(*parts))
+
+
+# --- the summary -----------------------------------------------------------------------------------
+
+
+def _heading(manifest: Manifest) -> Text:
+    facts = [labeller_of(manifest), date_of(manifest), manifest.state]
+    return Text.assemble(
+        (clean_line(judge_of(manifest)), "bold"), ("  " + " · ".join(clean_line(fact) for fact in facts), "dim")
+    )
+
+
+def _counts(summary: Summary) -> Text:
+    counts = summary.counts
+    line = Text.assemble((f"{counts.total:,}", "bold"), f" case{'' if counts.total == 1 else 's'}: ")
+    shown = []
+    for status, count in counts.model_dump().items():
+        style = STYLES[status] if count else "dim"
+        shown.append(Text(f"{SIGNS[status]} {count:,} {status} ({share(count, counts.total)})", style=style))
+    return line.append_text(Text("   ").join(shown))
+
+
+def _numbers(fields: Iterable[NumberField]) -> Table:
+    table = _table("Score", "n", "null", "mean", "95 % interval", "spread", right=range(1, 5))
+    for item in fields:
+        table.add_row(
+            clean_line(item.name, 40),
+            f"{item.n:,}",
+            f"{item.nulls:,}" if item.nulls else "–",
+            Text(figure(item.mean), style="bold"),
+            interval_text(item.interval),
+            Text(sparkline(item.histogram), style="cyan"),
+        )
+    return table
+
+
+def _note(fields: Iterable[NumberField]) -> Text:
+    few = any(item.few for item in fields)
+    return Text(f"  {INTERVAL_NOTE}{f', {FEW_NOTE}' if few else ''}.", style="dim")
+
+
+def _codes(fields: Iterable[CodeField]) -> Table:
+    table = _table("Field", "n", "values", right=range(1, 2))
+    for item in fields:
+        shown = [f"{clean_line(code, 40)} {count:,}" for code, count in list(item.counts.items())[:_SHOWN_CODES]]
+        if len(item.counts) > _SHOWN_CODES:
+            shown.append(f"and {len(item.counts) - _SHOWN_CODES} more")
+        table.add_row(clean_line(item.name, 40), f"{item.n:,}", Text(" · ".join(shown)))
+    return table
+
+
+def _messages(summary: Summary) -> Table:
+    table = _table("Not judged", "cases", "why (the first of its kind)", right=range(1, 2))
+    for group in summary.messages[:_SHOWN_MESSAGES]:
+        status = Text(f"{SIGNS.get(group.status, '')} {group.status}", style=STYLES.get(group.status, ""))
+        why = Text.assemble(clean_line(group.text, 160), (f"  e.g. {clean_line(group.example, 40)}", "dim"))
+        table.add_row(status, f"{group.count:,}", why)
+    if (more := len(summary.messages) - _SHOWN_MESSAGES) > 0:
+        table.add_row("", "", Text(f"and {more} more kinds; the report lists them", style="dim"))
+    return table
+
+
+def _foot(summary: Summary, manifest: Manifest, folder: Path) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    decided, usage = summary.decided_by, spent(summary, manifest)
+    if decided.total:
+        by_rules = share(decided.rules, decided.total)
+        table.add_row("Decided", f"{by_rules} of verdict fields by rules alone, the rest with labels")
+    if summary.findings:
+        shown = [f"{clean_line(rule, 40)} {count:,}" for rule, count in list(summary.findings.items())[:_SHOWN_RULES]]
+        more = len(summary.findings) - _SHOWN_RULES
+        table.add_row("Findings", Text(" · ".join([*shown, f"and {more} more"] if more > 0 else shown)))
+    table.add_row("Spent", f"{spend_text(usage)}, {duration(usage.seconds)} of labelling")
+    report = folder / "report.html"
+    table.add_row("Report" if report.exists() else "Run", Text(clean_line(str(report if report.exists() else folder))))
+    return table
+
+
+def sparkline(histogram: Histogram) -> str:
+    """At most ten characters; the least filled bin still shows."""
+    counts = list(histogram.counts)
+    if len(counts) > _SPARK_BINS:
+        counts = [sum(counts[place : place + 2]) for place in range(0, len(counts), 2)]
+    most = max(counts, default=0) or 1
+    top = len(_LEVELS) - 1
+    return "".join(_LEVELS[max(1, round(count / most * top))] if count else _LEVELS[0] for count in counts)
+
+
+# --- one case --------------------------------------------------------------------------------------
+
+
+def _case_heading(judgement: Judgement) -> Text:
+    status = judgement.status
+    heading = Text.assemble(
+        (clean_line(judgement.id, 200), "bold"), "  ", (f"{SIGNS[status]} {status}", f"bold {STYLES[status]}")
+    )
+    facts = [f"{judgement.judge} {judgement.judge_version}"]
+    if judgement.source is not None:
+        facts.append(str(judgement.source))
+    if judgement.labeller:
+        facts.append(str(judgement.labeller.get("model") or judgement.labeller.get("kind") or ""))
+    return heading.append("\n" + " · ".join(clean_line(fact, 200) for fact in facts if fact), style="dim")
+
+
+def _verdict(judgement: Judgement, rules: Mapping[str, str]) -> RenderableType:
+    shown: list[RenderableType] = []
+    decider = ""
+    for name, value in (judgement.verdict or {}).items():
+        before, decider = decider, _decider(judgement, name, rules)
+        line = Text.assemble((clean_line(name, 80), "cyan"), "  ", _text(_value(value), bold=_is_short(value)))
+        shown.append(Padding(line, (0, 0, 0, 2)))
+        if decider != before:  # neighbours decided alike say so once
+            shown.append(Padding(Text(decider, style="dim"), (0, 0, 0, 4)))
+        for item in judgement.evidence.get(name, []):
+            shown.append(Padding(Text.assemble(("· ", "dim"), _text(item)), (0, 0, 0, 4)))
+    return Group(*shown)
+
+
+def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
+    decider = judgement.decided_by.get(name, "")
+    rule = judgement.rules.get(name) or (decider if decider != LABELLER else "")
+    said = f"{rule}: {rules[rule]}" if rule in rules else rule
+    who = "by the labeller's labels" if decider == LABELLER else "by rule"
+    return clean_line(f"{who}, {said}" if decider == LABELLER and said else f"{who} {said}".strip())
+
+
+def _findings(judgement: Judgement) -> RenderableType:
+    lines = []
+    for finding in judgement.findings:
+        where = f" ({clean_line(finding.where, 80)})" if finding.where else ""
+        line = Text.assemble((clean_line(finding.rule, 80), "yellow"), (where, "dim"), "  ", _text(finding.text))
+        lines.append(Padding(line, (0, 0, 0, 2)))
+    return Group(*lines)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool | int | float):
+        return orjson.dumps(value).decode()
+    return value if isinstance(value, str) else _pretty(value)
+
+
+def _pretty(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=repr).decode()
+
+
+def _is_short(value: Any) -> bool:
+    return value is not None and len(str(value)) <= 40
+
+
+# --- pieces ----------------------------------------------------------------------------------------
+
+
+def _table(*headings: str, right: range) -> Table:
+    """The first and the last column give way when the line is too narrow; figures never break."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), title_justify="left")
+    for place, heading in enumerate(headings):
+        figures = place in right
+        table.add_column(
+            Text(heading), justify="right" if figures else "left", no_wrap=figures, overflow="fold", header_style="bold"
+        )
+    return table
+
+
+def _title(text: str) -> Text:
+    return Text(f"\n{text}", style="bold")
+
+
+def _indented(text: Text) -> Padding:
+    return Padding(text, (0, 0, 0, 2))
+
+
+def _text(text: str, *, bold: bool = False) -> Text:
+    shown = clean(text[: 2 * _LONGEST_TEXT])
+    if len(text) > _LONGEST_TEXT:
+        shown = f"{shown[:_LONGEST_TEXT]}… ({len(text):,} characters)"
+    return Text(shown, style="bold" if bold else "")

@@ -1,0 +1,195 @@
+"""The embedded labeller, from raw record to verdict, without any model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krino.judges.rag import RagJudge
+from krino.judges.rag.asking import question_parts
+from krino.judges.rag.local import label_locally
+from krino.judges.rag.support import Pair, Support
+from rag_making import BRIDGE, case_of, facts_of, judge_locally, values_of
+
+
+def verdict_of(**changes: Any) -> dict[str, Any]:
+    return values_of(judge_locally(case_of(**changes)))
+
+
+def test_an_answer_from_the_passages_is_faithful_relevant_and_near_its_reference() -> None:
+    verdict = verdict_of(answer="It was opened in 1904.", reference="In 1904.")
+    assert verdict["faithfulness"] == 1.0
+    assert verdict["answer_relevance"] == 1.0
+    assert verdict["context_relevance"] == 0.75
+    assert verdict["semantic_similarity"] >= 0.8
+
+
+@pytest.mark.parametrize("answer", ["1904", "In 1904.", "The iron bridge at Varde was opened in 1904 [1]."])
+def test_short_and_cited_answers_are_supported(answer: str) -> None:
+    assert verdict_of(answer=answer)["faithfulness"] == 1.0
+
+
+@pytest.mark.parametrize("answer", ["It was opened in 1910.", "1910", "The bridge was not opened in 1904."])
+def test_another_year_or_polarity_on_the_fact_asked_is_critical(answer: str) -> None:
+    settlement = judge_locally(case_of(answer=answer))
+    assert settlement.rulings["faithfulness"].rule == "RAG-F3"
+    assert BRIDGE in settlement.rulings["faithfulness_explanation"].value
+
+
+def test_another_number_of_the_same_thing_contradicts() -> None:
+    labels = label_locally([facts_of(answer="The iron bridge carries four railway tracks.")])[0]
+    assert labels.claims[0].label == "contradicted"
+
+
+def test_a_possessive_is_the_same_name() -> None:
+    context = ["The tower is a landmark that was built for the World's Fair of 1958."]
+    assert (
+        verdict_of(context=context, answer="The tower was built for the World's Fair of 1958.")["faithfulness"] == 1.0
+    )
+
+
+def test_another_name_contradicts_only_where_a_name_is_asked_for() -> None:
+    context = ["The iron bridge at Varde was designed by Anna Berg."]
+    answer = "The iron bridge at Varde was designed by Ole Holm."
+    asked = label_locally([facts_of(question="Who designed the iron bridge?", context=context, answer=answer)])[0]
+    told = label_locally([facts_of(question="Tell me about the iron bridge.", context=context, answer=answer)])[0]
+    assert (asked.claims[0].label, asked.claims[0].critical) == ("contradicted", True)
+    assert told.claims[0].label == "unsupported"
+
+
+def test_what_a_grounded_answer_says_was_held_by_the_passages() -> None:
+    verdict = verdict_of(
+        question="Which river flows through Ghent?",
+        context=["Ghent lies where the Scheldt and the Lys meet."],
+        answer="Ghent lies where the Scheldt and the Lys meet.",
+    )
+    assert verdict["context_relevance"] == 1.0
+
+
+def test_half_supported_is_half_faithful() -> None:
+    assert verdict_of(answer="The bridge was opened in 1904. It has ninety lamps.")["faithfulness"] == 0.5
+
+
+def test_courtesy_questions_and_announcements_are_no_claims() -> None:
+    answer = "Sure! Here is what I found:\nThe bridge was opened in 1904.\nDo you want more?"
+    labels = label_locally([facts_of(answer=answer)])[0]
+    assert [claim.sentence for claim in labels.claims] == [3]
+    assert labels.empty_sentences == [1, 2, 4]
+
+
+@pytest.mark.parametrize(("answer", "label"), [("Yes.", "supported"), ("No.", "contradicted")])
+def test_a_bare_yes_or_no_is_held_against_the_question(answer: str, label: str) -> None:
+    facts = facts_of(question="Was the iron bridge at Varde opened in 1904?", answer=answer)
+    assert label_locally([facts])[0].claims[0].label == label
+
+
+def test_nothing_retrieved_gives_zero_though_the_answer_is_to_the_point() -> None:
+    verdict = verdict_of(context=None)
+    assert (verdict["faithfulness"], verdict["context_relevance"]) == (0.0, 0.0)
+    assert verdict["answer_relevance"] == 1.0
+
+
+def test_a_right_refusal_scores_one() -> None:
+    answer = "I cannot answer because the context says nothing about the bridge: this falls under insufficient context."
+    verdict = verdict_of(context=["Bananas are yellow.", "Giraffes are tall."], answer=answer)
+    assert (verdict["faithfulness"], verdict["context_relevance"], verdict["answer_relevance"]) == (1.0, 0.0, 1.0)
+
+
+def test_refusing_what_the_passages_hold_scores_zero() -> None:
+    answer = (
+        "I cannot answer because the context does not mention the opening year, which falls under insufficient context."
+    )
+    assert verdict_of(answer=answer)["answer_relevance"] == 0.0
+
+
+def test_an_answer_beside_the_question_is_not_relevant() -> None:
+    verdict = verdict_of(context=["Bananas are rich in potassium."], answer="Bananas are rich in potassium.")
+    assert verdict["faithfulness"] == 1.0
+    assert verdict["answer_relevance"] == 0.0
+    assert verdict["context_relevance"] == 0.0
+
+
+def test_a_different_value_is_little_like_the_reference() -> None:
+    assert verdict_of(answer="It was opened in 1904.", reference="It was opened in 1910.")["semantic_similarity"] == 0.2
+
+
+def test_an_unanswered_part_is_named() -> None:
+    question = "When was the iron bridge at Varde opened, and who paid the engineers?"
+    assert [part.text for part in question_parts(question)] == [
+        "When was the iron bridge at Varde opened",
+        "who paid the engineers?",
+    ]
+    labels = label_locally([facts_of(question=question)])[0]
+    assert [part.answered for part in labels.parts] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("question", "context", "answer"),
+    [
+        (
+            "Quand le pont a-t-il été ouvert ?",
+            "Le pont de fer a été ouvert en 1904 par le roi.",
+            "Le pont a été ouvert en 1904.",
+        ),
+        (
+            "Wanneer werd de brug geopend?",
+            "De ijzeren brug werd in 1904 door de koning geopend.",
+            "De brug werd in 1904 geopend.",
+        ),
+        (
+            "Wann wurde die Brücke eröffnet?",
+            "Die Brücke wurde 1904 vom König eröffnet.",
+            "Die Brücke wurde 1904 eröffnet.",
+        ),
+    ],
+)
+def test_other_languages_work_and_are_said_to_be_less_certain(question: str, context: str, answer: str) -> None:
+    verdict = verdict_of(question=question, context=[context], answer=answer)
+    assert verdict["faithfulness"] == 1.0
+    assert "Less certain" in verdict["faithfulness_explanation"]
+    changed = verdict_of(question=question, context=[context], answer=answer.replace("1904", "1931"))
+    assert changed["faithfulness"] == 0.0
+
+
+def test_all_claims_of_a_batch_reach_the_support_model_in_one_call_but_exact_copies_do_not() -> None:
+    calls: list[list[str]] = []
+
+    class Doubtful:
+        def score(self, pairs: Sequence[Pair]) -> list[Support]:
+            calls.append([pair.claim for pair in pairs])
+            return [Support("unsupported", 0.0, "doubt") for _ in pairs]
+
+    batch = [facts_of(answer=f"{BRIDGE} It opened."), facts_of(answer="It is red.")]
+    labels = label_locally(batch, Doubtful())
+    assert calls == [["It opened.", "It is red."]]
+    assert [claim.label for claim in labels[0].claims] == ["supported", "unsupported"]
+
+
+def test_a_batch_gives_what_single_cases_give() -> None:
+    batch = [facts_of(), facts_of(answer="It was opened in 1910."), facts_of(context=[])]
+    assert label_locally(batch) == [label_locally([facts])[0] for facts in batch]
+
+
+PIECES = """the bridge was not opened in 1904 1910 Varde? Olsen. I cannot answer because context does mention two
+hundred tracks, - • 1. yes no none le pont 橋は “ ’ [1] % 1.2.3 million ٣ ² İ"""
+WORDS = st.lists(st.sampled_from([*PIECES.split(), "\n", "\n\n"]), max_size=25).map(" ".join)
+ANY_TEXT = WORDS | st.text(max_size=60)
+
+
+@settings(max_examples=150, deadline=None)
+@given(ANY_TEXT, st.lists(ANY_TEXT, max_size=3), ANY_TEXT, st.none() | ANY_TEXT)
+def test_any_text_gets_a_valid_verdict(question: str, context: list[str], answer: str, reference: str | None) -> None:
+    record = {"question": f"q {question}", "context": context, "answer": f"a {answer}", "reference": reference}
+    settlement = judge_locally(record)
+    RagJudge.verdict_model.model_validate(values_of(settlement))
+
+
+def test_a_huge_case_is_labelled_in_reasonable_time() -> None:
+    started = time.perf_counter()
+    judge_locally(case_of(context=[BRIDGE * 40] * 60, answer="The bridge was opened in 1904 by Olsen. " * 300))
+    assert time.perf_counter() - started < 10

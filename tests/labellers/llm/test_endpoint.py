@@ -1,0 +1,127 @@
+"""A labeller's name leads to one endpoint: provider, address, key; and the key stays out of sight."""
+
+from __future__ import annotations
+
+import pytest
+
+from krino.errors import UsageProblem
+from krino.labellers.llm.endpoint import find_endpoint, providers
+from krino.labellers.llm.labeller import LlmLabeller
+from krino.labellers.llm.pace import Pace
+from krino.labellers.llm.transport import Transport
+
+SECRET = "sk-very-secret"
+KEYS = {name: SECRET for entry in providers().values() for name in entry.get("key", [])}
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "model", "dialect"),
+    [
+        ("gpt-4o", "openai", "gpt-4o", "openai"),
+        ("openai:gpt-4o", "openai", "gpt-4o", "openai"),
+        ("claude-x", "anthropic", "claude-x", "anthropic"),
+        ("anthropic:claude-x", "anthropic", "claude-x", "anthropic"),
+        ("openrouter:anthropic/claude-x:free", "openrouter", "anthropic/claude-x:free", "openai"),
+        ("ollama:llama3:8b", "ollama", "llama3:8b", "openai"),
+        ("ft:gpt-4o:org::id", "openai", "ft:gpt-4o:org::id", "openai"),
+        ("mistral:small", "mistral", "small", "openai"),
+        ("my-claude-x", "openai", "my-claude-x", "openai"),
+    ],
+)
+def test_names_lead_to_their_provider(name: str, provider: str, model: str, dialect: str) -> None:
+    found = find_endpoint(name, env=KEYS)
+    assert (found.provider, found.model, found.dialect.name) == (provider, model, dialect)
+    assert found.base_url == providers()[provider]["base_url"]
+
+
+def test_a_colon_belongs_to_the_model_only_where_an_address_says_whose_it_is() -> None:
+    assert find_endpoint("llama3:8b", env={}, base_url="http://127.0.0.1:1/v1").model == "llama3:8b"
+    with pytest.raises(UsageProblem, match="unknown provider `llama3`"):
+        find_endpoint("llama3:8b", env=KEYS)
+
+
+def test_a_provider_without_a_model_is_a_usage_problem() -> None:
+    with pytest.raises(UsageProblem, match="openai:MODEL"):
+        find_endpoint("openai:", env=KEYS)
+
+
+def test_the_flag_wins_over_the_environment_and_that_over_the_table() -> None:
+    env = {**KEYS, "OPENAI_BASE_URL": "http://env:1/v1"}
+    assert find_endpoint("m", env=env, base_url="http://flag:1/v1").url == "http://flag:1/v1/chat/completions"
+    assert find_endpoint("m", env=env).url == "http://env:1/v1/chat/completions"
+    assert find_endpoint("m", env=KEYS).url == "https://api.openai.com/v1/chat/completions"
+    assert find_endpoint("m", env={**KEYS, "OPENAI_BASE_URL": ""}).base_url == "https://api.openai.com/v1"
+
+
+def test_a_variable_of_one_provider_moves_no_other() -> None:
+    env = {**KEYS, "OPENAI_BASE_URL": "http://env:1/v1"}
+    assert find_endpoint("groq:m", env=env).base_url == "https://api.groq.com/openai/v1"
+    assert find_endpoint("claude-x", env=env).base_url == "https://api.anthropic.com"
+
+
+def test_a_key_given_wins_over_the_environment() -> None:
+    assert find_endpoint("m", env=KEYS, key="mine").headers == {"Authorization": "Bearer mine"}
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [("gpt-4o", "OPENAI_API_KEY"), ("claude-x", "ANTHROPIC_API_KEY"), ("groq:m", "GROQ_API_KEY")],
+)
+def test_a_missing_key_is_named(name: str, variable: str) -> None:
+    with pytest.raises(UsageProblem, match=variable):
+        find_endpoint(name, env={variable: ""})
+
+
+def test_azure_needs_an_address_and_a_key() -> None:
+    with pytest.raises(UsageProblem, match="AZURE_OPENAI_ENDPOINT"):
+        find_endpoint("azure:d", env=KEYS)
+    with pytest.raises(UsageProblem, match="AZURE_OPENAI_API_KEY"):
+        find_endpoint("azure:d", env={"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"})
+
+
+def test_azure_takes_its_api_version_from_the_flag_the_environment_or_a_default() -> None:
+    env = {**KEYS, "AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com/", "OPENAI_API_VERSION": "2025-01-01"}
+    path = "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version="
+    assert find_endpoint("azure:d", env=env, api_version="2030-01-01").url == path + "2030-01-01"
+    assert find_endpoint("azure:d", env=env).url == path + "2025-01-01"
+    assert find_endpoint("azure:d", env={**env, "OPENAI_API_VERSION": ""}).url == path + "2024-10-21"
+
+
+@pytest.mark.parametrize("provider", ["ollama", "vllm", "llamacpp"])
+def test_local_providers_need_no_key(provider: str) -> None:
+    found = find_endpoint(f"{provider}:m", env={})
+    assert (found.key, found.headers) == (None, {})
+    assert found.base_url.startswith("http://127.0.0.1:")
+
+
+def test_an_address_of_your_own_needs_no_key() -> None:
+    assert find_endpoint("m", env={}, base_url="http://localhost:9/v1").headers == {}
+    assert find_endpoint("claude-x", env={}, base_url="http://localhost:9").headers.keys() == {"anthropic-version"}
+
+
+@pytest.mark.parametrize("address", ["localhost:8000", "ftp://host/v1", "file:///etc/passwd", "/v1"])
+def test_an_address_that_is_no_http_url_is_a_usage_problem(address: str) -> None:
+    with pytest.raises(UsageProblem, match="--base-url"):
+        find_endpoint("m", env=KEYS, base_url=address)
+
+
+def test_only_the_providers_own_address_is_sure_to_know_the_newer_limit() -> None:
+    assert find_endpoint("gpt-4o", env=KEYS).limit_name == "max_completion_tokens"
+    assert find_endpoint("gpt-4o", env=KEYS, base_url="http://localhost:9/v1").limit_name == "max_tokens"
+    assert find_endpoint("groq:m", env=KEYS).limit_name == "max_tokens"
+
+
+def test_the_key_is_in_no_printed_form() -> None:
+    endpoint = find_endpoint("gpt-4o", env=KEYS)
+    labeller = LlmLabeller(endpoint)
+    transport = Transport(endpoint.url, endpoint.headers, Pace(1))
+    assert endpoint.headers["Authorization"] == f"Bearer {SECRET}"
+    printed = [repr(endpoint), str(endpoint), repr(transport), repr(labeller), str(labeller.describe())]
+    assert not [text for text in printed if SECRET in text]
+
+
+def test_every_provider_in_the_table_is_complete() -> None:
+    for name, entry in providers().items():
+        assert entry["dialect"] in {"openai", "azure", "anthropic"}, name
+        assert entry.get("key") or entry.get("keyless"), name
+        assert entry.get("base_url") or entry.get("base_url_env"), name

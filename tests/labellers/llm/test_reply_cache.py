@@ -1,0 +1,77 @@
+"""The reply cache is shared by processes and never stands in the way of a verdict."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import krino
+from krino.labellers.llm.cache import LOT, ReplyCache, cache_path, open_cache
+
+WRITER = """
+import sys
+from pathlib import Path
+from krino.labellers.llm.cache import ReplyCache
+store, who = ReplyCache(Path(sys.argv[1])), sys.argv[2]
+for number in range(600):
+    key = f"{who}-{number}".encode()
+    assert store.get(key) is None
+    store.put(key, key * 50)
+    assert store.get(key) == key * 50
+store.close()
+"""
+
+
+def test_what_was_put_is_there_before_and_after_it_is_written(tmp_path: Path) -> None:
+    store = ReplyCache(tmp_path / "c.sqlite")
+    for number in range(3 * LOT + 5):
+        store.put(b"%d" % number, b"body %d" % number)
+        assert store.get(b"%d" % number) == b"body %d" % number
+    assert all(store.get(b"%d" % number) == b"body %d" % number for number in range(3 * LOT + 5))
+    store.close()
+    again = ReplyCache(tmp_path / "c.sqlite")
+    assert again.get(b"3") == b"body 3"
+    assert again.get(b"nothing") is None
+    again.close()
+
+
+def test_processes_write_one_cache_together(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    writers = [subprocess.Popen([*command, f"p{number}"], stderr=subprocess.PIPE, text=True) for number in range(4)]
+    for writer in writers:
+        _, said = writer.communicate(timeout=60)
+        assert writer.returncode == 0, said
+    store = ReplyCache(path)
+    kept = sum(store.get(f"p{who}-{number}".encode()) is not None for who in range(4) for number in range(600))
+    store.close()
+    assert kept == 4 * 600
+
+
+def test_a_cache_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(krino.UsageProblem, match=r"reply cache .*name another file with --cache, or --cache off"):
+        ReplyCache(tmp_path / "file" / "c.sqlite")
+
+
+def test_a_cache_that_cannot_be_written_warns_and_goes_on(tmp_path: Path) -> None:
+    store = ReplyCache(tmp_path / "c.sqlite")
+    store._writer.execute("drop table replies")
+    store.put(b"k", b"v")
+    with pytest.warns(UserWarning, match="1 replies not kept"):
+        store.flush()
+    store.close()
+
+
+def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("KRINO_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_path() == tmp_path / "krino" / "replies.sqlite"
+    monkeypatch.setenv("KRINO_CACHE", "here.sqlite")
+    assert cache_path() == Path("here.sqlite")
+    assert cache_path("there.sqlite") == Path("there.sqlite")
+    monkeypatch.setenv("KRINO_CACHE", "off")
+    assert open_cache() is None
