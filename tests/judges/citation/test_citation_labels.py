@@ -38,7 +38,7 @@ def asked(facts: CitationFacts) -> Questions:
 @pytest.mark.parametrize("channel", ["json_schema", "tool", "json_object", "text"])
 def test_prompt_and_request_take_at_most_a_quarter_of_the_rubric(channel: Channel) -> None:
     static = system_text(JUDGE.prompt, channel, strict_schema(JUDGE.labels_model))
-    request = user_text(Questions((), asked(open_case()).request))
+    request = user_text(Questions((), asked(open_case()).request), ())
     assert len(static) + len(request) <= RUBRIC_CHARACTERS / 4
 
 
