@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from krino.errors import CannotJudge, UsageProblem
 
 Status = Literal["ok", "failed", "error"]
+RollUp = Literal["pass", "review", "fail"]
 SCHEMA_VERSION = "1"
 
 CaseT = TypeVar("CaseT", bound=BaseModel)
@@ -158,7 +159,8 @@ class Judgement(BaseModel):
     usage: Usage = Field(default_factory=Usage)
     input_hash: str
     source: Source | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    roll_up: RollUp | None = Field(default=None, description="one word for reports, where the judge gives one")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="short facts about the case to slice by")
     raw_reply: str | None = Field(default=None, description="the reply that could not be used (status error)")
 
     @model_validator(mode="after")
@@ -346,6 +348,10 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     def metadata(self, case: CaseT) -> dict[str, Any]:
         """Short facts about the case to slice results by."""
         return {}
+
+    def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp | None:
+        """An ok verdict in one word, from its fields and the rules that gave them; None where a judge has no such."""
+        return None
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything of this judge that can change a verdict."""

@@ -74,16 +74,19 @@ def _with_verdict(
     rulings = settlement.rulings
     if unknown := sorted({ruling.rule for ruling in rulings.values()} - judge.rules.keys()):
         raise ValueError(f"judge `{judge.name}` ruled by {', '.join(unknown)}, which its rules do not list")
-    verdict = judge.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
+    validated = judge.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
+    verdict = validated.model_dump(mode="json")
+    rules = {field: ruling.rule for field, ruling in rulings.items()}
     return Judgement(
         index=item.index,
         id=item.id,
         judge=judge.name,
         judge_version=judge.version,
         status="ok",
-        verdict=verdict.model_dump(mode="json"),
+        verdict=verdict,
         decided_by={field: "labeller" if ruling.from_labels else ruling.rule for field, ruling in rulings.items()},
-        rules={field: ruling.rule for field, ruling in rulings.items()},
+        rules=rules,
+        roll_up=judge.roll_up(verdict, rules),
         evidence={field: list(ruling.evidence) for field, ruling in rulings.items() if ruling.evidence},
         findings=[*settlement.findings, *(labelled.findings if labelled else ())],
         labels=labelled.labels.model_dump(mode="json") if labelled else None,

@@ -6,12 +6,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from krino.contract import Judge, Passage, Questions, Settlement
+from krino.contract import Judge, Passage, Questions, RollUp, Settlement
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts, shown_text, study
 from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
-from krino.judges.citation.rollup import slice_columns
+from krino.judges.citation.rollup import roll_up, slice_columns
 from krino.judges.citation.rubric import settle
 from krino.judges.citation.tables import package_text
 from krino.judges.citation.verdict import CitationVerdict
@@ -57,6 +57,9 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
 
     def metadata(self, case: CitationCase) -> dict[str, Any]:
         return slice_columns(case)
+
+    def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
+        return roll_up(verdict, rules)
 
 
 def _citation(case: CitationCase) -> str:
