@@ -27,7 +27,7 @@ def test_every_public_name_can_be_had(name: str) -> None:
 
 def test_a_name_that_is_not_public_is_refused() -> None:
     with pytest.raises(AttributeError, match="no attribute `nothing`"):
-        krino.nothing  # noqa: B018
+        getattr(krino, "nothing")  # noqa: B009 - a type checker knows that it is not there
 
 
 def test_importing_krino_loads_nothing_heavy() -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +87,49 @@ def test_a_case_that_is_no_mapping_is_a_failed_judgement_not_an_exception() -> N
     first, second = krino.judge_many(ToyJudge(), ["just text", {"text": "fine"}])  # type: ignore[list-item]
     assert (first.status, second.status) == ("failed", "ok")
     assert "not a mapping" in (first.reason or "")
+
+
+@pytest.mark.parametrize("cases", ["cases.jsonl", {"text": "one case"}, 3])
+def test_what_is_no_series_of_cases_is_refused(cases: Any) -> None:
+    with pytest.raises(krino.UsageProblem, match="cases must be an iterable of mappings"):
+        list(krino.judge_many(ToyJudge(), cases))
+
+
+def test_a_judge_may_be_given_as_its_class() -> None:
+    assert krino.judge(ToyJudge, {"text": "good"}, options={"good_is": 0.5}).verdict == {
+        "score": 0.5,
+        "note": "labelled good",
+    }
+
+
+def test_an_iterator_left_behind_does_not_keep_the_program_from_ending() -> None:
+    code = (
+        "import krino, sys; sys.path.insert(0, sys.argv[1]); from toy_judge import ToyJudge\n"
+        "stream = krino.judge_many(ToyJudge(), ({'text': 'good'} for _ in range(1000))); print(next(stream).status)"
+    )
+    command = [sys.executable, "-c", code, str(Path(__file__).parent)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "ok"), done.stderr
+
+
+def test_judging_from_inside_a_stream_of_cases_is_refused_not_waited_for() -> None:
+    def cases() -> Iterator[dict[str, Any]]:
+        yield {"text": krino.judge(ToyJudge(), {"text": "good"}).status}
+
+    with pytest.raises(krino.UsageProblem, match="from inside Krino's own event loop"):
+        list(krino.judge_many(ToyJudge(), cases()))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork there")
+def test_a_forked_child_can_judge() -> None:
+    code = (
+        "import krino, os, sys; sys.path.insert(0, sys.argv[1]); from toy_judge import ToyJudge\n"
+        "krino.judge(ToyJudge(), {'text': 'good'}); child = os.fork()\n"
+        "if child == 0: os._exit(0 if krino.judge(ToyJudge(), {'text': 'good'}).status == 'ok' else 1)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    )
+    command = [sys.executable, "-c", code, str(Path(__file__).parent)]
+    assert subprocess.run(command, timeout=30, check=False).returncode == 0
 
 
 def test_a_fault_of_the_input_stream_reaches_the_caller() -> None:

@@ -11,14 +11,16 @@ from krino.contract import Judge, Judgement, Labeller
 from krino.engine import portal
 from krino.engine.local import in_order
 from krino.engine.one import AnyJudge, judge_item
+from krino.errors import UsageProblem
 from krino.judges.registry import load_judge
 from krino.labellers.choose import choose
 
 Case = Mapping[str, Any]
+AnyKindOfJudge = str | AnyJudge | type[AnyJudge]
 
 
 async def ajudge(
-    judge: str | AnyJudge,
+    judge: AnyKindOfJudge,
     case: Case,
     *,
     labeller: str | Labeller = "local",
@@ -32,7 +34,7 @@ async def ajudge(
 
 
 def judge(
-    judge: str | AnyJudge,
+    judge: AnyKindOfJudge,
     case: Case,
     *,
     labeller: str | Labeller = "local",
@@ -45,7 +47,7 @@ def judge(
 
 
 async def ajudge_many(
-    judge: str | AnyJudge,
+    judge: AnyKindOfJudge,
     cases: Iterable[Case],
     *,
     labeller: str | Labeller = "local",
@@ -53,6 +55,11 @@ async def ajudge_many(
     prompt: str | None = None,
 ) -> AsyncGenerator[Judgement, None]:
     """Judge many cases at a time; judgements come in the order of the cases, memory stays flat."""
+    if isinstance(cases, str | bytes | Mapping) or not isinstance(cases, Iterable):
+        raise UsageProblem(
+            f"cases must be an iterable of mappings, not a {type(cases).__name__}; "
+            "for one case use krino.judge, for a file `krino.cases.read_cases` or the command `krino judge`"
+        )
     ready = _ready_judge(judge, options, prompt)
     items = (_item(index, case) for index, case in enumerate(cases))
     async with _closing(labeller) as chosen:
@@ -63,7 +70,7 @@ async def ajudge_many(
 
 
 def judge_many(
-    judge: str | AnyJudge,
+    judge: AnyKindOfJudge,
     cases: Iterable[Case],
     *,
     labeller: str | Labeller = "local",
@@ -78,7 +85,9 @@ def judge_many(
 # --- inside ----------------------------------------------------------------------------------------
 
 
-def _ready_judge(judge: str | AnyJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
+def _ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
+    if isinstance(judge, type) and issubclass(judge, Judge):
+        return judge(options=options, prompt=prompt)
     if isinstance(judge, Judge):
         if options is None and prompt is None:
             return judge

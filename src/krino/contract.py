@@ -9,6 +9,7 @@ turns case, facts and labels into the verdict. Every field of it says who decide
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from krino.errors import CannotJudge, UsageProblem
 
 Status = Literal["ok", "failed", "error"]
+RollUp = Literal["pass", "review", "fail"]
 SCHEMA_VERSION = "1"
 
 CaseT = TypeVar("CaseT", bound=BaseModel)
@@ -136,7 +138,7 @@ class Judgement(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     schema_version: str = SCHEMA_VERSION
-    index: int = Field(0, ge=0, description="position of the case in the input, from 0")
+    index: int = Field(default=0, ge=0, description="position of the case in the input, from 0")
     id: str
     judge: str
     judge_version: str
@@ -144,8 +146,8 @@ class Judgement(BaseModel):
     verdict: dict[str, Any] | None = Field(
         description="exactly the rubric's keys; null, or the rubric's own failed form, unless status is ok"
     )
-    reason: str | None = Field(None, description="why the case cannot be judged (status failed)")
-    error: str | None = Field(None, description="what went wrong (status error)")
+    reason: str | None = Field(default=None, description="why the case cannot be judged (status failed)")
+    error: str | None = Field(default=None, description="what went wrong (status error)")
     decided_by: dict[str, str] = Field(
         default_factory=dict, description="per verdict field: the id of the rule that decided, or `labeller`"
     )
@@ -153,12 +155,13 @@ class Judgement(BaseModel):
     evidence: dict[str, list[str]] = Field(default_factory=dict)
     findings: list[Finding] = Field(default_factory=list)
     labels: dict[str, Any] | None = None
-    labeller: dict[str, Any] | None = Field(None, description="who labelled: model, parameters, channel")
+    labeller: dict[str, Any] | None = Field(default=None, description="who labelled: model, parameters, channel")
     usage: Usage = Field(default_factory=Usage)
     input_hash: str
     source: Source | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    raw_reply: str | None = Field(None, description="the reply that could not be used (status error)")
+    roll_up: RollUp | None = Field(default=None, description="one word for reports, where the judge gives one")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="short facts about the case to slice by")
+    raw_reply: str | None = Field(default=None, description="the reply that could not be used (status error)")
 
     @model_validator(mode="after")
     def _fail_closed(self) -> Self:
@@ -167,6 +170,8 @@ class Judgement(BaseModel):
                 raise ValueError("status ok needs a verdict")
             if self.decided_by.keys() != self.verdict.keys():
                 raise ValueError("every field of an ok verdict must say who decided it")
+            if not all(map(_finite, self.verdict.values())):
+                raise ValueError("a verdict holds finite numbers only")
         elif numbers := sorted(key for key, value in (self.verdict or {}).items() if holds_number(value)):
             raise ValueError(f"no number may stand beside status {self.status}: {', '.join(numbers)}")
         if self.status == "failed" and not self.reason:
@@ -190,6 +195,14 @@ def holds_number(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(holds_number(item) for item in value)
     return False
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list | tuple):
+        return all(map(_finite, value))
+    return all(map(_finite, value.values())) if isinstance(value, Mapping) else True
 
 
 def hash_record(record: Any) -> str:
@@ -263,6 +276,10 @@ class Labeller(ABC):
         """Told at the start of a sitting what earlier sittings of the run have spent."""
         return
 
+    def stop(self) -> None:
+        """The run is ending: begin nothing new. What is under way may finish."""
+        return
+
     async def aclose(self) -> None:
         """Give back what it holds (connections, files)."""
         return
@@ -331,6 +348,10 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     def metadata(self, case: CaseT) -> dict[str, Any]:
         """Short facts about the case to slice results by."""
         return {}
+
+    def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp | None:
+        """An ok verdict in one word, from its fields and the rules that gave them; None where a judge has no such."""
+        return None
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything of this judge that can change a verdict."""

@@ -9,12 +9,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from krino.cli.demo import EXAMPLES
+from krino.judges.registry import OURS
 from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
@@ -99,6 +102,16 @@ def test_a_broken_line_is_a_failed_case_that_names_file_and_line(tmp_path: Path)
             "unknown reply channel",
         ),
         (("show", "nowhere"), "no run folder"),
+        (("show", "cases.jsonl"), "no run folder"),
+        (("judge", TOY, "cases.jsonl", "--run", "cases.jsonl/x"), "cases.jsonl"),
+        (("judge", TOY, "cases.jsonl", "--format", "xml"), "xml"),
+        (("judge", TOY, "cases.jsonl", "--base-url", "http://x"), "add --labeller MODEL"),
+        (
+            ("judge", TOY, "cases.jsonl", "-l", "m", "--base-url", "http://x", "--reasks", "-1"),
+            "reasks must be at least 0",
+        ),
+        (("judge", TOY, "cases.jsonl", "-l", "m", "--base-url", "http://x", "--rpm", "0"), "rpm must be more than 0"),
+        (("judge", TOY, "cases.jsonl", "-l", "olama:llama3"), "unknown provider `olama`"),
         (("judge", TOY), "FILE"),
     ],
 )
@@ -209,6 +222,23 @@ def test_an_interrupt_is_clean_and_says_how_to_continue(tmp_path: Path, server: 
     assert server.stats().calls == 500
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
+@pytest.mark.parametrize("fault", ["429-bare", "500"])
+def test_an_interrupt_amid_trouble_sends_nothing_more(tmp_path: Path, server: FakeServer, fault: str) -> None:
+    write(tmp_path / "cases.jsonl", *[f"fine {n}" for n in range(200)])
+    server.configure(faults=Faults(schedule=[None] * 5, rates={fault: 1.0}))
+    command = [sys.executable, "-m", "krino", "judge", TOY, "cases.jsonl", "--run", "r", "-l", "m"]
+    command += ["--base-url", server.url, "--cache", "off"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while server.stats().calls < 40:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert time.monotonic() - started < 5
+
+
 # --- settings ------------------------------------------------------------------------------------------------
 
 
@@ -239,6 +269,8 @@ def test_options_of_a_judge_and_prices_come_from_the_file(tmp_path: Path, server
         ("[juge]\n", "unknown section [juge]"),
         ("[judge\n", "krino.toml"),
         ("judge = 3\n", "must be a section"),
+        ("[prices]\nm = 3\n", "must be a section"),
+        ("[prices.m]\ninput = 'a'\noutput = 1\n", "needs two numbers"),
     ],
 )
 def test_a_slip_in_the_file_is_never_passed_over(tmp_path: Path, text: str, words: str) -> None:
@@ -256,6 +288,48 @@ def test_cases_come_from_stdin_and_are_kept_beside_the_run(tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert len(judgements(tmp_path / "r")) == 2
     assert krino("resettle", "r", "--run", "again", cwd=tmp_path).returncode == 0
+
+
+def test_other_data_on_stdin_is_another_run(tmp_path: Path) -> None:
+    krino("judge", TOY, "-", "--run", "r", cwd=tmp_path, stdin='{"text": "fine"}\n')
+    other = krino("judge", TOY, "-", "--run", "r", cwd=tmp_path, stdin='{"text": "bad"}\n')
+    assert "so this is a new run" in other.stderr
+    assert judgements(tmp_path / "r")[0]["verdict"]["score"] == 1.0
+    assert (tmp_path / "r" / "stdin.jsonl").read_text() == '{"text": "fine"}\n'
+
+
+@pytest.mark.parametrize(("files", "stdin"), [(("-",), ""), (("-",), "\n \n"), (("-", "-"), '{"text": "x"}')])
+def test_nothing_on_stdin_is_said_and_leaves_nothing_behind(tmp_path: Path, files: tuple[str, ...], stdin: str) -> None:
+    done = krino("judge", TOY, *files, "--run", "r", cwd=tmp_path, stdin=stdin)
+    assert (done.returncode, "stdin" in done.stderr) == (2, True)
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("def broken(:", "SyntaxError"),
+        ("import nothing_of_the_kind", "ModuleNotFoundError"),
+        ("from krino import Judge\nclass Mine(Judge):\n    pass", "must still define ask, settle, study"),
+        ("class Mine: pass", "is a krino.Judge"),
+    ],
+)
+def test_a_judge_that_does_not_load_is_said_in_one_line(tmp_path: Path, code: str, words: str) -> None:
+    write(tmp_path / "cases.jsonl", "fine")
+    (tmp_path / "mine.py").write_text(code)
+    done = krino("judge", "mine.py:Mine", "cases.jsonl", cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_judge_in_the_working_folder_is_found_by_its_module(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", "fine")
+    (tmp_path / "neighbour.py").write_text("from toy_judge import ToyJudge as Mine\n")
+    (tmp_path / "mine.py").write_text("from neighbour import Mine\n")
+    env = {"PYTHONPATH": str(Path(__file__).parents[1])}
+    assert krino("judge", "mine:Mine", "cases.jsonl", cwd=tmp_path, env=env).returncode == 0
+    assert krino("judge", "mine.py:Mine", "cases.jsonl", cwd=tmp_path, env=env).returncode == 0
 
 
 def test_fields_can_be_mapped(tmp_path: Path) -> None:
@@ -349,8 +423,14 @@ def test_doctor_names_what_is_wrong_with_an_endpoint(tmp_path: Path, server: Fak
 def test_the_demo_runs_offline_and_writes_a_report(tmp_path: Path) -> None:
     done = krino("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "krino-demo" / "report.html").stat().st_size > 10_000
+    assert (tmp_path / "krino-demo" / "rag" / "report.html").stat().st_size > 10_000
     assert "recorded as failed" in done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() & OURS.keys()))
+def test_every_judge_has_examples_and_the_one_that_the_demo_names(tmp_path: Path, name: str) -> None:
+    lines = files("krino").joinpath(f"examples/{name}.jsonl").read_text("utf-8").splitlines()
+    assert EXAMPLES[name][0] in {json.loads(line)["id"] for line in lines}
 
 
 def test_help_names_the_exit_codes(tmp_path: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 import krino
 from krino.cases.item import CaseItem
-from krino.contract import Settlement, Source
+from krino.contract import Settlement, Source, Status
 from krino.engine.one import judge_item
 from krino.labellers.local import LocalLabeller
 from toy_judge import ToyJudge
@@ -84,3 +88,43 @@ async def test_one_bad_case_does_not_spoil_its_batch() -> None:
     texts = ["fine", "label-explode", "bad"]
     judgements = [j async for j in krino.ajudge_many(ToyJudge(), [{"text": text} for text in texts])]
     assert [judgement.status for judgement in judgements] == ["ok", "error", "ok"]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+async def test_a_number_that_is_none_never_comes_out(number: float) -> None:
+    class Wild(ToyJudge):
+        def settle(self, case: object, facts: object, labels: object) -> Settlement:
+            return Settlement({"score": krino.Ruling(number, "TOY-LABEL"), "note": krino.Ruling("n", "TOY-LABEL")})
+
+    judgement = await judged("fine", Wild())
+    assert (judgement.status, judgement.verdict) == ("error", None)
+    assert "finite numbers only" in (judgement.error or "")
+
+
+async def test_metadata_that_cannot_be_written_is_an_error_of_the_case() -> None:
+    class Odd(ToyJudge):
+        def metadata(self, case: object) -> dict[str, Any]:
+            return {"when": object()}
+
+    assert (await judged("fine", Odd())).status == "error"
+
+
+@pytest.mark.parametrize("form", [{"score": 0.0}, {"score": float("nan")}])
+async def test_a_failed_form_with_a_number_is_not_used(form: dict[str, Any]) -> None:
+    class Scoring(ToyJudge):
+        def failed_form(self, status: Status, message: str) -> dict[str, Any]:
+            return form
+
+    judgement = await judged("unjudgeable", Scoring())
+    assert (judgement.status, judgement.verdict) == ("error", None)
+    assert "the text says that it cannot be judged; and the judge's failed form" in (judgement.error or "")
+
+
+async def test_what_was_paid_for_is_on_record_when_settling_fails() -> None:
+    class Broken(ToyJudge):
+        def settle(self, case: object, facts: object, labels: object) -> Settlement:
+            raise RuntimeError("no verdict today")
+
+    judgement = await judged("a good text", Broken())
+    assert judgement.status == "error"
+    assert judgement.labels == {"label": "good", "quote": "a goo"}

@@ -96,7 +96,12 @@ def test_findings_are_counted_by_rule() -> None:
 def test_alike_messages_are_one_group_with_an_example() -> None:
     cases = [failed(0, 'line 12: "a" is missing'), failed(1, 'line 9: "bc" is missing'), error(2, "timeout")]
     first, second = summarise(cases).messages
-    assert (first.status, first.text, first.count, first.example) == ("failed", "line #: ‹…› is missing", 2, "case-0")
+    assert (first.status, first.text, first.count, first.example) == (
+        "failed",
+        'line 12: "a" is missing',
+        2,
+        "case-0",
+    )
     assert (second.status, second.text, second.count) == ("error", "timeout", 1)
 
 

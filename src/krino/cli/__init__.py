@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from krino.cli import demo, doctor, judge, judges, resettle, schema, show
+from krino.cli import demo, doctor, explain, judge, judges, resettle, schema, show
 from krino.cli.settings import load_settings
 
 EXIT_CODES = """Exit codes: 0 done · 1 a gate failed · 2 wrong usage or input · 3 some cases failed or were not
@@ -29,6 +29,7 @@ app.command("schema")(schema.schema)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.command("resettle")(resettle.resettle)
+app.add_typer(explain.app, name="explain")
 
 
 def _version(wanted: bool) -> None:
@@ -62,3 +63,6 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone: nothing to say to nobody
         sys.stderr.close()
         sys.exit(0)
+    except OSError as problem:  # a folder that cannot be made, a disk that is full
+        print(f"krino: {problem}", file=sys.stderr)
+        sys.exit(2)

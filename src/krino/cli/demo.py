@@ -1,44 +1,47 @@
-"""`krino demo`: run the bundled examples offline and write a report to look at."""
+"""`krino demo`: run the bundled examples offline and write reports to look at."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+EXAMPLES = {
+    "citation": ("wrong-jurisdiction", "does a citation mean the decision that a matcher found?"),
+    "efficiency": ("one-duplicate", "how economically did an agent work?"),
+    "rag": ("half-supported", "is an answer faithful to its passages?"),
+}
+
 
 def demo(
-    folder: Annotated[Path, typer.Option("--run", help="Folder for the demo's run.")] = Path("krino-demo"),
+    folder: Annotated[Path, typer.Option("--run", help="Folder for the demo's runs.")] = Path("krino-demo"),
 ) -> None:
-    """Judge the bundled examples with the embedded labeller: no key, no network."""
+    """Judge the bundled examples with the embedded labellers: no key, no network."""
     from importlib.resources import as_file, files
 
-    from rich.console import Console
-
     from krino.cli.judge import Job
-    from krino.judges.registry import load_judge
+    from krino.judges.registry import OURS, load_judge
     from krino.labellers.local import LocalLabeller
 
-    with as_file(files("krino").joinpath("examples/rag.jsonl")) as examples:
-        job = Job("rag", load_judge("rag"), LocalLabeller(), [str(examples)], "auto", {}, folder)
-        code = job.carry_out(as_json=False)
-    console = Console()
-    console.print(f"\nThe report: {folder / 'report.html'} (open it in a browser)", highlight=False, soft_wrap=True)
-    console.print(f"One case in full: {_me()} show {folder} half-supported", highlight=False, soft_wrap=True)
-    if code == 3:
-        console.print(
-            "One example has no answer on purpose: it is recorded as failed, with its reason and without a score.\n"
-            "`krino judge` would end with exit code 3 to say so.",
-            highlight=False,
-        )
-    raise typer.Exit(0 if code in (0, 3) else code)
+    codes = []
+    for name in (known for known in EXAMPLES if known in OURS):
+        typer.secho(f"\n{name}: {EXAMPLES[name][1]}", bold=True)
+        with as_file(files("krino").joinpath(f"examples/{name}.jsonl")) as cases:
+            job = Job(name, load_judge(name), LocalLabeller(), [str(cases)], "auto", {}, folder / name)
+            codes.append(job.carry_out(as_json=False))
+    typer.echo(f"\nThe reports: {folder / '*' / 'report.html'} (open them in a browser)")
+    typer.echo(f"One case in full: {_me()} show {folder / 'rag'} {EXAMPLES['rag'][0]}")
+    typer.echo(
+        "Some examples cannot be judged, on purpose: they are recorded as failed, with a reason and without a score.\n"
+        "`krino judge` would end with exit code 3 to say so."
+    )
+    raise typer.Exit(next((code for code in codes if code not in (0, 3)), 0))
 
 
 def _me() -> str:
     """How this command is called here: by its name if that is on the path, else as it was called."""
-    import os
-    import shutil
-    import sys
-
     return "krino" if shutil.which("krino") else os.path.relpath(sys.argv[0])

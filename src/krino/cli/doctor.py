@@ -94,8 +94,8 @@ async def _endpoint(labeller: LlmLabeller) -> list[Check]:
                 return checks
         best = f"{working[0]} will be used" if working else "no channel gave a usable reply"
         checks.append(Check("ok" if working else "no", "reply channel", best))
-        if labeller.dropped:
-            checks.append(Check("note", "not supported", ", ".join(labeller.dropped)))
+        if labeller.abilities.dropped:
+            checks.append(Check("note", "not supported", ", ".join(labeller.abilities.dropped)))
     finally:
         await labeller.aclose()
     return checks
@@ -103,12 +103,15 @@ async def _endpoint(labeller: LlmLabeller) -> list[Check]:
 
 async def _channel(labeller: LlmLabeller, channel: Channel) -> Check:
     from krino.errors import LabelFailed, RunStopped
+    from krino.labellers.llm.address import clean_address
 
     what = f"channel {channel}"
     try:
         reply, usage, seconds = await labeller.probe(channel)
     except RunStopped as reason:
-        return Check("no", labeller.endpoint.url, f"{reason} (check --base-url, the key and the model's name)")
+        return Check(
+            "no", clean_address(labeller.endpoint.url), f"{reason} (check --base-url, the key and the model's name)"
+        )
     except LabelFailed as failure:
         return Check("note", what, str(failure))
     tokens = f"{usage.input_tokens}+{usage.output_tokens} tokens" if usage.tokens else "no token counts reported"

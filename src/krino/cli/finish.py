@@ -10,6 +10,7 @@ import orjson
 import typer
 
 from krino.cli import exits
+from krino.errors import UsageProblem
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_summary
@@ -37,21 +38,25 @@ def finish(
     """Summarise what there is, finished or not."""
     from rich.console import Console
 
+    if manifest.state == "finished" and not manifest.cases:
+        raise UsageProblem(f"{', '.join(manifest.plan.inputs)}: there are no cases in it")
     journal = folder / "judgements.jsonl"
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
     summary = summarise(read_raw_in_order(journal, manifest.cases))
     if manifest.state == "finished":
         write_report(folder, manifest, _shown(folder, manifest), rules)
-        write_parquet(folder, read_raw_in_order(journal, manifest.cases))
+        write_parquet(folder, lambda: read_raw_in_order(journal, manifest.cases))
     if as_json:
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
         typer.echo(orjson.dumps(result).decode())
     else:
         print_summary(Console(), summary, manifest, folder)
     if manifest.state != "finished":
-        console.print(f"{manifest.state}: {manifest.stop_reason}", highlight=False, markup=False)
-        console.print(f"continue with: {command}", highlight=False, markup=False, soft_wrap=True)
+        reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"
+        console.print(reason, highlight=False, markup=False, soft_wrap=True)
+        higher = " (with a higher limit)" if "limit of" in (manifest.stop_reason or "") else ""
+        console.print(f"continue with{higher}: {command}", highlight=False, markup=False, soft_wrap=True)
     return exit_code(manifest)
 
 

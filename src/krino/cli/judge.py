@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from krino.cases.item import CaseItem
+    from krino.cli.stdin import KeptStdin
     from krino.contract import Judge, Labeller
     from krino.runs.folder import Place
     from krino.runs.manifest import Manifest, Plan
@@ -52,7 +53,7 @@ def judge(
     price_in: options.PriceIn = None,
     price_out: options.PriceOut = None,
     cache: options.CacheFile = None,
-    format: options.Format = "auto",  # noqa: A002 - the flag's name
+    format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
     map: options.Mapping = None,  # noqa: A002 - the flag's name
     option: options.Options = None,
     run: options.RunFolder = None,
@@ -92,7 +93,7 @@ def judge(
         price_in=price_in,
         price_out=price_out,
     )
-    job = Job(judge_name, ready, chosen, files, format, parse_mapping(map or []), run)
+    job = Job(judge_name, ready, chosen, files, format.value, parse_mapping(map or []), run)
     raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
 
 
@@ -120,35 +121,39 @@ class Job:
         self.named = named
         self.console = Console(stderr=True)
 
-    def plan(self) -> Plan:
+    def plan(self, kept: KeptStdin) -> Plan:
         from krino.runs.manifest import Plan
 
         return Plan(
             judge={"address": self.address, **self.judge.fingerprint()},
             labeller=self.labeller.describe(),
-            inputs=[name if name == "-" else str(Path(name).resolve()) for name in self.files],
+            inputs=[kept.name if name == "-" else str(Path(name).resolve()) for name in self.files],
             format=self.format,
             mapping=self.mapping,
         )
 
     def estimate(self, as_json: bool) -> int:
         from krino.cli.estimate import estimate
+        from krino.cli.stdin import stdin_kept
 
-        return estimate(self.judge, self.labeller, self._read(self.files), as_json)
+        with stdin_kept(self.files) as kept:
+            inputs = [kept.path if name == "-" else name for name in self.files]
+            return estimate(self.judge, self.labeller, self._read(inputs), as_json)
 
     def carry_out(self, as_json: bool) -> int:
         import asyncio
 
         from krino.cli.finish import finish
+        from krino.cli.stdin import stdin_kept
         from krino.runs.folder import find_place
 
         tune_memory()
-        if files := [name for name in self.files if name != "-"]:
-            self._read(files)  # an input that cannot be read is said before anything else is done
-        plan = self.plan()
-        place = find_place(plan, named=self.named)
-        announce(place, self.console)
-        inputs = [_spool_stdin(place.folder) if name == "-" else name for name in self.files]
+        with stdin_kept(self.files) as kept:
+            self._read([kept.path if name == "-" else name for name in self.files])  # complain before anything is done
+            plan = self.plan(kept)
+            place = find_place(plan, named=self.named)
+            announce(place, self.console)
+            inputs = [kept.settle_in(place.folder) if name == "-" else name for name in self.files]
         manifest = asyncio.run(self._sit(plan, place, inputs))
         return finish(place.folder, manifest, self.judge.rules, self.console, as_json, _command())
 
@@ -164,9 +169,8 @@ class Job:
         from krino.cli.progress import shown
         from krino.runs.sitting import Sitting
 
-        items = self._read(inputs)
         sitting = Sitting(self.judge, self.labeller, plan, place.folder)
-        task = asyncio.ensure_future(sitting.hold(items))
+        task = asyncio.ensure_future(sitting.hold(lambda: self._read(inputs)))
         _on_interrupt(sitting, task, self.console)
         try:
             with shown(sitting.tally, count_hint(inputs), self.console, priced=True):
@@ -213,10 +217,14 @@ def _on_interrupt(sitting: Sitting, task: asyncio.Future[Manifest], console: Con
 
 
 def _labeller(name: str, **settings: Any) -> Labeller:
+    from krino.errors import UsageProblem
     from krino.labellers.choose import llm
     from krino.labellers.local import LocalLabeller
 
     if name == "local":
+        for_models = {"base_url": "--base-url", "channel": "--channel", "api_version": "--api-version"}
+        if meant := [flag for key, flag in for_models.items() if settings[key] is not None]:
+            raise UsageProblem(f"{meant[0]} is for a model, but none is named: add --labeller MODEL")
         return LocalLabeller()
     prices = load_settings().prices.get(name, {})
     for flag, key in (("price_in", "input"), ("price_out", "output")):
@@ -226,9 +234,14 @@ def _labeller(name: str, **settings: Any) -> Labeller:
 
 
 def judge_options(name: str, given: list[str] | None) -> dict[str, Any]:
+    """Options of a judge from krino.toml, and over them those of the command line."""
+    return {**load_settings().options.get(name, {}), **parse_options(given)}
+
+
+def parse_options(given: list[str] | None) -> dict[str, str]:
     from krino.errors import UsageProblem
 
-    values: dict[str, Any] = dict(load_settings().options.get(name, {}))
+    values = {}
     for pair in given or []:
         key, equals, value = pair.partition("=")
         if not equals or not key:
@@ -259,19 +272,6 @@ def key_from(variable: str | None) -> str | None:
     if not (value := os.environ.get(variable)):
         raise UsageProblem(f"--api-key-env {variable}: that variable is not set")
     return value
-
-
-def _spool_stdin(folder: Path) -> str:
-    """Keep what comes on stdin beside the run, so that it can be continued and settled again."""
-    import shutil
-
-    stream = sys.stdin.buffer
-    head = stream.peek(512) if hasattr(stream, "peek") else b""
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / ("stdin.json" if head.lstrip()[:1] == b"[" else "stdin.jsonl")
-    with target.open("wb") as copy:
-        shutil.copyfileobj(stream, copy)
-    return str(target)
 
 
 def _command() -> str:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class CaseFormat(StrEnum):
+    """How cases are written."""
+
+    auto = "auto"
+    jsonl = "jsonl"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+    folder = "folder"
+
 
 MODEL = "Asking a model"
 PACE = "Pace and money"
@@ -85,6 +98,6 @@ Mapping = Annotated[
     list[str] | None, _flag("--map", "A field under another name: question=query (dots reach inside).", INPUT, None)
 ]
 Format = Annotated[
-    str, _flag("--format", "jsonl, json, csv, parquet or folder; by default what the name says.", INPUT, "KRINO_FORMAT")
+    CaseFormat, _flag("--format", "How the cases are written; by default what the name says.", INPUT, "KRINO_FORMAT")
 ]
 Options = Annotated[list[str] | None, _flag(("--option", "-o"), "An option of the judge, as goal=legal.", INPUT, None)]

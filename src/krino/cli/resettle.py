@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from krino.cli import options
+
+if TYPE_CHECKING:
+    from krino.cases.item import CaseItem
 
 
 def resettle(
@@ -18,12 +22,13 @@ def resettle(
 ) -> None:
     """Apply the judge's present rules (and --option) to the labels of RUN. Nobody is asked, nothing is spent."""
     import asyncio
+    import shutil
 
     from rich.console import Console
 
     from krino.cases import read_cases
     from krino.cli.finish import finish
-    from krino.cli.judge import announce, judge_options
+    from krino.cli.judge import parse_options
     from krino.errors import UsageProblem
     from krino.judges.registry import load_judge
     from krino.labellers.replay import ReplayLabeller
@@ -35,21 +40,31 @@ def resettle(
 
     old = Manifest.load(run)
     address = old.plan.judge.get("address", old.plan.judge["name"])
-    judge = load_judge(address, {**old.plan.judge.get("options", {}), **judge_options(address, option)})
+    judge = load_judge(address, {**old.plan.judge.get("options", {}), **parse_options(option)})
     inputs = stored_inputs(run, old.plan)
     if missing := [name for name in inputs if not Path(name).exists()]:
         raise UsageProblem(f"the cases of {run} are gone: {missing[0]} does not exist; put the file back and try again")
-    recorded = RecordedLabels(run / "judgements.jsonl")
+    journal = run / "judgements.jsonl"
+    if not journal.exists():
+        raise UsageProblem(f"{run} has no judgements yet: there is nothing to settle again")
+    recorded = RecordedLabels(journal)
     labeller = ReplayLabeller(recorded, of={"run": run.name, **old.plan.labeller})
     plan = old.plan.model_copy(
         update={"judge": {"address": address, **judge.fingerprint()}, "labeller": labeller.describe()}
     )
     place = find_place(plan, named=new_run, base=run.parent)
     console = Console(stderr=True)
-    announce(place, console)
+    console.print(f"run folder {place.folder}", highlight=False, markup=False)
+    for stored in (path for path in run.glob("stdin.json*") if not (place.folder / path.name).exists()):
+        place.folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(stored, place.folder / stored.name)
+
+    def cases() -> Iterator[CaseItem]:
+        return read_cases(inputs, format=old.plan.format, mapping=old.plan.mapping)  # type: ignore[arg-type]
+
     try:
-        items = read_cases(inputs, format=old.plan.format, mapping=old.plan.mapping)  # type: ignore[arg-type]
-        manifest = asyncio.run(Sitting(judge, labeller, plan, place.folder).hold(items))
+        # Afresh: rules may have changed without a new version, and settling costs nothing.
+        manifest = asyncio.run(Sitting(judge, labeller, plan, place.folder, afresh=True).hold(cases))
     finally:
         recorded.close()
     raise typer.Exit(finish(place.folder, manifest, judge.rules, console, json, f"krino resettle {run}"))

@@ -51,6 +51,12 @@ def load_settings() -> FileSettings:
         if not isinstance(section, dict):
             raise UsageProblem(f"{path}: `{name}` must be a section, as in [{name}]")
     _check_judge_keys(path, sections["judge"])
+    for name in ("options", "prices"):
+        if wrong := [key for key, value in sections[name].items() if not isinstance(value, dict)]:
+            raise UsageProblem(f'{path}: `{wrong[0]}` must be a section, as in [{name}."{wrong[0]}"]')
+    for model, prices in sections["prices"].items():
+        if set(prices) != {"input", "output"} or not all(isinstance(value, int | float) for value in prices.values()):
+            raise UsageProblem(f'{path}: [prices."{model}"] needs two numbers, input and output')
     return FileSettings(path, **sections)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +16,8 @@ def show(
     case_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Id of a case; without it, the summary.")
     ] = None,
+    by: Annotated[str | None, typer.Option(help="Counts by columns, as court,language.", show_default=False)] = None,
+    labels: Annotated[bool, typer.Option("--labels", help="With an ID: the labels too.")] = False,
     json: options.AsJson = False,
 ) -> None:
     """Show a run, or one case of it. With --json: every judgement, one a line, in the order of the input."""
@@ -26,22 +28,39 @@ def show(
 
     manifest = Manifest.load(run)
     journal = run / "judgements.jsonl"
+    journal.touch()
+    if by is not None:
+        _slices(read_raw_in_order(journal, manifest.cases), by.split(","), json)
+        return
     if not json and case_id is None:
         _summary(run, manifest)
         return
     found = 0
-    for judgement in read_raw_in_order(journal, manifest.cases) if journal.exists() else ():
+    for judgement in read_raw_in_order(journal, manifest.cases):
         if case_id is not None and judgement["id"] != case_id:
             continue
         found += 1
         if json:
             typer.echo(orjson.dumps(judgement).decode())
         else:
-            _one(judgement, _rules(manifest.plan.judge.get("address", "")))
+            _one(judgement, _rules(manifest.plan.judge.get("address", "")), labels)
     if case_id is not None and not found:
         from krino.errors import UsageProblem
 
         raise UsageProblem(f"{run} has no judgement of a case `{case_id}`; `krino show {run} --json` lists them all")
+
+
+def _slices(judgements: Iterable[dict[str, Any]], columns: list[str], as_json: bool) -> None:
+    import orjson
+    from rich.console import Console
+
+    from krino.reports.slices import count_by, print_slices
+
+    counts = count_by(judgements, [column.strip() for column in columns])
+    if as_json:
+        typer.echo(orjson.dumps(counts).decode())
+    else:
+        print_slices(Console(), counts)
 
 
 def _summary(run: Path, manifest: object) -> None:
@@ -57,13 +76,13 @@ def _summary(run: Path, manifest: object) -> None:
     print_summary(Console(), summary, manifest, run)
 
 
-def _one(judgement: dict[str, object], rules: Mapping[str, str]) -> None:
+def _one(judgement: dict[str, object], rules: Mapping[str, str], labels: bool) -> None:
     from rich.console import Console
 
     from krino.contract import Judgement
     from krino.reports.terminal import print_judgement
 
-    print_judgement(Console(), Judgement.model_validate(judgement), rules)
+    print_judgement(Console(), Judgement.model_validate(judgement), rules, labels=labels)
 
 
 def _rules(address: str) -> Mapping[str, str]:

@@ -21,9 +21,8 @@ class Crew:
     judge: AnyJudge
     labeller: Labeller
     workers: int
-    on_judgement: Callable[[Judgement], None]
-    is_done: Callable[[int, str], bool] = lambda index, digest: False
-    on_skip: Callable[[CaseItem], None] = lambda item: None
+    on_judgement: Callable[[Judgement, CaseItem], None]
+    is_done: Callable[[CaseItem, str], bool]
     stopping: bool = False
     stopped: RunStopped | None = field(default=None)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
@@ -42,25 +41,24 @@ class Crew:
             raise self.stopped
 
     def stop(self) -> None:
-        """Begin no more cases; those in flight are paid for and may finish."""
+        """Begin no more cases and send no more requests; those in flight are paid for and may finish."""
         self.stopping = True
+        self.labeller.stop()
 
     async def _work(self, items: Iterator[CaseItem]) -> None:
         since_breath = 0
         for item in items:
+            if self.stopping:
+                return
             digest = input_hash(item)
-            if self.is_done(item.index, digest):
-                self.on_skip(item)
-            else:
+            if not self.is_done(item, digest):
                 try:
                     judgement = await judge_item(self.judge, self.labeller, item, digest)
                 except RunStopped as reason:
                     self.stopped = self.stopped or reason
                     self.stop()
                     return
-                self.on_judgement(judgement)
-            if self.stopping:
-                return
+                self.on_judgement(judgement, item)
             since_breath += 1
             if since_breath >= BREATH:
                 since_breath = 0
@@ -84,14 +82,29 @@ async def in_order(
         try:
             for item in items:
                 await places.acquire()
-                await window.put(asyncio.create_task(one(item)))
+                task = asyncio.create_task(one(item))
+                try:
+                    await window.put(task)
+                except asyncio.CancelledError:
+                    task.cancel()
+                    raise
         finally:
             await window.put(None)
 
     feeder = asyncio.create_task(feed())
+    stopped: RunStopped | None = None
     try:
         while (task := await window.get()) is not None:
-            yield await task
+            try:
+                judgement = await task
+            except RunStopped as reason:  # what else is in flight is paid for: it is handed out first
+                stopped = stopped or reason
+                feeder.cancel()
+                labeller.stop()
+                continue
+            yield judgement
+        if stopped is not None:
+            raise stopped
         await feeder  # a fault of the stream itself is the caller's to see
     finally:
         feeder.cancel()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
+import orjson
+
 from krino.cases.item import CaseItem
 from krino.contract import (
     Judge,
@@ -30,28 +32,34 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
     """Only `RunStopped` and `UsageProblem` get out; every other fault is a judgement that says what happened."""
     digest = digest or input_hash(item)
     if item.record is None:
-        return _without_verdict(judge, item, digest, "failed", item.problem or "the case could not be read")
+        return without_verdict(judge, item, digest, "failed", item.problem or "the case could not be read")
+    labelled: Labelled[Any] | None = None
     try:
         case = judge.read(item.record)
         facts = judge.study(case)
         questions = judge.ask(case, facts)
-        labelled: Labelled[Any] | None = None
         if questions is not None:
             labelled = await labeller.label(Task(judge, case, facts, questions, item.index, digest))
         settlement = judge.settle(case, facts, labelled.labels if labelled else None)
         return _with_verdict(judge, item, digest, settlement, labelled, judge.metadata(case))
     except CannotJudge as reason:
-        return _without_verdict(judge, item, digest, "failed", str(reason))
+        return without_verdict(judge, item, digest, "failed", str(reason) or "the judge gave no reason", labelled)
     except LabelFailed as failure:
-        return _without_verdict(
-            judge, item, digest, "error", str(failure), labeller, usage=failure.usage, raw_reply=failure.raw_reply
-        )
+        judgement = without_verdict(judge, item, digest, "error", str(failure))
+        judgement.labeller, judgement.raw_reply = labeller.describe(), failure.raw_reply
+        judgement.usage = failure.usage or Usage()
+        return judgement
     except (RunStopped, UsageProblem):
         raise
     except Exception as fault:
-        where = traceback.extract_tb(fault.__traceback__)[-1]
-        message = f"{type(fault).__name__}: {fault} (in {where.name}, line {where.lineno})"
-        return _without_verdict(judge, item, digest, "error", message, labeller)
+        return without_verdict(judge, item, digest, "error", describe_fault(fault), labelled)
+
+
+def describe_fault(fault: Exception) -> str:
+    """What went wrong and where in the code, in one line."""
+    frames = traceback.extract_tb(fault.__traceback__)
+    where = f" (in {frames[-1].name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(fault).__name__}: {fault}{where}"
 
 
 def _with_verdict(
@@ -62,19 +70,23 @@ def _with_verdict(
     labelled: Labelled[Any] | None,
     metadata: dict[str, Any],
 ) -> Judgement:
+    orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
     rulings = settlement.rulings
     if unknown := sorted({ruling.rule for ruling in rulings.values()} - judge.rules.keys()):
         raise ValueError(f"judge `{judge.name}` ruled by {', '.join(unknown)}, which its rules do not list")
-    verdict = judge.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
+    validated = judge.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
+    verdict = validated.model_dump(mode="json")
+    rules = {field: ruling.rule for field, ruling in rulings.items()}
     return Judgement(
         index=item.index,
         id=item.id,
         judge=judge.name,
         judge_version=judge.version,
         status="ok",
-        verdict=verdict.model_dump(mode="json"),
+        verdict=verdict,
         decided_by={field: "labeller" if ruling.from_labels else ruling.rule for field, ruling in rulings.items()},
-        rules={field: ruling.rule for field, ruling in rulings.items()},
+        rules=rules,
+        roll_up=judge.roll_up(verdict, rules),
         evidence={field: list(ruling.evidence) for field, ruling in rulings.items() if ruling.evidence},
         findings=[*settlement.findings, *(labelled.findings if labelled else ())],
         labels=labelled.labels.model_dump(mode="json") if labelled else None,
@@ -86,28 +98,34 @@ def _with_verdict(
     )
 
 
-def _without_verdict(
+def without_verdict(
     judge: AnyJudge,
     item: CaseItem,
     digest: str,
     status: Status,
     message: str,
-    labeller: Labeller | None = None,
-    usage: Usage | None = None,
-    raw_reply: str | None = None,
+    labelled: Labelled[Any] | None = None,
 ) -> Judgement:
-    return Judgement(
-        index=item.index,
-        id=item.id,
-        judge=judge.name,
-        judge_version=judge.version,
-        status=status,
-        verdict=judge.failed_form(status, message),
-        reason=message if status == "failed" else None,
-        error=message if status == "error" else None,
-        labeller=labeller.describe() if labeller else None,
-        usage=usage or Usage(),
-        input_hash=digest,
-        source=item.source,
-        raw_reply=raw_reply,
-    )
+    """A judgement that explains why there is no verdict; what was paid for before is kept on it."""
+
+    def made(status: Status, message: str, verdict: dict[str, Any] | None) -> Judgement:
+        return Judgement(
+            index=item.index,
+            id=item.id,
+            judge=judge.name,
+            judge_version=judge.version,
+            status=status,
+            verdict=verdict,
+            reason=message if status == "failed" else None,
+            error=message if status == "error" else None,
+            labels=labelled.labels.model_dump(mode="json") if labelled else None,
+            labeller=labelled.info if labelled else None,
+            usage=labelled.usage if labelled else Usage(),
+            input_hash=digest,
+            source=item.source,
+        )
+
+    try:
+        return made(status, message, judge.failed_form(status, message))
+    except Exception as fault:  # the judge's own failed form is no good: say so, and give none
+        return made("error", f"{message}; and the judge's failed form: {describe_fault(fault)}", None)

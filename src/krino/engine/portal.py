@@ -8,22 +8,32 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import os
 import threading
 from collections.abc import AsyncGenerator, Coroutine, Iterator
 from typing import Any, TypeVar
 from weakref import WeakSet
 
 from krino.contract import Labeller
+from krino.errors import UsageProblem
 
 T = TypeVar("T")
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
+_thread: threading.Thread | None = None
+_ended = False
 _labellers: WeakSet[Labeller] = WeakSet()
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine, waited for."""
+    if threading.current_thread() is _thread:
+        work.close()
+        raise UsageProblem(
+            "krino.judge was called from inside Krino's own event loop, by a judge or by the iterable that gives the "
+            "cases; waiting there would never end. Make the list of cases first, or use `await krino.ajudge(...)`"
+        )
     future = asyncio.run_coroutine_threadsafe(work, _running_loop())
     try:
         return future.result()
@@ -46,7 +56,8 @@ def pull(stream: AsyncGenerator[T, None]) -> Iterator[T]:
                 return
             yield item
     finally:
-        run(stream.aclose())
+        if _loop is not None and not _ended:  # an iterator left behind may outlive the loop
+            run(stream.aclose())
 
 
 def remember(labeller: Any) -> None:
@@ -56,16 +67,25 @@ def remember(labeller: Any) -> None:
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
-    global _loop
+    global _loop, _thread
     with _lock:
         if _loop is None:
             _loop = asyncio.new_event_loop()
-            threading.Thread(target=_loop.run_forever, name="krino", daemon=True).start()
+            _thread = threading.Thread(target=_loop.run_forever, name="krino", daemon=True)
+            _thread.start()
             atexit.register(_shut)
         return _loop
 
 
+def _forget() -> None:
+    """A forked child has the loop but not the thread that ran it: it begins anew."""
+    global _loop, _thread, _lock
+    _loop, _thread, _lock = None, None, threading.Lock()
+
+
 def _shut() -> None:
+    global _ended
+
     async def close_all() -> None:
         for labeller in list(_labellers):
             with contextlib.suppress(Exception):
@@ -74,4 +94,9 @@ def _shut() -> None:
     if _loop is not None:
         with contextlib.suppress(Exception):
             asyncio.run_coroutine_threadsafe(close_all(), _loop).result(timeout=5)
+        _ended = True
         _loop.call_soon_threadsafe(_loop.stop)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -15,6 +15,8 @@ from krino.contract import Judge
 from krino.errors import UsageProblem
 
 OURS = {
+    "citation": "krino.judges.citation.judge:CitationJudge",
+    "efficiency": "krino.judges.efficiency.judge:EfficiencyJudge",
     "rag": "krino.judges.rag.judge:RagJudge",
 }
 GROUP = "krino.judges"
@@ -29,6 +31,8 @@ def judge_names() -> dict[str, str]:
 def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str | None = None) -> Judge[Any, Any, Any]:
     """`rag`, `package.module:Class` or `path/to/file.py:Class`."""
     found = _class(judge_names().get(name, name), name)
+    if missing := sorted(getattr(found, "__abstractmethods__", ())):
+        raise UsageProblem(f"judge `{name}`: {found.__name__} must still define {', '.join(missing)}")
     return found(options=options, prompt=prompt)
 
 
@@ -46,9 +50,12 @@ def _class(address: str, name: str) -> type[Judge[Any, Any, Any]]:
 
 def _module(where: str, name: str) -> ModuleType:
     try:
+        sys.path.insert(0, "")  # modules of the folder one works in, as `python -m` finds them
         return importlib.import_module(where)
-    except ImportError as error:
-        raise UsageProblem(f"judge `{name}`: cannot import {where}: {error}") from None
+    except Exception as error:
+        raise UsageProblem(f"judge `{name}`: cannot import {where}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove("")
 
 
 def _module_from_file(path: Path) -> ModuleType:
@@ -59,5 +66,9 @@ def _module_from_file(path: Path) -> ModuleType:
         raise UsageProblem(f"judge file {path} cannot be loaded as Python")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # pydantic resolves annotations through it
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(path.parent.resolve()))  # a judge may import its neighbours, as a script may
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UsageProblem(f"judge file {path}: {type(error).__name__}: {error}") from error
     return module

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from krino.contract import Labeller
-from krino.errors import UsageProblem
 from krino.labellers.local import LocalLabeller
 
 if TYPE_CHECKING:
@@ -56,8 +55,6 @@ def llm(
     from krino.labellers.llm.labeller import LlmLabeller, LlmSettings
     from krino.labellers.llm.wire import Params
 
-    if concurrency < 1:
-        raise UsageProblem(f"concurrency must be at least 1, not {concurrency}")
     endpoint = find_endpoint(
         model, env=os.environ if env is None else env, base_url=base_url, key=key, api_version=api_version
     )

@@ -25,17 +25,16 @@ class LocalLabeller(Labeller):
         return {"kind": "local"}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        started = time.perf_counter()
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[LabelsT] = loop.create_future()
+        answer: asyncio.Future[tuple[LabelsT, float]] = loop.create_future()
         self._waiting.append((task, answer))
         if len(self._waiting) >= self.batch:
             self._flush()
         elif not self._scheduled:
             self._scheduled = True
             loop.call_soon(self._flush)
-        labels = await answer
-        return Labelled(labels, self.describe(), Usage(seconds=time.perf_counter() - started))
+        labels, seconds = await answer
+        return Labelled(labels, self.describe(), Usage(seconds=seconds))
 
     def _flush(self) -> None:
         self._scheduled = False
@@ -46,14 +45,16 @@ class LocalLabeller(Labeller):
             running.add_done_callback(self._running.discard)
 
     async def _work(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
+        started = time.perf_counter()
         results = await asyncio.to_thread(_label_batch, [task for task, _ in batch])
+        share = (time.perf_counter() - started) / len(batch)
         for (_, answer), result in zip(batch, results, strict=True):
             if answer.done():  # the one who asked has gone
                 continue
             if isinstance(result, BaseException):
                 answer.set_exception(result)
             else:
-                answer.set_result(result)
+                answer.set_result((result, share))
 
     async def aclose(self) -> None:
         for running in list(self._running):

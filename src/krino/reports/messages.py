@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 _LONGEST = 600
 _SHOWN = 240
 _MOST_GROUPS = 2_000
+_LONGEST_SHOWN = 2_000
 _KEPT_GROUPS = 1_000
 _QUOTED = re.compile(
     r'"[^"\n]{0,300}"'
@@ -28,6 +29,7 @@ class MessageGroup(BaseModel):
 
     status: str
     text: str
+    """The first such message, as it came; others of its kind differ in numbers and quoted parts."""
     count: int
     example: str
     """Id of the first such case."""
@@ -37,22 +39,22 @@ class MessageGroup(BaseModel):
 class MessageTally:
     """Takes messages one at a time; of very many kinds only the frequent ones are kept."""
 
-    _groups: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
+    _groups: dict[tuple[str, str], tuple[int, str, str]] = field(default_factory=dict)
 
     def add(self, status: str, message: str, case: str) -> None:
         key = (status, pattern_of(message))
-        count, example = self._groups.get(key, (0, case))
-        self._groups[key] = (count + 1, example)
+        count, example, first = self._groups.get(key, (0, case, message))
+        self._groups[key] = (count + 1, example, first)
         if len(self._groups) > _MOST_GROUPS:
             self._groups = dict(self._sorted()[:_KEPT_GROUPS])
 
     def top(self, most: int) -> tuple[MessageGroup, ...]:
         return tuple(
-            MessageGroup(status=status, text=text, count=count, example=example)
-            for (status, text), (count, example) in self._sorted()[:most]
+            MessageGroup(status=status, text=" ".join(text[:_LONGEST_SHOWN].split()), count=count, example=example)
+            for (status, _), (count, example, text) in self._sorted()[:most]
         )
 
-    def _sorted(self) -> list[tuple[tuple[str, str], tuple[int, str]]]:
+    def _sorted(self) -> list[tuple[tuple[str, str], tuple[int, str, str]]]:
         return sorted(self._groups.items(), key=lambda item: -item[1][0])
 
 

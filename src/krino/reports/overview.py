@@ -231,7 +231,11 @@ def _failures(summary: Summary) -> Markup | None:
         "section",
         tag("h2", "Why cases were not judged", id="failures"),
         _wide_table(heads, rows),
-        tag("p", "Alike messages are counted together: # stands for a number, ‹…› for a quoted part.", class_="note"),
+        tag(
+            "p",
+            "Alike messages are counted together: they differ in numbers and quoted parts. The first is shown.",
+            class_="note",
+        ),
         aria_labelledby="failures",
     )
 

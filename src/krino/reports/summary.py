@@ -130,7 +130,10 @@ class SummaryTally:
         )
 
     def _add_verdict(self, judgement: Mapping[str, Any]) -> None:
-        for name, value in (judgement["verdict"] or {}).items():
+        fields = dict(judgement["verdict"] or {})
+        if judgement.get("roll_up"):
+            fields = {"roll_up": judgement["roll_up"], **fields}
+        for name, value in fields.items():
             known = self._fields.get(name)
             if known is None:
                 known = self._fields[name] = _FieldTally()

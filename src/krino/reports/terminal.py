@@ -60,8 +60,10 @@ def print_summary(console: Console, summary: Summary, manifest: Manifest, folder
     console.print(Group(*parts))
 
 
-def print_judgement(console: Console, judgement: Judgement, rules: Mapping[str, str] | None = None) -> None:
-    """One case in full: what was decided, by whom, on what evidence; or why it could not be."""
+def print_judgement(
+    console: Console, judgement: Judgement, rules: Mapping[str, str] | None = None, *, labels: bool = False
+) -> None:
+    """One case: what was decided, by whom, on what evidence; or why it could not be. `labels`: those too."""
     parts: list[RenderableType] = [_case_heading(judgement)]
     for title, text in (("Reason", judgement.reason), ("Error", judgement.error)):
         if text:
@@ -70,7 +72,7 @@ def print_judgement(console: Console, judgement: Judgement, rules: Mapping[str, 
         parts += [_title("Verdict"), _verdict(judgement, rules or {})]
     if judgement.findings:
         parts += [_title("Findings"), _findings(judgement)]
-    if judgement.labels is not None:
+    if labels and judgement.labels is not None:
         parts += [_title("Labels"), _indented(_text(_pretty(judgement.labels)))]
     if judgement.raw_reply is not None:
         parts += [_title("Reply that could not be used"), _indented(_text(judgement.raw_reply))]
@@ -128,11 +130,13 @@ def _codes(fields: Iterable[CodeField]) -> Table:
 
 
 def _messages(summary: Summary) -> Table:
-    table = _table("Not judged", "cases", "why (‹…› and # stand for what differs)", right=range(1, 2))
+    table = _table("Not judged", "cases", "why (the first of its kind)", right=range(1, 2))
     for group in summary.messages[:_SHOWN_MESSAGES]:
         status = Text(f"{SIGNS.get(group.status, '')} {group.status}", style=STYLES.get(group.status, ""))
         why = Text.assemble(clean_line(group.text, 160), (f"  e.g. {clean_line(group.example, 40)}", "dim"))
         table.add_row(status, f"{group.count:,}", why)
+    if (more := len(summary.messages) - _SHOWN_MESSAGES) > 0:
+        table.add_row("", "", Text(f"and {more} more kinds; the report lists them", style="dim"))
     return table
 
 
@@ -182,10 +186,13 @@ def _case_heading(judgement: Judgement) -> Text:
 
 def _verdict(judgement: Judgement, rules: Mapping[str, str]) -> RenderableType:
     shown: list[RenderableType] = []
+    decider = ""
     for name, value in (judgement.verdict or {}).items():
+        before, decider = decider, _decider(judgement, name, rules)
         line = Text.assemble((clean_line(name, 80), "cyan"), "  ", _text(_value(value), bold=_is_short(value)))
         shown.append(Padding(line, (0, 0, 0, 2)))
-        shown.append(Padding(Text(_decider(judgement, name, rules), style="dim"), (0, 0, 0, 4)))
+        if decider != before:  # neighbours decided alike say so once
+            shown.append(Padding(Text(decider, style="dim"), (0, 0, 0, 4)))
         for item in judgement.evidence.get(name, []):
             shown.append(Padding(Text.assemble(("· ", "dim"), _text(item)), (0, 0, 0, 4)))
     return Group(*shown)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,29 +13,53 @@ ROWS = 5_000
 FLAT = ("index", "id", "judge", "judge_version", "status", "reason", "error", "input_hash")
 
 
-def write_parquet(folder: Path, judgements: Iterable[dict[str, Any]]) -> Path | None:
-    """`judgements.parquet`: plain columns, one per verdict field, the rest as JSON text. None without pyarrow."""
+def write_parquet(folder: Path, judgements: Callable[[], Iterable[dict[str, Any]]]) -> Path | None:
+    """`judgements.parquet`: plain columns, one per verdict field, the rest as JSON text. None without pyarrow.
+
+    Read twice: first for what each column holds, then to write it. A column of mixed kinds becomes JSON text.
+    """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         return None
-    target, draft = folder / "judgements.parquet", folder / ".judgements.parquet"
-    rows = iter(judgements)
-    schema, writer = None, None
-    try:
-        while chunk := [_row(judgement) for judgement in islice(rows, ROWS)]:
-            if writer is None:
-                schema = pa.schema(_fields(pa, chunk))
-                writer = pq.ParquetWriter(draft, schema)
-            writer.write_table(pa.Table.from_pylist(chunk, schema=schema))
-    finally:
-        if writer is not None:
-            writer.close()
-    if writer is None:
+    kinds = _kinds(judgements())
+    if not kinds:
         return None
+    types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string()}
+    schema = pa.schema([pa.field(name, types[kind]) for name, kind in kinds.items()])
+    target, draft = folder / "judgements.parquet", folder / ".judgements.parquet"
+    rows = iter(judgements())
+    with pq.ParquetWriter(draft, schema) as writer:
+        while chunk := [_row(judgement) for judgement in islice(rows, ROWS)]:
+            plain = [{name: _as(kind, row.get(name)) for name, kind in kinds.items()} for row in chunk]
+            writer.write_table(pa.Table.from_pylist(plain, schema=schema))
     draft.replace(target)
     return target
+
+
+def _kinds(judgements: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Column to what all its values are: bool, int, float or text."""
+    seen: dict[str, set[str]] = {}
+    for judgement in judgements:
+        for name, value in _row(judgement).items():
+            found = seen.setdefault(name, set())
+            if value is not None:
+                found.add(type(value).__name__)
+    kinds = {name: _one_kind(found) for name, found in seen.items()}
+    return {**kinds, "usage_cost": "float"} if kinds else {}
+
+
+def _one_kind(found: set[str]) -> str:
+    if found in ({"bool"}, {"int"}):
+        return found.pop()
+    return "float" if found and found <= {"int", "float"} else "text"
+
+
+def _as(kind: str, value: Any) -> Any:
+    if value is None or (kind == "text" and isinstance(value, str)):
+        return value
+    return _json(value) if kind == "text" else float(value) if kind == "float" else value
 
 
 def _row(judgement: dict[str, Any]) -> dict[str, Any]:
@@ -48,22 +72,6 @@ def _row(judgement: dict[str, Any]) -> dict[str, Any]:
     for key in ("decided_by", "evidence", "findings", "labels", "labeller", "metadata", "source"):
         row[key] = _json(judgement.get(key))
     return row
-
-
-def _fields(pa: Any, rows: list[dict[str, Any]]) -> Iterator[Any]:
-    """Column types from the first rows; a column that is null there becomes text."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    for name in names:
-        values = [row.get(name) for row in rows if row.get(name) is not None]
-        if name == "usage_cost" or (
-            values and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-        ):
-            whole = name != "usage_cost" and all(isinstance(v, int) for v in values)
-            yield pa.field(name, pa.int64() if whole else pa.float64())
-        elif values and all(isinstance(v, bool) for v in values):
-            yield pa.field(name, pa.bool_())
-        else:
-            yield pa.field(name, pa.string())
 
 
 def _json(value: Any) -> str | None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from krino.errors import UsageProblem
 from krino.runs.manifest import Manifest, Plan, differences
 
+OUR_FILES = frozenset({"judgements.jsonl", "stdin.jsonl", "stdin.json"})
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -26,10 +28,12 @@ def find_place(plan: Plan, *, named: Path | None = None, base: Path | None = Non
 
 
 def _in_named(plan: Plan, named: Path) -> Place:
-    if not named.exists() or (named.is_dir() and not any(named.iterdir())):
+    if not named.exists():
         return Place(named, continued=False)
     if not (named / "run.json").exists():
-        raise UsageProblem(f"{named} exists and is no run folder; name another with --run")
+        if not named.is_dir() or any(path.name not in OUR_FILES for path in named.iterdir()):
+            raise UsageProblem(f"{named} exists and is no run folder; name another with --run")
+        return Place(named, continued=False)  # empty, or a run that was killed before its manifest was written
     changed = differences(Manifest.load(named).plan, plan)
     if not changed:
         return Place(named, continued=True)

@@ -31,6 +31,7 @@ class Progress:
     statuses: bytearray = field(default_factory=bytearray)
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     usage: Usage = field(default_factory=Usage)
+    _places: dict[int, int] | None = None
 
     def note(self, index: int, status: Status, digest: str, offset: int) -> None:
         missing = index + 1 - len(self.statuses)
@@ -45,9 +46,21 @@ class Progress:
     def is_done(self, index: int, digest: str) -> bool:
         """Settled for this very content. An error is a system fault: it is tried again; a failed case would only
         fail again."""
-        if index >= len(self.statuses) or self.statuses[index] not in {CODES["ok"], CODES["failed"]}:
-            return False
-        return self.digests[index] == _short(digest)
+        return self.status(index, digest) in {"ok", "failed"}
+
+    def status(self, index: int, digest: str) -> Status | None:
+        """How the case with this content ended at this place, if it was judged there."""
+        if index >= len(self.statuses) or self.digests[index] != _short(digest):
+            return None
+        return NAMES.get(self.statuses[index])
+
+    def elsewhere(self, digest: str) -> int | None:
+        """Where in the journal a case with this content was settled under another number: lines may have moved."""
+        if self._places is None:  # made when first needed, of what stood there before this sitting
+            settled = (CODES["ok"], CODES["failed"])
+            places = zip(self.digests, self.statuses, self.offsets, strict=True)
+            self._places = {found: offset for found, code, offset in places if code in settled}
+        return self._places.get(_short(digest))
 
     def counts(self, cases: int | None = None) -> Counts:
         """Over the first `cases` places (all, if unknown): what is no longer in the input does not count."""
@@ -68,6 +81,12 @@ class Journal:
             raise UsageProblem(f"another process is writing {path}; wait for it or name another folder") from None
         self.progress = scan(path, repair=True)
         self._end = path.stat().st_size
+
+    def read(self, offset: int) -> Judgement:
+        """The judgement that stands at a place of the file."""
+        with self.path.open("rb") as lines:
+            lines.seek(offset)
+            return Judgement.model_validate_json(lines.readline())
 
     def append(self, judgement: Judgement) -> None:
         line = judgement.to_json() + b"\n"

@@ -61,7 +61,8 @@ class Manifest(BaseModel):
     stop_reason: str | None = None
     started: datetime = Field(default_factory=lambda: datetime.now(UTC))
     updated: datetime = Field(default_factory=lambda: datetime.now(UTC))
-    cases: int | None = Field(None, description="cases in the input; null until the input was read to its end")
+    cases: int | None = Field(default=None, description="cases in the input; null until the input was read to its end")
+    input_hash: str | None = Field(default=None, description="over the content of all cases in order, once read")
     counts: Counts = Field(default_factory=Counts)
     usage: Usage = Field(default_factory=Usage)
 
@@ -78,7 +79,7 @@ class Manifest(BaseModel):
         path = folder / "run.json"
         try:
             return cls.model_validate_json(path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise UsageProblem(f"{folder} is no run folder: it has no run.json") from None
         except ValidationError as error:
             raise UsageProblem(f"{path} is not a manifest of this version: {describe_validation(error)}") from None

@@ -14,8 +14,8 @@ from krino.runs.manifest import Plan
 
 
 def stored_inputs(folder: Path, plan: Plan) -> list[str]:
-    """The inputs by path; what came on stdin was kept beside the run."""
-    return [_stored_stdin(folder) if name == "-" else name for name in plan.inputs]
+    """The inputs by path; what came on stdin (`stdin:HASH.jsonl`) was kept beside the run as `stdin.jsonl`."""
+    return [str(folder / f"stdin{Path(name).suffix}") if name.startswith("stdin:") else name for name in plan.inputs]
 
 
 def with_cases(judgements: Iterable[Mapping[str, Any]], folder: Path, plan: Plan) -> Iterator[Mapping[str, Any]]:
@@ -44,8 +44,3 @@ def _items_again(folder: Path, plan: Plan) -> Iterator[CaseItem]:
         yield from read_cases(inputs, format=plan.format, mapping=plan.mapping)  # type: ignore[arg-type]
     except (KrinoError, OSError):
         return
-
-
-def _stored_stdin(folder: Path) -> str:
-    found = next((path for name in ("stdin.jsonl", "stdin.json") if (path := folder / name).exists()), None)
-    return str(found or folder / "stdin.jsonl")

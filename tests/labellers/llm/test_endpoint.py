@@ -23,7 +23,6 @@ KEYS = {name: SECRET for entry in providers().values() for name in entry.get("ke
         ("anthropic:claude-x", "anthropic", "claude-x", "anthropic"),
         ("openrouter:anthropic/claude-x:free", "openrouter", "anthropic/claude-x:free", "openai"),
         ("ollama:llama3:8b", "ollama", "llama3:8b", "openai"),
-        ("llama3:8b", "openai", "llama3:8b", "openai"),
         ("ft:gpt-4o:org::id", "openai", "ft:gpt-4o:org::id", "openai"),
         ("mistral:small", "mistral", "small", "openai"),
         ("my-claude-x", "openai", "my-claude-x", "openai"),
@@ -33,6 +32,12 @@ def test_names_lead_to_their_provider(name: str, provider: str, model: str, dial
     found = find_endpoint(name, env=KEYS)
     assert (found.provider, found.model, found.dialect.name) == (provider, model, dialect)
     assert found.base_url == providers()[provider]["base_url"]
+
+
+def test_a_colon_belongs_to_the_model_only_where_an_address_says_whose_it_is() -> None:
+    assert find_endpoint("llama3:8b", env={}, base_url="http://127.0.0.1:1/v1").model == "llama3:8b"
+    with pytest.raises(UsageProblem, match="unknown provider `llama3`"):
+        find_endpoint("llama3:8b", env=KEYS)
 
 
 def test_a_provider_without_a_model_is_a_usage_problem() -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from krino.contract import Usage
 from krino.errors import RunStopped, UsageProblem
 
+FIRST_REPLY = 800  # tokens set aside for a reply while none has come back to go by
+
 
 @dataclass(frozen=True, slots=True)
 class Prices:
@@ -29,8 +31,10 @@ class Budget:
     max_tokens: int | None = None
     prices: Prices = field(default_factory=Prices)
     spent: Usage = field(default_factory=Usage)
-    _pending_tokens: int = 0
+    _pending_input: int = 0
+    _pending_output: int = 0
     _replies: int = 0
+    _output: int = 0
 
     def __post_init__(self) -> None:
         if self.max_cost is not None and self.prices.cost(1, 1) is None:
@@ -43,25 +47,26 @@ class Budget:
     def limited(self) -> bool:
         return self.max_cost is not None or self.max_tokens is not None
 
-    def reserve(self, input_tokens: int) -> int:
+    def reserve(self, input_tokens: int) -> tuple[int, int]:
         """Set aside what a request may take; raises `RunStopped` when that would pass a limit."""
         if not self.limited:
-            return 0
-        output = self.spent.output_tokens // self._replies if self._replies else 0
-        asked = input_tokens + output
-        pending = self._pending_tokens + asked
-        if self.max_tokens is not None and self.spent.tokens + pending > self.max_tokens:
+            return 0, 0
+        output = self._output // self._replies if self._replies else FIRST_REPLY
+        taken, given = self._pending_input + input_tokens, self._pending_output + output
+        if self.max_tokens is not None and self.spent.tokens + taken + given > self.max_tokens:
             raise RunStopped(f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached", kind="budget")
         if self.max_cost is not None:
-            price = self.prices.cost(pending, 0) or 0.0
+            price = self.prices.cost(taken, given) or 0.0
             if (self.spent.cost or 0.0) + price > self.max_cost:
                 raise RunStopped(f"the limit of {self.max_cost:g} (--max-cost) is reached", kind="budget")
-        self._pending_tokens += asked
-        return asked
+        self._pending_input, self._pending_output = taken, given
+        return input_tokens, output
 
-    def settle(self, reserved: int, usage: Usage | None) -> None:
+    def settle(self, reserved: tuple[int, int], usage: Usage | None) -> None:
         """The request is over: what it really took replaces what was set aside."""
-        self._pending_tokens -= reserved
+        self._pending_input -= reserved[0]
+        self._pending_output -= reserved[1]
         if usage is not None:
             self._replies += 1
+            self._output += usage.output_tokens
             self.spent.add(usage)

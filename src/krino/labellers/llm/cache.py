@@ -6,6 +6,7 @@ Only replies that were accepted are kept; keys are hashes, so neither prompts no
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import warnings
@@ -37,7 +38,12 @@ class ReplyCache:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._waiting: dict[bytes, bytes] = {}
+        self.open()
+
+    def open(self) -> None:
+        path = self.path
         self._looks = 0
+        self.closed = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer, self._reader = _connect(path), _connect(path)
@@ -53,11 +59,14 @@ class ReplyCache:
         waiting = self._waiting.get(key)
         if waiting is not None:
             return waiting
-        if self._looks % LOOKS == 0:  # one view of the table serves many looks: taking the lock is the costly part
-            self._end_view()
-            self._reader.execute("begin")
-        self._looks += 1
-        row = self._reader.execute("select body from replies where key = ?", (key,)).fetchone()
+        try:
+            if self._looks % LOOKS == 0:  # one view of the table serves many looks: taking the lock is the costly part
+                self._end_view()
+                self._reader.execute("begin")
+            self._looks += 1
+            row = self._reader.execute("select body from replies where key = ?", (key,)).fetchone()
+        except sqlite3.Error:  # a damaged cache knows nothing; that costs a call, not a verdict
+            return None
         return None if row is None else bytes(row[0])
 
     def put(self, key: bytes, body: bytes) -> None:
@@ -70,18 +79,22 @@ class ReplyCache:
         """A cache that cannot be written (a full disk, a stuck neighbour) costs money later, never a verdict now."""
         if not self._waiting:
             return
+        lot, self._waiting = self._waiting, {}
+        self._looks = 0  # what left the waiting list must be seen in the table
         try:
             with self._writer:
                 self._writer.execute("begin immediate")
-                self._writer.executemany("insert or replace into replies values (?, ?)", self._waiting.items())
+                self._writer.executemany("insert or replace into replies values (?, ?)", lot.items())
         except sqlite3.Error as error:
-            warnings.warn(f"reply cache {self.path}: {error}; {len(self._waiting)} replies not kept", stacklevel=2)
-        self._waiting.clear()
-        self._looks = 0  # what left the waiting list must be seen in the table
+            warnings.warn(f"reply cache {self.path}: {error}; {len(lot)} replies not kept", stacklevel=2)
 
     def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
         self.flush()
-        self._end_view()
+        with contextlib.suppress(sqlite3.Error):
+            self._end_view()
         self._reader.close()
         self._writer.close()
 

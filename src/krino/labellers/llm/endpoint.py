@@ -57,7 +57,7 @@ def find_endpoint(
     api_version: str | None = None,
 ) -> Endpoint:
     """`gpt-4o`, `claude-…`, or `provider:model`; flags win over the environment, that over the table."""
-    provider, model = _split(name)
+    provider, model = _split(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
     entry = providers()[provider]
     base = base_url or _first(entry.get("base_url_env"), env) or entry.get("base_url")
     if not base:
@@ -66,7 +66,7 @@ def find_endpoint(
         )
     if urlsplit(base).scheme not in {"http", "https"}:
         raise UsageProblem(f"labeller `{name}`: the address {base!r} is no http(s) URL (--base-url)")
-    found_key = key or _first(entry.get("key"), env)
+    found_key = (key or _first(entry.get("key"), env) or "").strip() or None
     own_address = entry.get("base_url") in {None, base}
     if not found_key and not entry.get("keyless") and own_address:
         raise UsageProblem(f"labeller `{name}`: no key; set {' or '.join(entry['key'])} in the environment")
@@ -82,7 +82,7 @@ def find_endpoint(
     )
 
 
-def _split(name: str) -> tuple[str, str]:
+def _split(name: str, addressed: bool) -> tuple[str, str]:
     provider, colon, model = name.partition(":")
     if colon and provider in providers():
         if not model:
@@ -91,6 +91,9 @@ def _split(name: str) -> tuple[str, str]:
     for known, entry in providers().items():
         if any(name.startswith(prefix) for prefix in entry.get("prefixes", [])):
             return known, name
+    if colon and not addressed:  # with an address given, `llama3:8b` is a model's own name
+        known_names = ", ".join(sorted(providers()))
+        raise UsageProblem(f"labeller `{name}`: unknown provider `{provider}`; there are {known_names}")
     return "openai", name
 
 

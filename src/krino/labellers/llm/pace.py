@@ -119,6 +119,15 @@ class Pace:
         if hold and self._bad_run > 1:
             self._hold_until = max(self._hold_until, now + hold)
 
+    def release_waiting(self) -> None:
+        """Let everyone through who waits for a place: the run is stopping, and they will find that out."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self.in_flight += 1
+                turn.set_result(None)
+        self._hold_until = 0.0
+
     def _delay(self) -> float:
         now = self.clock()
         waits = [bucket.wait(now) for bucket in (self._requests, self._tokens) if bucket]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import orjson
 
@@ -64,11 +64,16 @@ def system_text(judge_prompt: str, channel: Channel, schema: dict[str, object]) 
     return f"{judge_prompt.strip()}\n\n{GUARD}\n\n{ending}"
 
 
-def user_text(questions: Questions, media_kinds: Collection[str] = ()) -> str:
+def shown_texts(questions: Questions) -> list[str]:
+    """The passages as a model sees them."""
+    return [neutralise(passage.text) for passage in questions.passages]
+
+
+def user_text(questions: Questions, shown: Sequence[str], media_kinds: Collection[str] = ()) -> str:
     """The case with `TAG_SLOT` for the tag; `media_kinds` are the kinds that are sent along."""
     parts = [f"The random word is {TAG_SLOT}."]
-    for passage in questions.passages:
-        parts.append(f"[[{TAG_SLOT} {_one_line(passage.name)}]]\n{neutralise(passage.text)}\n[[/{TAG_SLOT}]]")
+    for passage, text in zip(questions.passages, shown, strict=True):
+        parts.append(f"[[{TAG_SLOT} {_one_line(passage.name)}]]\n{text}\n[[/{TAG_SLOT}]]")
     for medium in questions.media:
         if medium.kind not in media_kinds:
             parts.append(f"Not shown to you: {_one_line(medium.placeholder())}")
@@ -78,7 +83,7 @@ def user_text(questions: Questions, media_kinds: Collection[str] = ()) -> str:
 
 def _one_line(text: str) -> str:
     """Names and media types stand outside the fences and may come from the case: they must stay on their line."""
-    return " ".join(neutralise(text).split())
+    return text if text.isalnum() else " ".join(neutralise(text).split())
 
 
 def new_tag() -> str:

@@ -9,11 +9,10 @@ the model is asked again.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import json_repair
@@ -35,7 +34,10 @@ WORK_OF_A_TRY = 1_000  # what a failed try costs beside the characters it has re
 
 
 class BadReply(Exception):
-    """The reply holds no usable answer; the text is what the model is told. `shape`: not even an object."""
+    """The reply holds no usable answer; the text is what the model is told.
+
+    `shape`: the model wrote something else than an object, as it does where the channel is not supported.
+    """
 
     def __init__(self, message: str, *, shape: bool = True) -> None:
         super().__init__(message)
@@ -44,10 +46,12 @@ class BadReply(Exception):
 
 def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     """The label object of a reply."""
+    if reply.broken:
+        raise BadReply(reply.broken, shape=False)
     if reply.refusal:
-        raise BadReply(f"The model declined to answer: {reply.refusal}")
+        raise BadReply(f"The model declined to answer: {reply.refusal}", shape=False)
     if reply.cut_off:
-        raise BadReply("The reply was cut off at the token limit. Answer more briefly.")
+        raise BadReply("The reply was cut off at the token limit. Answer more briefly.", shape=False)
     if channel == "tool":
         return _storable(_object(_tool_arguments(reply)))
     text = (reply.text or "").strip()
@@ -56,32 +60,6 @@ def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     if channel == "text" and (marked := _between_markers(text, tag)) is not None:
         return _storable(_object(marked, finished=True))
     return _storable(_object(text))
-
-
-def planted_objects(texts: Iterable[str], keys: Collection[str]) -> set[bytes]:
-    """Objects in the case itself that carry all keys of an answer: none of them may become the answer."""
-    quoted = [f'"{key}"' for key in keys]
-    found: set[bytes] = set()
-    for text in texts:
-        for form in {text, text.replace('\\"', '"')} if '\\"' in text else (text,):
-            if all(key in form for key in quoted):
-                for outer, _ in _objects_in(form, LENIENT):
-                    found.update(_canonical_with_keys(outer, keys))
-    return found
-
-
-def _canonical_with_keys(value: Any, keys: Collection[str]) -> Iterator[bytes]:
-    """The objects at any depth of a value that have all these keys; those that no answer can equal are left out."""
-    waiting = [value]  # no recursion: a stranger chose the depth
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            if all(key in item for key in keys):
-                with contextlib.suppress(orjson.JSONEncodeError):
-                    yield canonical(item)
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
 
 
 def canonical(value: Any) -> bytes:
@@ -133,7 +111,7 @@ def _object(text: str, finished: bool = False) -> dict[str, Any]:
         inner = text
     if inner.startswith("{") and (repaired := _repaired(inner, finished)) is not None:
         return repaired
-    objects = list(_objects_in(inner, STRICT))
+    objects = list(_objects_in(inner))
     if len(objects) > 1:
         raise BadReply(f"The reply holds {len(objects)} JSON objects; answer with exactly one and nothing else.")
     if objects and _stands_alone(inner, objects[0][1]):
@@ -170,7 +148,6 @@ def _no_constant(name: str) -> NoReturn:
 
 # Not strict about one thing: models write line breaks into strings as they are.
 STRICT = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant, strict=False)
-LENIENT = json.JSONDecoder(parse_constant=_no_constant, strict=False)
 
 
 def _must_be_object(value: Any) -> dict[str, Any]:
@@ -265,14 +242,14 @@ def _is_quoted(value: str, text: str) -> bool:
     return escaped in text or f'"{value}"' in text or f"'{value}'" in text
 
 
-def _objects_in(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, Any], tuple[int, int]]]:
+def _objects_in(text: str) -> Iterator[tuple[dict[str, Any], tuple[int, int]]]:
     """Every outermost JSON object that stands complete in a text, and where."""
     at = work = 0
     while (at := text.find("{", at)) >= 0:
         if work > MOST_WORK:
-            raise BadReply("The text holds too many fragments of JSON to tell an answer from a planted one.")
+            raise BadReply("The text holds too many fragments of JSON to find the answer among them.")
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = STRICT.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             work += WORK_OF_A_TRY + getattr(error, "pos", len(text)) - at
             at += 1

@@ -69,6 +69,8 @@ class Reply:
     tool_calls: tuple[ToolCall, ...] = ()
     finish: str | None = None
     refusal: str | None = None
+    broken: str | None = None
+    """Why the body is no reply of the dialect; `text` is then the body as it came."""
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0

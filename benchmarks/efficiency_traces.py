@@ -1,0 +1,154 @@
+"""How well the efficiency judge's facts and embedded labels agree with what people and counts say of real traces.
+
+    python benchmarks/efficiency_traces.py DATA
+
+DATA is a folder with `tau_bench_airline`, `mast_human`, `roscoe_stepwise` (each a `data.jsonl.gz`) and
+`otel_samples` (JSON files). Every trace is read; numbers are printed, nothing is written.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from krino.judges.efficiency.case import EfficiencyCase
+from krino.judges.efficiency.facts import EfficiencyFacts
+from krino.judges.efficiency.judge import EfficiencyJudge
+from krino.judges.efficiency.labels import EfficiencyLabels
+
+JUDGE = EfficiencyJudge()
+_CHAIN_STEP = re.compile(r"Step (\d+) - (.*)")
+
+
+@dataclass(slots=True)
+class Score:
+    """Counts of one yes-or-no question."""
+
+    hit: int = 0
+    false_alarm: int = 0
+    missed: int = 0
+    right_no: int = 0
+
+    def add(self, said: bool, truth: bool) -> None:
+        if said:
+            self.hit += truth
+            self.false_alarm += not truth
+        else:
+            self.missed += truth
+            self.right_no += not truth
+
+    def __str__(self) -> str:
+        precision = self.hit / max(self.hit + self.false_alarm, 1)
+        recall = self.hit / max(self.hit + self.missed, 1)
+        return (
+            f"precision {precision:.2f} recall {recall:.2f} "
+            f"(hits {self.hit}, false alarms {self.false_alarm}, missed {self.missed}, right no {self.right_no})"
+        )
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path) as lines:
+        for line in lines:
+            yield orjson.loads(line)
+
+
+def study(record: Mapping[str, Any]) -> tuple[EfficiencyFacts, EfficiencyLabels, float]:
+    case: EfficiencyCase = JUDGE.read(record)
+    facts = JUDGE.study(case)
+    JUDGE.ask(case, facts)
+    labels = JUDGE.label_locally([(case, facts)])[0]
+    assert not JUDGE.check(case, facts, labels)
+    return facts, labels, JUDGE.settle(case, facts, labels).rulings["score"].value
+
+
+def tau_bench(data: Path) -> None:
+    counts: Counter[str] = Counter()
+    scores: Counter[float] = Counter()
+    labelled: Counter[str] = Counter()
+    for record in rows(data / "tau_bench_airline" / "data.jsonl.gz"):
+        facts, labels, score = study(record)
+        found = sum(1 for repeat in facts.exact_repeats() if facts.steps[repeat.place].kind == "tool")
+        calls = sum(1 for step in facts.steps if step.kind == "tool")
+        counts["read"] += 1
+        counts["steps"] += len(facts.steps)
+        counts["call counts right"] += calls == record["n_tool_calls"]
+        counts["traces with duplicates"] += record["n_exact_duplicate_calls"] > 0
+        counts["duplicate counts right"] += found == record["n_exact_duplicate_calls"]
+        counts["duplicates there"] += record["n_exact_duplicate_calls"]
+        counts["duplicates found"] += found
+        scores[score] += 1
+        labelled.update(item.label for item in labels.steps)
+    print("tau-bench", dict(counts))
+    print("  labels", dict(labelled), "scores", dict(sorted(scores.items())))
+
+
+def multi_agent(data: Path) -> None:
+    questions = {"step repetition": Score(), "trajectory restart": Score(), "either": Score()}
+    alarms = Score()
+    read = steps = 0
+    for record in rows(data / "mast_human" / "data.jsonl.gz"):
+        facts, labels, _ = study(record)
+        read += 1
+        steps += len(facts.steps)
+        redundant = [item for item in labels.steps if item.label == "redundant"]
+        repeated, restarted = bool(record["step_repetition"]), bool(record["trajectory_restart"])
+        again = _repeats_at_length(facts, len(redundant))
+        questions["step repetition"].add(again, repeated)
+        questions["trajectory restart"].add(bool(facts.restarts), restarted)
+        questions["either"].add(again or bool(facts.restarts), repeated or restarted)
+        alarms.add(bool(redundant), repeated or restarted)
+    print(f"multi-agent logs: {read} read, {steps} steps")
+    for name, score in questions.items():
+        print(f"  {name}: {score}")
+    print(f"  any redundant step against either: {alarms}")
+
+
+def _repeats_at_length(facts: EfficiencyFacts, redundant: int) -> bool:
+    """People call a log of dozens of steps repetitive when much of it is; a fifth was chosen on these very logs."""
+    return redundant * 5 >= len(facts.steps)
+
+
+def reasoning_steps(data: Path) -> None:
+    redundancy, repetition, either = Score(), Score(), Score()
+    for record in rows(data / "roscoe_stepwise" / "data.jsonl.gz"):
+        context, _, rest = record["instance"].partition("GENERATED RESPONSE:")
+        chain, _, judged = rest.partition("JUDGE:")
+        steps = [{"id": number, "type": "llm", "text": text} for number, text in _CHAIN_STEP.findall(chain)]
+        wanted = _CHAIN_STEP.search(judged)
+        if not steps or wanted is None:
+            continue
+        _, labels, _ = study({"task": context.partition("CONTEXT:")[2], "trace": steps})
+        said = any(item.label != "necessary" for item in labels.steps if item.step == wanted.group(1))
+        truth = {key: value["majority_human"] == "yes" for key, value in record["labels"].items()}
+        redundancy.add(said, truth["Redundancy"])
+        repetition.add(said, truth["Repetition"])
+        either.add(said, truth["Redundancy"] or truth["Repetition"])
+    print(f"reasoning steps\n  redundancy: {redundancy}\n  repetition: {repetition}\n  either: {either}")
+
+
+def samples(data: Path) -> None:
+    for path in sorted((data / "otel_samples").glob("*.json")):
+        facts, labels, score = study(orjson.loads(path.read_bytes()))
+        kinds = Counter(step.kind for step in facts.steps)
+        print(f"{path.name}: {facts.trace.format}, {len(facts.steps)} steps {dict(kinds)}, score {score}")
+        print(f"  {dict(Counter(item.label for item in labels.steps))}, task {facts.task[:60]!r}")
+
+
+def main() -> None:
+    data = Path(sys.argv[1])
+    tau_bench(data)
+    multi_agent(data)
+    reasoning_steps(data)
+    samples(data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""How the matcher handled the court: every fault it made, and the one label that wins."""
+
+from __future__ import annotations
+
+from krino.judges.citation.ceilings import ceiling
+from krino.judges.citation.courts import Court, Unknown
+from krino.judges.citation.outcome import Outcome
+from krino.judges.citation.verdict import AlignmentHandling, ErrorType
+
+# The order in which one label wins over the others.
+PRIORITY: tuple[AlignmentHandling, ...] = (
+    "WRONG_COURT_ACCEPTED",
+    "MISSED_COURT_MATCH",
+    "WRONG_JURISDICTION_UNDERPUNISHED",
+    "WRONG_JURISDICTION_OVERPUNISHED",
+    "SKIPPED_COURT_CHECK",
+)
+RULES: dict[AlignmentHandling, str] = {
+    "WRONG_COURT_ACCEPTED": "CIT-A1",
+    "MISSED_COURT_MATCH": "CIT-A2",
+    "WRONG_JURISDICTION_UNDERPUNISHED": "CIT-A3",
+    "WRONG_JURISDICTION_OVERPUNISHED": "CIT-A4",
+    "SKIPPED_COURT_CHECK": "CIT-A5",
+    "CORRECT_ALIGNMENT": "CIT-A6",
+}
+
+
+def alignment_faults(outcome: Outcome, floor: int) -> tuple[AlignmentHandling, ...]:
+    """All faults, the winning one first; `floor` is the lowest confidence that was still fair."""
+    made = {
+        "WRONG_COURT_ACCEPTED": outcome.other_type and outcome.percent > ceiling("court_type").tolerated,
+        "MISSED_COURT_MATCH": _missed_court(outcome, floor),
+        "WRONG_JURISDICTION_UNDERPUNISHED": outcome.other_jurisdiction
+        and outcome.percent > ceiling("jurisdiction").tolerated,
+        "WRONG_JURISDICTION_OVERPUNISHED": _overpunished(outcome, floor),
+        "SKIPPED_COURT_CHECK": _skipped(outcome),
+    }
+    return tuple(fault for fault in PRIORITY if made[fault])
+
+
+def withholds_for_court(faults: tuple[AlignmentHandling, ...]) -> bool:
+    return "MISSED_COURT_MATCH" in faults or "WRONG_JURISDICTION_OVERPUNISHED" in faults
+
+
+def _missed_court(outcome: Outcome, floor: int) -> bool:
+    """The right court was taken for another: in another language, shortened, or under another seat's name."""
+    if not any(candidate.alignment == "SAME" for candidate in outcome.facts.candidates):
+        return False
+    blamed = not outcome.answers.languages_as_one
+    if outcome.top is None and blamed:
+        return True
+    if not _lost_the_right_one(outcome, floor):
+        return False
+    if blamed or outcome.facts.cited.classification != "SPECIFIC":
+        return blamed
+    # With other jurisdictions among the candidates, a remark on jurisdiction may be a right one.
+    only_right = all(candidate.alignment in ("SAME", "UNKNOWN") for candidate in outcome.facts.candidates)
+    return (outcome.top is None or only_right) and outcome.facts.cues.blames_jurisdiction
+
+
+def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
+    """The right decision, of the cited court, was not returned, not first, or at less than it deserves."""
+    if outcome.top is None:
+        return outcome.correctness == "FALSE_NEGATIVE"
+    right = outcome.right_candidate
+    if outcome.correctness == "CORRECT":
+        return outcome.top.candidate.alignment == "SAME" and outcome.percent < floor
+    return right is not None and right.alignment == "SAME"
+
+
+def _overpunished(outcome: Outcome, floor: int) -> bool:
+    if outcome.facts.cited.classification != "GENERIC" or not _lost_the_right_one(outcome, floor):
+        return False
+    return outcome.facts.cues.blames_jurisdiction
+
+
+def _skipped(outcome: Outcome) -> bool:
+    """The argument jumps to the number or the context, or there is none although courts had to be told apart."""
+    facts, answers, cues = outcome.facts, outcome.answers, outcome.facts.cues
+    if answers.court_first or not facts.candidates or isinstance(facts.cited.court, Unknown):
+        return False
+    if not cues.written:
+        return True
+    if (facts.cited.number is not None and answers.number_compared) or answers.context_cited:
+        return True
+    silent = cues.court_at is None and cues.number_at is None and not cues.says_ecli
+    return silent and (len(facts.candidates) > 1 or outcome.other_type or outcome.other_jurisdiction)
+
+
+def name_error(outcome: Outcome) -> ErrorType:
+    """What kind of court name was not recognised: a short one, or one in the other language."""
+    if outcome.facts.cues.language:
+        return "FR_NL_CONFUSION"
+    right = outcome.right_candidate
+    aligned = [right] if right is not None else []
+    aligned += [candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME"]
+    shortened = _is_short(outcome.facts.cited.court) != _is_short(aligned[0].named) if aligned else False
+    return "ABBREVIATION_MISSED" if shortened or outcome.facts.cues.abbreviation else "FR_NL_CONFUSION"
+
+
+def _is_short(court: object) -> bool:
+    return isinstance(court, Court) and court.abbreviated

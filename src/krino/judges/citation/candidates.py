@@ -1,0 +1,185 @@
+"""What is known of each candidate: its court against the cited one, its number, its ECLI and its date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+from functools import lru_cache
+from typing import NamedTuple
+
+from krino.judges.citation.case import Candidate, Match
+from krino.judges.citation.case_numbers import Relation, compare, compare_with_ecli
+from krino.judges.citation.cited import Cited, key_of
+from krino.judges.citation.courts import (
+    Alignment,
+    Court,
+    CourtRef,
+    Unknown,
+    alignment,
+    court_of_ecli_code,
+    resolve_court,
+)
+from krino.judges.citation.dates import parse_date
+from krino.judges.citation.ecli import Ecli, parse_ecli
+
+RELATIONS: tuple[Relation, ...] = ("EXACT", "NORMALISED", "FUZZY", "PARTIAL", "DIFFERENT", "INCOMPARABLE")
+CARRYING = frozenset(RELATIONS[:4])
+_UNREAD = Unknown("")
+
+
+class CandidateFacts(NamedTuple):
+    """One decision that could be meant. `code_alignment` looks at its ECLI alone; `listed`: it is a candidate."""
+
+    id: str | None
+    key: tuple[object, ...]
+    court: CourtRef
+    named: CourtRef
+    alignment: Alignment
+    code_alignment: Alignment
+    ecli: Ecli | None
+    number: str | None
+    relation: Relation
+    why: str
+    date: date | None
+    other_date: bool
+    opinion: bool
+    court_names: tuple[str, ...]
+    texts: tuple[str, ...]
+    listed: bool = True
+
+    @property
+    def carries_number(self) -> bool:
+        return self.relation in CARRYING
+
+    @property
+    def in_play(self) -> bool:
+        """Whether court, date and kind of document allow it to be the cited decision."""
+        return self.alignment in ("SAME", "UNKNOWN") and not self.other_date and not self.opinion
+
+
+def study_candidates(candidates: Iterable[Candidate], cited: Cited) -> tuple[CandidateFacts, ...]:
+    """Facts of every candidate, in an order that does not depend on how they were listed."""
+    found = [study_candidate(candidate, cited) for candidate in candidates]
+    return tuple(sorted(found, key=_order)) if len(found) > 1 else tuple(found)
+
+
+def study_candidate(candidate: Candidate, cited: Cited) -> CandidateFacts:
+    names = (candidate.court_name, candidate.court_name_fr, candidate.court_name_nl)
+    return _facts(
+        cited,
+        decision_id=candidate.decision_id,
+        court_names=tuple(filter(None, names)),
+        court_code=candidate.court_ecli_code,
+        number=candidate.rol_number,
+        day=parse_date(candidate.decision_date),
+        texts=candidate.teaching_texts + candidate.summaries,
+    )
+
+
+def study_unlisted(match: Match, cited: Cited) -> CandidateFacts:
+    """A match that is in no list of candidates, as far as the match itself tells."""
+    names = (match.court_name,) if match.court_name else ()
+    facts = _facts(
+        cited,
+        decision_id=match.decision_id,
+        court_names=names,
+        court_code=None,
+        number=match.rol_number,
+        day=None,
+        texts=(),
+    )
+    return facts._replace(listed=False)
+
+
+def _facts(
+    cited: Cited,
+    *,
+    decision_id: str | None,
+    court_names: tuple[str, ...],
+    court_code: str | None,
+    number: str | None,
+    day: date | None,
+    texts: tuple[str, ...],
+) -> CandidateFacts:
+    ecli = parse_ecli(decision_id)
+    named, coded = _courts(court_names, court_code, ecli.court_code if ecli and ecli.country == "BE" else None)
+    court = _joined(named, coded)
+    relation, why = _relation(cited.number, number, ecli)
+    day = day or (ecli.date if ecli else None)
+    return CandidateFacts(
+        id=decision_id,
+        key=key_of(decision_id) if decision_id else ("blank", *court_names, number, *texts),
+        court=court,
+        named=named,
+        alignment=alignment(cited.court, court),
+        code_alignment=alignment(cited.court, coded),
+        ecli=ecli,
+        number=number,
+        relation=relation,
+        why=why,
+        date=day,
+        other_date=day is not None and cited.date is not None and day != cited.date,
+        opinion=ecli is not None and ecli.document_type == "CONC",
+        court_names=court_names,
+        texts=texts,
+    )
+
+
+@lru_cache(maxsize=16_384)
+def _courts(names: tuple[str, ...], code: str | None, ecli_code: str | None) -> tuple[CourtRef, CourtRef]:
+    """The court by its names, and the court by its codes; Unknown where nothing can be read."""
+    named = (resolve_court(name) for name in names)
+    coded = (court_of_ecli_code(item) for item in (ecli_code, code) if item)
+    return (
+        next((court for court in named if not isinstance(court, Unknown)), _UNREAD),
+        next((court for court in coded if not isinstance(court, Unknown)), _UNREAD),
+    )
+
+
+def _joined(named: CourtRef, coded: CourtRef) -> CourtRef:
+    """The name decides; the code fills in the place or the language of the tribunal that the name leaves open."""
+    if isinstance(named, Unknown):
+        return coded
+    if isinstance(named, Court) and isinstance(coded, Court) and named.type in (coded.type, *coded.other_types):
+        if named.place is None and coded.place is not None:
+            return replace(coded, type=named.type, other_types=())
+        if named.place == coded.place and named.language is None and coded.language is not None:
+            return replace(named, language=coded.language)
+    return named
+
+
+def _relation(cited: str | None, number: str | None, ecli: Ecli | None) -> tuple[Relation, str]:
+    """How the cited number relates to the candidate's, or to the judgment number inside its ECLI."""
+    if cited is None:
+        return "INCOMPARABLE", "the citation gives no number"
+    listed = compare(cited, number)
+    judged: Relation = compare_with_ecli(cited, ecli) if ecli is not None else "INCOMPARABLE"
+    if RELATIONS.index(judged) < RELATIONS.index(listed.relation):
+        return judged, "compared with the judgment number in the candidate's ECLI"
+    return listed.relation, listed.why
+
+
+def distinct(candidates: tuple[CandidateFacts, ...]) -> tuple[tuple[CandidateFacts, ...], tuple[str, ...]]:
+    """Each decision once, the most telling entry of it, and the ids that were listed more than once."""
+    if len({candidate.key for candidate in candidates}) == len(candidates):
+        return candidates, ()
+    best: dict[tuple[object, ...], CandidateFacts] = {}
+    repeated: list[str] = []
+    for candidate in candidates:
+        known = best.get(candidate.key)
+        if known is None:
+            best[candidate.key] = candidate
+            continue
+        repeated.append(known.id or "a candidate without an id")
+        if _telling(candidate) > _telling(known):
+            best[candidate.key] = candidate
+    return tuple(best.values()), tuple(dict.fromkeys(repeated))
+
+
+def _telling(candidate: CandidateFacts) -> tuple[bool, int, int]:
+    return candidate.in_play, -RELATIONS.index(candidate.relation), len(candidate.texts)
+
+
+def _order(candidate: CandidateFacts) -> tuple[str, ...]:
+    return candidate.id or "", candidate.number or "", str(candidate.date), *candidate.court_names, *candidate.texts

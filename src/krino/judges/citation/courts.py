@@ -1,0 +1,258 @@
+"""Say which court a string or an ECLI court code names, and whether two courts are the same."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal, TypeAlias
+
+from krino.judges.citation.court_reading import Reading, read_court
+from krino.judges.citation.court_text import (
+    is_constitutional_number,
+    latest_year,
+    names_constitutional_number,
+    plain_words,
+)
+from krino.judges.citation.gazetteer import CodeMeaning, Cue, Gazetteer, Head, Seat, gazetteer
+
+Classification: TypeAlias = Literal["NATIONAL", "SPECIFIC", "GENERIC"]
+Alignment: TypeAlias = Literal["SAME", "OTHER_JURISDICTION", "OTHER_TYPE", "UNKNOWN"]
+
+# The Cour d'arbitrage took its present name in May 2007.
+_LAST_YEAR_OF_ARBITRATION_COURT: Final = 2007
+_CANTON_TYPE: Final = "justice_of_peace"
+_BARE_SEAT_TYPE: Final = "appeal"
+
+
+@dataclass(frozen=True, slots=True)
+class Court:
+    """A Belgian court, or a type of court when nothing says which one (GENERIC)."""
+
+    type: str
+    place: str | None
+    division: str | None
+    language: str | None
+    classification: Classification
+    ecli_codes: tuple[str, ...]
+    alias: str
+    name_language: str | None
+    abbreviated: bool
+    other_types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A body outside the Belgian judiciary."""
+
+    body: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Text that names no court we know."""
+
+    text: str
+
+
+CourtRef: TypeAlias = Court | Other | Unknown
+
+
+def resolve_court(text: str | None) -> CourtRef:
+    """The court a string names; a number inside the string counts."""
+    return _resolve(text or "", numbered=False)
+
+
+def resolve_court_in_citation(text: str | None, case_number: str | None) -> CourtRef:
+    """The court a string names, with the cited case number settling aliases of two courts."""
+    return _resolve(text or "", numbered=bool(case_number) and is_constitutional_number(case_number or ""))
+
+
+@lru_cache(maxsize=4096)
+def court_of_ecli_code(code: str) -> CourtRef:
+    """The court behind the court part of a Belgian ECLI, codes written by mistake included."""
+    gaz = gazetteer()
+    key = code.strip().upper()
+    meaning = gaz.codes.get(key)
+    return Unknown(code) if meaning is None else _court_of_meaning(key, meaning, gaz)
+
+
+def alignment(cited: CourtRef, candidate: CourtRef) -> Alignment:
+    """Whether the candidate's court is the cited one, another of its type, or of another type."""
+    if isinstance(cited, Unknown) or isinstance(candidate, Unknown):
+        return "UNKNOWN"
+    if isinstance(cited, Other) or isinstance(candidate, Other):
+        same_body = isinstance(cited, Other) and isinstance(candidate, Other) and cited.body == candidate.body
+        return "SAME" if same_body else "OTHER_TYPE"
+    if not {cited.type, *cited.other_types} & {candidate.type, *candidate.other_types}:
+        return "OTHER_TYPE"
+    if cited.classification != "SPECIFIC":
+        return "SAME"
+    if cited.place is None or candidate.place is None:
+        return "UNKNOWN"
+    if cited.place == candidate.place:
+        two_courts = cited.language and candidate.language and cited.language != candidate.language
+        return "OTHER_JURISDICTION" if two_courts else "SAME"
+    return "UNKNOWN" if _one_holds_the_other(cited, candidate) else "OTHER_JURISDICTION"
+
+
+def _one_holds_the_other(one: Court, other: Court) -> bool:
+    """Whether a canton is set against its district, a type whose courts are not listed: undecidable."""
+    gaz = gazetteer()
+    if one.place is None or other.place is None or (one.type, one.place) in gaz.seats:
+        return False
+    return gaz.places[one.place].district == other.place or gaz.places[other.place].district == one.place
+
+
+@lru_cache(maxsize=16_384)
+def _resolve(text: str, *, numbered: bool) -> CourtRef:
+    gaz = gazetteer()
+    reading = read_court(text, gaz)
+    if reading is None:
+        return _court_of_embedded_code(text, gaz) or Unknown(text)
+    if reading.head is None:
+        return _bare_seat(reading, gaz) or Unknown(text)
+    head = reading.head
+    if head.kind == "not_court":
+        return Unknown(text)
+    if head.kind == "other":
+        return Other(head.target, head.text)
+    if reading.abroad:
+        return Other(reading.abroad, head.text)
+    numbered = numbered or names_constitutional_number(text)
+    year = latest_year(text)
+    placed = bool(reading.place or reading.division or head.fixed_place)
+    if head.need == "place" and not placed:
+        return Unknown(text)
+    if head.need == "context" and not (placed or numbered or year):
+        return Unknown(text)
+    return _court(_type_meant(head, placed, numbered, year), head, reading, gaz)
+
+
+def _type_meant(head: Head, placed: bool, numbered: bool, year: int | None) -> str:
+    if head.trap is None:
+        return head.target
+    if placed:
+        return head.trap.place
+    if numbered:
+        return head.trap.number
+    if year is not None and year > _LAST_YEAR_OF_ARBITRATION_COURT:
+        return head.trap.later
+    return head.trap.otherwise
+
+
+def _court(court_type: str, head: Head, reading: Reading, gaz: Gazetteer) -> Court | Other:
+    kind = gaz.types[court_type]
+    named = reading.place or reading.division
+    place = head.fixed_place or (_place_id(named, court_type, gaz) if named else None)
+    if place in kind.foreign_at and not reading.says_province:
+        return Other(kind.foreign_at[place or ""], head.text)
+    name_language = _only(head.languages) or (_only(named.languages) if named else None)
+    if kind.national or place is None:
+        codes = gaz.codes_of_type.get(court_type, ())
+        level: Classification = "NATIONAL" if kind.national else "GENERIC"
+        return Court(court_type, None, None, None, level, codes, head.text, name_language, head.abbreviated)
+    seats = _seats_of(court_type, place, gaz)
+    jurisdiction = seats[0].place if seats else place
+    chosen = [seat for seat in seats if seat.language == reading.language] if reading.language else []
+    return Court(
+        type=court_type,
+        place=jurisdiction,
+        division=_division(reading, place, jurisdiction, court_type, gaz),
+        language=chosen[0].language if chosen else None,
+        classification="SPECIFIC",
+        ecli_codes=_codes(chosen or seats),
+        alias=head.text,
+        name_language=name_language,
+        abbreviated=head.abbreviated,
+    )
+
+
+def _place_id(cue: Cue, court_type: str, gaz: Gazetteer) -> str:
+    """The place meant where a province and a canton share a name."""
+    if court_type == _CANTON_TYPE:
+        cantons = [place for place in cue.values if gaz.places[place].kind != "province"]
+        return (cantons or list(cue.values))[0]
+    return cue.values[0]
+
+
+def _seats_of(court_type: str, place: str, gaz: Gazetteer) -> tuple[Seat, ...]:
+    """The court of that type for a place: its own, else that of its district, else of its ressort."""
+    row = gaz.places[place]
+    for key in (place, row.district, row.ressort):
+        seats = gaz.seats.get((court_type, key)) if key else None
+        if seats:
+            return seats
+    return ()
+
+
+def _division(reading: Reading, place: str, jurisdiction: str, court_type: str, gaz: Gazetteer) -> str | None:
+    """The seat named, where it is finer than the court's jurisdiction or marked as a division."""
+    if reading.division:
+        division = _place_id(reading.division, court_type, gaz)
+        seats = _seats_of(court_type, division, gaz)
+        if not seats or seats[0].place == jurisdiction:
+            return division
+    finer = place != jurisdiction and gaz.places[place].kind != "province"
+    return place if finer else None
+
+
+def _bare_seat(reading: Reading, gaz: Gazetteer) -> Court | None:
+    """Belgian guides cite a court of appeal by its seat alone."""
+    cue = reading.place
+    if cue is None or (_BARE_SEAT_TYPE, cue.values[0]) not in gaz.seats:
+        return None
+    seat = gaz.seats[_BARE_SEAT_TYPE, cue.values[0]][0]
+    return Court(
+        type=_BARE_SEAT_TYPE,
+        place=seat.place,
+        division=None,
+        language=None,
+        classification="SPECIFIC",
+        ecli_codes=seat.ecli_codes,
+        alias=seat.place,
+        name_language=_only(cue.languages),
+        abbreviated=True,
+    )
+
+
+def _court_of_embedded_code(text: str, gaz: Gazetteer) -> CourtRef | None:
+    """A string that is itself an ECLI or a court code."""
+    found = plain_words(text)
+    if found[:2] == ("ecli", "be") and len(found) > 2:
+        code = found[2].upper()
+    elif len(found) == 1:
+        code = found[0].upper()
+    else:
+        return None
+    meaning = gaz.codes.get(code)
+    return _court_of_meaning(code, meaning, gaz) if meaning else None
+
+
+def _court_of_meaning(code: str, meaning: CodeMeaning, gaz: Gazetteer) -> Court | Other:
+    if meaning.body is not None:
+        return Other(meaning.body, code)
+    court_type = meaning.types[0]
+    national = gaz.types[court_type].national
+    seats = gaz.seats.get((court_type, meaning.place), ()) if meaning.place else ()
+    codes = _codes([seat for seat in seats if seat.language == meaning.language])
+    if national:
+        codes = gaz.codes_of_type.get(court_type, ())
+    return Court(
+        type=court_type,
+        place=meaning.place,
+        division=None,
+        language=meaning.language,
+        classification="NATIONAL" if national else "SPECIFIC",
+        ecli_codes=codes if codes or national else (code,),
+        alias=code,
+        name_language=None,
+        abbreviated=True,
+        other_types=meaning.types[1:],
+    )
+
+
+def _codes(seats: tuple[Seat, ...] | list[Seat]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(code for seat in seats for code in seat.ecli_codes))
+
+
+def _only(languages: frozenset[str]) -> str | None:
+    return next(iter(languages)) if len(languages) == 1 else None

@@ -1,0 +1,106 @@
+"""Names the mistakes of the matcher: those that follow from facts, and those that its reasoning shows."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from krino.judges.citation.alignment import name_error
+from krino.judges.citation.ceilings import Ceiling
+from krino.judges.citation.outcome import Outcome
+from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
+
+ORDER: tuple[ErrorType, ...] = get_args(ErrorType)
+_OF_FAULT: dict[AlignmentHandling, ErrorType] = {
+    "WRONG_COURT_ACCEPTED": "COURT_TYPE_MISMATCH_IGNORED",
+    "WRONG_JURISDICTION_UNDERPUNISHED": "JURISDICTION_MISMATCH_IGNORED",
+    "WRONG_JURISDICTION_OVERPUNISHED": "GENERIC_OVERPUNISHED",
+    "SKIPPED_COURT_CHECK": "COURT_CHECK_SKIPPED",
+}
+# Errors that do not say why a wrong decision was chosen.
+_EXPLAIN_NOTHING: frozenset[ErrorType] = frozenset({"COURT_CHECK_SKIPPED", "CEILING_VIOLATED"})
+
+
+def find_errors(
+    outcome: Outcome, faults: tuple[AlignmentHandling, ...], calibration: Calibration, ceiling: Ceiling | None
+) -> tuple[ErrorType, ...]:
+    """The errors in the rubric's order; never empty: NONE stands alone."""
+    found: set[ErrorType] = {_OF_FAULT[fault] for fault in faults if fault in _OF_FAULT}
+    if "MISSED_COURT_MATCH" in faults:
+        found.add(name_error(outcome))
+    if ignores_number(outcome, calibration):
+        found.add("CASE_NUMBER_IGNORED")
+    if claims_false_number(outcome):
+        found.add("CASE_NUMBER_FALSE_MATCH")
+    if penalises_missing_number(outcome, calibration):
+        found.add("MISSING_CASE_NUMBER_PENALIZED")
+    if ceiling is not None and outcome.top is not None and outcome.percent > ceiling.tolerated:
+        found.add("CEILING_VIOLATED")
+    if ignores_ecli(outcome):
+        found.add("ECLI_MISMATCH_IGNORED")
+    if _context_is_left(outcome, found):
+        found.add("OVERFIT_TO_KEYWORDS" if outcome.facts.cues.keywords and outcome.top else "CONTEXT_MISREAD")
+    return tuple(error for error in ORDER if error in found) or ("NONE",)
+
+
+def ignores_number(outcome: Outcome, calibration: Calibration) -> bool:
+    """The right decision carries the cited number, and the matcher passed it over or did not look."""
+    right = outcome.right_candidate
+    if right is None or not right.carries_number:
+        return False
+    if outcome.correctness == "CORRECT":
+        return calibration == "UNDERCONFIDENT" and not outcome.answers.number_compared
+    return True
+
+
+def claims_false_number(outcome: Outcome) -> bool:
+    top, facts = outcome.top, outcome.facts
+    if top is None or top.candidate.carries_number:
+        return False
+    kept = top.candidate.listed or facts.complete or top.candidate.number is not None
+    if facts.cited.number is not None and top.candidate.relation == "INCOMPARABLE" and not kept:
+        return False
+    return facts.cues.claims_number_match
+
+
+def penalises_missing_number(outcome: Outcome, calibration: Calibration) -> bool:
+    return (
+        outcome.facts.cited.number is None
+        and not outcome.answers.missing_told_apart
+        and calibration == "UNDERCONFIDENT"
+    )
+
+
+def ignores_ecli(outcome: Outcome) -> bool:
+    """The cited ECLI names another candidate, or the match's own ECLI contradicts the cited year or court."""
+    if outcome.truth.signal == "ecli" and outcome.correctness not in RIGHT:
+        return True
+    top = outcome.top
+    if top is None or top.candidate.ecli is None:
+        return False
+    contradicts = year_contradicts(outcome) or court_code_contradicts(outcome)
+    return contradicts and not outcome.facts.cues.remarks_ecli
+
+
+def year_contradicts(outcome: Outcome) -> bool:
+    top, cited = outcome.top, outcome.facts.cited
+    if top is None or top.candidate.ecli is None or top.candidate.key == cited.key:
+        return False
+    # The Council of State numbers its judgments on and on: its ECLIs are known to carry wrong years.
+    by_number = top.candidate.ecli.number is not None and top.candidate.carries_number
+    return bool(cited.years) and top.candidate.ecli.year not in cited.years and not by_number
+
+
+def court_code_contradicts(outcome: Outcome) -> bool:
+    """A court that fits by name while the code in its ECLI does not."""
+    top = outcome.top
+    if top is None:
+        return False
+    by_name_only = top.candidate.code_alignment in ("OTHER_TYPE", "OTHER_JURISDICTION")
+    return by_name_only and top.candidate.alignment in ("SAME", "UNKNOWN")
+
+
+def _context_is_left(outcome: Outcome, found: set[ErrorType]) -> bool:
+    """A wrong answer that neither court, number nor identifier explains was a misreading of the context."""
+    if outcome.correctness in RIGHT or outcome.other_type or outcome.other_jurisdiction:
+        return False
+    return found <= _EXPLAIN_NOTHING

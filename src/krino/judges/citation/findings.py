@@ -1,0 +1,146 @@
+"""Remarks beside the verdict: what a reader should look at though no field says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from krino.contract import Finding
+from krino.judges.citation.candidates import CandidateFacts
+from krino.judges.citation.ceilings import ceiling
+from krino.judges.citation.courts import Court, Other, Unknown
+from krino.judges.citation.dates import find_dates
+from krino.judges.citation.errors import court_code_contradicts, year_contradicts
+from krino.judges.citation.facts import CitationFacts
+from krino.judges.citation.outcome import Outcome
+
+_MOST = 8
+_MOST_MATCHES = 3
+
+
+def find_remarks(outcome: Outcome) -> tuple[Finding, ...]:
+    """Findings that follow from the case and the labels, in a fixed order."""
+    facts = outcome.facts
+    return (
+        *_cited(facts),
+        *_identifiers(outcome),
+        *_candidates(facts),
+        *_list(facts),
+        *_matches(facts),
+        *_top_match(outcome),
+        *_review(outcome),
+    )
+
+
+def _cited(facts: CitationFacts) -> Iterator[Finding]:
+    case, cited = facts.case, facts.cited
+    if isinstance(cited.court, Unknown):
+        yield Finding("CIT-F1", "the cited court is not recognised; it is treated as generic", "cited_court_name")
+    elif cited.court_from != "name":
+        yield Finding("CIT-F1", f"the cited court is read from the {cited.court_from} instead", "cited_court_name")
+    elif isinstance(cited.court, Other):
+        yield Finding("CIT-F1", f"the cited court is no Belgian court: {cited.court.body}", "cited_court_name")
+    if case.cited_case_number and cited.number is None:
+        yield Finding("CIT-F2", f"no case number can be read in {case.cited_case_number!r}", "cited_case_number")
+    if case.cited_date and cited.date is None:
+        yield Finding("CIT-F2", f"no single date can be read in {case.cited_date!r}", "cited_date")
+    if case.cited_ecli and cited.ecli is None:
+        yield Finding("CIT-F2", f"no ECLI can be read in {case.cited_ecli!r}", "cited_ecli")
+    for warning in cited.ecli.warnings if cited.ecli else ():
+        yield Finding("CIT-F3", warning, "cited_ecli")
+    if cited.ecli and cited.date and cited.ecli.year != cited.date.year:
+        yield Finding(
+            "CIT-F3", f"the cited ECLI says {cited.ecli.year}, the cited date {cited.date.year}", "cited_ecli"
+        )
+    if cited.date and case.citation_snippet:
+        dates = {found.date for found in find_dates(case.citation_snippet)}
+        if dates and cited.date not in dates:
+            shown = ", ".join(sorted(day.isoformat() for day in dates)[:_MOST])
+            yield Finding("CIT-F4", f"the snippet spells other dates than the cited one: {shown}", "citation_snippet")
+
+
+def _identifiers(outcome: Outcome) -> Iterator[Finding]:
+    facts, truth = outcome.facts, outcome.truth
+    cited_ecli = [item for item in facts.candidates if item.key == facts.cited.key]
+    if facts.cited.ecli is not None and not cited_ecli:
+        yield Finding("CIT-F5", "the cited ECLI is that of no candidate; the next signal was asked", "cited_ecli")
+    carriers = facts.carriers
+    if len(carriers) > 1:
+        yield Finding("CIT-F6", f"several candidates carry the cited number: {_ids(carriers)}", "cited_case_number")
+    others = [item for item in carriers if truth.key is not None and item.key != truth.key]
+    if truth.signal in ("ecli", "given") and others and truth.key not in {item.key for item in carriers}:
+        yield Finding("CIT-F7", f"the case number points to {_ids(others)}, not to {truth.id}", "cited_case_number")
+    if truth.signal == "given" and cited_ecli and cited_ecli[0].key != truth.key:
+        yield Finding("CIT-F7", f"the cited ECLI points to {_ids(cited_ecli)}, not to {truth.id}", "cited_ecli")
+    if truth.signal == "given" and truth.candidate is None:
+        yield Finding("CIT-F8", f"the given ground truth {truth.id} is not among the candidates", "ground_truth")
+    if truth.candidate is not None and truth.candidate.alignment in ("OTHER_TYPE", "OTHER_JURISDICTION"):
+        yield Finding("CIT-F8", f"{truth.id} is the decision meant, but of another court than cited", "candidates")
+
+
+def _candidates(facts: CitationFacts) -> Iterator[Finding]:
+    if facts.duplicates:
+        yield Finding("CIT-F9", f"listed more than once: {', '.join(facts.duplicates[:_MOST])}", "candidates")
+    if other := [item for item in facts.candidates if item.other_date]:
+        yield Finding("CIT-F10", f"of another date than cited, and so not taken as meant: {_ids(other)}", "candidates")
+    if opinions := [item for item in facts.candidates if item.opinion]:
+        yield Finding("CIT-F11", f"an advocate general's opinion, not a judgment: {_ids(opinions)}", "candidates")
+    if unread := [item for item in facts.candidates if isinstance(item.court, Unknown)]:
+        yield Finding("CIT-F12", f"the court of these candidates is not recognised: {_ids(unread)}", "candidates")
+
+
+def _list(facts: CitationFacts) -> Iterator[Finding]:
+    count, listed = facts.case.candidate_count, len(facts.case.candidates)
+    if not facts.complete:
+        yield Finding("CIT-F13", f"{count} candidates are counted, {listed} are listed: a fast path", "candidate_count")
+    elif count is not None and count < listed:
+        yield Finding("CIT-F13", f"{count} candidates are counted but {listed} are listed", "candidate_count")
+
+
+def _matches(facts: CitationFacts) -> Iterator[Finding]:
+    matches = facts.answer.matches
+    for place, match in enumerate(matches[:_MOST]):
+        for remark in match.remarks:
+            yield Finding("CIT-F14", remark, f"matches[{place}]")
+        if not match.candidate.listed and facts.complete:
+            name = match.candidate.id or "a match without an id"
+            yield Finding("CIT-F15", f"{name} is not among the candidates", f"matches[{place}]")
+        limit = {"OTHER_TYPE": "court_type", "OTHER_JURISDICTION": "jurisdiction"}.get(match.candidate.alignment)
+        if place and limit and (match.percent or 0) > ceiling(limit).tolerated:
+            yield Finding("CIT-F16", f"a lower match breaks its ceiling: {ceiling(limit).text}", f"matches[{place}]")
+    if len(matches) > _MOST_MATCHES:
+        yield Finding("CIT-F17", f"{len(matches)} matches were returned; three are allowed", "matches")
+    sure = [match.percent for match in matches if match.percent is not None]
+    if sure and max(sure) > sure[0]:
+        yield Finding("CIT-F18", "a lower match has more confidence than the first; the first is judged", "matches")
+    if matches and facts.case.no_match_reason:
+        yield Finding("CIT-F19", "matches are returned together with a reason for no match", "no_match_reason")
+    elif not matches and not facts.case.no_match_reason:
+        yield Finding("CIT-F19", "neither a match nor a reason for none is returned", "no_match_reason")
+
+
+def _top_match(outcome: Outcome) -> Iterator[Finding]:
+    top = outcome.top
+    if top is None:
+        return
+    for warning in top.candidate.ecli.warnings if top.candidate.ecli else ():
+        yield Finding("CIT-F3", warning, "matches[0]")
+    if year_contradicts(outcome):
+        yield Finding("CIT-F20", "the year in the match's ECLI is not the cited one", "matches[0]")
+    if court_code_contradicts(outcome):
+        yield Finding("CIT-F20", "the court in the match's ECLI is not the cited one, though its name is", "matches[0]")
+    cited, found = outcome.facts.cited.court, top.candidate.court
+    if isinstance(cited, Court) and isinstance(found, Court) and top.candidate.alignment == "SAME":
+        divisions = {division for division in (cited.division, found.division) if division}
+        if len(divisions) > 1:
+            yield Finding("CIT-F21", f"divisions of one court differ: {', '.join(sorted(divisions))}", "matches[0]")
+
+
+def _review(outcome: Outcome) -> Iterator[Finding]:
+    if outcome.truth.undecided:
+        yield Finding("CIT-F22", "nothing decides which decision is meant: look at this case", None)
+
+
+def _ids(candidates: Iterable[CandidateFacts]) -> str:
+    names = sorted(candidate.id or "a candidate without an id" for candidate in candidates)
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more

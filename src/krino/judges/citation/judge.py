@@ -1,0 +1,80 @@
+"""The citation judge: reads a case, asks only what identifiers leave open, and settles the rubric's eleven fields."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from krino.contract import Judge, Passage, Questions, RollUp, Settlement
+from krino.judges.citation.case import CitationCase
+from krino.judges.citation.facts import CitationFacts, shown_text, study
+from krino.judges.citation.labels import CitationLabels, check_labels
+from krino.judges.citation.local import label_locally
+from krino.judges.citation.rollup import roll_up, slice_columns
+from krino.judges.citation.rubric import settle
+from krino.judges.citation.tables import package_text
+from krino.judges.citation.verdict import CitationVerdict
+
+_LONGEST_PASSAGE = 4_000
+
+
+class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
+    """Was the cited Belgian decision found, was the court handled rightly, was the confidence earned?"""
+
+    name = "citation"
+    version = "0.1.0"
+    summary = "Citations of Belgian case law: the right decision, court alignment, calibration, reasoning."
+    default_prompt: ClassVar[str] = package_text("prompt.md")
+    rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
+    case_model = CitationCase
+    labels_model = CitationLabels
+    verdict_model = CitationVerdict
+
+    def study(self, case: CitationCase) -> CitationFacts:
+        return study(case)
+
+    def ask(self, case: CitationCase, facts: CitationFacts) -> Questions | None:
+        if not facts.truth.open:
+            return None
+        snippet = case.citation_snippet if facts.shown else None
+        passages = [Passage("citation", _citation(case))]
+        if snippet is not None:
+            passages.append(Passage("snippet", snippet[:_LONGEST_PASSAGE]))
+        for number, candidate in enumerate(facts.shown, 1):
+            passages.append(Passage(f"candidate {number}", shown_text(candidate)))
+        passages.append(Passage("reasoning", (facts.answer.reasoning or "(none)")[:_LONGEST_PASSAGE]))
+        return Questions(tuple(passages), _request(facts))
+
+    def check(self, case: CitationCase, facts: CitationFacts, labels: CitationLabels) -> list[str]:
+        return check_labels(facts, labels)
+
+    def settle(self, case: CitationCase, facts: CitationFacts, labels: CitationLabels | None) -> Settlement:
+        return settle(facts, labels)
+
+    def label_locally(self, batch: Sequence[tuple[CitationCase, CitationFacts]]) -> list[CitationLabels]:
+        return label_locally([facts for _, facts in batch])
+
+    def metadata(self, case: CitationCase) -> dict[str, Any]:
+        return slice_columns(case)
+
+    def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
+        return roll_up(verdict, rules)
+
+
+def _citation(case: CitationCase) -> str:
+    cited = (case.cited_court_name, case.cited_date, case.cited_case_number or "no case number", case.cited_ecli)
+    return ", ".join(part for part in cited if part)
+
+
+def _request(facts: CitationFacts) -> str:
+    """What is open in this case, in words that hold nothing of the case's own text."""
+    count = len(facts.shown)
+    if not count:
+        subject = "There is nothing to compare: subject is null, `none`, null."
+    elif count == 1:
+        subject = "Does the snippet point to candidate 1, and how strongly?"
+    else:
+        subject = f"Which of candidates 1 to {count} does the snippet point to, and how strongly?"
+    number = "a" if facts.cited.number is not None else "no"
+    return f"{subject} The citation gives {number} case number. Answer the six questions on the reasoning."

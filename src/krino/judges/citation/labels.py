@@ -1,0 +1,71 @@
+"""What a labeller says about one case: where the snippet's subject points, and six answers about the reasoning."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from pydantic import BaseModel, ConfigDict
+
+from krino.judges.citation.facts import CitationFacts, shown_text
+from krino.judges.citation.topics import Strength
+
+
+class _Strict(BaseModel):
+    """No field may be left out and none added: what a reply does not say is never guessed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Subject(_Strict):
+    candidate: int | None
+    strength: Strength
+    quote: str | None
+
+
+class YesNo(_Strict):
+    yes: bool
+    why: str
+
+
+class Reasoning(_Strict):
+    court_first: YesNo
+    languages_as_one: YesNo
+    number_compared: YesNo
+    missing_told_apart: YesNo
+    context_cited: YesNo
+    others_rejected: YesNo
+
+
+class CitationLabels(_Strict):
+    """Candidates count from 1, as they are shown."""
+
+    subject: Subject
+    reasoning: Reasoning
+
+
+def check_labels(facts: CitationFacts, labels: CitationLabels) -> list[str]:
+    """What is wrong with the labels when held against the case."""
+    subject = labels.subject
+    if subject.candidate is None:
+        problems = []
+        if subject.strength != "none":
+            problems.append(f"subject.strength is {subject.strength} without a candidate: name one, or say none")
+        if subject.quote:
+            problems.append("subject.quote is given without a candidate: name the candidate it comes from, or null")
+        return problems
+    if not 1 <= subject.candidate <= len(facts.shown):
+        allowed = f"1 to {len(facts.shown)}, or null" if facts.shown else "null: no candidate is shown"
+        return [f"subject.candidate is {subject.candidate}: it must be {allowed}"]
+    problems = []
+    if subject.strength == "none":
+        problems.append("subject.strength is none although a candidate is named: set candidate to null, or a strength")
+    if not subject.quote or not subject.quote.strip():
+        problems.append("subject.quote is missing: copy the words of the candidate's text that show its subject")
+    elif _flat(subject.quote) not in _flat(shown_text(facts.shown[subject.candidate - 1])):
+        problems.append(f"subject.quote does not occur in candidate {subject.candidate}: copy it letter by letter")
+    return problems
+
+
+@lru_cache(maxsize=4_096)
+def _flat(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,26 @@
+"""The embedded labeller: the snippet's subject by shared legal terms, the reasoning by its words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from krino.judges.citation.checklist import reasoning_by_words
+from krino.judges.citation.facts import CitationFacts, shown_text
+from krino.judges.citation.labels import CitationLabels, Subject
+from krino.judges.citation.topics import topic_match
+
+
+def label_locally(batch: Sequence[CitationFacts]) -> list[CitationLabels]:
+    return [CitationLabels(subject=_subject(facts), reasoning=reasoning_by_words(facts)) for facts in batch]
+
+
+def _subject(facts: CitationFacts) -> Subject:
+    nowhere = Subject(candidate=None, strength="none", quote=None)
+    snippet = facts.case.citation_snippet
+    if snippet is None or not facts.shown:
+        return nowhere
+    texts = [shown_text(candidate) for candidate in facts.shown]
+    found = topic_match(snippet, [(text,) for text in texts])
+    if found.index is None or not found.quote.strip():
+        return nowhere
+    return Subject(candidate=found.index + 1, strength=found.strength, quote=found.quote)

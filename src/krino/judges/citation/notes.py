@@ -1,0 +1,108 @@
+"""Puts a verdict into words: what decided, how the answer stands against it, and what to do better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from krino.judges.citation.calibration import Expected
+from krino.judges.citation.ceilings import Ceiling
+from krino.judges.citation.cited import Cited
+from krino.judges.citation.courts import Court, CourtRef, Other
+from krino.judges.citation.outcome import Outcome
+from krino.judges.citation.tables import table
+from krino.judges.citation.truth import Signal
+from krino.judges.citation.verdict import GOOD_REASONING, RIGHT, Calibration, ErrorType
+
+_MOST_SUGGESTIONS = 3
+_COURT_WORDS = ("court", "tribunal", "council", "state", "peace")
+_SLIPS = frozenset({"FUZZY", "PARTIAL"})
+_ALIGNMENT_WORDS = {
+    "SAME": "the cited court",
+    "OTHER_JURISDICTION": "a court of the cited type but of another jurisdiction",
+    "OTHER_TYPE": "a court of another type",
+    "UNKNOWN": "a court that cannot be compared with the cited one",
+}
+_TRUTH_WORDS: dict[Signal, str] = {
+    "given": "The given ground truth decides: {id}.",
+    "given_none": "The given ground truth decides: none of the candidates.",
+    "ecli": "The cited ECLI decides: it is that of {id}.",
+    "number": "The case number decides: {id} carries it{slip}.",
+    "only": "The court decides: {id} is the only aligned candidate left.",
+    "context": "The context decides: the snippet points to {id} ({strength}).",
+    "numbers_differ": "The case number decides: every aligned candidate carries another number, and the context "
+    "supports none strongly, so none of them is the cited decision.",
+    "court": "The court decides: no candidate is of the cited court.",
+    "date": "The date decides: no aligned candidate is a judgment of the cited date.",
+    "no_candidates": "There are no candidates.",
+    "nothing": "Nothing decides between the aligned candidates: for review.",
+}
+
+
+def court_words(court: CourtRef) -> str:
+    """A court in words that do not depend on how, or in which language, it was written."""
+    if isinstance(court, Court):
+        kind = court.type.replace("_", " ")
+        kind += "" if kind.endswith(_COURT_WORDS) else " court"
+        place = f" of {court.place.replace('_', ' ').title()}" if court.place else ""
+        return f"{kind}{place}" + (f" ({court.language})" if court.language else "")
+    if isinstance(court, Other):
+        return f"a body outside the Belgian courts ({court.body.replace('_', ' ')})"
+    return "not recognised"
+
+
+def truth_words(outcome: Outcome) -> str:
+    truth = outcome.truth
+    slip = " but for a slip" if truth.candidate is not None and truth.candidate.relation in _SLIPS else ""
+    words = _TRUTH_WORDS[truth.signal].format(id=truth.id or "one", slip=slip, strength=truth.strength)
+    if not outcome.facts.complete:
+        words += " The list of candidates was not kept (fast path): judged from the citation and the match itself."
+    return words
+
+
+def classification_words(cited: Cited) -> str:
+    source = {"ecli": ", read from the cited ECLI", "number": ", told by the form of the case number"}
+    return f"Cited court: {court_words(cited.court)}{source.get(cited.court_from, '')} ({cited.classification})."
+
+
+def write_notes(outcome: Outcome, expected: Expected, ceiling: Ceiling | None) -> str:
+    parts = [classification_words(outcome.facts.cited), truth_words(outcome)]
+    top = outcome.top
+    if top is None:
+        parts.append("The matcher returned no match.")
+    else:
+        court = _ALIGNMENT_WORDS[top.candidate.alignment]
+        parts.append(f"The top match {top.candidate.id or 'without an id'} is of {court}.")
+        limit = f", ceiling {ceiling.cap} %" if ceiling is not None else ""
+        parts.append(
+            f"Confidence {outcome.percent:g} % against an expected {expected.low}-{expected.high} %{limit}: "
+            f"{expected.says}."
+        )
+    return " ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """What went wrong in a case, as far as advice depends on it."""
+
+    errors: tuple[ErrorType, ...]
+    calibration: Calibration
+    expected: Expected
+    ceiling: Ceiling | None
+    quality: int
+    lacks: tuple[str, ...]
+
+
+def write_suggestions(outcome: Outcome, advised: Advised) -> str:
+    """The most specific advice first, three sentences at most."""
+    words = table("suggestions")
+    cap = advised.ceiling.text if advised.ceiling is not None else ""
+    advice = [words["errors"][error].format(ceiling=cap) for error in advised.errors if error in words["errors"]]
+    if advised.calibration != "WELL_CALIBRATED":
+        expected = advised.expected
+        values = {"low": expected.low, "high": expected.high, "says": expected.says}
+        advice.append(words["calibration"][advised.calibration].format(**values))
+    if outcome.correctness not in RIGHT:
+        advice.append(words["correctness"][outcome.correctness])
+    if advised.quality < GOOD_REASONING:
+        advice.append(words["reasoning"]["text"].format(lacks="; ".join(advised.lacks) or "it stays vague"))
+    return " ".join(advice[:_MOST_SUGGESTIONS])

@@ -1,0 +1,49 @@
+"""Rolls verdicts up for reports: pass, review or fail, and the columns by which teams count them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krino.contract import RollUp
+from krino.judges.citation.case import CitationCase
+from krino.judges.citation.case_numbers import parse_case_numbers
+from krino.judges.citation.cited import Cited, read_cited
+from krino.judges.citation.courts import Court, Other
+from krino.judges.citation.truth import RULES
+from krino.judges.citation.verdict import RIGHT
+
+_LETTERS: dict[str | None, str] = {"F": "fr", "N": "nl"}
+
+
+def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
+    """Fail: a wrong answer. Review: nothing decides, or a right answer with a fault."""
+    right = verdict["match_correctness"] in RIGHT
+    if rules.get("correct_decision_id") == RULES["nothing"]:
+        return "review" if right else "fail"
+    if verdict["match_correctness"] == "PARTIALLY_CORRECT":
+        return "review"
+    if not right:
+        return "fail"
+    return "pass" if verdict["improvement_suggestions"] is None else "review"
+
+
+def slice_columns(case: CitationCase) -> dict[str, Any]:
+    cited = read_cited(case)
+    court = cited.court
+    return {
+        "court": court.type if isinstance(court, Court) else "other" if isinstance(court, Other) else "unknown",
+        "place": court.place if isinstance(court, Court) else None,
+        "language": _language(cited),
+        "classification": cited.classification,
+        "match_type": case.snippet_match_type,
+        "answer": "match" if case.matches else "no_match",
+    }
+
+
+def _language(cited: Cited) -> str | None:
+    """The language of the citation: of the court's name, else the letter in the case number."""
+    if isinstance(cited.court, Court) and cited.court.name_language:
+        return cited.court.name_language
+    letters = (item.language for item in parse_case_numbers(cited.number))
+    return next((_LETTERS[letter] for letter in letters if letter in _LETTERS), None)

@@ -1,0 +1,130 @@
+"""Turns case, facts and labels into the eleven fields of the verdict by the rubric's rules; pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from krino.contract import Ruling, Settlement
+from krino.judges.citation.alignment import RULES as ALIGNMENT_RULES
+from krino.judges.citation.alignment import alignment_faults, withholds_for_court
+from krino.judges.citation.calibration import Expected, calibrate, expected_range, withheld_range
+from krino.judges.citation.ceilings import Ceiling, ceiling_of
+from krino.judges.citation.courts import Court, Other
+from krino.judges.citation.errors import find_errors
+from krino.judges.citation.facts import CitationFacts
+from krino.judges.citation.findings import find_remarks
+from krino.judges.citation.labels import CitationLabels
+from krino.judges.citation.notes import Advised, write_notes, write_suggestions
+from krino.judges.citation.outcome import Outcome, weigh_answer
+from krino.judges.citation.quality import mark_reasoning
+from krino.judges.citation.verdict import AlignmentHandling, Calibration, CitationVerdict, is_faultless
+
+_CLASS_RULES = {"NATIONAL": "CIT-K1", "SPECIFIC": "CIT-K2", "GENERIC": "CIT-K3"}
+
+
+def settle(facts: CitationFacts, labels: CitationLabels | None) -> Settlement:
+    """One ruling for each of the eleven keys. Labels may be None only where the facts leave nothing open."""
+    if labels is None and facts.truth.open:
+        raise ValueError("labels are needed: identifiers do not decide this case")
+    outcome = weigh_answer(facts, labels)
+    ceiling = ceiling_of(outcome)
+    expected = expected_range(outcome, ceiling)
+    withheld = withheld_range(outcome, ceiling, expected)
+    faults = alignment_faults(outcome, withheld.low)
+    if withholds_for_court(faults):
+        expected = withheld
+    scored = _Scored(outcome, faults, expected, ceiling, *calibrate(outcome, expected, ceiling))
+    rulings = {
+        **_truth_rulings(outcome),
+        **_court_rulings(outcome, faults),
+        **_confidence_rulings(scored),
+        **_reasoning_rulings(scored),
+    }
+    return Settlement({name: rulings[name] for name in FIELDS}, find_remarks(outcome))
+
+
+class _Scored(NamedTuple):
+    """An outcome with everything that was made of it."""
+
+    outcome: Outcome
+    faults: tuple[AlignmentHandling, ...]
+    expected: Expected
+    ceiling: Ceiling | None
+    calibration: Calibration
+    calibration_rule: str
+
+
+FIELDS = tuple(CitationVerdict.model_fields)
+
+
+def _truth_rulings(outcome: Outcome) -> dict[str, Ruling]:
+    by_context = outcome.labelled and outcome.facts.truth.open and outcome.truth.signal != "only"
+    evidence = _truth_evidence(outcome)
+    return {
+        "match_correctness": Ruling(outcome.correctness, outcome.rule, evidence, by_context),
+        "correct_decision_id": Ruling(outcome.truth.id, outcome.truth.rule, evidence, by_context),
+    }
+
+
+def _truth_evidence(outcome: Outcome) -> tuple[str, ...]:
+    found = [f"decided by: {outcome.truth.signal}"]
+    right = outcome.truth.candidate
+    if right is not None:
+        found.append(f"case number: {right.relation.lower()} ({right.why})")
+        found.append(f"court: {right.alignment.lower()}")
+    if outcome.truth.signal in ("context", "only") and outcome.truth.strength != "none":
+        found.append(f"context: {outcome.truth.strength}")
+    return tuple(found)
+
+
+def _court_rulings(outcome: Outcome, faults: tuple[AlignmentHandling, ...]) -> dict[str, Ruling]:
+    cited, top = outcome.facts.cited, outcome.top
+    handling: AlignmentHandling = faults[0] if faults else "CORRECT_ALIGNMENT"
+    evidence = (f"top match: {top.candidate.alignment.lower()}",) if top is not None else ("no match",)
+    alias: tuple[str, ...] = ()
+    if isinstance(cited.court, Court | Other):
+        alias = (f"alias: {cited.court.alias}", f"read from: {cited.court_from}")
+    rule = _CLASS_RULES[cited.classification]
+    if not isinstance(cited.court, Court):
+        rule = "CIT-K4" if isinstance(cited.court, Other) else "CIT-K5"
+    from_words = handling in ("MISSED_COURT_MATCH", "SKIPPED_COURT_CHECK", "CORRECT_ALIGNMENT")
+    return {
+        "court_alignment_handling": Ruling(
+            handling, ALIGNMENT_RULES[handling], (*evidence, *faults[1:]), outcome.labelled and from_words
+        ),
+        "cited_court_classification": Ruling(cited.classification, rule, alias),
+    }
+
+
+def _confidence_rulings(scored: _Scored) -> dict[str, Ruling]:
+    outcome, expected, ceiling = scored.outcome, scored.expected, scored.ceiling
+    shown = f"confidence {outcome.percent:g} %" if outcome.top is not None else "no match"
+    by_labels = outcome.labelled
+    if ceiling is not None:
+        limit = Ruling(ceiling.text, ceiling.rule, (f"cap {ceiling.cap} %",))
+    else:
+        limit = Ruling(None, "CIT-L6" if outcome.top is None else "CIT-L0")
+    return {
+        "confidence_calibration": Ruling(scored.calibration, scored.calibration_rule, (shown,), by_labels),
+        "expected_confidence_range": Ruling((expected.low, expected.high), expected.rule, (expected.says,), by_labels),
+        "applicable_ceiling": limit,
+    }
+
+
+def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
+    outcome, faults = scored.outcome, scored.faults
+    errors = find_errors(outcome, faults, scored.calibration, scored.ceiling)
+    quality, lacks = mark_reasoning(outcome, faults, errors)
+    handling = faults[0] if faults else "CORRECT_ALIGNMENT"
+    suggestions = None
+    if not is_faultless(outcome.correctness, scored.calibration, handling, quality):
+        advised = Advised(errors, scored.calibration, scored.expected, scored.ceiling, quality, lacks)
+        suggestions = write_suggestions(outcome, advised)
+    notes = write_notes(outcome, scored.expected, scored.ceiling)
+    by_labels = outcome.labelled
+    return {
+        "reasoning_quality": Ruling(quality, "CIT-Q1", (*outcome.answers.words(), *lacks), by_labels),
+        "errors": Ruling(list(errors), "CIT-E1" if errors != ("NONE",) else "CIT-E2", (), by_labels),
+        "evaluation_notes": Ruling(notes, "CIT-W1", (), by_labels),
+        "improvement_suggestions": Ruling(suggestions, "CIT-W2" if suggestions else "CIT-W3", (), by_labels),
+    }

@@ -1,0 +1,144 @@
+"""Finds the decision that is meant, by the rubric's order of signals, and says which signal decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from krino.judges.citation.candidates import RELATIONS, CandidateFacts
+from krino.judges.citation.case import CitationCase
+from krino.judges.citation.cited import Cited, key_of
+from krino.judges.citation.topics import Strength
+
+Signal = Literal[
+    "given",
+    "given_none",
+    "ecli",
+    "number",
+    "no_candidates",
+    "court",
+    "date",
+    "only",
+    "context",
+    "numbers_differ",
+    "nothing",
+]
+Listed = Literal["all", "one", "some"]
+_USABLE = frozenset({"strong", "moderate"})
+
+
+class Truth(NamedTuple):
+    """The decision meant (`id` and `key`; None: none of the candidates, or not known) and why.
+
+    `open`: only the context of the citation can say more, and `contenders` are the decisions it may point to.
+    """
+
+    signal: Signal
+    id: str | None = None
+    key: tuple[object, ...] | None = None
+    candidate: CandidateFacts | None = None
+    contenders: tuple[CandidateFacts, ...] = ()
+    open: bool = False
+    strength: Strength = "none"
+
+    @property
+    def undecided(self) -> bool:
+        return self.signal == "nothing"
+
+    @property
+    def rule(self) -> str:
+        return RULES[self.signal]
+
+
+RULES: dict[Signal, str] = {
+    "given": "CIT-T1",
+    "given_none": "CIT-T2",
+    "ecli": "CIT-T3",
+    "number": "CIT-T4",
+    "only": "CIT-T5",
+    "context": "CIT-T6",
+    "numbers_differ": "CIT-T7",
+    "court": "CIT-T8",
+    "date": "CIT-T9",
+    "no_candidates": "CIT-T10",
+    "nothing": "CIT-T11",
+}
+
+
+class Field(NamedTuple):
+    """The candidates, those in play, and those of them that carry the cited number.
+
+    `listed`: whether all that the matcher saw are here, only one was seen, or some are missing.
+    """
+
+    candidates: tuple[CandidateFacts, ...]
+    in_play: tuple[CandidateFacts, ...]
+    carriers: tuple[CandidateFacts, ...]
+    listed: Listed
+
+
+def truth_by_code(case: CitationCase, cited: Cited, field: Field) -> Truth:
+    """The truth as far as identifiers and courts decide it."""
+    if case.ground_truth_known:
+        return _given(case.ground_truth, field.candidates)
+    if cited.key is not None:
+        for candidate in field.candidates:
+            if candidate.key == cited.key:
+                return _found("ecli", candidate)
+    if len(field.carriers) == 1:
+        return _found("number", field.carriers[0])
+    if field.carriers:
+        return Truth("nothing", contenders=field.carriers, open=True)
+    pool = field.in_play
+    if not pool and (field.listed == "all" or (field.listed == "one" and field.candidates)):
+        return Truth(_why_none(field.candidates))
+    if cited.number and field.listed == "all" and all(candidate.relation == "DIFFERENT" for candidate in pool):
+        return Truth("numbers_differ", contenders=pool, open=True)
+    # A number that nothing confirms speaks against the only candidate left: then the context must support it.
+    if len(pool) == 1 and field.listed != "some" and cited.number is None:
+        return _found("only", pool[0], is_open=True)
+    return Truth("nothing", contenders=pool, open=True)
+
+
+def truth_with_context(truth: Truth, pointed: CandidateFacts | None, strength: Strength) -> Truth:
+    """The truth once it is known which contender the snippet's subject points to, and how strongly."""
+    if not truth.open:
+        return truth
+    if pointed is None or pointed.key not in {contender.key for contender in truth.contenders}:
+        return truth
+    if truth.signal == "only":
+        return _found("only", pointed, is_open=True, strength=strength)
+    # A candidate that carries another number than the one cited must be supported strongly.
+    enough = strength == "strong" if pointed.relation == "DIFFERENT" else strength in _USABLE
+    return _found("context", pointed, is_open=True, strength=strength) if enough else truth
+
+
+def best_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
+    """The candidates that carry the cited number, those of the closest spelling only."""
+    carrying = [candidate for candidate in pool if candidate.carries_number]
+    if not carrying:
+        return ()
+    closest = min(RELATIONS.index(candidate.relation) for candidate in carrying)
+    return tuple(candidate for candidate in carrying if RELATIONS.index(candidate.relation) == closest)
+
+
+def _given(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:
+    if decision is None:
+        return Truth("given_none")
+    key = key_of(decision)
+    for candidate in candidates:
+        if candidate.key == key:
+            return _found("given", candidate)
+    return Truth("given", id=decision, key=key)
+
+
+def _found(signal: Signal, candidate: CandidateFacts, *, is_open: bool = False, strength: Strength = "none") -> Truth:
+    contenders = (candidate,) if is_open else ()
+    return Truth(signal, candidate.id, candidate.key, candidate, contenders, is_open, strength)
+
+
+def _why_none(candidates: Sequence[CandidateFacts]) -> Signal:
+    if not candidates:
+        return "no_candidates"
+    aligned = any(candidate.alignment in ("SAME", "UNKNOWN") for candidate in candidates)
+    return "date" if aligned else "court"

@@ -1,0 +1,37 @@
+"""An efficiency case: a task and a trace, under the names they commonly have, or a trace that is the whole record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+TASK_NAMES = ("task", "instruction", "question", "query", "user_input", "goal", "problem")
+TRACE_NAMES = ("trace", "trace_dict", "_trace_dict", "execution_trace", "trajectory")
+ANSWER_NAMES = ("answer", "final_answer", "actual_output")
+
+
+class EfficiencyCase(BaseModel):
+    """A blank task is kept: the trace may state it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    task: str = Field("", description="what the agent was to do; blank: taken from the trace where it is plain")
+    trace: Any = Field(None, description="the execution trace, in any format that a reader knows")
+    answer: str | None = Field(None, description="what the agent answered, where the trace does not hold it")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_any_names(cls, record: Any) -> Any:
+        if not isinstance(record, Mapping):
+            return record
+        named = next((name for name in TRACE_NAMES if record.get(name) is not None), None)
+        if named is None:  # the record is the trace; its `input` and `answer` are for the reader to understand
+            return {"task": _text(record, TASK_NAMES) or "", "trace": dict(record), "answer": None}
+        task = _text(record, (*TASK_NAMES, "input"))
+        return {"task": task or "", "trace": record[named], "answer": _text(record, ANSWER_NAMES)}
+
+
+def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    return next((value for name in names if isinstance(value := record.get(name), str) and value.strip()), None)

@@ -1,0 +1,63 @@
+"""What stands beside the verdict: each unnecessary step, the minimal sequence, patterns and what waste cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from krino.contract import Finding
+from krino.judges.efficiency.facts import EfficiencyFacts, shares
+from krino.judges.efficiency.labels import StepLabel
+
+_LABEL_RULES = {
+    "redundant": "EFF-L1",
+    "speculative": "EFF-L2",
+    "enrichment": "EFF-L3",
+    "indirect": "EFF-L4",
+    "failed": "EFF-L5",
+}
+_UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
+
+
+def gather_findings(
+    facts: EfficiencyFacts, settled: Sequence[StepLabel], wasted: Sequence[StepLabel]
+) -> Iterator[Finding]:
+    trace = facts.trace
+    yield Finding("EFF-N1", f"read as {trace.format} ({trace.seen}): {len(trace.steps)} steps")
+    unnecessary = {item.step for item in wasted}
+    for item in settled:
+        if item.step in unnecessary:
+            of = f", because of step {item.because_of}" if item.because_of else ""
+            why = f": {item.why}" if item.why else ""
+            yield Finding(_LABEL_RULES[item.label], f"{item.label}{of}{why}", item.step)
+        elif item.label == "failed":
+            yield Finding("EFF-F1", item.why or "a passing fault", item.step)
+    yield _minimal(settled, unnecessary)
+    yield from _costs(facts, unnecessary)
+    yield from _patterns(facts)
+
+
+def _minimal(settled: Sequence[StepLabel], unnecessary: set[str]) -> Finding:
+    kept = [item.step for item in settled if item.step not in unnecessary and item.label == "necessary"]
+    listed = ", ".join(kept) if kept else "none"
+    return Finding("EFF-N2", f"minimal sequence, {len(kept)} of {len(settled)} steps: {listed}")
+
+
+def _costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Finding]:
+    places = [facts.places[step] for step in unnecessary]
+    for share in shares(facts.steps, places):
+        percent = 100 * share.wasted / share.total
+        amounts = f"{share.wasted:g} of {share.total:g} {_UNITS[share.resource]}"
+        yield Finding("EFF-N3", f"{percent:.0f}% ({amounts}) went into unnecessary steps")
+
+
+def _patterns(facts: EfficiencyFacts) -> Iterator[Finding]:
+    steps = facts.steps
+    for cycle in facts.cycles:
+        last = steps[cycle.start + cycle.length - 1].id
+        what = f"step {last}" if cycle.length == 1 else f"steps {steps[cycle.start].id} to {last}"
+        yield Finding("EFF-N4", f"{what} were run {cycle.times} times in a row", steps[cycle.start].id)
+    for first, end in facts.fan_outs:
+        text = f"{end - first + 1} calls of {steps[first].name} in a row, to step {steps[end].id}"
+        yield Finding("EFF-N5", text, steps[first].id)
+    for place in facts.restarts:
+        yield Finding("EFF-N6", f"the run starts over, as at step {steps[0].id}", steps[place].id)

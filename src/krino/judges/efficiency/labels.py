@@ -1,0 +1,71 @@
+"""What a labeller says about a trace: one label for each step, with why and what makes it unnecessary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from krino.judges.efficiency.facts import EfficiencyFacts
+
+StepLabelName = Literal["necessary", "redundant", "speculative", "enrichment", "indirect", "failed"]
+_SHOWN = 5
+
+
+class _Strict(BaseModel):
+    """No field may be left out and none added: what a reply does not say is never guessed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+
+class StepLabel(_Strict):
+    step: str = Field(description="the id of the step, as shown")
+    label: StepLabelName
+    why: str = Field(description="a few words; may be empty for a necessary step")
+    because_of: str | None = Field(description="the id of the earlier step that makes a redundant one so, else null")
+
+
+class EfficiencyLabels(_Strict):
+    """Every step of the trace exactly once."""
+
+    steps: list[StepLabel]
+
+
+def check_labels(facts: EfficiencyFacts, labels: EfficiencyLabels) -> list[str]:
+    """What is wrong with labels when held against the trace."""
+    problems = []
+    given = [item.step for item in labels.steps]
+    if unknown := list(dict.fromkeys(step for step in given if step not in facts.places)):
+        problems.append(f"steps: there is no step {_list(unknown)}")
+    if twice := _doubled(given):
+        problems.append(f"steps: labelled more than once: {_list(twice)}")
+    if missing := [step for step in facts.places if step not in set(given)]:
+        problems.append(f"steps: no label for {_list(missing)}")
+    for item in labels.steps:
+        if problem := _reference(facts, item):
+            problems.append(problem)
+    return problems[:20]
+
+
+def _doubled(given: list[str]) -> list[str]:
+    return [step for step, times in Counter(given).items() if times > 1]
+
+
+def _reference(facts: EfficiencyFacts, item: StepLabel) -> str | None:
+    place = facts.places.get(item.step)
+    if place is None:
+        return None
+    if item.because_of is None:
+        return (
+            f"step {item.step}: redundant, but because_of names no earlier step" if item.label == "redundant" else None
+        )
+    earlier = facts.places.get(item.because_of)
+    if earlier is None:
+        return f"step {item.step}: because_of {item.because_of!r} is no step"
+    return None if earlier < place else f"step {item.step}: because_of {item.because_of!r} does not come before it"
+
+
+def _list(ids: list[str]) -> str:
+    more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+    return ", ".join(repr(step) for step in ids[:_SHOWN]) + more

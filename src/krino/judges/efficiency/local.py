@@ -1,0 +1,89 @@
+"""The embedded labeller: labels from facts alone. What no fact speaks against is taken as necessary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from krino.judges.efficiency.facts import EfficiencyFacts
+from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel, StepLabelName
+from krino.judges.efficiency.repeats import Repeat
+
+_REPEATED = {
+    "exact": "the same call with the same arguments",
+    "normalised": "the same call but for case, spacing or order",
+    "near": "nearly the same wording",
+    "same_result": "another wording, the same result",
+    "same_words": "the same output again",
+}
+
+
+def label_locally(batch: Sequence[EfficiencyFacts]) -> list[EfficiencyLabels]:
+    return [EfficiencyLabels(steps=[_label(facts, place) for place in range(len(facts.steps))]) for facts in batch]
+
+
+def _label(facts: EfficiencyFacts, place: int) -> StepLabel:
+    label, why, of = _decide(facts, place)
+    return StepLabel(
+        step=facts.steps[place].id,
+        label=label,
+        why=why,
+        because_of=None if of is None else facts.steps[of].id,
+    )
+
+
+def _decide(facts: EfficiencyFacts, place: int) -> tuple[StepLabelName, str, int | None]:
+    step = facts.steps[place]
+    repeat = facts.repeats.get(place)
+    if repeat is not None and repeat.waste:
+        return "redundant", _repeat_why(facts, repeat), repeat.of
+    if step.error is not None:
+        retry = facts.recovered.get(place)
+        if retry is not None:
+            return "failed", f"a passing fault: step {facts.steps[retry].id} made the call again with success", None
+        return "failed", "an error, and the call was not made again with success", None
+    if place in facts.echoes:
+        return "indirect", "gives back its input unchanged", None
+    if place in facts.restyled:
+        return "enrichment", "rewords an earlier output", facts.restyled[place]
+    if place in facts.late:
+        return "speculative", "fetches more after the answer was given, and nothing uses it", None
+    if place in facts.unused:
+        return "speculative", "nothing later uses its result", None
+    if repeat is not None and repeat.retry:
+        return "necessary", "makes a failed call again", None
+    return "necessary", "", None
+
+
+def _repeat_why(facts: EfficiencyFacts, repeat: Repeat) -> str:
+    why = _REPEATED[repeat.level]
+    if facts.empty_again(repeat.place):
+        return f"{why}, after nothing was found"
+    if repeat.same_result and repeat.level in ("exact", "normalised", "near") and facts.calls[repeat.place].result:
+        return f"{why} and the same result"
+    return why
+
+
+def describe_place(facts: EfficiencyFacts, place: int) -> str:
+    """What facts say about one step, in the words that are shown beside it."""
+    told = []
+    repeat = facts.repeats.get(place)
+    if repeat is not None:
+        of = facts.steps[repeat.of].id
+        if repeat.retry:
+            told.append(f"makes the failed call of step {of} again")
+        else:
+            ending = "" if repeat.waste else ", with a new result"
+            told.append(f"step {of} again: {_repeat_why(facts, repeat)}{ending}")
+    if (retry := facts.recovered.get(place)) is not None:
+        told.append(f"step {facts.steps[retry].id} made this call again with success")
+    if facts.calls[place].is_empty:
+        told.append("nothing was found")
+    if place in facts.echoes:
+        told.append("gives back its input unchanged")
+    if place in facts.restyled:
+        told.append(f"nearly the words of step {facts.steps[facts.restyled[place]].id}")
+    if place in facts.late:
+        told.append("comes after the last words of the model, which did not call for it")
+    if place in facts.unused:
+        told.append("no later step takes up a word of its result")
+    return "; ".join(told)

@@ -1,0 +1,111 @@
+"""Settles a trace: overrules labels that facts refute, and reads the score off the published table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from krino.contract import Finding, Ruling, Settlement
+from krino.judges.efficiency.facts import EfficiencyFacts
+from krino.judges.efficiency.findings import gather_findings
+from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel
+from krino.judges.efficiency.local import label_locally
+from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.wording import write_reason
+
+Mode = Literal["strict", "scaled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the table is asked with. `counted` leaves out failed attempts whose retry succeeded."""
+
+    counted: int
+    wasted: int
+    only_small: bool
+    enrichment: bool
+
+
+def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) -> Settlement:
+    given = labels if labels is not None else label_locally([facts])[0]
+    by_place = sorted(given.steps, key=lambda item: facts.places[item.step])
+    settled, overruled = _overrule(facts, by_place)
+    wasted = [item for item in settled if _is_wasted(facts, item)]
+    score, rule = look_up(_tally(facts, settled, wasted), mode)
+    evidence = tuple(_evidence(item) for item in wasted)
+    told = labels is not None
+    rulings = {
+        "score": Ruling(score, rule, (f"mode: {mode}", *evidence), from_labels=told),
+        "reason": Ruling(write_reason(facts, wasted, score), "EFF-R1", evidence, from_labels=told),
+    }
+    return Settlement(rulings, (*overruled, *gather_findings(facts, settled, wasted)))
+
+
+def look_up(tally: Tally, mode: Mode) -> tuple[float, str]:
+    """The first row of the table that holds."""
+    for row in table("score")[mode]:
+        if _holds(row, tally):
+            return row["score"], row["rule"]
+    raise AssertionError("the last row of the table holds always")
+
+
+def _holds(row: Mapping[str, Any], tally: Tally) -> bool:
+    if "most_wasted" in row and tally.wasted > row["most_wasted"]:
+        return False
+    if "most_share" in row and tally.wasted > Fraction(row["most_share"]) * tally.counted:
+        return False
+    if row.get("only_small") and not tally.only_small:
+        return False
+    return not (row.get("no_enrichment") and tally.enrichment)
+
+
+def _tally(facts: EfficiencyFacts, settled: list[StepLabel], wasted: list[StepLabel]) -> Tally:
+    excused = sum(1 for item in settled if item.label == "failed" and not _is_wasted(facts, item))
+    return Tally(
+        counted=len(settled) - excused,
+        wasted=len(wasted),
+        only_small=all(_is_small(facts, item) for item in wasted),
+        enrichment=any(item.label == "enrichment" for item in wasted),
+    )
+
+
+def _is_wasted(facts: EfficiencyFacts, item: StepLabel) -> bool:
+    if item.label == "failed":
+        return facts.places[item.step] not in facts.recovered
+    return item.label != "necessary"
+
+
+def _is_small(facts: EfficiencyFacts, item: StepLabel) -> bool:
+    """An exact duplicate, or a model's restyling of what was there."""
+    place = facts.places[item.step]
+    if item.label == "redundant":
+        return facts.is_duplicate(place)
+    return item.label == "enrichment" and facts.steps[place].kind in ("llm", "message")
+
+
+def _overrule(facts: EfficiencyFacts, given: list[StepLabel]) -> tuple[list[StepLabel], list[Finding]]:
+    """Two things are no matter of opinion: a retry after a fault is necessary, an identical repeat is not."""
+    settled, findings = [], []
+    for item in given:
+        place = facts.places[item.step]
+        repeat = facts.repeats.get(place)
+        if repeat is not None and repeat.retry and item.label == "redundant" and facts.steps[place].error is None:
+            settled.append(item.model_copy(update={"label": "necessary", "because_of": None}))
+            findings.append(Finding("EFF-F1", f"step {item.step} was labelled {item.label}", item.step))
+        elif facts.is_certain(place) and item.label == "necessary" and repeat is not None:
+            of = facts.steps[repeat.of].id
+            settled.append(
+                item.model_copy(update={"label": "redundant", "because_of": of, "why": "the same call and result"})
+            )
+            findings.append(Finding("EFF-F2", f"step {item.step} was labelled {item.label}", item.step))
+        else:
+            settled.append(item)
+    return settled, findings
+
+
+def _evidence(item: StepLabel) -> str:
+    because = f" because of step {item.because_of}" if item.because_of else ""
+    why = f": {item.why}" if item.why else ""
+    return f"step {item.step} {item.label}{because}{why}"

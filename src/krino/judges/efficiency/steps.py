@@ -1,0 +1,61 @@
+"""The one shape that every trace is read into: steps in order, the task and the answer where they are plain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from krino.contract import Media
+
+Kind = Literal["tool", "retrieval", "llm", "message", "other"]
+"""`llm` is a call of a model, `message` a text that an assistant or agent sends; both are made of words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action of the agent. `id` is the trace's own wherever it has one."""
+
+    id: str
+    kind: Kind
+    name: str
+    input: Any = None
+    output: Any = None
+    error: str | None = None
+    observed: str = ""
+    """What came back from outside after the step (a code run's log, another agent's reply), if it is no step."""
+    tokens: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+    media: tuple[Media, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace as read; `seen` says what its format was recognised by."""
+
+    steps: tuple[Step, ...]
+    task: str | None = None
+    answer: str | None = None
+    format: str = ""
+    seen: str = ""
+
+
+def with_own_ids(steps: list[Step]) -> tuple[Step, ...]:
+    """The same steps, each with an id of its own: a missing one is its position, a second use is counted."""
+    taken: set[str] = {step.id for step in steps if step.id}
+    used: set[str] = set()
+    named = []
+    for position, step in enumerate(steps, 1):
+        own = step.id
+        if not own or own in used:
+            own = _free(f"{step.id}#" if step.id else "", position, taken | used if not step.id else used)
+        used.add(own)
+        named.append(step if own == step.id else replace(step, id=own))
+    return tuple(named)
+
+
+def _free(prefix: str, number: int, taken: set[str]) -> str:
+    candidate = f"{prefix}{number}"
+    while candidate in taken:
+        candidate += "'"
+    return candidate

@@ -1,0 +1,225 @@
+"""What all readers share: text of content blocks, media made into placeholders, JSON inside strings."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import orjson
+
+from krino.contract import Media
+
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.-]+)*;base64,", re.ASCII)
+_TEXT_TYPES = ("text", "input_text", "output_text", "refusal", "summary_text", "thinking", "reasoning")
+_MAX_DEPTH = 40
+_MAX_MEDIA = 64
+_JSON_STARTS = frozenset('{["')
+_DURATION = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
+
+
+@dataclass(slots=True)
+class Album:
+    """Gathers the media of one step while its content is read."""
+
+    items: list[Media] = field(default_factory=list)
+
+    def add(self, mime: str, data: bytes) -> str:
+        """The placeholder that stands in the text; the digest keeps two media of the same size apart."""
+        medium = Media(_kind_of(mime), mime, data)
+        if len(self.items) < _MAX_MEDIA:
+            self.items.append(medium)
+        digest = hashlib.blake2b(data, digest_size=4).hexdigest()
+        return f"{medium.placeholder()[:-1]}, #{digest}]"
+
+
+def _kind_of(mime: str) -> Literal["image", "audio", "file"]:
+    if mime.startswith("image/"):
+        return "image"
+    return "audio" if mime.startswith("audio/") else "file"
+
+
+def clean(value: Any, album: Album, depth: int = 0) -> Any:
+    """The same value with every medium replaced by its placeholder; what is nested beyond sense is cut, visibly."""
+    if isinstance(value, str):
+        return _clean_text(value, album)
+    if depth > _MAX_DEPTH:
+        return "[nested too deeply to show]"
+    if isinstance(value, Mapping):
+        placeholder = _media_block(value, album)
+        if placeholder is not None:
+            return placeholder
+        return {str(key): clean(item, album, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item, album, depth + 1) for item in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return str(value)
+
+
+def _clean_text(text: str, album: Album) -> str:
+    if "data:" not in text or ";base64," not in text:
+        return text
+    match = _DATA_URL.match(text)
+    data = _decode(text[match.end() :]) if match else None
+    return text if match is None or data is None else album.add(match.group(1), data)
+
+
+def _media_block(block: Mapping[Any, Any], album: Album) -> str | None:
+    """The placeholder of a content block that is a medium (OpenAI's and Anthropic's shapes), else None."""
+    kind = block.get("type")
+    if kind in ("image_url", "input_image"):
+        holder = block.get("image_url")
+        url = holder.get("url") if isinstance(holder, Mapping) else holder
+        return _from_url(url, album)
+    if kind in ("image", "document") and isinstance(source := block.get("source"), Mapping):
+        return _from_base64(source.get("data"), source.get("media_type"), album) or _from_url(source.get("url"), album)
+    if kind == "input_audio" and isinstance(audio := block.get("input_audio"), Mapping):
+        return _from_base64(audio.get("data"), f"audio/{audio.get('format') or 'wav'}", album)
+    if kind in ("file", "input_file"):
+        holder = block.get("file")
+        details = holder if isinstance(holder, Mapping) else block
+        data = details.get("file_data")
+        return _from_url(data, album) if isinstance(data, str) else None
+    return None
+
+
+def _from_url(url: Any, album: Album) -> str | None:
+    if not isinstance(url, str) or not url:
+        return None
+    cleaned = _clean_text(url, album)
+    return cleaned if cleaned != url else f"[medium at {url[:200]}]"
+
+
+def _from_base64(data: Any, mime: Any, album: Album) -> str | None:
+    decoded = _decode(data) if isinstance(data, str) else None
+    return None if decoded is None else album.add(str(mime or "application/octet-stream"), decoded)
+
+
+def _decode(text: str) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=False)
+    except (binascii.Error, ValueError):
+        return None
+
+
+# --- text ------------------------------------------------------------------------------------------
+
+
+def text_of(content: Any) -> str:
+    """What a person reads in a message's content: its text blocks, with the placeholders of its media."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        return _block_text(content)
+    if isinstance(content, list | tuple):
+        return "\n".join(part for part in map(_block_text, content) if part)
+    return str(content)
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, str):
+        return block
+    if isinstance(block, Mapping):
+        if block.get("type") in _TEXT_TYPES or set(block) <= {"text", "type", "annotations"}:
+            found = next((block[key] for key in ("text", "refusal", "thinking", "content") if block.get(key)), "")
+            return found if isinstance(found, str) else text_of(found)
+        if isinstance(block.get("content"), str):  # OpenTelemetry's message parts
+            return str(block["content"])
+    return dump(block)
+
+
+def dump(value: Any) -> str:
+    """Any value as text: strings as they are, the rest as JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str).decode()
+    except (orjson.JSONEncodeError, RecursionError, UnicodeError):
+        return repr(value)
+
+
+def from_json(value: Any) -> Any:
+    """The value inside a string that holds JSON (tool arguments mostly come that way), else the value itself."""
+    if isinstance(value, str) and value.lstrip()[:1] in _JSON_STARTS:
+        try:
+            return orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+    return value
+
+
+# --- numbers ---------------------------------------------------------------------------------------
+
+
+def number(value: Any) -> float | None:
+    """A count or amount, also when it was written as a string; None for anything else."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        return None
+    return found if 0 <= found < float("inf") else None
+
+
+def whole(value: Any) -> int | None:
+    found = number(value)
+    return None if found is None else int(found)
+
+
+def instant(value: Any) -> float | None:
+    """A moment in seconds: from nanoseconds, milliseconds or seconds since 1970, or an ISO 8601 text."""
+    found = number(value)
+    if found is not None:
+        for limit, divisor in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)):
+            if found > limit:
+                return found / divisor
+        return found
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        return (moment - datetime(1970, 1, 1, tzinfo=moment.tzinfo)).total_seconds()
+    return None
+
+
+def duration(value: Any) -> float | None:
+    """Seconds of an ISO 8601 duration (`PT1M3.5S`) or a plain number."""
+    if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
+        days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+        return days * 86400 + hours * 3600 + minutes * 60 + seconds
+    return number(value)
+
+
+def elapsed(start: float | None, end: float | None) -> float | None:
+    return None if start is None or end is None or end < start else end - start
+
+
+# --- lists inside objects --------------------------------------------------------------------------
+
+
+def listed(value: Any, *names: str) -> list[Any] | None:
+    """The value if it is a list, else the first of its named fields that holds one."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, Mapping):
+        for name in names:
+            found = from_json(value.get(name))
+            if isinstance(found, list):
+                return found
+    return None
+
+
+def objects(value: list[Any] | None) -> list[Mapping[str, Any]]:
+    return [item for item in value or () if isinstance(item, Mapping)]

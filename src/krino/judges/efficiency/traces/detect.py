@@ -1,0 +1,131 @@
+"""Finds the format of a trace and reads it; what cannot be read is said together with what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import ModuleType
+from typing import Any, Literal
+
+from krino.cases.row import describe_type
+from krino.errors import CannotJudge
+from krino.judges.efficiency.steps import Trace, with_own_ids
+from krino.judges.efficiency.traces import (
+    anthropic_messages,
+    multi_agent,
+    nested_spans,
+    openai_chat,
+    openai_responses,
+    openinference,
+    otlp,
+    plain,
+    run_tree,
+    tau_bench,
+)
+from krino.judges.efficiency.traces.content import from_json
+from krino.judges.efficiency.traces.spans import raw_spans
+
+Format = Literal[
+    "auto",
+    "plain",
+    "deepeval",
+    "openai_chat",
+    "openai_responses",
+    "anthropic",
+    "otlp",
+    "openinference",
+    "langsmith",
+    "tau_bench",
+    "multi_agent",
+]
+READERS: tuple[ModuleType, ...] = (
+    run_tree,
+    openinference,
+    otlp,
+    nested_spans,
+    tau_bench,
+    anthropic_messages,
+    openai_chat,
+    openai_responses,
+    multi_agent,
+    plain,
+)
+"""The most particular formats come first: a list of messages is also a list of objects."""
+_BY_NAME = {reader.NAME: reader for reader in READERS}
+_SHOWN_FIELDS = 12
+
+
+def read_trace(value: Any, wanted: Format = "auto") -> Trace:
+    """The trace with the format it was read as; raises `CannotJudge` when it cannot be read or has no steps."""
+    value = from_json(value)
+    if wanted == "auto":
+        reader, seen = _detect(value)
+    else:
+        reader, seen = _BY_NAME[wanted], "the option `format`"
+    trace: Trace = reader.read(value)
+    if not trace.steps:
+        where = f"read as {reader.NAME} ({seen})"
+        raise CannotJudge(f"the trace has no steps: {where}, nothing in it is an action of the agent; {_seen(value)}")
+    return replace(trace, steps=with_own_ids(list(trace.steps)), format=reader.NAME, seen=seen)
+
+
+def _detect(value: Any) -> tuple[ModuleType, str]:
+    for reader in READERS:
+        seen = reader.recognise(value)
+        if seen is not None:
+            return reader, seen
+    known = ", ".join(sorted(_BY_NAME))
+    raise CannotJudge(
+        f"the trace is in no format that can be read ({known}): {_seen(value)}; option `format` names one"
+    )
+
+
+def _seen(value: Any) -> str:
+    """What stood there, in words: enough to see what is wrong with the file."""
+    if isinstance(value, Mapping):
+        return f"seen was an object with {_fields(value)}"
+    if isinstance(value, list):
+        if not value:
+            return "seen was an empty list"
+        inner = f" with {_fields(value[0])}" if isinstance(value[0], Mapping) else ""
+        return f"seen was a list of {len(value)}, the first is {describe_type(value[0])}{inner}"
+    if isinstance(value, str):
+        return f"seen was a text that starts {value[:60]!r}" if value.strip() else "seen was an empty text"
+    return f"seen was {describe_type(value)}"
+
+
+def _fields(value: Mapping[Any, Any]) -> str:
+    names = [f"`{str(name)[:40]}`" for name in list(value)[:_SHOWN_FIELDS]]
+    more = ", …" if len(value) > _SHOWN_FIELDS else ""
+    return f"the fields {', '.join(names)}{more}" if names else "no fields"
+
+
+# --- several traces in one record ------------------------------------------------------------------
+
+
+def split_traces(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One record for each trace of an OTLP export that holds several; a record with one trace comes back alone."""
+    value = record.get("trace", record)
+    rows = [raw for raw, _ in _flat(value)]
+    ids = list(dict.fromkeys(_trace_id(raw) for raw in rows))
+    if len(ids) < 2:
+        return [dict(record)]
+    kept = {key: held for key, held in record.items() if key not in _HOLDERS} if "trace" in record else {}
+    parts = []
+    for trace_id in ids:
+        spans = [dict(raw) for raw in rows if _trace_id(raw) == trace_id]
+        parts.append({**kept, "id": trace_id, "trace": {"spans": spans}})
+    return parts
+
+
+_HOLDERS = frozenset({"trace", "id"})
+
+
+def _flat(value: Any) -> list[tuple[Mapping[str, Any], str]]:
+    return [(raw, parent) for raw, parent in raw_spans(from_json(value)) if not parent]
+
+
+def _trace_id(raw: Mapping[str, Any]) -> str:
+    context = raw.get("context")
+    inner = context.get("trace_id") if isinstance(context, Mapping) else None
+    return str(raw.get("traceId") or raw.get("trace_id") or inner or "")

@@ -1,0 +1,91 @@
+"""Reads items of OpenAI's Responses API: each call joined with its output, each assistant message a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krino.judges.efficiency.steps import Kind, Step, Trace
+from krino.judges.efficiency.traces.content import Album, clean, from_json, listed, objects, text_of
+from krino.judges.efficiency.traces.failure import failure_in
+
+NAME = "openai_responses"
+_CALLS = frozenset(
+    f"{name}_call"
+    for name in (
+        *("function", "custom_tool", "web_search", "file_search", "computer", "code_interpreter", "mcp"),
+        *("image_generation", "local_shell", "shell", "apply_patch"),
+    )
+)
+_SEARCHES = frozenset({"web_search_call", "file_search_call"})
+_INPUT_FIELDS = ("arguments", "input", "action", "queries", "code", "query", "prompt")
+_OUTPUT_FIELDS = ("output", "results", "outputs", "result")
+_OWN_FIELDS = frozenset({"id", "type", "status", "call_id", "name", "error", *_OUTPUT_FIELDS})
+
+
+def recognise(value: Any) -> str | None:
+    items = _items(value)
+    calls = [item["type"] for item in items if isinstance(item.get("type"), str) and item["type"] in _CALLS]
+    if calls:
+        return f"items of type {calls[0]}"
+    if isinstance(value, Mapping) and value.get("object") == "response":
+        return "an object of type response"
+    if items and all(item.get("type") in ("message", "reasoning") for item in items):
+        return "items of type message" if any("role" in item for item in items) else None
+    return None
+
+
+def _items(value: Any) -> list[Mapping[str, Any]]:
+    if isinstance(value, Mapping):
+        given = value.get("input")
+        before = objects(given) if isinstance(given, list) else []
+        return before + objects(listed({key: value.get(key) for key in ("output", "items")}, "output", "items"))
+    return objects(listed(value))
+
+
+def read(value: Any) -> Trace:
+    items = _items(value)
+    outputs = {str(item.get("call_id")): item for item in items if str(item.get("type")).endswith("_call_output")}
+    steps: list[Step] = []
+    for item in items:
+        kind = str(item.get("type") or ("message" if "role" in item else ""))
+        if kind in _CALLS:
+            steps.append(_call(item, kind, outputs.get(str(item.get("call_id")))))
+        elif kind == "message" and item.get("role") == "assistant":
+            album = Album()
+            text = text_of(clean(item.get("content"), album)).strip()
+            if text:
+                steps.append(
+                    Step(str(item.get("id") or ""), "message", "message", None, text, media=tuple(album.items))
+                )
+    return Trace(tuple(steps), _task(value, items))
+
+
+def _call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) -> Step:
+    album = Album()
+    given = next((item[field] for field in _INPUT_FIELDS if item.get(field) is not None), None)
+    if given is None:
+        given = {key: held for key, held in item.items() if key not in _OWN_FIELDS} or None
+    holder = result if result is not None else item
+    output = clean(next((holder[field] for field in _OUTPUT_FIELDS if holder.get(field) is not None), None), album)
+    shown = text_of(output) if isinstance(output, list) and result is not None else output
+    step_kind: Kind = "retrieval" if kind in _SEARCHES else "tool"
+    error = item.get("error")
+    return Step(
+        id=str(item.get("call_id") or item.get("id") or ""),
+        kind=step_kind,
+        name=str(item.get("name") or kind.removesuffix("_call")),
+        input=clean(from_json(given), album),
+        output=shown,
+        error=str(error)[:400] if error else failure_in(from_json(shown)),
+        media=tuple(album.items),
+    )
+
+
+def _task(value: Any, items: list[Mapping[str, Any]]) -> str | None:
+    if isinstance(value, Mapping) and isinstance(value.get("input"), str):
+        return str(value["input"]).strip() or None
+    for item in items:
+        if item.get("role") == "user" and (text := text_of(clean(item.get("content"), Album())).strip()):
+            return text
+    return None

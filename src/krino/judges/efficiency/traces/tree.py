@@ -1,0 +1,166 @@
+"""Walks a tree of spans and keeps what is an action: containers that only hold other spans are no steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from krino.judges.efficiency.steps import Kind, Step
+from krino.judges.efficiency.traces.content import Album, clean, dump, from_json, text_of
+from krino.judges.efficiency.traces.failure import failure_in
+
+Role = Kind | Literal["container", "glue"]
+"""`container`: an agent or chain that is made of its children. `glue`: no action of the agent, never a step."""
+
+
+@dataclass(slots=True)
+class Node:
+    """One span, whatever format it came in."""
+
+    id: str
+    name: str
+    role: Role
+    input: Any = None
+    output: Any = None
+    error: str | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+    start: float | None = None
+    children: list[Node] = field(default_factory=list)
+
+
+def walk(roots: list[Node]) -> Iterator[Node]:
+    """Every node, parents before children; deep trees are no danger."""
+    waiting = list(reversed(roots))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
+
+
+def tree_steps(roots: list[Node]) -> list[Step]:
+    """The steps of a tree in order of time; a span without a time stays behind the one before it."""
+    found: list[tuple[float, Node]] = []
+    latest = float("-inf")
+    for node in _without_copies(roots):
+        latest = node.start if node.start is not None else latest
+        if _is_step(node):
+            found.append((latest, node))
+    observed, failed = _observations(roots)
+    for _, node in found:
+        node.error = node.error or failed.get(id(node))
+    return [_step(node, observed.get(id(node), "")) for _, node in sorted(found, key=lambda item: item[0])]
+
+
+def _without_copies(roots: list[Node]) -> Iterator[Node]:
+    """Exports sometimes hold the same span twice: one id is one span."""
+    seen: set[str] = set()
+    for node in walk(roots):
+        if node.id:
+            if node.id in seen:
+                continue
+            seen.add(node.id)
+        yield node
+
+
+def _is_step(node: Node) -> bool:
+    if node.role == "glue":
+        return False
+    if node.role != "container":
+        return True
+    return not node.children and (node.input is not None or node.output is not None or node.error is not None)
+
+
+def _observations(roots: list[Node]) -> tuple[dict[int, str], dict[int, str]]:
+    """What a container gives back after its last model call, or how it failed, when no tool span shows it.
+
+    Code agents run what the model wrote inside such a container: its log is the result of the model's step.
+    """
+    observed, failed = {}, {}
+    for node in walk(roots):
+        if node.role != "container" or not node.children:
+            continue
+        actions = [child for child in node.children if _is_step(child)]
+        if not actions or len(actions) < len(node.children) or any(child.role != "llm" for child in actions):
+            continue
+        last = actions[-1]
+        text = dump(node.output)
+        if text and text != dump(last.output):
+            observed[id(last)] = text
+        if node.error is not None:
+            failed[id(last)] = node.error
+    return observed, failed
+
+
+def _step(node: Node, observed: str) -> Step:
+    album = Album()
+    output = clean(from_json(node.output), album)
+    if node.role == "llm" and isinstance(output, dict) and "content" in output and not output.get("tool_calls"):
+        output = text_of(output["content"])
+    kind: Kind = "other" if node.role == "container" or node.role == "glue" else node.role
+    error = node.error
+    if error is None and kind in ("tool", "retrieval"):
+        error = failure_in(output)
+    return Step(
+        id=node.id,
+        kind=kind,
+        name=node.name,
+        input=clean(from_json(node.input), album),
+        output=output,
+        error=error,
+        observed=observed,
+        tokens=node.tokens,
+        seconds=node.seconds,
+        cost=node.cost,
+        media=tuple(album.items),
+    )
+
+
+def root_input(roots: list[Node]) -> str | None:
+    """The task, where the outermost span that has an input states it in words."""
+    for node in walk(roots):
+        if node.role in ("container", "other", "llm") and node.input not in (None, "", {}, []):
+            return task_text(node.input)
+    return None
+
+
+def task_text(value: Any, depth: int = 0) -> str | None:
+    """The words of an input: a text, the one field that is known to hold the question, or a user message."""
+    value = from_json(value)
+    if isinstance(value, str):
+        return value.strip() or None
+    if depth > 4:
+        return None
+    if isinstance(value, list):
+        users = [item for item in value if isinstance(item, dict) and item.get("role", item.get("type")) in _USERS]
+        for item in users or value:
+            if isinstance(item, dict | list) and (found := task_text(item, depth + 1)):
+                return found
+        return None
+    if isinstance(value, dict):
+        for name in _TASK_FIELDS:
+            if name in value and (found := task_text(value[name], depth + 1)):
+                return found
+        texts = [item for item in value.values() if isinstance(item, str) and item.strip()]
+        return texts[0].strip() if len(texts) == 1 and len(value) == 1 else None
+    return None
+
+
+_USERS = ("user", "human")
+_TASK_FIELDS = (
+    "task",
+    "question",
+    "query",
+    "input",
+    "instruction",
+    "prompt",
+    "goal",
+    "user_input",
+    "messages",
+    "content",
+    "text",
+    "parts",
+    "kwargs",
+)

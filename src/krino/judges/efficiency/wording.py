@@ -1,0 +1,142 @@
+"""Writes the reason from the labels, and checks any reason: sentences, named steps, no words of opinion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from functools import cache
+
+from krino.judges.efficiency.facts import EfficiencyFacts
+from krino.judges.efficiency.labels import StepLabel
+from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.traces.content import dump
+
+NOTHING_FOUND = "No unnecessary step was found"
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
+_UNSAFE = re.compile(r"[.!?](?=\s|$)|[`\"\u0000-\u001f]+")
+_SPACE = re.compile(r"\s+")
+_EXCERPT = 48
+_LOOKED_AT = 400
+_MOST_NAMED = 6
+_MOST_SENTENCES = 3
+_PHRASES = {
+    "redundant": ("repeats", "repeat"),
+    "speculative": ("brings a result that nothing uses", "bring results that nothing uses"),
+    "enrichment": ("goes beyond the task", "go beyond the task"),
+    "indirect": ("takes a detour", "take a detour"),
+    "failed": ("ended in an error", "ended in an error"),
+}
+
+
+@cache
+def _opinion() -> re.Pattern[str]:
+    listed = [*table("reason")["subjective"], *table("reason")["subjective_phrases"]]
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, listed))})\b", re.IGNORECASE)
+
+
+def check_reason(reason: str, score: float, named: Collection[str]) -> list[str]:
+    """What the rubric forbids in a reason, whoever wrote it; `named` are ids of which it must name one at least."""
+    problems = []
+    sentences = len(_SENTENCE_END.findall(reason))
+    if not 1 <= sentences <= _MOST_SENTENCES:
+        problems.append(f"{sentences} sentences, not one to three")
+    if found := sorted({match.group(0).lower() for match in _opinion().finditer(_without_ids(reason, named))}):
+        problems.append(f"words of opinion: {', '.join(found)}")
+    if score == 1.0 and NOTHING_FOUND.lower() not in reason.lower():
+        problems.append("does not say that no unnecessary step was found")
+    if score < 1.0 and named and not any(step in reason for step in named):
+        problems.append("names no step")
+    return problems
+
+
+def _without_ids(reason: str, named: Collection[str]) -> str:
+    """The trace's own ids are names, whatever words they are made of."""
+    for step in sorted(named, key=len, reverse=True):
+        reason = reason.replace(f"step {step}", "").replace(f"Step {step}", "")
+    return reason
+
+
+def write_reason(facts: EfficiencyFacts, wasted: Sequence[StepLabel], score: float) -> str:
+    """One to three sentences; without excerpts where a call's own words would spoil them."""
+    if not wasted:
+        count = len(facts.steps)
+        return f"{NOTHING_FOUND} in {_counted(count, 'step')}."
+    ids = [item.step for item in wasted]
+    for excerpts in (True, False):
+        reason = " ".join(_sentences(facts, wasted, excerpts))
+        if not check_reason(reason, score, ids):
+            return reason
+    return f"Unnecessary: {_counted(len(wasted), 'step')} of {len(facts.steps)}, step {_plain(ids[0])} first."
+
+
+def _sentences(facts: EfficiencyFacts, wasted: Sequence[StepLabel], excerpts: bool) -> list[str]:
+    """The first sentences tell of one label each; what does not fit is counted in the last."""
+    groups: dict[str, list[StepLabel]] = {}
+    for item in wasted:
+        groups.setdefault(item.label, []).append(item)
+    ranked = sorted(groups.values(), key=lambda group: -len(group))
+    told = ranked[:_MOST_SENTENCES] if len(ranked) <= _MOST_SENTENCES else ranked[: _MOST_SENTENCES - 1]
+    sentences = [_sentence(facts, group, excerpts) for group in told]
+    rest = [item for group in ranked[len(told) :] for item in group]
+    if rest:
+        sentences.append(
+            f"{_steps([item.step for item in rest])} {'was' if len(rest) == 1 else 'were'} unnecessary too."
+        )
+    return sentences
+
+
+def _sentence(facts: EfficiencyFacts, group: Sequence[StepLabel], excerpts: bool) -> str:
+    label = group[0].label
+    one, many = _PHRASES[label]
+    if len(group) == 1:
+        item = group[0]
+        of = f" step {_plain(item.because_of)}" if label == "redundant" and item.because_of else ""
+        shown = f": {_excerpt(facts, item)}" if excerpts else ""
+        return f"Step {_plain(item.step)} {one}{of}{shown}."
+    if label != "redundant":
+        shown = f", first {_excerpt(facts, group[0])}" if excerpts else ""
+        return f"{_steps([item.step for item in group])} {many}{shown}."
+    sources: dict[str, list[str]] = {}
+    for item in group:
+        sources.setdefault(item.because_of or "", []).append(item.step)
+    parts = [
+        f"{_steps(ids, upper=False)} {one if len(ids) == 1 else many} step {_plain(of)}" for of, ids in sources.items()
+    ]
+    shown = f": {_excerpt(facts, group[0])}" if excerpts and len(parts) == 1 else ""
+    kept = parts[:_MOST_NAMED]
+    more = (
+        f"; {_counted(len(parts) - len(kept), 'more step')} {'is' if len(parts) - len(kept) == 1 else 'are'} repeated"
+        if len(parts) > len(kept)
+        else ""
+    )
+    joined = "; ".join(kept)
+    return f"{joined[0].upper()}{joined[1:]}{shown}{more}."
+
+
+def _steps(ids: Sequence[str], upper: bool = True) -> str:
+    word = ("Step" if upper else "step") if len(ids) == 1 else ("Steps" if upper else "steps")
+    named = ", ".join(_plain(step) for step in ids[:_MOST_NAMED])
+    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+    return f"{word} {named}{more}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _plain(step: str) -> str:
+    return _SPACE.sub(" ", _UNSAFE.sub(" ", step)).strip()
+
+
+def _excerpt(facts: EfficiencyFacts, item: StepLabel) -> str:
+    """The call in few words; what could end a sentence or pass an opinion is left out of it."""
+    step = facts.steps[facts.places[item.step]]
+    given = (
+        ", ".join(dump(value) for value in step.input.values()) if isinstance(step.input, dict) else dump(step.input)
+    )
+    text = _SPACE.sub(" ", _UNSAFE.sub(" ", given[:_LOOKED_AT])).strip()
+    text = _opinion().sub("…", text)
+    if len(text) > _EXCERPT:
+        text = f"{text[: _EXCERPT - 1].rstrip()}…"
+    name = _opinion().sub("…", _plain(step.name))[:_EXCERPT]
+    return f'{name}("{text}")' if text else name

@@ -1,0 +1,127 @@
+"""What an endpoint turns out to be able to do: the reply channel and the parameters it takes, remembered for the run.
+
+Only what has never worked is given up: an error message may quote the case, and a case must not be able to talk
+a working endpoint down to a weaker channel.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from krino.errors import LabelFailed, RunStopped
+from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params
+
+CHANNEL_DOUBT = 3  # replies without an object before a channel that never worked is given up
+DENIED_IN_A_ROW = 5  # refusals of key, model or address, once something has worked, before the run stops
+REFUSED_AT_START = 100  # cases refused before any has worked: the endpoint will not do at all
+OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+PARAMS = {"temperature": "temperature", "seed": "seed", "effort": "reasoning_effort"}
+WORDS: dict[Channel, tuple[str, ...]] = {
+    "json_schema": ("response_format", "json_schema", "structured output", "output_config", "schema"),
+    "tool": ("tool", "function"),
+    "json_object": ("response_format", "json_object", "json mode"),
+    "text": (),
+}
+
+
+@dataclass(slots=True)
+class Abilities:
+    """Begins with the best and steps down."""
+
+    channels: tuple[Channel, ...]
+    params: Params
+    limit_name: str
+    fixed: Channel | None = None
+    """The channel the user insists on."""
+    insist: tuple[str, ...] = ()
+    channel: Channel = "json_schema"
+    dropped: list[str] = field(default_factory=list)
+    _worked: set[tuple[Channel, Params, str]] = field(default_factory=set)
+    _shapeless: Counter[str] = field(default_factory=Counter)
+    _denied: int = 0
+    _refused: int = 0
+
+    def __post_init__(self) -> None:
+        self.channel = self.fixed or self.channels[0]
+
+    def note_reply(self, request: ChatRequest, *, shapeless: bool) -> None:
+        """Some endpoints take every setting and ignore it: a channel that never gives an object is left."""
+        self._denied = self._refused = 0
+        if not shapeless:
+            self._worked.add((request.channel, request.params, request.completion_limit_name))
+            return
+        self._shapeless[request.channel] += 1
+        doubtful = self._shapeless[request.channel] >= CHANNEL_DOUBT
+        if doubtful and request.channel == self.channel and not self._channel_worked(request.channel):
+            self._next_channel()
+
+    def adapt(self, error: ApiError, request: ChatRequest) -> None:
+        """Step down from what the endpoint rejects, or raise: `LabelFailed` for this case, `RunStopped` for all."""
+        if error.status in {401, 403, 404}:
+            self._deny(error)
+        known_good = (request.channel, request.params, request.completion_limit_name) in self._worked
+        adaptable = error.status in {400, 415, 422, 501} and not known_good
+        if adaptable and (
+            self._rename_limit(error, request) or self._drop_param(error, request) or self._step_down(error, request)
+        ):
+            return
+        if not self._worked and not error.mentions("context", "too long", "too large"):
+            self._refused += 1
+            if self._refused >= REFUSED_AT_START:
+                raise RunStopped(f"the endpoint refuses case after case: {error}", kind="endpoint")
+        raise LabelFailed(f"the endpoint refuses the request: {error}")
+
+    def drops_for_probe(self, error: ApiError, request: ChatRequest) -> bool:
+        """For trying channels out: whether the same channel is worth another try with fewer parameters."""
+        return self._rename_limit(error, request) or self._drop_param(error, request)
+
+    def _deny(self, error: ApiError) -> None:
+        """At the start a refused key is final; later it may be one moderated case, or a key withdrawn."""
+        self._denied += 1
+        if self._worked and self._denied < DENIED_IN_A_ROW:
+            raise LabelFailed(f"the endpoint refuses the request: {error}")
+        if error.status == 404:
+            raise RunStopped(f"the endpoint knows no such model or address: {error}", kind="endpoint")
+        if error.status == 403 and self._denied < DENIED_IN_A_ROW:
+            raise LabelFailed(f"the endpoint refuses the request: {error}")
+        raise RunStopped(f"the endpoint refuses the key: {error}", kind="key")
+
+    def _rename_limit(self, error: ApiError, request: ChatRequest) -> bool:
+        sent = request.completion_limit_name
+        if request.params.reply_tokens is None or not error.mentions(sent):
+            return False
+        if f"renamed {sent}" in self.dropped:
+            return self.limit_name != sent
+        self.dropped.append(f"renamed {sent}")
+        self.limit_name = OTHER_LIMIT[sent]
+        return True
+
+    def _drop_param(self, error: ApiError, request: ChatRequest) -> bool:
+        for name, wire_name in PARAMS.items():
+            if getattr(request.params, name) is None or not error.mentions(wire_name):
+                continue
+            if name in self.insist:
+                raise RunStopped(f"the endpoint does not take {wire_name}: {error}", kind="settings")
+            if wire_name not in self.dropped:
+                self.dropped.append(wire_name)
+            self.params = replace(self.params, **{name: None})
+            return True
+        return False
+
+    def _step_down(self, error: ApiError, request: ChatRequest) -> bool:
+        if self.channel != request.channel:
+            return True  # another request has found this out already
+        if self._channel_worked(request.channel) or not error.mentions(*WORDS[request.channel]):
+            return False
+        return self._next_channel()
+
+    def _next_channel(self) -> bool:
+        place = self.channels.index(self.channel) + 1
+        if self.fixed is not None or place >= len(self.channels):
+            return False
+        self.channel = self.channels[place]
+        return True
+
+    def _channel_worked(self, channel: Channel) -> bool:
+        return any(worked == channel for worked, _, _ in self._worked)

@@ -1,0 +1,104 @@
+"""The words of a reasoning in English, French and Dutch: what it looks at, in which order, what it blames."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krino.judges.citation.reasoning import Cues, read_reasoning
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Court alignment: GENERIC citation. Case number: none.",
+        "La juridiction est la même. Le numéro de rôle concorde.",
+        "Zelfde rechtbank. Het rolnummer komt overeen.",
+        "NATIONAL. Exact match of C.17.0001.F.",
+        "The case number is that of a judgment of the Hof van Cassatie.",
+    ],
+)
+def test_the_court_comes_first(text: str) -> None:
+    assert read_reasoning(text).court_comes_first
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Case number matches. The court is Cassation.", "Le résumé concorde.", "Het rolnummer klopt.", "", "Good match."],
+)
+def test_the_court_does_not_come_first(text: str) -> None:
+    assert not read_reasoning(text).court_comes_first
+
+
+@pytest.mark.parametrize(
+    ("text", "claimed"),
+    [
+        ("Case number: exact match C.17.0001.F.", True),
+        ("Numéro de rôle identique.", True),
+        ("Zaaknummer stemt overeen met kandidaat 2, exact.", True),
+        ("Case number C.17.0001.F not found. Strong context match.", False),
+        ("Le numéro de rôle ne correspond pas.", False),
+        ("Het rolnummer komt niet overeen.", False),
+        ("No case number, but the summary matches.", False),
+        ("Case number given; court matches.", False),
+    ],
+)
+def test_a_claimed_number_match(text: str, claimed: bool) -> None:
+    assert read_reasoning(text).claims_number_match is claimed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No case number to verify, heavily penalizing confidence.",
+        "Pas de numéro de rôle: confiance réduite.",
+        "Aucun numéro de rôle dans la citation, la confiance est diminuée.",
+        "Geen rolnummer vermeld, dus de score is verlaagd.",
+        "The citation does not include a case number, so confidence is lowered.",
+    ],
+)
+def test_a_missing_number_that_is_punished(text: str) -> None:
+    assert read_reasoning(text).penalises_missing
+
+
+def test_a_missing_number_that_is_only_stated() -> None:
+    cues = read_reasoning("Court aligned. No case number. Context agrees.")
+    assert cues.says_no_number
+    assert not cues.penalises_missing
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cannot be certain which Court of Appeal was meant.",
+        "La juridiction n'est pas précisée.",
+        "Onzeker welke rechtbank bedoeld is.",
+        "Penalised for the different jurisdiction.",
+    ],
+)
+def test_a_blamed_jurisdiction(text: str) -> None:
+    assert read_reasoning(text).blames_jurisdiction
+
+
+@pytest.mark.parametrize(
+    ("text", "differ"),
+    [
+        ("These are different courts.", True),
+        ("Court mismatch.", True),
+        ("Il s'agit d'une autre juridiction.", True),
+        ("Het gaat om een ander hof.", True),
+        ("No court mismatch.", False),
+        ("Same court, different chamber.", False),
+        ("Not different courts but one.", False),
+    ],
+)
+def test_courts_said_to_differ(text: str, differ: bool) -> None:
+    assert read_reasoning(text).courts_differ is differ
+
+
+@given(st.text(max_size=400))
+def test_any_text_can_be_read(text: str) -> None:
+    cues = Cues(text)
+    names = [name for name in vars(Cues) if not name.startswith("_")]
+    assert all(getattr(cues, name) in (True, False) for name in names)

@@ -1,0 +1,172 @@
+"""What must hold for every trace: more waste never scores higher, ids mean nothing, strict is the stricter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from krino import CannotJudge
+from krino.judges.efficiency import EfficiencyJudge
+
+Record = dict[str, Any]
+LEISURELY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+STRICT, SCALED = EfficiencyJudge(), EfficiencyJudge({"mode": "scaled"})
+
+names = st.sampled_from(["search", "get_user", "send_mail", "page_down", "weather", "summarize", "final_answer"])
+inputs = st.sampled_from(
+    [
+        {"q": "library opening hours today"},
+        {"q": "Library  opening hours TODAY"},
+        {"q": "opening hours of the library today"},
+        {"q": "train times on monday"},
+        {"id": 7},
+        {"id": "7"},
+        {},
+        "what the user said about the trip",
+        None,
+    ]
+)
+outputs: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        "Mo-Fr 9-17, closed on Sunday and on public holidays",
+        "The library opens at nine and closes at five on every working day of the week.",
+        [],
+        "no results found",
+        None,
+        "ok",
+        {"user": "mia", "plan": "gold", "city": "Ghent", "since": 2019, "points": 4711, "state": "active"},
+    ]
+)
+errors = st.sampled_from([None, None, None, None, "503 service unavailable", "unknown id"])
+kinds = st.sampled_from(["tool", "tool", "tool", "llm", "retriever", "message", ""])
+steps = st.builds(
+    lambda kind, name, given, gave, error: {
+        "type": kind,
+        "name": name,
+        "input": given,
+        "output": None if error else gave,
+        "error": error,
+    },
+    kinds,
+    names,
+    inputs,
+    outputs,
+    errors,
+)
+traces = st.lists(steps, min_size=1, max_size=12).map(
+    lambda items: [{**item, "id": f"s{place}"} for place, item in enumerate(items)]
+)
+
+
+def labelled(judge: EfficiencyJudge, trace: list[Record]) -> tuple[float, list[str]]:
+    """The score, and the ids of the steps that count as unnecessary."""
+    case = judge.read({"task": "When does the library open?", "trace": trace})
+    facts = judge.study(case)
+    labels = judge.label_locally([(case, facts)])[0]
+    assert judge.check(case, facts, labels) == []
+    settlement = judge.settle(case, facts, labels)
+    judge.verdict_model.model_validate({key: ruling.value for key, ruling in settlement.rulings.items()})
+    score = settlement.rulings["score"]
+    named = [line.split(" ")[1] for line in score.evidence if line.startswith("step ")]
+    return score.value, named
+
+
+@LEISURELY
+@given(traces, st.data())
+def test_adding_a_duplicate_of_a_step_never_raises_the_score(trace: list[Record], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(trace) - 1))
+    later = data.draw(st.integers(place + 1, len(trace)))
+    longer = [*trace[:later], {**trace[place], "id": "copy"}, *trace[later:]]
+    for judge in (STRICT, SCALED):
+        assert labelled(judge, longer)[0] <= labelled(judge, trace)[0]
+
+
+@LEISURELY
+@given(traces, st.data())
+def test_removing_an_unnecessary_step_never_lowers_the_score(trace: list[Record], data: st.DataObject) -> None:
+    for judge in (STRICT, SCALED):
+        score, wasted = labelled(judge, trace)
+        assume(wasted and len(trace) > 1)
+        gone = data.draw(st.sampled_from(wasted))
+        shorter = [step for step in trace if step["id"] != gone]
+        assert labelled(judge, shorter)[0] >= score
+
+
+@LEISURELY
+@given(traces)
+def test_renaming_ids_changes_nothing_but_the_names(trace: list[Record]) -> None:
+    renamed = [{**step, "id": f"call_{hash(step['id']) % 10**9}_{place}"} for place, step in enumerate(trace)]
+    mapping = {old["id"]: new["id"] for old, new in zip(trace, renamed, strict=True)}
+    for judge in (STRICT, SCALED):
+        score, wasted = labelled(judge, trace)
+        assert labelled(judge, renamed) == (score, [mapping[step] for step in wasted])
+
+
+@LEISURELY
+@given(traces)
+def test_strict_is_never_above_scaled(trace: list[Record]) -> None:
+    assert labelled(STRICT, trace)[0] <= labelled(SCALED, trace)[0]
+
+
+FIELDS = [
+    "trace",
+    "steps",
+    "messages",
+    "role",
+    "content",
+    "type",
+    "name",
+    "input",
+    "output",
+    "children",
+    "spans",
+    "resourceSpans",
+    "scopeSpans",
+    "attributes",
+    "key",
+    "value",
+    "span_id",
+    "run_type",
+    "child_runs",
+    "id",
+    "tool_calls",
+    "function",
+    "arguments",
+    "task",
+    "log",
+    "traj",
+    "task_id",
+    "error",
+    "status",
+    "events",
+]
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["", "a b", "user", "assistant", "tool", "llm", "[1]", "Error: x"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(FIELDS) | st.sampled_from(["", "x"]),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@settings(LEISURELY, max_examples=300)
+@given(st.dictionaries(st.sampled_from(["task", "trace", "messages", "spans", "log", "steps"]), json_values))
+def test_no_record_makes_the_judge_fall_over(record: Record) -> None:
+    try:
+        case = STRICT.read(record)
+        facts = STRICT.study(case)
+        STRICT.ask(case, facts)
+        STRICT.settle(case, facts, STRICT.label_locally([(case, facts)])[0])
+    except CannotJudge as reason:
+        assert str(reason)

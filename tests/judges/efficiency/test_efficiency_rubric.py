@@ -1,0 +1,190 @@
+"""From labels to score and reason: the published table, what facts overrule, and what a reason may say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krino import CannotJudge, Settlement
+from krino.judges.efficiency import EfficiencyJudge
+from krino.judges.efficiency.facts import EfficiencyFacts
+from krino.judges.efficiency.labels import EfficiencyLabels
+from krino.judges.efficiency.rubric import Tally, look_up
+from krino.judges.efficiency.wording import check_reason
+
+JUDGE = EfficiencyJudge()
+SEARCH = {"type": "tool", "name": "search", "input": {"q": "opening hours"}, "output": "Mo-Fr 9-17"}
+ANSWER = {"type": "llm", "name": "answer", "input": "Mo-Fr 9-17", "output": "It opens at 9."}
+
+
+def study(*steps: dict[str, Any], task: str = "When does it open?") -> EfficiencyFacts:
+    trace = [{"id": f"s{place}", **step} for place, step in enumerate(steps, 1)]
+    return JUDGE.study(JUDGE.read({"task": task, "trace": trace}))
+
+
+def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None = None, mode: str = "strict") -> Settlement:
+    judge = EfficiencyJudge({"mode": mode})
+    case = judge.read({"task": "x", "trace": []})
+    given = labels or judge.label_locally([(case, facts)])[0]
+    return judge.settle(case, facts, given)
+
+
+def labels(facts: EfficiencyFacts, **named: str) -> EfficiencyLabels:
+    """Labels as a model gives them: `s2="redundant s1"`, and necessary for the rest."""
+    items = []
+    for step in facts.steps:
+        label, _, of = named.get(step.id, "necessary").partition(" ")
+        items.append({"step": step.id, "label": label, "why": "", "because_of": of or None})
+    return EfficiencyLabels.model_validate({"steps": items})
+
+
+@pytest.mark.parametrize(
+    ("counted", "wasted", "small", "enrichment", "strict", "scaled"),
+    [
+        (5, 0, True, False, 1.0, 1.0),
+        (5, 1, True, False, 0.75, 0.75),
+        (5, 1, True, True, 0.75, 0.75),
+        (2, 1, True, False, 0.75, 0.75),
+        (10, 1, False, False, 0.25, 0.75),
+        (10, 1, False, True, 0.25, 0.25),
+        (10, 3, False, False, 0.25, 0.5),
+        (3, 1, False, False, 0.25, 0.5),
+        (3, 2, False, False, 0.25, 0.25),
+        (3, 2, True, True, 0.25, 0.25),
+        (12, 10, True, False, 0.0, 0.0),
+        (1, 1, False, False, 0.0, 0.0),
+    ],
+)
+def test_score_table(counted: int, wasted: int, small: bool, enrichment: bool, strict: float, scaled: float) -> None:
+    tally = Tally(counted, wasted, small, enrichment)
+    assert look_up(tally, "strict")[0] == strict
+    assert look_up(tally, "scaled")[0] == scaled
+
+
+def test_every_rule_of_the_table_is_published() -> None:
+    rules = {look_up(Tally(20, wasted, small, enrichment), mode)[1]
+             for wasted in range(21) for small in (True, False) for enrichment in (True, False)
+             for mode in ("strict", "scaled")}  # fmt: skip
+    assert rules <= JUDGE.rules.keys()
+
+
+def test_verdict_has_exactly_score_and_reason() -> None:
+    assert settle(study(SEARCH, ANSWER)).rulings.keys() == {"score", "reason"}
+
+
+def test_one_exact_duplicate_is_three_quarters_and_named() -> None:
+    settlement = settle(study(SEARCH, SEARCH, ANSWER))
+    assert settlement.rulings["score"].value == 0.75
+    assert settlement.rulings["reason"].value == 'Step s2 repeats step s1: search("opening hours").'
+
+
+def test_one_restyling_alone_is_three_quarters_but_extra_retrieval_is_a_quarter() -> None:
+    facts = study(SEARCH, ANSWER, {"type": "llm", "name": "polish", "input": "x", "output": "y"})
+    assert settle(facts, labels(facts, s3="enrichment")).rulings["score"].value == 0.75
+    facts = study(SEARCH, ANSWER, {"type": "tool", "name": "images", "input": "x", "output": "y"})
+    assert settle(facts, labels(facts, s3="enrichment")).rulings["score"].value == 0.25
+    assert settle(facts, labels(facts, s3="enrichment"), "scaled").rulings["score"].value == 0.25
+
+
+def test_a_failed_attempt_whose_retry_succeeded_costs_nothing() -> None:
+    failed = {**SEARCH, "output": None, "error": "503 service unavailable"}
+    facts = study(failed, SEARCH, ANSWER)
+    settlement = settle(facts, labels(facts, s1="failed", s2="redundant s1"))
+    assert settlement.rulings["score"].value == 1.0
+    assert "No unnecessary step was found" in settlement.rulings["reason"].value
+    assert [finding.where for finding in settlement.findings if finding.rule == "EFF-F1"] == ["s2", "s1"]
+
+
+def test_the_same_error_again_is_a_repeat_unless_it_is_of_the_passing_kind() -> None:
+    wrong = {**SEARCH, "output": None, "error": "unknown field"}
+    assert [item.label for item in JUDGE.label_locally([(_CASE, study(wrong, wrong, ANSWER))])[0].steps] == [
+        "failed",
+        "redundant",
+        "necessary",
+    ]
+    busy = {**SEARCH, "output": None, "error": "429 too many requests"}
+    assert settle(study(busy, busy, SEARCH, ANSWER)).rulings["score"].value == 1.0
+
+
+_CASE = JUDGE.read({"task": "x", "trace": []})
+
+
+def test_a_model_cannot_call_an_identical_repeat_necessary() -> None:
+    facts = study(SEARCH, SEARCH, ANSWER)
+    settlement = settle(facts, labels(facts))
+    assert settlement.rulings["score"].value == 0.75
+    assert [finding.where for finding in settlement.findings if finding.rule == "EFF-F2"] == ["s2"]
+
+
+def test_a_repeat_with_a_new_result_is_left_to_the_labeller() -> None:
+    facts = study({**SEARCH, "name": "get_status"}, {**SEARCH, "name": "get_status", "output": "done"}, ANSWER)
+    assert settle(facts).rulings["score"].value == 1.0
+    assert settle(facts, labels(facts, s2="redundant s1")).rulings["score"].value == 0.75
+
+
+def test_findings_list_each_label_the_minimal_sequence_and_the_cost() -> None:
+    costly = {**SEARCH, "tokens": 300, "seconds": 2.0}
+    settlement = settle(study({**SEARCH, "tokens": 100, "seconds": 2.0}, costly, ANSWER))
+    told = {finding.rule: finding.text for finding in settlement.findings}
+    assert told["EFF-L1"].startswith("redundant, because of step s1")
+    assert told["EFF-N2"] == "minimal sequence, 2 of 3 steps: s1, s3"
+    costs = [finding.text for finding in settlement.findings if finding.rule == "EFF-N3"]
+    assert costs[0] == "75% (300 of 400 tokens) went into unnecessary steps"
+    assert costs[1].startswith("50% (2 of 4 seconds)")
+    assert {finding.rule for finding in settlement.findings} <= JUDGE.rules.keys()
+
+
+def test_a_loop_is_told_in_one_sentence() -> None:
+    page = {"type": "tool", "name": "open_page", "input": {"url": "x.example/hours"}, "output": "Mo-Fr 9-17"}
+    reason = settle(study(*[SEARCH, page] * 5)).rulings["reason"].value
+    assert reason == "Steps s3, s5, s7, s9 repeat step s1; steps s4, s6, s8, s10 repeat step s2."
+
+
+@pytest.mark.parametrize("words", ["It seems fine. Really! Is it?", "ok. Somewhat reasonable, arguably good. Yes. No."])
+def test_words_of_a_call_never_spoil_the_reason(words: str) -> None:
+    noisy = {**SEARCH, "name": "okay", "input": {"q": words}}
+    reason = settle(study(noisy, noisy, ANSWER)).rulings["reason"].value
+    assert check_reason(reason, 0.75, ["s2"]) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "score", "problem"),
+    [
+        ("Step 2 seems redundant.", 0.75, "words of opinion: seems"),
+        ("Step 2 is sort of redundant.", 0.75, "words of opinion: sort of"),
+        ("One. Two. Three. Step 2.", 0.75, "4 sentences"),
+        ("", 0.75, "0 sentences"),
+        ("A search was repeated.", 0.75, "names no step"),
+        ("All steps count.", 1.0, "does not say"),
+    ],
+)
+def test_reasons_that_break_the_rubric_are_found(reason: str, score: float, problem: str) -> None:
+    assert any(problem in found for found in check_reason(reason, score, ["2"]))
+
+
+def test_labels_are_held_against_the_trace() -> None:
+    facts = study(SEARCH, SEARCH, ANSWER)
+    bad = {
+        "steps": [
+            {"step": "s1", "label": "redundant", "why": "", "because_of": "s2"},
+            {"step": "s1", "label": "necessary", "why": "", "because_of": None},
+            {"step": "s2", "label": "redundant", "why": "", "because_of": None},
+            {"step": "s9", "label": "necessary", "why": "", "because_of": None},
+        ]
+    }
+    problems = JUDGE.check(_CASE, facts, EfficiencyLabels.model_validate(bad))
+    assert problems == [
+        "steps: there is no step 's9'",
+        "steps: labelled more than once: 's1'",
+        "steps: no label for 's3'",
+        "step s1: because_of 's2' does not come before it",
+        "step s2: redundant, but because_of names no earlier step",
+    ]
+
+
+def test_no_task_and_no_steps_are_no_score() -> None:
+    with pytest.raises(CannotJudge, match="no task"):
+        JUDGE.study(JUDGE.read({"task": " ", "trace": [SEARCH]}))
+    with pytest.raises(CannotJudge, match="no steps"):
+        JUDGE.study(JUDGE.read({"task": "x", "trace": []}))
