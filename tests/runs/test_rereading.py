@@ -45,5 +45,5 @@ def test_an_input_that_is_gone_costs_only_the_cases(tmp_path: Path) -> None:
 
 def test_what_came_on_stdin_is_found_beside_the_run(tmp_path: Path) -> None:
     write(tmp_path / "stdin.jsonl", RECORDS)
-    (found,) = with_cases(judgements(1), tmp_path, plan("-"))
+    (found,) = with_cases(judgements(1), tmp_path, plan("stdin:abcd.jsonl"))
     assert found["case"]["id"] == "c1"

@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Any
 
+from krino import __version__
 from krino.contract import CaseT, FactsT, Judge, Labelled, Labeller, LabelsT, Task, Usage
 from krino.errors import LabelFailed
 
@@ -22,7 +23,7 @@ class LocalLabeller(Labeller):
         self._scheduled = False
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "local"}
+        return {"kind": "local", "krino": __version__}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         loop = asyncio.get_running_loop()

@@ -65,7 +65,10 @@ class CaseView(Protocol):
 
 
 _VIEWS: dict[str, CaseView] = {}
-_OURS = {"rag": "krino.reports.rag_view:rag_blocks"}
+_OURS = {
+    "efficiency": "krino.reports.efficiency_view:efficiency_blocks",
+    "rag": "krino.reports.rag_view:rag_blocks",
+}
 """Views of our own judges, imported when the first judgement of theirs is shown."""
 
 

@@ -1,0 +1,65 @@
+"""Shows an efficiency judgement as a timeline: every step coloured by its label, redundant ones pointing back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from krino.judges.efficiency.case import EfficiencyCase
+from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel
+from krino.judges.efficiency.steps import Step
+from krino.judges.efficiency.traces.detect import read_trace
+from krino.reports.views import Block, DataTable, MarkedText, Segment, Tone
+
+_TONES: Mapping[str, Tone] = {
+    "necessary": "good",
+    "redundant": "bad",
+    "speculative": "warn",
+    "enrichment": "warn",
+    "indirect": "warn",
+    "failed": "info",
+}
+_LONGEST = 120
+_MOST_STEPS = 400
+
+
+def efficiency_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
+    """Needs the case beside the labels: without either there is nothing to show."""
+    if not judgement.get("case") or not judgement.get("labels"):
+        return ()
+    case = EfficiencyCase.model_validate(judgement["case"])
+    labels = {item.step: item for item in EfficiencyLabels.model_validate(judgement["labels"]).steps}
+    trace = read_trace(case.trace)
+    steps = trace.steps[:_MOST_STEPS]
+    title = f"Timeline, read as {trace.format}"
+    if len(trace.steps) > len(steps):
+        title += f" (the first {len(steps)} of {len(trace.steps)} steps)"
+    return [
+        MarkedText("Task", [Segment(case.task or trace.task or "")]),
+        MarkedText(title, list(_timeline(steps, labels)), _TONES),
+        DataTable("Steps", ("step", "kind", "what", "label", "why"), [_row(step, labels) for step in steps]),
+    ]
+
+
+def _timeline(steps: Sequence[Step], labels: Mapping[str, StepLabel]) -> Iterator[Segment]:
+    for step in steps:
+        label = labels.get(step.id)
+        back = f"step-{label.because_of}" if label is not None and label.because_of else None
+        told = label.why if label is not None and label.why else None
+        yield Segment(f"{step.id}  {_what(step)}", label.label if label else None, told, back, key=f"step-{step.id}")
+        yield Segment("\n")
+
+
+def _row(step: Step, labels: Mapping[str, StepLabel]) -> tuple[str, ...]:
+    label = labels.get(step.id)
+    return (step.id, step.kind, _what(step), label.label if label else "", label.why if label else "")
+
+
+def _what(step: Step) -> str:
+    """The call as one line: name and input, shortened."""
+    given = step.input if isinstance(step.input, str) else orjson.dumps(step.input, default=repr).decode()
+    flat = " ".join(given.split()) if step.input is not None else ""
+    text = f"{step.name}({flat})" if flat else step.name
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
