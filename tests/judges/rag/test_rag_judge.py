@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import krino
 from krino.contract import Questions, Task
 from krino.errors import UsageProblem
 from krino.judges.rag import RagJudge
@@ -117,3 +118,22 @@ def _seconds(case: Any) -> float:
     started = time.perf_counter()
     JUDGE.ask(case, JUDGE.study(case))
     return time.perf_counter() - started
+
+
+@pytest.mark.parametrize(("record", "what"), [({"prompt": "q", "answer": "a"}, "question"), ({"query": "q"}, "answer")])
+def test_a_record_with_other_names_is_told_what_it_has_and_how_to_map_it(record: dict[str, str], what: str) -> None:
+    judgement = krino.judge("rag", record)
+    assert judgement.status == "failed"
+    reason = judgement.reason or ""
+    assert f"no {what}: the record has the fields {', '.join(record)}" in reason
+    assert f"--map {what}=FIELD" in reason
+
+
+@pytest.mark.parametrize("goal", ["legal", "Fact checking of news", "safety-critical"])
+def test_a_goal_for_the_run_may_be_a_name_or_words(goal: str) -> None:
+    assert krino.load_judge("rag", {"goal": goal})
+
+
+def test_a_goal_for_the_run_that_says_nothing_is_refused() -> None:
+    with pytest.raises(krino.UsageProblem, match="names no known goal; there are balanced, "):
+        krino.load_judge("rag", {"goal": "nonsense"})

@@ -55,3 +55,13 @@ def read_goal(text: str) -> Goal:
         return Goal("balanced", balanced.recall_weight, note)
     goal, word = hits[0]
     return Goal(goal.name, goal.recall_weight, f"{shown} read as {goal.name} because of {word!r}")
+
+
+def goal_names() -> list[str]:
+    return [goal.name for goal, _ in _goals()]
+
+
+def names_a_goal(text: str) -> bool:
+    """Whether a text says anything about the goal: a name, or words that stand for one."""
+    goal = read_goal(text)
+    return goal.note is None or not goal.note.endswith("read as balanced") or "different weights" in goal.note

@@ -6,12 +6,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from krino.contract import Judge, Passage, Questions, Settlement, Status
-from krino.judges.rag.case import RagCase
+from krino.errors import CannotJudge
+from krino.judges.rag.case import ANSWER_NAMES, QUESTION_NAMES, RagCase
 from krino.judges.rag.checks import check_labels
 from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.goals import goal_names, names_a_goal
 from krino.judges.rag.labels import RagLabels
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.rubric import settle
@@ -19,6 +21,7 @@ from krino.judges.rag.tables import package_text
 from krino.judges.rag.verdict import RagVerdict, failed_verdict
 
 _MOST_HINTS = 8
+_MOST_FIELDS = 15
 
 
 class RagOptions(BaseModel):
@@ -26,7 +29,17 @@ class RagOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    goal: str = "balanced"
+    goal: str = Field(
+        default="balanced", description=f"what the evaluation is for: {', '.join(goal_names())}, or words"
+    )
+
+    @field_validator("goal")
+    @classmethod
+    def _known(cls, goal: str) -> str:
+        """For a whole run a goal that says nothing is a slip; a single case that has one is read as balanced."""
+        if not names_a_goal(goal):
+            raise ValueError(f"names no known goal; there are {', '.join(goal_names())}")
+        return goal
 
 
 class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
@@ -41,6 +54,16 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
     case_model = RagCase
     labels_model = RagLabels
     verdict_model = RagVerdict
+
+    def read(self, record: Mapping[str, Any]) -> RagCase:
+        for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
+            if not any(name in record for name in names):
+                fields = ", ".join(str(name) for name in list(record)[:_MOST_FIELDS])
+                raise CannotJudge(
+                    f"no {what}: the record has the fields {fields or '(none)'}, and none of {', '.join(names)}; "
+                    f"say which it is with --map {what}=FIELD"
+                )
+        return super().read(record)
 
     def study(self, case: RagCase) -> RagFacts:
         assert isinstance(self.options, RagOptions)
