@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _VISIBLE = re.compile(r"[^\s\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]")
 _SPACES = re.compile(r"\s+")
 _EDGE_QUOTES = "\"'`“”„‟«»‹›‘’‚‛"
+_LOOK = 120
+_OPENING_WORDS = 5  # the last one looked at may carry a final stop: short texts are compared in full
 _OPENING = f" \t\r\n{_EDGE_QUOTES}\u2033\u00b4\u2032"
 _QUOTE_CHARS = str.maketrans(
     {
@@ -16,6 +19,8 @@ _QUOTE_CHARS = str.maketrans(
     }
 )
 _DROPPED = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+
+_NO_DROPPED = dict.fromkeys(map(ord, _DROPPED))
 
 
 def is_blank(text: str | None) -> bool:
@@ -36,8 +41,16 @@ def canonical(text: str) -> str:
 
 def same_text(first: str, second: str) -> bool:
     """Whether two texts have the same canonical form; texts that begin differently are told apart at once."""
-    openings = {text.lstrip(_OPENING)[:1].casefold() for text in (first, second)}
-    return len(openings) == 1 and canonical(first) == canonical(second)
+    if min(len(first), len(second)) < _LOOK:
+        return canonical(first) == canonical(second)
+    openings = [
+        straighten(text.lstrip(_OPENING)[:_LOOK]).casefold().split()[:_OPENING_WORDS] for text in (first, second)
+    ]
+    return openings[0] == openings[1] and canonical(first) == canonical(second)
+
+
+def _opening(text: str) -> list[str]:
+    return straighten(text.lstrip(_OPENING)[:_LOOK]).casefold().split()[:_OPENING_WORDS]
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
@@ -48,12 +61,24 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     start = text.find(wanted)
     if start >= 0:
         return start, start + len(wanted)
+    if not _may_stand(wanted, text):
+        return None
     folded, origin = _fold(text)
     needle = _fold(wanted)[0].strip()
     start = folded.find(needle)
     if start < 0 or not needle:
         return None
     return origin[start], origin[start + len(needle) - 1] + 1
+
+
+def _may_stand(wanted: str, text: str) -> bool:
+    """A quick look without places: most quotations that are not there to the letter are not there at all."""
+    return _flat(wanted) in _flat(text)
+
+
+@lru_cache(maxsize=256)
+def _flat(text: str) -> str:
+    return "".join(straighten(text).translate(_NO_DROPPED).casefold().split())
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
