@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from krino.judges.citation.judge import CitationJudge
-from krino.labellers.llm.prompt import system_text, user_text
+from krino.labellers.llm.prompt import shown_texts, system_text, user_text
 from krino.labellers.llm.schema import strict_schema
 
 BATCH, BATCHES = 1_000, 60
@@ -95,7 +95,7 @@ def print_tokens(judge: CitationJudge) -> None:
     schema = strict_schema(judge.labels_model)
     for channel in ("json_schema", "text"):
         static = len(system_text(judge.prompt, channel, schema))
-        asked = len(user_text(questions)) - data
+        asked = len(user_text(questions, shown_texts(questions))) - data
         print(
             f"tokens, channel {channel}: {(static + asked) // CHARACTERS_PER_TOKEN} for prompt and request, "
             f"{data // CHARACTERS_PER_TOKEN} for this case's own text; 0 where identifiers decide"

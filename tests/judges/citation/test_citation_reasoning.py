@@ -37,6 +37,11 @@ def test_the_court_does_not_come_first(text: str) -> None:
         ("Case number: exact match C.17.0001.F.", True),
         ("Numéro de rôle identique.", True),
         ("Zaaknummer stemt overeen met kandidaat 2, exact.", True),
+        ("Rolnummers stemmen overeen.", True),
+        ("Het zaaknummer klopt.", True),
+        ("Case number verified.", True),
+        ("Le numéro C.17.0001.F figure dans ce candidat.", True),
+        ("Het rolnummer stemt niet overeen.", False),
         ("Case number C.17.0001.F not found. Strong context match.", False),
         ("Le numéro de rôle ne correspond pas.", False),
         ("Het rolnummer komt niet overeen.", False),
@@ -56,6 +61,12 @@ def test_a_claimed_number_match(text: str, claimed: bool) -> None:
         "Aucun numéro de rôle dans la citation, la confiance est diminuée.",
         "Geen rolnummer vermeld, dus de score is verlaagd.",
         "The citation does not include a case number, so confidence is lowered.",
+        "No case number provided. Confidence reduced accordingly.",
+        "Geen rolnummer om te verifiëren; vertrouwen sterk verlaagd.",
+        "Pas de numéro de rôle, donc confiance faible.",
+        "Zonder rolnummer blijft er onzekerheid.",
+        "Absence of a case number is a significant negative.",
+        "Unable to verify the case number as none is cited, so confidence is lowered.",
     ],
 )
 def test_a_missing_number_that_is_punished(text: str) -> None:
@@ -100,5 +111,62 @@ def test_courts_said_to_differ(text: str, differ: bool) -> None:
 @given(st.text(max_size=400))
 def test_any_text_can_be_read(text: str) -> None:
     cues = Cues(text)
-    names = [name for name in vars(Cues) if not name.startswith("_")]
+    names = [name for name, item in vars(Cues).items() if not name.startswith("_") and not callable(item)]
     assert all(getattr(cues, name) in (True, False) for name in names)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No case number cited, so confidence is limited to 90 %.",
+        "Geen rolnummer vermeld. Vertrouwen beperkt tot 90%.",
+        "No case number. The context is weak, lowering confidence.",
+    ],
+)
+def test_the_ceiling_of_a_missing_number_or_another_reason_is_no_penalty_for_it(text: str) -> None:
+    assert not read_reasoning(text).penalises_missing
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The candidates are from the Hof van Cassatie, not the Cour de cassation.",
+        "No candidate from Cour de cassation; only Hof van Cassatie.",
+        "None of the candidates is from the cited court.",
+        "Le candidat émane du Hof van Cassatie et non de la Cour de cassation.",
+        "Aucun candidat de la Cour de cassation.",
+        "L'abréviation « Arbrb. » n'est pas reconnue.",
+        "De afkorting 'Arbrb.' werd niet herkend.",
+        "Arbrb. could not be mapped to any court.",
+        "Geen kandidaat van de Cour de cassation.",
+    ],
+)
+def test_that_no_candidate_is_of_the_cited_court_is_a_claim_that_courts_differ(text: str) -> None:
+    assert read_reasoning(text).courts_differ
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No candidate of the Court of Cassation carries C.17.0234.F.",
+        "Aucun candidat de la Cour de cassation ne porte le numéro cité.",
+        "Geen kandidaat van het Hof van Cassatie draagt dit rolnummer.",
+        "No decision of the court has that date.",
+    ],
+)
+def test_that_no_candidate_of_the_court_has_the_number_or_the_date_is_not(text: str) -> None:
+    assert not read_reasoning(text).courts_differ
+
+
+@pytest.mark.parametrize(
+    ("text", "blamed"),
+    [
+        ("The citation names no jurisdiction, so no candidate can be confirmed.", True),
+        ("Le tribunal cité ne précise pas le ressort ; confiance réduite.", True),
+        ("GENERIC court (jurisdiction not specified): all labour tribunals are valid.", False),
+        ("Ressort non précisé : toutes les cours sont valables.", False),
+        ("No jurisdiction, both valid, but a penalty for the uncertain jurisdiction.", True),
+    ],
+)
+def test_an_open_jurisdiction_is_blamed_unless_every_court_is_said_to_fit(text: str, blamed: bool) -> None:
+    assert read_reasoning(text).blames_jurisdiction is blamed

@@ -109,6 +109,8 @@ def test_a_generic_citation_may_not_be_punished_for_its_jurisdiction() -> None:
         ("Cour du travail de Gand", "Arbeidshof Gent", "Different courts.", "FR_NL_CONFUSION"),
         ("Arbh. Gent", "Arbeidshof Gent", "Arbh. is not the same court as Arbeidshof.", "ABBREVIATION_MISSED"),
         ("C. trav. Gand", "Arbeidshof Gent", "The Dutch court is a different court.", "FR_NL_CONFUSION"),
+        ("C. trav. Gand", "Arbeidshof Gent", "Cour du travail de Gand is a different court.", "FR_NL_CONFUSION"),
+        ("C. trav. Gand", "Arbeidshof Gent", "C. trav. Gand: a different court.", "ABBREVIATION_MISSED"),
         ("Arbeidshof te Gent", "Arbeidshof Gent", "Unrecognised court.", "ABBREVIATION_MISSED"),
         ("Arbeidshof te Gent", "Cour du travail de Gand", "Ander hof dan het geciteerde.", "FR_NL_CONFUSION"),
         ("Cour du travail de Gand", "Arbeidshof Gent", "Ce n'est pas la même juridiction.", "FR_NL_CONFUSION"),
@@ -120,6 +122,12 @@ def test_a_court_that_was_not_recognised(cited: str, listed: str, reason: str, e
     assert (found.match_correctness, found.court_alignment_handling) == ("FALSE_NEGATIVE", "MISSED_COURT_MATCH")
     assert found.errors == [error]
     assert (found.expected_confidence_range, found.applicable_ceiling) == ((75, 95), None)
+
+
+def test_who_argues_from_the_jurisdiction_has_looked_at_the_court() -> None:
+    record = labour("Cour du travail", None, LIEGE, GHENT)
+    found = matched(record, LIEGE, 0.3, "The citation does not specify the city; confidence lowered.")
+    assert "COURT_CHECK_SKIPPED" not in found.errors
 
 
 def test_a_claim_that_courts_differ_is_right_where_they_do() -> None:

@@ -253,6 +253,12 @@ def test_the_number_settles_aliases_of_two_courts(
         ("Cour du travail de Mons / Arbeidshof te Bergen", ("labour_court", "mons", None)),
         ("cour d'assises de la province de Luxembourg", ("assize", "luxembourg", None)),
         ("Politierechtbank te Beringen", ("police", "limburg", "beringen")),
+        ("Appel Bruxelles", ("appeal", "bruxelles", None)),
+        ("Ct. app. Liège", ("appeal", "liege", None)),
+        ("Raadk. Brussel", ("first_instance", "bruxelles", None)),
+        ("Rb. 1ste aanleg Gent", ("first_instance", "oost_vlaanderen", "gent")),
+        ("Arbeitshof Lüttich", ("labour_court", "liege", None)),
+        ("Vred. Sint-Kwintens-Lennik", ("justice_of_peace", "lennik", None)),
     ],
 )
 def test_real_shapes_of_names(text: str, expected: tuple[str, str, str | None]) -> None:

@@ -132,6 +132,12 @@ def test_identifiers_are_found_in_a_sentence() -> None:
         ("ECLI:BE:RVSCE:2018:ARR.243.112", "ECLI:BE:RVSCE:2019:ARR.243.112", True),
         ("ECLI:BE:RVSCE:2018:ARR.16.292", "ECLI:BE:RVSCE:2018:ORD.16.292", False),
         ("ECLI:EU:C:2014:317", "ECLI:EU:C:2015:317", False),
+        ("ECLI:BE:AHBRL:2018:ARR.20180315.1", "ECLI:BE:CTBRL:2018:ARR.20180315.1", True),
+        ("ECLI:BE:CTGND:2018:ARR.20180315.1", "ECLI:BE:AHGNT:2018:ARR.20180315.1", True),
+        ("ECLI:BE:TCLIE:2016:JUG.20160315.1", "ECLI:BE:TELIE:2016:JUG.20160315.1", True),
+        ("ECLI:BE:RVS:2018:ARR.243.112", "ECLI:BE:RVSCE:2018:ARR.243.112", True),
+        ("ECLI:BE:TTBRL:2018:JUD.20180315.1", "ECLI:BE:TTBRL:2018:JUG.20180315.1", True),
+        ("ECLI:BE:TTBRL:2018:JUG.20180315.1", "ECLI:BE:ARBRL:2018:JUG.20180315.1", False),
     ],
 )
 def test_same_decision(a: str, b: str, same: bool) -> None:

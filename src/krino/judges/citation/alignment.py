@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from krino.judges.citation.candidates import CandidateFacts
 from krino.judges.citation.ceilings import ceiling
-from krino.judges.citation.courts import Court, Unknown
+from krino.judges.citation.courts import Court, CourtRef, Unknown
 from krino.judges.citation.outcome import Outcome
 from krino.judges.citation.verdict import AlignmentHandling, ErrorType
 
@@ -89,13 +90,32 @@ def _skipped(outcome: Outcome) -> bool:
 
 def name_error(outcome: Outcome) -> ErrorType:
     """What kind of court name was not recognised: a short one, or one in the other language."""
-    if outcome.facts.cues.language:
+    cues, cited = outcome.facts.cues, outcome.facts.cited.court
+    if cues.language:
         return "FR_NL_CONFUSION"
+    if cues.abbreviation:
+        return "ABBREVIATION_MISSED"
     right = outcome.right_candidate
     aligned = [right] if right is not None else []
     aligned += [candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME"]
-    shortened = _is_short(outcome.facts.cited.court) != _is_short(aligned[0].named) if aligned else False
-    return "ABBREVIATION_MISSED" if shortened or outcome.facts.cues.abbreviation else "FR_NL_CONFUSION"
+    if not aligned or _is_short(cited) == _is_short(aligned[0].named):
+        return "FR_NL_CONFUSION"
+    # A matcher that writes the short name out in full has read it: then the other language misled it.
+    spelled_out = _in_two_languages(cited, aligned[0].named) and not _quoted_short(outcome, aligned[0])
+    return "FR_NL_CONFUSION" if spelled_out else "ABBREVIATION_MISSED"
+
+
+def _in_two_languages(one: CourtRef, other: CourtRef) -> bool:
+    if not (isinstance(one, Court) and isinstance(other, Court)):
+        return False
+    return bool(one.name_language and other.name_language and one.name_language != other.name_language)
+
+
+def _quoted_short(outcome: Outcome, candidate: CandidateFacts) -> bool:
+    courts = (outcome.facts.cited.court, candidate.named)
+    return any(
+        isinstance(court, Court) and court.abbreviated and outcome.facts.cues.quotes(court.alias) for court in courts
+    )
 
 
 def _is_short(court: object) -> bool:

@@ -29,14 +29,14 @@ _UNREAD = Unknown("")
 
 
 class CandidateFacts(NamedTuple):
-    """One decision that could be meant. `code_alignment` looks at its ECLI alone; `listed`: it is a candidate."""
+    """One decision that could be meant. `coded` is its court by its codes alone; `listed`: it is a candidate."""
 
     id: str | None
     key: tuple[object, ...]
     court: CourtRef
     named: CourtRef
+    coded: CourtRef
     alignment: Alignment
-    code_alignment: Alignment
     ecli: Ecli | None
     number: str | None
     relation: Relation
@@ -112,8 +112,8 @@ def _facts(
         key=key_of(decision_id) if decision_id else ("blank", *court_names, number, *texts),
         court=court,
         named=named,
+        coded=coded,
         alignment=alignment(cited.court, court),
-        code_alignment=alignment(cited.court, coded),
         ecli=ecli,
         number=number,
         relation=relation,

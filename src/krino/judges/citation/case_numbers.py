@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Literal, NamedTuple
 
 from krino.judges.citation.dates import find_dates, fold_letters, full_year
-from krino.judges.citation.ecli import CODE_ALIASES, Ecli
+from krino.judges.citation.ecli import Ecli, code_aliases
 
 Relation = Literal["EXACT", "NORMALISED", "FUZZY", "PARTIAL", "DIFFERENT", "INCOMPARABLE"]
 Family = Literal["cassation", "cassation_old", "roll", "pair", "council_role", "notice", "plain", "other"]
@@ -336,7 +336,7 @@ def _unread(text: str) -> tuple[CaseNumber, ...]:
     return (CaseNumber("other", signs, 0),) if any(sign.isdigit() for sign in signs) else ()
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=1_024)
 def _parse(text: str) -> tuple[CaseNumber, ...]:
     simple = _CASSATION_ONLY.fullmatch(text)
     if simple:
@@ -455,7 +455,7 @@ def _best(relations: Iterable[tuple[Relation, str]]) -> Comparison:
     return Comparison(relation, why)
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=1_024)
 def _compare(a: str, b: str) -> Comparison:
     ours, theirs = _parse(a), _parse(b)
     if not ours or not theirs:
@@ -495,7 +495,7 @@ def _judgment_of_council_of_state(number: CaseNumber, ecli: Ecli) -> Relation:
 
 def compare_with_ecli(number: str | None, ecli: Ecli) -> Relation:
     """How a cited judgment number relates to an ECLI whose ordinal is one; role numbers do not compare."""
-    court = CODE_ALIASES.get(ecli.court_code, ecli.court_code)
+    court = code_aliases().get(ecli.court_code, ecli.court_code)
     judge = {"GHCC": _judgment_of_constitutional_court, "RVSCE": _judgment_of_council_of_state}.get(court)
     if judge is None or ecli.country != "BE" or ecli.number is None:
         return "INCOMPARABLE"

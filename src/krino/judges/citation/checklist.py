@@ -51,7 +51,8 @@ def answers_of(facts: CitationFacts, labels: CitationLabels | None) -> Answers:
 def answers_by_words(facts: CitationFacts) -> Answers:
     cues = facts.cues
     return Answers(
-        court_first=cues.court_comes_first,
+        # To speak of the jurisdiction is to speak of the court.
+        court_first=cues.court_comes_first or (cues.court_at is None and cues.blames_jurisdiction),
         languages_as_one=not (_calls_the_right_court_wrong(facts) and cues.courts_differ),
         number_compared=cues.number_at is not None
         and not (facts.cited.number and not facts.number_carried and cues.says_no_number),

@@ -78,7 +78,7 @@ def _court(name: str | None, number: str | None, ecli: Ecli | None) -> tuple[Cou
     return named, "nothing"
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=1_024)
 def key_of(decision_id: str) -> tuple[object, ...]:
     """What two spellings of one decision's identifier have in common."""
     ecli = parse_ecli(decision_id)

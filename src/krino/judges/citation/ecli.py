@@ -10,6 +10,8 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from krino.judges.citation.gazetteer import raw
+
 _MAX_TEXT = 200_000
 _MAX_FIELD = 600
 _FIRST_PUBLISHED_YEAR = 1950
@@ -25,17 +27,9 @@ DOCUMENT_TYPES: Mapping[str, str] = MappingProxyType(
         "RECO": "recommendation",
     }
 )
-# Codes in use for one and the same body; the right-hand one is today's.
-CODE_ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "RSCE": "RVSCE",
-        "RVSCDE": "RVSCE",
-        "CC": "GHCC",
-        "CAMONS": "CAMON",
-        "CTMNS": "CTMON",
-        "CONHSAV": "COHSAV",
-    }
-)
+# A document type that does not exist, and the one it is written for.
+_TYPE_MEANT = {"JUD": "JUG"}
+_RENAMED_INSTANCES = {"TC": "TE", "KH": "OR"}
 
 _SEP = r"\s{0,3}(?:[:;_]|%3A)\s{0,3}"
 _DOT = r"\s{0,2}\.\s{0,2}"
@@ -56,7 +50,22 @@ _ECLI = re.compile(
     (?:{_ORDINAL})(?![A-Z0-9])""",
     re.VERBOSE,
 )
+# The most common form, as it should be written: what it says needs no further reading.
+_PLAIN = re.compile(r"ECLI:BE:([A-Z]{2,7}):([0-9]{4}):(ARR|JUG)\.([0-9]{8})\.([0-9]{1,4})")
 _INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+
+
+@cache
+def code_aliases() -> Mapping[str, str]:
+    """Court codes of the past, of other lists and of mistake, each with today's code of that court."""
+    data = raw("ecli_codes")
+    known = {row["code"] for row in data["code"]}
+    meant = {row["code"]: row["means"] for row in data["alias"]}
+    for code in known:
+        renamed = _RENAMED_INSTANCES.get(code[:2], "") + code[2:]
+        if renamed in known:
+            meant[code] = renamed
+    return MappingProxyType(meant | {"RSCE": "RVSCE"})
 
 
 class Ecli(NamedTuple):
@@ -162,8 +171,14 @@ def find_eclis(text: str) -> tuple[Ecli, ...]:
     return tuple(_build(match) for match in _ECLI.finditer(_canonical(text[:_MAX_TEXT])))
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=1_024)
 def _parse(text: str) -> Ecli | None:
+    plain = _PLAIN.fullmatch(text)
+    if plain:
+        court, year, document_type, digits, sequence = plain.groups()
+        day = _day(digits)
+        if day is not None and not _year_warnings(int(year), digits, day):
+            return Ecli(text, "BE", court, day.year, text[plain.start(3) :], document_type, day, int(sequence))
     match = _ECLI.search(_canonical(text))
     return _build(match) if match else None
 
@@ -173,33 +188,35 @@ def parse_ecli(text: str | None) -> Ecli | None:
     return _parse(text[:_MAX_FIELD]) if text else None
 
 
-def _court(ecli: Ecli, aliases: Mapping[str, str]) -> tuple[str, str]:
+def _court(ecli: Ecli, aliases: Mapping[str, str] | None) -> tuple[str, str]:
+    aliases = code_aliases() if aliases is None else aliases
     return ecli.country, aliases.get(ecli.court_code, ecli.court_code)
 
 
 def _tail(ecli: Ecli) -> tuple[object, ...]:
     if ecli.sequence is not None:
         day = ecli.date or ecli.ordinal.split(".")[1]
-        return ecli.document_type, day, ecli.chamber, ecli.sequence
+        document_type = _TYPE_MEANT.get(ecli.document_type or "", ecli.document_type)
+        return document_type, day, ecli.chamber, ecli.sequence
     if ecli.number is not None:
         # An ordinal that is a bare number is an old spelling of a judgment.
         return ecli.document_type or "ARR", ecli.number
     return (ecli.ordinal,)
 
 
-def decision_key(ecli: Ecli, aliases: Mapping[str, str] = CODE_ALIASES) -> tuple[object, ...]:
+def decision_key(ecli: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[object, ...]:
     """What is equal for two identifiers of one decision; the Council of State is known by its number in any year."""
     court, tail = _court(ecli, aliases), _tail(ecli)
     by_number = court == ("BE", "RVSCE") and ecli.number is not None
     return (court, tail) if by_number else (court, ecli.year, tail)
 
 
-def same_decision(a: Ecli, b: Ecli, aliases: Mapping[str, str] = CODE_ALIASES) -> bool:
+def same_decision(a: Ecli, b: Ecli, aliases: Mapping[str, str] | None = None) -> bool:
     """Whether two identifiers name one decision."""
     return decision_key(a, aliases) == decision_key(b, aliases)
 
 
-def spelling_differences(a: Ecli, b: Ecli, aliases: Mapping[str, str] = CODE_ALIASES) -> tuple[str, ...]:
+def spelling_differences(a: Ecli, b: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """What a reader should be warned of when two identifiers of one decision are not written alike."""
     if not same_decision(a, b, aliases):
         return ()

@@ -6,6 +6,7 @@ from typing import get_args
 
 from krino.judges.citation.alignment import name_error
 from krino.judges.citation.ceilings import Ceiling
+from krino.judges.citation.courts import alignment
 from krino.judges.citation.outcome import Outcome
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
 
@@ -95,8 +96,9 @@ def court_code_contradicts(outcome: Outcome) -> bool:
     top = outcome.top
     if top is None:
         return False
-    by_name_only = top.candidate.code_alignment in ("OTHER_TYPE", "OTHER_JURISDICTION")
-    return by_name_only and top.candidate.alignment in ("SAME", "UNKNOWN")
+    if top.candidate.alignment not in ("SAME", "UNKNOWN"):
+        return False
+    return alignment(outcome.facts.cited.court, top.candidate.coded) in ("OTHER_TYPE", "OTHER_JURISDICTION")
 
 
 def _context_is_left(outcome: Outcome, found: set[ErrorType]) -> bool:

@@ -14,6 +14,8 @@ _LONGEST = 8_000
 _NEAR = 30
 # A full stop ends a sentence only before a space: case numbers and abbreviations hold stops too.
 _SENTENCE_END = re.compile(r"[.;!?](?=\s|$)|\n|\s[-\u2013\u2014]\s")
+# Every claim that a court is absent holds one of these: a cheap look before the dear one.
+_DENIALS = ("no", "aucun", "geen", "niet", "pas ")
 _DAMAGED_APOSTROPHE = str.maketrans({"`": "'", "\u00b4": "'"})
 
 
@@ -92,6 +94,10 @@ class Cues:
         self.court_at, self.number_at, self.context_at = first.get("court"), first.get("number"), first.get("context")
         self.says_ecli = "ecli" in first
 
+    def quotes(self, words: str) -> bool:
+        """Whether these words stand in the reasoning, whatever their case and accents."""
+        return fold_letters(words).lower() in self._text
+
     @property
     def court_comes_first(self) -> bool:
         """Whether no sentence argues from the number or the context before one speaks of the court."""
@@ -113,15 +119,39 @@ class Cues:
 
     @cached_property
     def penalises_missing(self) -> bool:
-        return self.says_no_number and self._one_says("no_number", "penalty")
+        """Whether a missing number is held against the match, at once or in a next sentence about nothing else."""
+        if not self.says_no_number:
+            return False
+        return any(self._penalises(place) for place in range(len(self._sentences)))
+
+    def _penalises(self, place: int) -> bool:
+        if not _says("no_number", self._sentences[place].text):
+            return False
+        said = [self._sentences[place]]
+        said += [sentence for sentence in self._sentences[place + 1 : place + 2] if not sentence.mentions]
+        return any(_says("penalty", item.text) and not _says("rightful_cap", item.text) for item in said)
 
     @cached_property
     def blames_jurisdiction(self) -> bool:
-        return self._one_says("jurisdiction", "uncertain") or self._one_says("jurisdiction", "penalty")
+        """Whether the jurisdiction is held against a court; that it is open and every court fits is no blame."""
+        return any(
+            _says("penalty", sentence.text)
+            or (_says("uncertain", sentence.text) and not _says("all_fit", sentence.text))
+            for sentence in self._sentences
+            if _says("jurisdiction", sentence.text)
+        )
 
     @cached_property
     def courts_differ(self) -> bool:
-        return _says("courts_differ", self._text)
+        if _says("courts_differ", self._text):
+            return True
+        if not any(denial in self._text for denial in _DENIALS):
+            return False
+        return any(
+            _says("court_absent", sentence.text)
+            for sentence in self._sentences
+            if not any(sentence.about(aspect) for aspect in ("number", "context", "date"))
+        )
 
     @cached_property
     def abbreviation(self) -> bool:
@@ -153,7 +183,7 @@ class Cues:
         )
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=64)
 def read_reasoning(text: str | None) -> Cues:
     """The cues of a reasoning; a missing one has none."""
     return Cues(text)
