@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from krino.cli.judge import tune_memory
 from krino.judges.citation.judge import CitationJudge
 from krino.labellers.llm.prompt import shown_texts, system_text, user_text
 from krino.labellers.llm.schema import strict_schema
@@ -103,6 +104,7 @@ def print_tokens(judge: CitationJudge) -> None:
 
 
 def main() -> int:
+    tune_memory()  # as the command does
     judge = CitationJudge()
     for record in cases(0, 200):
         judge_one(judge, record)

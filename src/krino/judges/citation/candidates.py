@@ -103,8 +103,8 @@ def _facts(
     texts: tuple[str, ...],
 ) -> CandidateFacts:
     ecli = parse_ecli(decision_id)
-    named, coded = _courts(court_names, court_code, ecli.court_code if ecli and ecli.country == "BE" else None)
-    court = _joined(named, coded)
+    ecli_code = ecli.court_code if ecli and ecli.country == "BE" else None
+    named, coded, court = _courts(court_names, court_code, ecli_code)
     relation, why = _relation(cited.number, number, ecli)
     day = day or (ecli.date if ecli else None)
     return CandidateFacts(
@@ -127,14 +127,13 @@ def _facts(
 
 
 @lru_cache(maxsize=16_384)
-def _courts(names: tuple[str, ...], code: str | None, ecli_code: str | None) -> tuple[CourtRef, CourtRef]:
-    """The court by its names, and the court by its codes; Unknown where nothing can be read."""
-    named = (resolve_court(name) for name in names)
-    coded = (court_of_ecli_code(item) for item in (ecli_code, code) if item)
-    return (
-        next((court for court in named if not isinstance(court, Unknown)), _UNREAD),
-        next((court for court in coded if not isinstance(court, Unknown)), _UNREAD),
-    )
+def _courts(names: tuple[str, ...], code: str | None, ecli_code: str | None) -> tuple[CourtRef, CourtRef, CourtRef]:
+    """The court by its names, by its codes, and by both together; Unknown where nothing can be read."""
+    by_name = (resolve_court(name) for name in names)
+    by_code = (court_of_ecli_code(item) for item in (ecli_code, code) if item)
+    named = next((court for court in by_name if not isinstance(court, Unknown)), _UNREAD)
+    coded = next((court for court in by_code if not isinstance(court, Unknown)), _UNREAD)
+    return named, coded, _joined(named, coded)
 
 
 def _joined(named: CourtRef, coded: CourtRef) -> CourtRef:

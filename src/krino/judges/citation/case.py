@@ -187,9 +187,9 @@ def _name_id(fields: dict[str, Any]) -> None:
 
 def _text(value: Any) -> Any:
     """A text field, or None where it says in any way that there is nothing."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return None
-    return None if isinstance(value, str) and _says_nothing(value) else value
+    if isinstance(value, str):
+        return None if _says_nothing(value) else value
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _says_nothing(text: str) -> bool:

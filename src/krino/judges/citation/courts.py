@@ -82,7 +82,7 @@ def alignment(cited: CourtRef, candidate: CourtRef) -> Alignment:
     if isinstance(cited, Other) or isinstance(candidate, Other):
         same_body = isinstance(cited, Other) and isinstance(candidate, Other) and cited.body == candidate.body
         return "SAME" if same_body else "OTHER_TYPE"
-    if not {cited.type, *cited.other_types} & {candidate.type, *candidate.other_types}:
+    if cited.type != candidate.type and not _share_a_type(cited, candidate):
         return "OTHER_TYPE"
     if cited.classification != "SPECIFIC":
         return "SAME"
@@ -92,6 +92,10 @@ def alignment(cited: CourtRef, candidate: CourtRef) -> Alignment:
         two_courts = cited.language and candidate.language and cited.language != candidate.language
         return "OTHER_JURISDICTION" if two_courts else "SAME"
     return "UNKNOWN" if _one_holds_the_other(cited, candidate) else "OTHER_JURISDICTION"
+
+
+def _share_a_type(one: Court, other: Court) -> bool:
+    return bool({one.type, *one.other_types} & {other.type, *other.other_types})
 
 
 def _one_holds_the_other(one: Court, other: Court) -> bool:
