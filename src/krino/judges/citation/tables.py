@@ -1,19 +1,9 @@
-"""Loads the judge's own tables and texts, each once: ceilings, ranges, cues and wording are data."""
+"""This judge's own tables and texts, each loaded once."""
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from krino.judges.package_data import PackageData
 
-
-@cache
-def table(name: str) -> dict[str, Any]:
-    """The TOML file `data/<name>.toml` of this judge. Callers must not change what they are given."""
-    return tomllib.loads(package_text(f"data/{name}.toml"))
-
-
-def package_text(path: str) -> str:
-    """A text file that ships beside this module."""
-    return files(__package__).joinpath(path).read_text("utf-8")
+_DATA = PackageData(__name__.rpartition(".")[0])
+table = _DATA.table
+package_text = _DATA.text
