@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krino.judges.citation.candidates import CandidateFacts
 from krino.judges.citation.ceilings import ceiling
-from krino.judges.citation.courts import Court, CourtRef, Unknown
+from krino.judges.citation.courts import Court, Unknown
 from krino.judges.citation.outcome import Outcome
 from krino.judges.citation.verdict import AlignmentHandling, ErrorType
 
@@ -100,15 +100,10 @@ def name_error(outcome: Outcome) -> ErrorType:
     aligned += [candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME"]
     if not aligned or _is_short(cited) == _is_short(aligned[0].named):
         return "FR_NL_CONFUSION"
-    # A matcher that writes the short name out in full has read it: then the other language misled it.
-    spelled_out = _in_two_languages(cited, aligned[0].named) and not _quoted_short(outcome, aligned[0])
+    # A matcher that writes the short name out in full has read it: then the other language misled it. That is asked of
+    # its own words alone, so that the French and the Dutch form of a citation are judged alike.
+    spelled_out = cues.writes_a_court_out and not _quoted_short(outcome, aligned[0])
     return "FR_NL_CONFUSION" if spelled_out else "ABBREVIATION_MISSED"
-
-
-def _in_two_languages(one: CourtRef, other: CourtRef) -> bool:
-    if not (isinstance(one, Court) and isinstance(other, Court)):
-        return False
-    return bool(one.name_language and other.name_language and one.name_language != other.name_language)
 
 
 def _quoted_short(outcome: Outcome, candidate: CandidateFacts) -> bool:

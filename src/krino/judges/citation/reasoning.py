@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from krino.judges.citation.dates import fold_letters
 from krino.judges.citation.tables import table
+from krino.judges.lazy import lazy
 
 _LONGEST = 8_000
 _NEAR = 30
@@ -105,19 +106,25 @@ class Cues:
             return False
         return all(at is None or self.court_at <= at for at in (self.number_at, self.context_at))
 
-    @cached_property
+    @lazy
+    def writes_a_court_out(self) -> bool:
+        """Whether the reasoning itself holds the full name of a court."""
+        words = "|".join(table("reasoning_cues")["court_words"]["words"])
+        return re.search(rf"(?<![a-z])(?:{words})(?![a-z])", self._text) is not None
+
+    @lazy
     def claims_number_match(self) -> bool:
         return any(sentence.claims_number_match() for sentence in self._sentences)
 
-    @cached_property
+    @lazy
     def says_no_number(self) -> bool:
         return _says("no_number", self._text)
 
-    @cached_property
+    @lazy
     def says_not_found(self) -> bool:
         return self._one_says("not_found", about=("number",))
 
-    @cached_property
+    @lazy
     def penalises_missing(self) -> bool:
         """Whether a missing number is held against the match, at once or in a next sentence about nothing else."""
         if not self.says_no_number:
@@ -131,7 +138,7 @@ class Cues:
         said += [sentence for sentence in self._sentences[place + 1 : place + 2] if not sentence.mentions]
         return any(_says("penalty", item.text) and not _says("rightful_cap", item.text) for item in said)
 
-    @cached_property
+    @lazy
     def blames_jurisdiction(self) -> bool:
         """Whether the jurisdiction is held against a court; that it is open and every court fits is no blame."""
         return any(
@@ -141,7 +148,7 @@ class Cues:
             if _says("jurisdiction", sentence.text)
         )
 
-    @cached_property
+    @lazy
     def courts_differ(self) -> bool:
         if _says("courts_differ", self._text):
             return True
@@ -153,23 +160,23 @@ class Cues:
             if not any(sentence.about(aspect) for aspect in ("number", "context", "date"))
         )
 
-    @cached_property
+    @lazy
     def abbreviation(self) -> bool:
         return _says("abbreviation", self._text)
 
-    @cached_property
+    @lazy
     def language(self) -> bool:
         return _says("language", self._text)
 
-    @cached_property
+    @lazy
     def keywords(self) -> bool:
         return _says("keywords", self._text)
 
-    @cached_property
+    @lazy
     def others(self) -> bool:
         return _says("others", self._text)
 
-    @cached_property
+    @lazy
     def remarks_ecli(self) -> bool:
         """Whether an ECLI, a date or a year is said to be odd."""
         return self._one_says("negation", about=("ecli", "date"))

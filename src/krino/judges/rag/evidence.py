@@ -6,8 +6,8 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
+from krino.judges.lazy import lazy
 from krino.judges.rag.facts import PassageSentence, RagFacts
 from krino.judges.rag.tables import table
 from krino.judges.rag.words import Reading, stem
@@ -59,7 +59,7 @@ class Index:
     def rarity(self, root: str) -> float:
         return math.log(1.0 + (len(self.sentences) + 1.0) / (1.0 + len(self._by_stem.get(root, ()))))
 
-    @cached_property
+    @lazy
     def question_weights(self) -> Mapping[str, float]:
         """The question's content words, less those that only say how to answer."""
         return self.weigh(self.facts.question_reading)
@@ -137,11 +137,11 @@ class Index:
         ]
         return min(allowed, key=lambda place: (-gains[place], place), default=None)
 
-    @cached_property
+    @lazy
     def _question_scores(self) -> dict[int, float]:
         return {place: score * _QUESTION_PULL for place, score in self._score(self.question_weights).items()}
 
-    @cached_property
+    @lazy
     def _nearest_to_question(self) -> int | None:
         asked = self._question_scores
         return min(asked, key=lambda place: (-asked[place], place), default=None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from krino.errors import CannotJudge
+from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
 from krino.judges.rag.goals import Goal, read_goal
 from krino.judges.rag.languages import guess_language
@@ -88,16 +88,16 @@ class RagFacts:
     def has_context(self) -> bool:
         return bool(self.passages)
 
-    @cached_property
+    @lazy
     def refusal(self) -> RefusalReading | None:
         return read_refusal(self.sentences)
 
-    @cached_property
+    @lazy
     def same_as_reference(self) -> bool:
         reference = self.case.reference
         return reference is not None and same_text(reference, self.case.answer)
 
-    @cached_property
+    @lazy
     def open(self) -> Open:
         """With no context a plain refusal is settled by its wording; every other answer must be read."""
         refusal = self.refusal
@@ -117,7 +117,7 @@ class RagFacts:
     def passage(self, number: int | None) -> NumberedPassage | None:
         return None if number is None else self._by_number.get(number)
 
-    @cached_property
+    @lazy
     def _by_number(self) -> dict[int, NumberedPassage]:
         return {item.number: item for item in self.passages}
 
@@ -128,19 +128,19 @@ class RagFacts:
 
     # --- worked out on demand ----------------------------------------------------------------------
 
-    @cached_property
+    @lazy
     def question_language(self) -> str | None:
         return guess_language(self.case.question)
 
-    @cached_property
+    @lazy
     def answer_language(self) -> str | None:
         return guess_language(self.case.answer)
 
-    @cached_property
+    @lazy
     def context_language(self) -> str | None:
         return guess_language(" ".join(item.text[:300] for item in self.passages[:4]))
 
-    @cached_property
+    @lazy
     def absent_values(self) -> tuple[tuple[int, Value], ...]:
         """Numbers, years and months of the answer, by sentence, that stand in no passage nor in the question."""
         stated = [
@@ -164,7 +164,7 @@ class RagFacts:
             place = known.find(lowered, end)
         return False
 
-    @cached_property
+    @lazy
     def absent_names(self) -> tuple[tuple[int, str], ...]:
         """Capitalised words of the answer, by sentence, that stand in no passage nor in the question."""
         stated = [
@@ -173,7 +173,7 @@ class RagFacts:
         known = self._known_text if stated else ""
         return tuple((number, name) for number, name in stated if name.lower() not in known)
 
-    @cached_property
+    @lazy
     def strangers(self) -> dict[int, tuple[str, ...]]:
         """The absent names by sentence; none in German, where every noun is capitalised."""
         found: dict[int, list[str]] = {}
@@ -181,26 +181,26 @@ class RagFacts:
             found.setdefault(number, []).append(name)
         return {number: tuple(names) for number, names in found.items()}
 
-    @cached_property
+    @lazy
     def _known_text(self) -> str:
         return "\n".join([self.case.question, *(item.text for item in self.passages)]).lower()
 
-    @cached_property
+    @lazy
     def language(self) -> str | None:
         """The language of the exchange: a short answer is taken to be in the question's, or the passages'."""
         return self.answer_language or self.question_language or self.context_language
 
-    @cached_property
+    @lazy
     def question_reading(self) -> Reading:
         return read_sentence(self.case.question, self.question_language or self.language)
 
-    @cached_property
+    @lazy
     def readings(self) -> tuple[Reading, ...]:
         """The answer's sentences as sets of things to match."""
         language = self.language
         return tuple(read_sentence(sentence.text, language) for sentence in self.sentences)
 
-    @cached_property
+    @lazy
     def passage_sentences(self) -> tuple[PassageSentence, ...]:
         language = self.context_language or self.language
         return tuple(
@@ -209,7 +209,7 @@ class RagFacts:
             for sentence in split_sentences(item.text)
         )
 
-    @cached_property
+    @lazy
     def copies(self) -> tuple[Copy, ...]:
         """Answer sentences that are a passage's own: to the letter, or all but a word in ten of them."""
         whole = {canonical(item.sentence.text): item for item in reversed(self.passage_sentences)}
@@ -231,7 +231,7 @@ class RagFacts:
                     return item
         return None
 
-    @cached_property
+    @lazy
     def _by_edge(self) -> dict[str, list[PassageSentence]]:
         """Passage sentences by their first and last content word: near copies share one of the two."""
         edges: dict[str, list[PassageSentence]] = {}
