@@ -44,7 +44,7 @@ def test_killed_twenty_times_a_run_ends_whole_and_nothing_is_paid_twice(tmp_path
     cases, run = tmp_path / "cases.jsonl", tmp_path / "run"
     write_cases(cases)
     rng = random.Random(20)
-    with FakeServer(reply={"label": "good", "quote": "fine"}, latency=0.04, key=r"case-\d+-") as server:
+    with FakeServer(reply={"label": "good", "quote": "fine"}, latency=0.1, key=r"case-\d+-") as server:
         paid_when_finished: dict[str, int] = {}
 
         def check_nothing_finished_was_paid_again() -> None:
@@ -60,6 +60,7 @@ def test_killed_twenty_times_a_run_ends_whole_and_nothing_is_paid_twice(tmp_path
             assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
             check_nothing_finished_was_paid_again()
         assert 0 < len(paid_when_finished) < CASES
+        server.configure(latency=0.0)  # the rest may go quickly
         last = subprocess.run(command(cases, run, server.url), capture_output=True, text=True, check=False)
         assert last.returncode == 0, last.stderr
         check_nothing_finished_was_paid_again()
