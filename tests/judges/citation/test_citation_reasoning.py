@@ -82,7 +82,8 @@ def test_a_missing_number_that_is_only_stated() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Cannot be certain which Court of Appeal was meant.",
+        "It is unclear which Court of Appeal is intended.",
+        "No way to tell which Court of Appeal is intended.",
         "La juridiction n'est pas précisée.",
         "Onzeker welke rechtbank bedoeld is.",
         "Penalised for the different jurisdiction.",

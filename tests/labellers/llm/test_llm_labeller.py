@@ -15,7 +15,7 @@ import pytest
 import krino
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
 from krino.labellers.llm.openai import OpenAIDialect
-from krino.labellers.llm.wire import Reply
+from krino.labellers.llm.wire import HttpReply, Reply
 from krino.testing import FakeServer, Faults, ReceivedRequest
 from toy_judge import ToyJudge
 
@@ -478,3 +478,25 @@ async def test_a_cost_limit_counts_what_was_spent_before(server: FakeServer) -> 
         with pytest.raises(krino.RunStopped, match="limit of 1"):
             await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
     assert server.stats().calls == 0
+
+
+async def test_no_secret_of_the_address_or_the_key_is_in_what_is_said(server: FakeServer) -> None:
+    dead = krino.llm("m", base_url="http://u:TOPSECRET@127.0.0.1:9/v1?key=TOPSECRET", cache="off", retries=0)
+    with pytest.raises(krino.RunStopped) as stopped:
+        await judged(dead)
+    assert "TOPSECRET" not in str(stopped.value) + str(dead.describe())
+    labeller = labeller_for(server)
+    quoting = HttpReply(401, body=json.dumps({"error": {"message": "bad key secret-key-of-mine"}}).encode())
+    labeller.transport._secrets = ("secret-key-of-mine",)
+    assert labeller.transport.read_error(quoting).message == "bad key ***"
+
+
+async def test_what_was_paid_for_is_handed_out_before_the_stop(server: FakeServer) -> None:
+    server.configure(latency=0.05, faults=Faults(schedule=["401"]))
+    handed = []
+    with pytest.raises(krino.RunStopped, match="refuses the key"):
+        async with labeller_for(server, concurrency=8) as labeller:
+            cases = ({"text": f"a fine text {number}"} for number in range(200))
+            async for judgement in krino.ajudge_many(ToyJudge(), cases, labeller=labeller):
+                handed.append(judgement.usage.calls)
+    assert sum(handed) == server.stats().completed

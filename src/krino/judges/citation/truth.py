@@ -101,7 +101,7 @@ def truth_by_code(case: CitationCase, cited: Cited, field: Field) -> Truth:
 
 
 def truth_with_context(truth: Truth, pointed: CandidateFacts | None, strength: Strength) -> Truth:
-    """The truth once it is known which contender the snippet's subject points to, and how strongly."""
+    """The truth once the context has spoken: for which contender, and with what force."""
     if not truth.open:
         return truth
     if pointed is None or pointed.key not in {contender.key for contender in truth.contenders}:

@@ -167,7 +167,7 @@ def _faithfulness_without_context(facts: RagFacts, labels: RagLabels | None) -> 
     )
     from_labels = facts.open.answer and labels is not None
     if says_so:
-        why = "No context was retrieved and the answer says that it cannot answer from the context."
+        why = "No context was retrieved, and the answer admits that it has nothing to answer from."
         return Score(1.0, "RAG-F1", why, evidence, from_labels)
     why = "No context was retrieved, so nothing in the answer rests on it, and the answer does not say so."
     return Score(0.0, "RAG-F2", why, evidence, from_labels)
