@@ -1,0 +1,60 @@
+"""The bootstrap: how far a figure would move had other cases (or other groups of cases) been drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+DRAWS = 1_000
+LEVEL = 0.95
+_DEFINED = 0.5
+"""A figure that is undefined (nan) in more than this share of the draws gets no interval."""
+
+
+@dataclass(frozen=True)
+class Resampler:
+    """Draws cases, or whole clusters of them, with replacement; the same seed gives the same draws."""
+
+    size: int
+    clusters: NDArray[np.intp] | None = None
+    draws: int = DRAWS
+    seed: int = 0
+
+    @classmethod
+    def of(cls, size: int, groups: Sequence[Hashable] | None = None, draws: int = DRAWS, seed: int = 0) -> Resampler:
+        """`groups`: for each case the name of its cluster; None when every case stands for itself."""
+        if groups is None:
+            return cls(size, None, draws, seed)
+        if len(groups) != size:
+            raise ValueError(f"{len(groups)} groups for {size} cases")
+        numbers: dict[Hashable, int] = {}
+        codes = np.fromiter((numbers.setdefault(group, len(numbers)) for group in groups), np.intp, size)
+        return cls(size, codes, draws, seed)
+
+    def weights(self) -> Iterator[Floats]:
+        """For each draw, how many times every case was drawn."""
+        generator = np.random.default_rng(self.seed)
+        units = self.size if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
+        for _ in range(self.draws if units else 0):
+            drawn = np.bincount(generator.integers(0, units, units), minlength=units).astype(np.float64)
+            yield drawn if self.clusters is None else drawn[self.clusters]
+
+
+def bootstrap(statistic: Callable[[Floats], float], resampler: Resampler) -> tuple[float, float] | None:
+    """The percentile interval of `statistic(weights)`, where the weights say how often each case was drawn."""
+    return percentile_interval(np.fromiter(map(statistic, resampler.weights()), np.float64))
+
+
+def percentile_interval(values: NDArray[Any], level: float = LEVEL) -> tuple[float, float] | None:
+    """The middle `level` of the values; None when there are none or too many are undefined."""
+    finite = values[np.isfinite(values)]
+    if not finite.size or finite.size < _DEFINED * values.size:
+        return None
+    low, high = np.quantile(finite, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
