@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import orjson
@@ -59,6 +59,10 @@ class Questions:
     passages: tuple[Passage, ...]
     request: str
     media: tuple[Media, ...] = ()
+    parts: tuple[Questions, ...] = ()
+    """Where one call cannot hold it all: pieces that are whole questions, asked instead of this and joined after."""
+    covers: tuple[str, ...] = ()
+    """Of a part: the ids of what it wants labels for."""
 
 
 # --- what is answered ------------------------------------------------------------------------------
@@ -236,6 +240,11 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
     questions: Questions
     index: int = 0
     input_hash: str = ""
+    is_part: bool = False
+
+    def pieces(self) -> list[Task[CaseT, FactsT, LabelsT]]:
+        """What is asked one by one: the task itself, or a task for each part of its questions."""
+        return [replace(self, questions=part, is_part=True) for part in self.questions.parts] or [self]
 
     def accept(self, answer: Any) -> LabelsT:
         """Labels from a parsed reply, or `ValueError` whose text says exactly what is wrong with it."""
@@ -243,9 +252,14 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
             labels = self.judge.labels_model.model_validate(answer)
         except ValidationError as error:
             raise ValueError(describe_validation(error)) from None
-        if problems := self.judge.check(self.case, self.facts, labels):
+        if problems := self._check(labels):
             raise ValueError("\n".join(f"- {problem}" for problem in problems))
         return labels
+
+    def _check(self, labels: LabelsT) -> list[str]:
+        if self.is_part:
+            return self.judge.check_part(self.case, self.facts, self.questions, labels)
+        return self.judge.check(self.case, self.facts, labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +277,8 @@ class Labeller(ABC):
 
     workers: int = 64
     """How many cases may wait for it at the same time."""
+    reads_questions: bool = True
+    """False for one that goes by case and facts alone: then no questions are written for it."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -321,6 +337,21 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
         except ValidationError as error:
             raise CannotJudge(describe_validation(error)) from None
 
+    def list_field(self, first: Any) -> str | None:
+        """The field that a JSON list is the value of, where a list that begins with `first` is one case as a whole.
+
+        None: the list is a list of cases.
+        """
+        return None
+
+    def is_case(self, record: Mapping[str, Any]) -> bool:
+        """Whether an object whose only field is a list is a case, and no wrapping around a list of cases."""
+        return False
+
+    def split(self, record: Mapping[str, Any]) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
+        """The cases of one record, each with the id it has by itself: more than one where a record may hold several."""
+        return ((None, record),)
+
     @abstractmethod
     def study(self, case: CaseT) -> FactsT:
         """Every fact that needs no opinion; raises `CannotJudge` when the case rules judging out."""
@@ -329,9 +360,23 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     def ask(self, case: CaseT, facts: FactsT) -> Questions | None:
         """What the facts leave open, or None: then no labeller is called and nothing is spent."""
 
+    def leaves_open(self, case: CaseT, facts: FactsT) -> bool:
+        """Whether `ask` asks anything. Override it where that is known without writing the questions."""
+        return self.ask(case, facts) is not None
+
     def check(self, case: CaseT, facts: FactsT, labels: LabelsT) -> list[str]:
         """What is wrong with labels when held against the case (a quote that is not there, an unknown id)."""
         return []
+
+    def check_part(self, case: CaseT, facts: FactsT, part: Questions, labels: LabelsT) -> list[str]:
+        """The same for the labels of one part; joined, they have to pass `check` as well."""
+        return []
+
+    def join_parts(
+        self, case: CaseT, facts: FactsT, labelled: Sequence[tuple[Questions, LabelsT]]
+    ) -> tuple[LabelsT, tuple[Finding, ...]]:
+        """The labels of the whole case from those of its parts, and what is worth knowing about the joining."""
+        raise NotImplementedError(f"judge `{self.name}` asks in parts and does not say how their labels are joined")
 
     @abstractmethod
     def settle(self, case: CaseT, facts: FactsT, labels: LabelsT | None) -> Settlement:

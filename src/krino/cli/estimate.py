@@ -11,6 +11,7 @@ import typer
 from krino.cases.item import CaseItem
 from krino.cli import exits
 from krino.contract import Judge, Labeller, Task
+from krino.engine.one import open_questions
 from krino.errors import CannotJudge
 from krino.labellers.llm.labeller import LlmLabeller
 
@@ -18,13 +19,13 @@ from krino.labellers.llm.labeller import LlmLabeller
 def estimate(judge: Judge[Any, Any, Any], labeller: Labeller, items: Iterator[CaseItem], as_json: bool) -> int:
     """Studies every case; asks nobody."""
     counts = dict.fromkeys(("cases", "cannot_be_judged", "decided_by_rules", "asked", "known_from_cache"), 0)
-    tokens = 0
+    calls = tokens = 0
     for item in items:
         counts["cases"] += 1
-        kind, size = _look(judge, labeller, item)
+        kind, open_calls, size = _look(judge, labeller, item)
         counts[kind] += 1
+        calls += open_calls
         tokens += size
-    calls = counts["asked"] if isinstance(labeller, LlmLabeller) else 0
     result: dict[str, Any] = {**counts, "calls": calls, "input_tokens": tokens, "input_cost": None}
     if isinstance(labeller, LlmLabeller):
         result["input_cost"] = labeller.budget.prices.cost(tokens, 0)
@@ -32,23 +33,24 @@ def estimate(judge: Judge[Any, Any, Any], labeller: Labeller, items: Iterator[Ca
     return exits.DONE
 
 
-def _look(judge: Judge[Any, Any, Any], labeller: Labeller, item: CaseItem) -> tuple[str, int]:
+def _look(judge: Judge[Any, Any, Any], labeller: Labeller, item: CaseItem) -> tuple[str, int, int]:
+    """What would become of the case, the model calls it would take, and their input tokens."""
     if item.record is None:
-        return "cannot_be_judged", 0
+        return "cannot_be_judged", 0, 0
     try:
         case = judge.read(item.record)
         facts = judge.study(case)
-        questions = judge.ask(case, facts)
+        questions = open_questions(judge, labeller, case, facts)
     except CannotJudge:
-        return "cannot_be_judged", 0
+        return "cannot_be_judged", 0, 0
     if questions is None:
-        return "decided_by_rules", 0
+        return "decided_by_rules", 0, 0
     if not isinstance(labeller, LlmLabeller):
-        return "asked", 0
-    task = Task(judge, case, facts, questions)
-    if labeller.is_cached(task):
-        return "known_from_cache", 0
-    return "asked", labeller.estimate(task)
+        return "asked", 0, 0
+    pieces = Task(judge, case, facts, questions).pieces()
+    unknown = [piece for piece in pieces if not labeller.is_cached(piece)]
+    kind = "asked" if unknown else "known_from_cache"
+    return kind, len(unknown), sum(map(labeller.estimate, unknown))
 
 
 def _words(result: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from krino.contract import (
     Judgement,
     Labelled,
     Labeller,
+    Questions,
     Settlement,
     Status,
     Task,
@@ -37,7 +38,7 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
     try:
         case = judge.read(item.record)
         facts = judge.study(case)
-        questions = judge.ask(case, facts)
+        questions = open_questions(judge, labeller, case, facts)
         if questions is not None:
             labelled = await labeller.label(Task(judge, case, facts, questions, item.index, digest))
         settlement = judge.settle(case, facts, labelled.labels if labelled else None)
@@ -53,6 +54,13 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
         raise
     except Exception as fault:
         return without_verdict(judge, item, digest, "error", describe_fault(fault), labelled)
+
+
+def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -> Questions | None:
+    """What the labeller is asked; a labeller that reads no questions is spared their writing."""
+    if labeller.reads_questions:
+        return judge.ask(case, facts)
+    return Questions((), "") if judge.leaves_open(case, facts) else None
 
 
 def describe_fault(fault: Exception) -> str:

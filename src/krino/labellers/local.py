@@ -16,6 +16,8 @@ BATCH = 32
 class LocalLabeller(Labeller):
     """Hands batches to `Judge.label_locally` on a worker thread."""
 
+    reads_questions = False
+
     def __init__(self, batch: int = BATCH) -> None:
         self.batch = batch
         self._waiting: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]] = []

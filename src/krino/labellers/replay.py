@@ -14,6 +14,8 @@ Recorded = Mapping[str, Mapping[str, Any]] | Callable[[Task[Any, Any, Any]], Map
 class ReplayLabeller(Labeller):
     """Recorded labels: a mapping from `input_hash` to labels, or a function that finds those of a task."""
 
+    reads_questions = False
+
     def __init__(self, recorded: Recorded, of: Mapping[str, Any] | None = None) -> None:
         self._find = recorded if callable(recorded) else lambda task: recorded.get(task.input_hash)
         self.of = dict(of or {})

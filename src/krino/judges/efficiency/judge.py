@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from krino.contract import Judge, Questions, Settlement
+from krino.contract import Finding, Judge, Questions, Settlement
 from krino.judges.efficiency.asking import ask
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts, study
@@ -17,6 +17,7 @@ from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
 from krino.judges.efficiency.tables import package_text
 from krino.judges.efficiency.traces.detect import Format
+from krino.judges.efficiency.windows import join, shown_ids
 
 
 class EfficiencyOptions(BaseModel):
@@ -62,8 +63,24 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
     def ask(self, case: EfficiencyCase, facts: EfficiencyFacts) -> Questions | None:
         return ask(facts, self._set.window_tokens)
 
+    def leaves_open(self, case: EfficiencyCase, facts: EfficiencyFacts) -> bool:
+        return True
+
     def check(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels) -> list[str]:
-        return check_labels(facts, labels)
+        return check_labels(facts, labels, facts.places, facts.places)
+
+    def check_part(
+        self, case: EfficiencyCase, facts: EfficiencyFacts, part: Questions, labels: EfficiencyLabels
+    ) -> list[str]:
+        return check_labels(facts, labels, dict.fromkeys(part.covers), shown_ids(facts, part.covers))
+
+    def join_parts(
+        self,
+        case: EfficiencyCase,
+        facts: EfficiencyFacts,
+        labelled: Sequence[tuple[Questions, EfficiencyLabels]],
+    ) -> tuple[EfficiencyLabels, tuple[Finding, ...]]:
+        return join(facts, [(part.covers, labels) for part, labels in labelled])
 
     def settle(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels | None) -> Settlement:
         return settle(facts, labels, self._set.mode)

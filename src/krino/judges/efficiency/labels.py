@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -32,18 +33,21 @@ class EfficiencyLabels(_Strict):
     steps: list[StepLabel]
 
 
-def check_labels(facts: EfficiencyFacts, labels: EfficiencyLabels) -> list[str]:
-    """What is wrong with labels when held against the trace."""
+def check_labels(
+    facts: EfficiencyFacts, labels: EfficiencyLabels, wanted: Collection[str], known: Collection[str]
+) -> list[str]:
+    """What is wrong with labels: every wanted step must have one, and none may point at a step that is not known."""
     problems = []
     given = [item.step for item in labels.steps]
-    if unknown := list(dict.fromkeys(step for step in given if step not in facts.places)):
-        problems.append(f"steps: there is no step {_list(unknown)}")
+    if unknown := list(dict.fromkeys(step for step in given if step not in wanted)):
+        problems.append(f"steps: there is no step {_list(unknown)} to label")
     if twice := _doubled(given):
         problems.append(f"steps: labelled more than once: {_list(twice)}")
-    if missing := [step for step in facts.places if step not in set(given)]:
+    labelled = set(given)
+    if missing := [step for step in wanted if step not in labelled]:
         problems.append(f"steps: no label for {_list(missing)}")
     for item in labels.steps:
-        if problem := _reference(facts, item):
+        if item.step in wanted and (problem := _reference(facts, item, known)):
             problems.append(problem)
     return problems[:20]
 
@@ -52,18 +56,15 @@ def _doubled(given: list[str]) -> list[str]:
     return [step for step, times in Counter(given).items() if times > 1]
 
 
-def _reference(facts: EfficiencyFacts, item: StepLabel) -> str | None:
-    place = facts.places.get(item.step)
-    if place is None:
-        return None
+def _reference(facts: EfficiencyFacts, item: StepLabel, known: Collection[str]) -> str | None:
     if item.because_of is None:
         return (
             f"step {item.step}: redundant, but because_of names no earlier step" if item.label == "redundant" else None
         )
-    earlier = facts.places.get(item.because_of)
-    if earlier is None:
+    if item.because_of not in known:
         return f"step {item.step}: because_of {item.because_of!r} is no step"
-    return None if earlier < place else f"step {item.step}: because_of {item.because_of!r} does not come before it"
+    earlier = facts.places[item.because_of] < facts.places[item.step]
+    return None if earlier else f"step {item.step}: because_of {item.because_of!r} does not come before it"
 
 
 def _list(ids: list[str]) -> str:

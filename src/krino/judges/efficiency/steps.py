@@ -42,16 +42,21 @@ class Trace:
 
 def with_own_ids(steps: list[Step]) -> tuple[Step, ...]:
     """The same steps, each with an id of its own: a missing one is its position, a second use is counted."""
-    taken: set[str] = {step.id for step in steps if step.id}
+    taken: set[str] = {one_line(step.id) for step in steps if step.id}
     used: set[str] = set()
     named = []
     for position, step in enumerate(steps, 1):
-        own = step.id
+        own = one_line(step.id)
         if not own or own in used:
-            own = _free(f"{step.id}#" if step.id else "", position, taken | used if not step.id else used)
+            own = _free(f"{own}#" if own else "", position, used if own else taken | used)
         used.add(own)
         named.append(step if own == step.id else replace(step, id=own))
     return tuple(named)
+
+
+def one_line(text: str) -> str:
+    """A name or id as it can be shown among other lines without posing as one."""
+    return text if text.isprintable() else " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _free(prefix: str, number: int, taken: set[str]) -> str:

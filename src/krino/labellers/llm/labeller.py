@@ -32,6 +32,7 @@ from krino.labellers.llm.wire import (
     UnreadableReply,
     read_error,
 )
+from krino.labellers.parts import label_in_parts
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
 RAW_KEPT = 10_000  # characters of a reply that is no reply, kept for the record
@@ -163,6 +164,12 @@ class LlmLabeller(Labeller):
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         if self.cache is not None and self.cache.closed:
             self.cache.open()
+        if task.questions.parts:
+            return await label_in_parts(task, self._label_piece)
+        return await self._label_piece(task)
+
+    async def _label_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        """One conversation with the model, or what it answered to the same before."""
         prepared = self._prepare(task.judge)
         shown = prompt.shown_texts(task.questions)
         text = prompt.user_text(task.questions, shown, self.settings.media)
@@ -187,16 +194,18 @@ class LlmLabeller(Labeller):
         usage.seconds = time.perf_counter() - started
         if self.cache is not None:
             self.cache.put(key, orjson.dumps(answer))
+            if task.is_part:  # no journal knows of it until the other parts are done: a kill must not lose it
+                self.cache.flush()
         return Labelled(labels, self._info(channel), usage, _findings(plants))
 
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
-        """About how many input tokens one call for this case takes."""
+        """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
         text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.settings.media)
         request = self._request(self._prepare(task.judge), (Turn("user", text),))
         return len(orjson.dumps(self.endpoint.dialect.body(request))) // CHARS_PER_TOKEN
 
     def is_cached(self, task: Task[CaseT, FactsT, LabelsT]) -> bool:
-        """Whether this case would cost nothing because its reply is known."""
+        """Whether the call would cost nothing because its reply is known (`task` is one of `Task.pieces`)."""
         text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.settings.media)
         prepared = self._prepare(task.judge)
         plants = Plants((), prepared.keys)
