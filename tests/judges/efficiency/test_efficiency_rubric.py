@@ -175,7 +175,7 @@ def test_labels_are_held_against_the_trace() -> None:
     }
     problems = JUDGE.check(_CASE, facts, EfficiencyLabels.model_validate(bad))
     assert problems == [
-        "steps: there is no step 's9'",
+        "steps: there is no step 's9' to label",
         "steps: labelled more than once: 's1'",
         "steps: no label for 's3'",
         "step s1: because_of 's2' does not come before it",

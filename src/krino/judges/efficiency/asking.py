@@ -23,7 +23,7 @@ def ask(facts: EfficiencyFacts, window: int) -> Questions:
     room = budget - len(task)
     whole = fit(facts, range(len(facts.steps)), room)
     if whole is not None:
-        return _questions(facts, task, whole, [_count(len(facts.steps))])
+        return _questions(facts, task, whole, [_count(len(facts.steps), "trace")])
     return Questions((), "", parts=tuple(_parts(facts, task, cut(facts, room))))
 
 
@@ -35,7 +35,7 @@ def _parts(facts: EfficiencyFacts, task: str, windows: Sequence[Stretch]) -> Ite
             f"The trace is too long to be shown at once. This is window {number} of {len(windows)}: steps number "
             f"{places.start + 1} to {places.stop} of {len(steps)}. The others are labelled apart; what the facts say "
             "holds for the whole trace, so a result may be used behind the end of this window.",
-            _count(len(places)),
+            _count(len(places), "window"),
         ]
         outside = referred(facts, places)
         if outside:
@@ -67,5 +67,5 @@ def _media(facts: EfficiencyFacts, places: range) -> tuple[Media, ...]:
     return tuple([medium for place in places for medium in facts.steps[place].media][:_MOST_MEDIA])
 
 
-def _count(steps: int) -> str:
-    return f"Label {'the one step' if steps == 1 else f'all {steps} steps'} of the trace."
+def _count(steps: int, of: str) -> str:
+    return f"Label {'the one step' if steps == 1 else f'all {steps} steps'} of the {of}."
