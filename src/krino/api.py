@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, M
 from typing import Any
 
 from krino.cases.item import CaseItem
+from krino.cases.splitting import split_items
 from krino.contract import Judge, Judgement, Labeller
 from krino.engine import portal
 from krino.engine.local import in_order
@@ -54,14 +55,17 @@ async def ajudge_many(
     options: Mapping[str, Any] | None = None,
     prompt: str | None = None,
 ) -> AsyncGenerator[Judgement, None]:
-    """Judge many cases at a time; judgements come in the order of the cases, memory stays flat."""
+    """Judge many cases at a time; judgements come in the order of the cases, memory stays flat.
+
+    A record that holds several cases (an export with several traces) gives a judgement for each of them.
+    """
     if isinstance(cases, str | bytes | Mapping) or not isinstance(cases, Iterable):
         raise UsageProblem(
             f"cases must be an iterable of mappings, not a {type(cases).__name__}; "
             "for one case use krino.judge, for a file `krino.cases.read_cases` or the command `krino judge`"
         )
     ready = _ready_judge(judge, options, prompt)
-    items = (_item(index, case) for index, case in enumerate(cases))
+    items = split_items((_item(index, case) for index, case in enumerate(cases)), ready)
     async with _closing(labeller) as chosen:
         stream = in_order(ready, chosen, items, chosen.workers)
         async with contextlib.aclosing(stream) as judgements:

@@ -134,7 +134,7 @@ def test_an_element_without_end_is_not_taken_into_memory(tmp_path: Path, monkeyp
     monkeypatch.setattr(json_array, "MAX_CASE_BYTES", 1 << 20)
     good, problem = broken(tmp_path, b'[{"a": 1}, {"a": "' + b"x" * (2 << 20) + b'"}]')
     assert len(good) == 1
-    assert "element 2: not valid JSON: one element is larger than 1 MiB" in problem
+    assert "element 2: not valid JSON: one case is larger than 1 MiB" in problem
 
 
 @pytest.mark.parametrize("shift", range(14))

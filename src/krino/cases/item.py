@@ -8,6 +8,8 @@ from typing import Any
 
 from krino.contract import Source
 
+_ID_FIELDS = ("id", "case_id", "_id", "uid")
+
 
 @dataclass(frozen=True, slots=True)
 class CaseItem:
@@ -20,3 +22,12 @@ class CaseItem:
     problem: str | None = None
     raw: str | None = None
     """The text that could not be parsed (cut to a sensible length), for the record."""
+
+
+def case_id(record: Mapping[str, Any]) -> str | None:
+    """The id a record gives itself, if any."""
+    for field in _ID_FIELDS:
+        value = record.get(field)
+        if value.__class__ is int or (value.__class__ is str and value):
+            return str(value)
+    return None

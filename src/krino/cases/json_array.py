@@ -1,4 +1,4 @@
-"""Read a JSON file: a list of cases, element by element, or one object that is one case."""
+"""Read a JSON file: a list of cases, element by element, or one object (or list) that is one case."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import ijson
 import orjson
 
 from krino.cases.jsonl import explain
-from krino.cases.row import Row, bad_row, describe_type, excerpt
+from krino.cases.row import Row, bad_row, describe_type, excerpt, whole_list
 from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable, skip_mark_and_blanks
+from krino.contract import Judge
 from krino.errors import UsageProblem
 
+AnyJudge = Judge[Any, Any, Any]
 _CHUNK_BYTES = 1 << 16
 _MAX_DEPTH = 1_000
 _MEBIBYTE = 1024 * 1024
@@ -28,18 +30,18 @@ class _BadJson(Exception):
     """What is wrong in the text, for the things ijson would let pass or choke on."""
 
 
-def rows(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
-    """The elements of a list, or the one case of a file that holds one object."""
+def rows(stream: io.BufferedReader, shown: str, judge: AnyJudge | None = None) -> Iterator[Row]:
+    """The elements of a list, or the one case of a file that holds one object or a list that the judge takes whole."""
     try:
         start, _ = skip_mark_and_blanks(stream)
         check_start(start, shown)
         if start == b"{":
-            yield from _single(stream, shown)
+            yield from _single(stream, shown, judge)
             return
     except READ_ERRORS as error:
         yield bad_row(1, rest_unreadable(shown, error))
         return
-    yield from _elements(stream, shown)
+    yield from _elements(stream, shown, judge)
 
 
 def check_start(first: bytes, shown: str) -> None:
@@ -53,7 +55,7 @@ def check_start(first: bytes, shown: str) -> None:
 # --- one object ------------------------------------------------------------------------------------
 
 
-def _single(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
+def _single(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
     data = stream.read(MAX_CASE_BYTES + 1)
     if len(data) > MAX_CASE_BYTES:
         raise UsageProblem(
@@ -68,13 +70,17 @@ def _single(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
         problem = f"{shown}: not valid JSON: {explain(data.rstrip())}; fix the file or remove it"
         yield bad_row(1, problem, excerpt(data))
         return
-    if len(record) == 1 and isinstance(next(iter(record.values())), list):
+    if _wraps_a_list(record) and not (judge is not None and judge.is_case(record)):
         key = next(iter(record))[:80]
         raise UsageProblem(
             f"{shown}: one object whose only field `{key}` is a list; "
             f"give the list itself as the file (jq '.[\"{key}\"]' takes it out)"
         )
     yield 1, record, None, None
+
+
+def _wraps_a_list(record: dict[str, Any]) -> bool:
+    return len(record) == 1 and isinstance(next(iter(record.values())), list)
 
 
 def _first_line_is_object(data: bytes) -> bool:
@@ -88,18 +94,29 @@ def _first_line_is_object(data: bytes) -> bool:
 # --- a list ----------------------------------------------------------------------------------------
 
 
-def _elements(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
+def _elements(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
     feed = _Feed(stream)
     number = 0
+    whole: dict[str, Any] | None = None
     try:
         for value in _build(feed):
             number += 1
+            if number == 1:
+                whole = whole_list([value], judge)
+            elif whole is not None:
+                next(iter(whole.values())).append(value)
+            if whole is not None:
+                continue
             feed.mark_element()
             if isinstance(value, dict):
                 yield number, value, None, None
+            elif (inner := whole_list(value, judge)) is not None:
+                yield number, inner, None, None
             else:
                 problem = f"{shown}: element {number}: {describe_type(value)}, not an object; fix or remove it"
                 yield bad_row(number, problem, reprlib.repr(value))
+        if whole is not None:
+            yield 1, whole, None, None
     except READ_ERRORS as error:
         yield bad_row(number + 1, rest_unreadable(f"{shown}: element {number + 1}", error))
     except (ijson.JSONError, _BadJson, UnicodeError) as error:
@@ -163,7 +180,7 @@ class _Feed:
         self._lines_before += self._chunk.count(b"\n")
         self._chunk = b""
         if self._before - self._element_start > MAX_CASE_BYTES:
-            raise _BadJson(f"one element is larger than {MAX_CASE_BYTES // _MEBIBYTE} MiB")
+            raise _BadJson(f"one case is larger than {MAX_CASE_BYTES // _MEBIBYTE} MiB")
         self._chunk = self._read_whole_escapes()
         self._fault = _lone_surrogate(self._chunk)
         return self._chunk if self._fault is None else self._chunk[: self._fault]

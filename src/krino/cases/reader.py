@@ -10,15 +10,16 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from krino.cases import csv_table, json_array, jsonl, parquet
-from krino.cases.item import CaseItem
+from krino.cases.item import CaseItem, case_id
 from krino.cases.mapping import FieldMap, FieldMissing, field_map
 from krino.cases.origin import Format, Origin, find_origins
 from krino.cases.row import Row, bad_row
+from krino.cases.splitting import split_items
 from krino.cases.stream import READ_ERRORS, check_not_empty, empty, open_bytes, skip_mark_and_blanks
-from krino.contract import Source
+from krino.contract import Judge, Source
 from krino.errors import UsageProblem
 
-_ID_FIELDS = ("id", "case_id", "_id", "uid")
+AnyJudge = Judge[Any, Any, Any]
 
 
 def read_cases(
@@ -27,15 +28,20 @@ def read_cases(
     format: Format = "auto",  # noqa: A002
     mapping: Mapping[str, str] | None = None,
     stdin: BinaryIO | None = None,
+    judge: AnyJudge | None = None,
 ) -> Iterator[CaseItem]:
-    """The cases of all inputs in order. Raises `UsageProblem` at once for an input that cannot be read."""
+    """The cases of all inputs in order. Raises `UsageProblem` at once for an input that cannot be read.
+
+    `judge` knows which lists are one case, and which records hold several.
+    """
     if not inputs:
         raise UsageProblem("no input: name at least one file or folder of cases, or - for stdin")
     origins = list(find_origins(inputs, format))
     for origin in origins:
         if origin.is_regular and not origin.in_folder:
             _check_start(origin)
-    return _items(origins, field_map(mapping), stdin)
+    items = _items(origins, field_map(mapping), stdin, judge)
+    return items if judge is None else split_items(items, judge)
 
 
 def _check_start(origin: Origin) -> None:
@@ -59,11 +65,13 @@ def _check_start(origin: Origin) -> None:
         raise UsageProblem(f"{shown}: the file cannot be read: {reason}") from None
 
 
-def _items(origins: list[Origin], fields: FieldMap | None, stdin: BinaryIO | None) -> Iterator[CaseItem]:
+def _items(
+    origins: list[Origin], fields: FieldMap | None, stdin: BinaryIO | None, judge: AnyJudge | None
+) -> Iterator[CaseItem]:
     index = 0
     for origin in origins:
         given, name, shown = origin.given, origin.name, origin.shown
-        for number, record, problem, raw in _rows(origin, stdin):
+        for number, record, problem, raw in _rows(origin, stdin, judge):
             own_id = None
             if record is not None:
                 own_id = case_id(record)
@@ -73,15 +81,6 @@ def _items(origins: list[Origin], fields: FieldMap | None, stdin: BinaryIO | Non
             source = Source(file=given, line=number)
             yield CaseItem(index, own_id or f"{name}:{number}", record, source, problem, raw)
             index += 1
-
-
-def case_id(record: Mapping[str, Any]) -> str | None:
-    """The id a record gives itself, if any."""
-    for field in _ID_FIELDS:
-        value = record.get(field)
-        if value.__class__ is int or (value.__class__ is str and value):
-            return str(value)
-    return None
 
 
 def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[str, Any] | None, str | None]:
@@ -94,21 +93,21 @@ def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[
 # --- from an input to its rows ---------------------------------------------------------------------
 
 
-def _rows(origin: Origin, stdin: BinaryIO | None) -> Iterator[Row]:
+def _rows(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None) -> Iterator[Row]:
     if not origin.in_folder:
-        return _rows_of_file(origin, stdin)
-    return _rows_of_member(origin)
+        return _rows_of_file(origin, stdin, judge)
+    return _rows_of_member(origin, judge)
 
 
-def _rows_of_member(origin: Origin) -> Iterator[Row]:
+def _rows_of_member(origin: Origin, judge: AnyJudge | None) -> Iterator[Row]:
     """One bad file among the many of a folder is a problem of its own, it does not end the reading."""
     try:
-        yield from _rows_of_file(origin, None)
+        yield from _rows_of_file(origin, None, judge)
     except UsageProblem as problem:
         yield bad_row(1, str(problem))
 
 
-def _rows_of_file(origin: Origin, stdin: BinaryIO | None) -> Iterator[Row]:
+def _rows_of_file(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None) -> Iterator[Row]:
     if origin.format == "parquet" and origin.path is not None:
         yield from parquet.rows(origin.path, origin.shown)
         return
@@ -116,14 +115,14 @@ def _rows_of_file(origin: Origin, stdin: BinaryIO | None) -> Iterator[Row]:
         if origin.format == "csv":
             yield from csv_table.rows(stream, origin.shown, origin.delimiter)
         elif origin.format == "json":
-            yield from json_array.rows(stream, origin.shown)
+            yield from json_array.rows(stream, origin.shown, judge)
         elif origin.format == "jsonl":
-            yield from jsonl.rows(stream, origin.shown)
+            yield from jsonl.rows(stream, origin.shown, judge=judge)
         else:
-            yield from _rows_by_first_byte(stream, origin.shown)
+            yield from _rows_by_first_byte(stream, origin.shown, judge)
 
 
-def _rows_by_first_byte(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
+def _rows_by_first_byte(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
     try:
         first, lines = skip_mark_and_blanks(stream)
     except READ_ERRORS as error:
@@ -131,8 +130,8 @@ def _rows_by_first_byte(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
     if not first:
         raise empty(shown)
     if first == b"[":
-        return json_array.rows(stream, shown)
-    return jsonl.rows(stream, shown, first_line=lines + 1)
+        return json_array.rows(stream, shown, judge)
+    return jsonl.rows(stream, shown, first_line=lines + 1, judge=judge)
 
 
 @contextmanager

@@ -160,7 +160,7 @@ class Job:
     def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases import read_cases
 
-        return read_cases(inputs, format=self.format, mapping=self.mapping)  # type: ignore[arg-type]
+        return read_cases(inputs, format=self.format, mapping=self.mapping, judge=self.judge)  # type: ignore[arg-type]
 
     async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
         import asyncio

@@ -41,7 +41,8 @@ async def _live(tally: Tally, total: int | None, console: Console, priced: bool)
         task = bar.add_task("judging", total=total, note="")
         started = time.monotonic()
         while True:
-            bar.update(task, completed=tally.seen, note=_note(tally, started, priced))
+            goal = None if total is None else max(total, tally.seen)  # records may hold more than one case
+            bar.update(task, total=goal, completed=tally.seen, note=_note(tally, started, priced))
             await asyncio.sleep(LIVE_SECONDS)
 
 
@@ -49,7 +50,7 @@ async def _plain(tally: Tally, total: int | None, console: Console, priced: bool
     started = time.monotonic()
     while True:
         await asyncio.sleep(PLAIN_SECONDS)
-        of = f" of {total:,}" if total else ""
+        of = f" of {total:,}" if total and total >= tally.seen else ""
         console.print(f"{tally.seen:,}{of} cases, {_note(tally, started, priced)}", highlight=False)
 
 

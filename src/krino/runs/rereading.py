@@ -10,6 +10,7 @@ from krino.cases import read_cases
 from krino.cases.item import CaseItem
 from krino.contract import hash_record
 from krino.errors import KrinoError
+from krino.judges.registry import load_judge
 from krino.runs.manifest import Plan
 
 
@@ -41,6 +42,7 @@ def _items_again(folder: Path, plan: Plan) -> Iterator[CaseItem]:
     if not all(Path(name).exists() for name in inputs):
         return
     try:
-        yield from read_cases(inputs, format=plan.format, mapping=plan.mapping)  # type: ignore[arg-type]
+        judge = load_judge(plan.judge.get("address", plan.judge["name"]), plan.judge.get("options"))
+        yield from read_cases(inputs, format=plan.format, mapping=plan.mapping, judge=judge)  # type: ignore[arg-type]
     except (KrinoError, OSError):
         return

@@ -67,13 +67,14 @@ class EfficiencyFacts:
         return repeat.same_result and self.calls[place].result is not None
 
 
-def study(case: EfficiencyCase, wanted: Format, nearness: Nearness = by_words) -> EfficiencyFacts:
+def study(case: EfficiencyCase, wanted: Format, usual_task: str = "", nearness: Nearness = by_words) -> EfficiencyFacts:
+    """`usual_task` is the task of traces that state none, in cases that name none."""
     trace = read_trace(case.trace, wanted)
-    task = case.task.strip() or (trace.task or "").strip()
+    task = case.task.strip() or (trace.task or "").strip() or usual_task.strip()
     if not task:
         raise CannotJudge(
             f"no task: the case names none, and the trace (read as {trace.format}) does not state it; "
-            "give it in the field `task`"
+            "give it in the field `task`, or for all such traces with the option `task`"
         )
     calls = tuple(call_of(step) for step in trace.steps)
     search = RepeatSearch(trace.steps, calls, nearness)

@@ -23,6 +23,8 @@ def gather_findings(
 ) -> Iterator[Finding]:
     trace = facts.trace
     yield Finding("EFF-N1", f"read as {trace.format} ({trace.seen}): {len(trace.steps)} steps")
+    if trace.orphans:
+        yield Finding("EFF-N7", f"{trace.orphans} of its spans name a parent that is not in the record")
     unnecessary = {item.step for item in wasted}
     for item in settled:
         if item.step in unnecessary:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,16 +17,21 @@ from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
 from krino.judges.efficiency.tables import package_text
 from krino.judges.efficiency.traces.detect import Format
+from krino.judges.efficiency.traces.shapes import is_piece, is_trace, traces_in
 from krino.judges.efficiency.windows import join, shown_ids
 
 
 class EfficiencyOptions(BaseModel):
-    """`mode` chooses the score table, `format` overrides detection, `window_tokens` is what a trace may take."""
+    """`mode` chooses the score table, `format` overrides detection, `task` is for traces that state none.
+
+    `window_tokens` is what one prompt may take for a trace.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     mode: Mode = "strict"
     format: Format = "auto"
+    task: str = ""
     window_tokens: Annotated[int, Field(ge=500)] = 100_000
 
 
@@ -57,8 +62,17 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
         assert isinstance(self.options, EfficiencyOptions)
         return self.options
 
+    def list_field(self, first: Any) -> str | None:
+        return "trace" if is_piece(first) else None
+
+    def is_case(self, record: Mapping[str, Any]) -> bool:
+        return is_trace(record)
+
+    def split(self, record: Mapping[str, Any]) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
+        return traces_in(record)
+
     def study(self, case: EfficiencyCase) -> EfficiencyFacts:
-        return study(case, self._set.format)
+        return study(case, self._set.format, self._set.task)
 
     def ask(self, case: EfficiencyCase, facts: EfficiencyFacts) -> Questions | None:
         return ask(facts, self._set.window_tokens)

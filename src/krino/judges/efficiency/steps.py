@@ -36,6 +36,8 @@ class Trace:
     steps: tuple[Step, ...]
     task: str | None = None
     answer: str | None = None
+    orphans: int = 0
+    """Spans that name a parent which is not there: the trace may be cut, or lie in more than one record."""
     format: str = ""
     seen: str = ""
 

@@ -23,7 +23,6 @@ from krino.judges.efficiency.traces import (
     tau_bench,
 )
 from krino.judges.efficiency.traces.content import from_json
-from krino.judges.efficiency.traces.spans import raw_spans
 
 Format = Literal[
     "auto",
@@ -69,11 +68,18 @@ def read_trace(value: Any, wanted: Format = "auto") -> Trace:
     return replace(trace, steps=with_own_ids(list(trace.steps)), format=reader.NAME, seen=seen)
 
 
-def _detect(value: Any) -> tuple[ModuleType, str]:
+def recognise(value: Any) -> tuple[ModuleType, str] | None:
+    """The reader that knows the format, and what it was recognised by."""
     for reader in READERS:
         seen = reader.recognise(value)
         if seen is not None:
             return reader, seen
+    return None
+
+
+def _detect(value: Any) -> tuple[ModuleType, str]:
+    if (found := recognise(value)) is not None:
+        return found
     known = ", ".join(sorted(_BY_NAME))
     raise CannotJudge(
         f"the trace is in no format that can be read ({known}): {_seen(value)}; option `format` names one"
@@ -98,34 +104,3 @@ def _fields(value: Mapping[Any, Any]) -> str:
     names = [f"`{str(name)[:40]}`" for name in list(value)[:_SHOWN_FIELDS]]
     more = ", …" if len(value) > _SHOWN_FIELDS else ""
     return f"the fields {', '.join(names)}{more}" if names else "no fields"
-
-
-# --- several traces in one record ------------------------------------------------------------------
-
-
-def split_traces(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One record for each trace of an OTLP export that holds several; a record with one trace comes back alone."""
-    value = record.get("trace", record)
-    rows = [raw for raw, _ in _flat(value)]
-    ids = list(dict.fromkeys(_trace_id(raw) for raw in rows))
-    if len(ids) < 2:
-        return [dict(record)]
-    kept = {key: held for key, held in record.items() if key not in _HOLDERS} if "trace" in record else {}
-    parts = []
-    for trace_id in ids:
-        spans = [dict(raw) for raw in rows if _trace_id(raw) == trace_id]
-        parts.append({**kept, "id": trace_id, "trace": {"spans": spans}})
-    return parts
-
-
-_HOLDERS = frozenset({"trace", "id"})
-
-
-def _flat(value: Any) -> list[tuple[Mapping[str, Any], str]]:
-    return [(raw, parent) for raw, parent in raw_spans(from_json(value)) if not parent]
-
-
-def _trace_id(raw: Mapping[str, Any]) -> str:
-    context = raw.get("context")
-    inner = context.get("trace_id") if isinstance(context, Mapping) else None
-    return str(raw.get("traceId") or raw.get("trace_id") or inner or "")

@@ -23,6 +23,12 @@ _OUTPUT_FIELDS = ("output", "results", "outputs", "result")
 _OWN_FIELDS = frozenset({"id", "type", "status", "call_id", "name", "error", *_OUTPUT_FIELDS})
 
 
+def is_item(raw: Mapping[str, Any]) -> bool:
+    """Whether this is an item of a response by itself: a call or its output."""
+    kind = raw.get("type")
+    return isinstance(kind, str) and kind.removesuffix("_output") in _CALLS
+
+
 def recognise(value: Any) -> str | None:
     items = _items(value)
     calls = [item["type"] for item in items if isinstance(item.get("type"), str) and item["type"] in _CALLS]

@@ -44,6 +44,12 @@ _KINDS: Mapping[str, Kind] = {
 _KNOWN = frozenset({*_NAMES, *_INPUTS, *_OUTPUTS, "type", "kind", "error"})
 
 
+def is_step(raw: Mapping[str, Any]) -> bool:
+    """Whether this is a step by itself: it has a name, or says of what kind it is."""
+    kind = raw.get("type", raw.get("kind"))
+    return _first(raw, _NAMES) is not None or (isinstance(kind, str) and kind.lower() in _KINDS)
+
+
 def recognise(value: Any) -> str | None:
     steps = listed(value, "steps", "actions", "trajectory", "trace")
     if steps is None:

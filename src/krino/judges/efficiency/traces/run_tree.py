@@ -52,9 +52,21 @@ def read(value: Any) -> Trace:
             roots.append(node)
     traces = {str(run["trace_id"]) for run in _tops(value) if run.get("trace_id")}
     if len(traces) > 1:
-        raise CannotJudge(f"the record holds {len(traces)} traces: give one trace a record")
+        raise CannotJudge(
+            f"the record holds {len(traces)} traces: give one trace a record "
+            "(krino.judge_many and the command `krino judge` take them apart)"
+        )
     answer = dump(roots[0].output) if len(roots) == 1 and roots[0].children else ""
     return Trace(tuple(tree_steps(roots)), root_input(roots), answer or None)
+
+
+def runs_by_trace(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The outermost runs of a list, each with the id of its trace: its own, or that of the run it belongs to."""
+    tops = _tops(value)
+    known = {str(run["id"]): str(run["trace_id"]) for run in tops if run.get("id") and run.get("trace_id")}
+    for run in tops:
+        if "run_type" in run:
+            yield str(run.get("trace_id") or known.get(str(run.get("parent_run_id"))) or ""), run
 
 
 def _runs(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:

@@ -30,11 +30,17 @@ def grow(spans: Sequence[Span], to_node: Callable[[Span], Node]) -> list[Node]:
     return roots
 
 
+def orphans(spans: Sequence[Span]) -> int:
+    """How many spans name a parent that is not among them."""
+    known = {span.id for span in spans}
+    return sum(1 for span in spans if span.parent and span.parent not in known)
+
+
 def one_trace(spans: Sequence[Span]) -> None:
     traces = list(dict.fromkeys(span.trace for span in spans if span.trace))
     if len(traces) > 1:
         shown = ", ".join(traces[:3]) + (", …" if len(traces) > 3 else "")
         raise CannotJudge(
             f"the record holds {len(traces)} traces ({shown}): give one trace a record "
-            "(krino.judges.efficiency.split_traces makes one record of each)"
+            "(krino.judge_many and the command `krino judge` take them apart)"
         )

@@ -62,16 +62,23 @@ def is_span(raw: Any) -> bool:
     )
 
 
+def trace_id_of(raw: Mapping[str, Any]) -> str:
+    return _text(raw, "traceId", "trace_id", "context.trace_id") or str(_context(raw).get("trace_id") or "")
+
+
+def _context(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = raw.get("context")
+    return found if isinstance(found, Mapping) else {}
+
+
 def _span(raw: Mapping[str, Any], holder: str) -> Span:
-    context = raw.get("context") if isinstance(raw.get("context"), Mapping) else {}
-    assert isinstance(context, Mapping)
     start = instant(_first(raw, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timestamp"))
     end = instant(_first(raw, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"))
     seconds = duration(raw.get("duration")) if "duration" in raw else elapsed(start, end)
     parent = _text(raw, "parentSpanId", "parent_span_id", "parent_id")
     return Span(
-        trace=_text(raw, "traceId", "trace_id", "context.trace_id") or str(context.get("trace_id") or ""),
-        id=_text(raw, "spanId", "span_id", "context.span_id") or str(context.get("span_id") or ""),
+        trace=trace_id_of(raw),
+        id=_text(raw, "spanId", "span_id", "context.span_id") or str(_context(raw).get("span_id") or ""),
         parent=parent or holder,
         name=_text(raw, "name", "span_name") or "span",
         attributes=_attributes(raw),
