@@ -28,9 +28,16 @@ if TYPE_CHECKING:
     from krino.runs.sitting import Sitting
 
 
+FILES = (
+    "Files or folders of cases; - is stdin. A JSON list is a list of cases, a JSON object is one case; to the "
+    "efficiency judge a bare list of messages, spans, runs or steps is one trace, and an export with several traces "
+    "is one case for each."
+)
+
+
 def judge(
     judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="rag, …, module:Class or file.py:Class")],
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files or folders of cases; - is stdin.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES)],
     labeller: options.Labeller = "local",
     base_url: options.BaseUrl = None,
     api_key_env: options.ApiKey = None,
