@@ -55,9 +55,16 @@ def test_an_object_around_a_list_is_not_guessed(tmp_path: Path) -> None:
         read(tmp_path, b'{"cases": [{"a": 1}]}')
 
 
-def test_jsonl_under_a_json_name_is_recognised(tmp_path: Path) -> None:
-    with pytest.raises(UsageProblem, match="looks like JSONL: use format jsonl"):
-        read(tmp_path, b'{"a": 1}\n{"a": 2}\n')
+def test_jsonl_under_a_json_name_is_read_line_by_line(tmp_path: Path) -> None:
+    items = read(tmp_path, b'\n{"a": 1}\n\n{"a": 2}\nnot json\n{"a": 3}')
+    assert [item.record for item in items] == [{"a": 1}, {"a": 2}, None, {"a": 3}]
+    assert [item.source.line for item in items if item.source] == [2, 4, 5, 6]
+
+
+@pytest.mark.parametrize("data", [b'{"a": 1}\n]', b'{"a": 1}\n"b": 2}', b'{"a":\n{"b": 1}'])
+def test_what_is_neither_one_object_nor_one_a_line_is_no_case(tmp_path: Path, data: bytes) -> None:
+    (item,) = read(tmp_path, data)
+    assert (item.record, "not valid JSON" in str(item.problem)) == (None, True)
 
 
 def test_a_broken_object_is_a_problem_with_line_and_column(tmp_path: Path) -> None:

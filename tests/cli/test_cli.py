@@ -290,6 +290,12 @@ def test_cases_come_from_stdin_and_are_kept_beside_the_run(tmp_path: Path) -> No
     assert krino("resettle", "r", "--run", "again", cwd=tmp_path).returncode == 0
 
 
+def test_one_object_over_several_lines_comes_from_stdin_as_one_case(tmp_path: Path) -> None:
+    done = krino("judge", TOY, "-", "--run", "r", cwd=tmp_path, stdin='{\n "text":\n  "fine"\n}\n')
+    assert done.returncode == 0, done.stderr
+    assert [item["status"] for item in judgements(tmp_path / "r")] == ["ok"]
+
+
 def test_other_data_on_stdin_is_another_run(tmp_path: Path) -> None:
     krino("judge", TOY, "-", "--run", "r", cwd=tmp_path, stdin='{"text": "fine"}\n')
     other = krino("judge", TOY, "-", "--run", "r", cwd=tmp_path, stdin='{"text": "bad"}\n')

@@ -1,4 +1,4 @@
-"""Read a JSON file: a list of cases, element by element, or one object (or list) that is one case."""
+"""Read a JSON file: a list of cases, element by element; one object or list that is one case; or one a line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import ijson
 import orjson
 
-from krino.cases.jsonl import explain
+from krino.cases import jsonl
 from krino.cases.row import Row, bad_row, describe_type, excerpt, whole_list
 from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable, skip_mark_and_blanks
 from krino.contract import Judge
@@ -33,10 +33,10 @@ class _BadJson(Exception):
 def rows(stream: io.BufferedReader, shown: str, judge: AnyJudge | None = None) -> Iterator[Row]:
     """The elements of a list, or the one case of a file that holds one object or a list that the judge takes whole."""
     try:
-        start, _ = skip_mark_and_blanks(stream)
+        start, passed = skip_mark_and_blanks(stream)
         check_start(start, shown)
         if start == b"{":
-            yield from _single(stream, shown, judge)
+            yield from _objects(stream, shown, passed + 1, judge)
             return
     except READ_ERRORS as error:
         yield bad_row(1, rest_unreadable(shown, error))
@@ -55,19 +55,37 @@ def check_start(first: bytes, shown: str) -> None:
 # --- one object ------------------------------------------------------------------------------------
 
 
-def _single(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
-    data = stream.read(MAX_CASE_BYTES + 1)
+def _objects(stream: io.BufferedReader, shown: str, number: int, judge: AnyJudge | None) -> Iterator[Row]:
+    """One object over the whole file; or one a line, as log writers have it that call their files .json."""
+    head = stream.readline(MAX_CASE_BYTES + 1)
+    record = _object(head)
+    if record is not None:
+        following, blank = skip_mark_and_blanks(stream)
+        if following == b"{":
+            yield number, record, None, None
+            yield from jsonl.rows(stream, shown, number + 1 + blank, judge)
+            return
+    yield from _single(head + stream.read(MAX_CASE_BYTES + 1 - len(head)), shown, judge)
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _single(data: bytes, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
     if len(data) > MAX_CASE_BYTES:
         raise UsageProblem(
             f"{shown}: one object of more than {MAX_CASE_BYTES // _MEBIBYTE} MiB; "
-            "give a list of cases, or use format jsonl if each line is one case"
+            "give a list of cases, or one case a line"
         )
     try:
         record = orjson.loads(data)
     except orjson.JSONDecodeError:
-        if _first_line_is_object(data):
-            raise UsageProblem(f"{shown}: this looks like JSONL: use format jsonl or rename it") from None
-        problem = f"{shown}: not valid JSON: {explain(data.rstrip())}; fix the file or remove it"
+        problem = f"{shown}: not valid JSON: {jsonl.explain(data.rstrip())}; fix the file or remove it"
         yield bad_row(1, problem, excerpt(data))
         return
     if _wraps_a_list(record) and not (judge is not None and judge.is_case(record)):
@@ -81,14 +99,6 @@ def _single(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> It
 
 def _wraps_a_list(record: dict[str, Any]) -> bool:
     return len(record) == 1 and isinstance(next(iter(record.values())), list)
-
-
-def _first_line_is_object(data: bytes) -> bool:
-    line, _, rest = data.partition(b"\n")
-    try:
-        return isinstance(orjson.loads(line), dict) and rest.lstrip().startswith(b"{")
-    except orjson.JSONDecodeError:
-        return False
 
 
 # --- a list ----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from krino.cases.stream import MAX_CASE_BYTES
 from krino.errors import UsageProblem
 
 CHUNK = 1 << 20
@@ -51,6 +52,25 @@ def stdin_kept(files: list[str]) -> Iterator[KeptStdin]:
                 copy.write(chunk)
         if not head:
             raise UsageProblem("stdin is empty: pipe cases into it, one JSON object a line or a JSON array")
-        suffix = ".json" if head == b"[" else ".jsonl"
+        suffix = ".json" if head == b"[" or _is_one_object(draft) else ".jsonl"
         path = draft.rename(draft.with_suffix(suffix))
         yield KeptStdin(str(path), f"stdin:{digest.hexdigest()}{suffix}")
+
+
+def _is_one_object(path: Path) -> bool:
+    """Whether the text is one JSON value over several lines, as pretty-printers write it, and not one a line."""
+    with path.open("rb") as text:
+        first = next((line for line in text if not line.isspace()), b"")
+    if path.stat().st_size > MAX_CASE_BYTES or _is_json(first):
+        return False
+    return _is_json(path.read_bytes())
+
+
+def _is_json(text: bytes) -> bool:
+    import orjson
+
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
