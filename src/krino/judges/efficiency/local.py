@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel, StepLabelName
+from krino.judges.efficiency.meaning import rephrased
 from krino.judges.efficiency.repeats import Repeat
 
 _REPEATED = {
@@ -14,15 +15,21 @@ _REPEATED = {
     "near": "nearly the same wording",
     "same_result": "another wording, the same result",
     "same_words": "the same output again",
+    "known_result": "all of its result stood there already",
 }
 
 
 def label_locally(batch: Sequence[EfficiencyFacts]) -> list[EfficiencyLabels]:
-    return [EfficiencyLabels(steps=[_label(facts, place) for place in range(len(facts.steps))]) for facts in batch]
+    return [
+        EfficiencyLabels(steps=[_label(facts, place, asked.get(place)) for place in range(len(facts.steps))])
+        for facts, asked in zip(batch, rephrased(batch), strict=True)
+    ]
 
 
-def _label(facts: EfficiencyFacts, place: int) -> StepLabel:
+def _label(facts: EfficiencyFacts, place: int, rephrases: int | None) -> StepLabel:
     label, why, of = _decide(facts, place)
+    if label == "necessary" and rephrases is not None:
+        label, why, of = "redundant", "asks the same in other words", rephrases
     return StepLabel(
         step=facts.steps[place].id,
         label=label,
@@ -73,7 +80,8 @@ def describe_place(facts: EfficiencyFacts, place: int) -> str:
             told.append(f"makes the failed call of step {of} again")
         else:
             ending = "" if repeat.waste else ", with a new result"
-            told.append(f"step {of} again: {_repeat_why(facts, repeat)}{ending}")
+            again = "" if repeat.level == "known_result" else " again"
+            told.append(f"step {of}{again}: {_repeat_why(facts, repeat)}{ending}")
     if (retry := facts.recovered.get(place)) is not None:
         told.append(f"step {facts.steps[retry].id} made this call again with success")
     if facts.calls[place].is_empty:

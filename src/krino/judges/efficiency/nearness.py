@@ -15,6 +15,7 @@ from krino.judges.efficiency.tables import table, words
 _TOKEN = re.compile(r"\w+")
 _MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*)")
 """Numbers, and names inside a sentence: questions that differ in one of them are different questions."""
+_TURN = re.compile(r"(\w+) (?:to|into) (?=(\w+))")
 _MAX_TOKENS = 4_000
 _SKETCH = 12
 _POSTINGS = 12
@@ -25,11 +26,15 @@ _LEAST_SHARED = 4
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A text as bags: words without little ones, letter triples for short texts, and the marks that must agree."""
+    """A text as bags: words without little ones, letter triples for short texts, and the marks that must agree.
+
+    `turns` are the words on both sides of "to" (from Ghent to Rome): turned round they ask another thing.
+    """
 
     bag: Counter[str]
     triples: Counter[str]
     marks: frozenset[str]
+    turns: frozenset[tuple[str, str]]
     count: int
     norm: float
     triple_norm: float
@@ -44,7 +49,8 @@ def read_wording(text: str) -> Wording:
     joined = " ".join(sorted(bag)) if short else ""
     triples = Counter([joined[place : place + 3] for place in range(len(joined) - 2)])
     marks = frozenset(mark.lower() for mark in _MARK.findall(text))
-    return Wording(bag, triples, marks, len(tokens), _norm(bag), _norm(triples))
+    turns = frozenset(_TURN.findall(text.lower())) if short else frozenset()
+    return Wording(bag, triples, marks, turns, len(tokens), _norm(bag), _norm(triples))
 
 
 def _bag(counted: Counter[str], short: bool) -> Counter[str]:
@@ -80,12 +86,22 @@ class Nearness(Protocol):
 
 def by_words(a: Wording, b: Wording) -> float:
     """The better of the word cosine and the triple cosine; 0 when numbers or names differ."""
-    if not _marks_agree(a, b):
+    if are_apart(a, b):
         return 0.0
     near = _cosine(a.bag, b.bag, a.norm * b.norm)
     if a.triples and b.triples:
         near = max(near, _cosine(a.triples, b.triples, a.triple_norm * b.triple_norm))
     return min(near, 1.0)
+
+
+def are_apart(a: Wording, b: Wording) -> bool:
+    """Another name or number, or the same the other way round: another question, however near the words."""
+    return not _marks_agree(a, b) or any((after, before) in b.turns for before, after in a.turns if before != after)
+
+
+def differ_in_one_word(a: Wording, b: Wording) -> bool:
+    """All words the same but one, which stands for another (today, tomorrow): changed on purpose."""
+    return len(a.bag.keys() - b.bag.keys()) == 1 == len(b.bag.keys() - a.bag.keys())
 
 
 def _marks_agree(a: Wording, b: Wording) -> bool:

@@ -66,7 +66,7 @@ def restarts(steps: Sequence[Step], calls: Sequence[Call], repeats: Mapping[int,
     """Steps at which the run began again: the opening words come back, or the first two calls in a row."""
     found = []
     for place, repeat in repeats.items():
-        if repeat.of != 0 or repeat.retry:
+        if repeat.of != 0 or repeat.retry or repeat.level == "known_result":
             continue
         follower = repeats.get(place + 1)
         if calls[0].speaks or (len(steps) > 2 and follower is not None and follower.of == 1):

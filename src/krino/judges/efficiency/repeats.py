@@ -1,4 +1,4 @@
-"""Finds steps that repeat an earlier one: the same call, a near wording, the same result, the same words.
+"""Finds steps that repeat an earlier one: the same call, a near wording, a result that was known, the same words.
 
 One pass, bounded work a step: keys are looked up, and near wordings come from a sketch index. A step is only held
 against steps that were themselves no repeats, so that taking a repeat out changes nothing for the others.
@@ -13,12 +13,13 @@ from functools import cache
 from typing import Literal
 
 from krino.judges.efficiency.calls import Call, spoken_action, squeeze
+from krino.judges.efficiency.known import KnownResults
 from krino.judges.efficiency.nearness import NearIndex, Nearness, Wording, by_words, read_wording
 from krino.judges.efficiency.steps import Step
 from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.content import dump, text_of
 
-Level = Literal["exact", "normalised", "near", "same_result", "same_words"]
+Level = Literal["exact", "normalised", "near", "same_result", "same_words", "known_result"]
 _CODE_MARK = re.compile(r"[=;{}]|\w\(")
 _WORDINGS_ENOUGH = 2
 """Earlier wordings of one question from which on another one is a repeat, even if it is less near to each."""
@@ -67,6 +68,7 @@ class RepeatSearch:
     _near: dict[bytes, NearIndex] = field(default_factory=dict)
     _said: dict[str, tuple[dict[str, int], NearIndex]] = field(default_factory=dict)
     _results: dict[tuple[str, bytes], int] = field(default_factory=dict)
+    _known: KnownResults = field(default_factory=KnownResults)
 
     def run(self) -> None:
         for place in range(len(self.steps)):
@@ -107,7 +109,9 @@ class RepeatSearch:
             return None
         if self.steps[place].kind == "message":  # a conversation may say alike things; only equal ones are repeats
             return None
-        return self._near_call(place) or self._same_result(place) or self._same_words(place)
+        return (
+            self._near_call(place) or self._same_result(place) or self._known_result(place) or self._same_words(place)
+        )
 
     def _near_call(self, place: int) -> Repeat | None:
         call, step = self.calls[place], self.steps[place]
@@ -152,6 +156,16 @@ class RepeatSearch:
         if earlier is None or len(dump(step.output)) < table("nearness")["least_result"]:
             return None
         return Repeat(place, earlier, "same_result", same_result=True, waste=True)
+
+    def _known_result(self, place: int) -> Repeat | None:
+        call = self.calls[place]
+        if call.speaks or call.is_write or call.is_stateful or not (call.is_search or call.is_read):
+            return None
+        earlier = self._known.find(self.steps[place]) if self._brings_results(place) else None
+        return None if earlier is None else Repeat(place, earlier, "known_result", same_result=False, waste=True)
+
+    def _brings_results(self, place: int) -> bool:
+        return self.steps[place].kind in ("tool", "retrieval")
 
     def _same_words(self, place: int) -> Repeat | None:
         step = self.steps[place]
@@ -208,6 +222,8 @@ class RepeatSearch:
             self._near.setdefault(call.frame, NearIndex()).add(place, read_wording(call.wording))
         if call.result is not None:
             self._results.setdefault((step.name, call.result), place)
+        if call.result is not None and self._brings_results(place):
+            self._known.add(place, step)
         if step.kind == "llm" and not call.speaks and not self._decides(place):
             said = spoken_action(text_of(step.output))
             equal, index = self._said.setdefault(step.name, ({}, NearIndex()))
