@@ -54,5 +54,5 @@ async def test_joined_labels_have_to_pass_the_check_of_the_whole_case(server: Fa
 
 async def test_a_judge_that_does_not_say_how_to_join_gives_no_verdict(server: FakeServer) -> None:
     judgement = await judged(server, InParts(), "fine fine")
-    assert (judgement.status, judgement.verdict) == ("error", None)
+    assert (judgement.status, judgement.verdict, judgement.usage.calls) == ("error", None, 2)
     assert "does not say how their labels are joined" in (judgement.error or "")

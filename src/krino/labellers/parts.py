@@ -46,7 +46,10 @@ def _joined(
     usage: Usage,
     findings: tuple[Finding, ...],
 ) -> Labelled[LabelsT]:
-    labels, about = task.judge.join_parts(task.case, task.facts, done)
+    try:
+        labels, about = task.judge.join_parts(task.case, task.facts, done)
+    except Exception as fault:  # a fault of the judge's own; what was paid for stays on record
+        raise LabelFailed(f"joining {len(done)} parts: {type(fault).__name__}: {fault}", usage=usage) from fault
     if problems := task.judge.check(task.case, task.facts, labels):
         raise LabelFailed(f"the joined labels of {len(done)} parts do not fit: {'; '.join(problems)}", usage=usage)
     asked = [info for info in infos if info.get("channel") != "cache"]
