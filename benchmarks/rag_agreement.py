@@ -78,10 +78,10 @@ def overlaps(case: dict[str, Any]) -> bool:
 
 
 def support(name: str, items: Sequence[Item], hallucinations: bool) -> None:
-    """With words and meaning, with words alone, and by plain overlap."""
+    """The whole labeller (words, values, entailment model), words alone, and plain overlap."""
     cases = [item.case for item in items]
     ways: dict[str, Callable[[], list[bool]]] = {
-        "words and meaning": lambda: [is_supported(labels) for labels in label_all(cases)],
+        "whole labeller": lambda: [is_supported(labels) for labels in label_all(cases)],
         "words alone": lambda: [is_supported(labels) for labels in label_all(cases, LexicalSupport())],
         "plain overlap": lambda: [overlaps(case) for case in cases],
     }

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from krino.errors import UsageProblem
-from krino.models.embedder import SIZE, Embedder, RecentVectors, embed, thread_count
+from krino.models.embedder import SIZE, Embedder, RecentVectors, embed
+from krino.models.token_model import thread_count
 
 
 def test_vectors_have_length_one_and_tell_meanings_apart() -> None:

@@ -43,19 +43,22 @@ class Desk:
 def lay_out(facts: RagFacts) -> Desk:
     """Tells the sentences that claim something from those that do not, and finds evidence for the claims."""
     index = Index(facts)
-    drafts: list[Draft] = []
+    claiming: list[tuple[int, Reading, bool | None]] = []
     empty: list[int] = []
     for number, reading in enumerate(facts.readings, 1):
         polarity = _yes_or_no(facts, number, reading)
         if not facts.open.claims or _is_empty(facts, number, reading, polarity):
             empty.append(number)
-            continue
-        drafts.append(_draft(facts, index, number, reading, polarity))
+        else:
+            claiming.append((number, reading, polarity))
+    drafts = tuple(_draft(facts, index, *claim, company=len(claiming) > 1) for claim in claiming)
     copies = {copy.sentence: copy for copy in facts.copies} if facts.open.claims else {}
-    return Desk(facts, index, tuple(drafts), tuple(empty), copies)
+    return Desk(facts, index, drafts, tuple(empty), copies)
 
 
-def _draft(facts: RagFacts, index: Index, number: int, reading: Reading, polarity: bool | None) -> Draft:
+def _draft(
+    facts: RagFacts, index: Index, number: int, reading: Reading, polarity: bool | None, *, company: bool
+) -> Draft:
     claimed = reading if polarity is None else facts.question_reading
     weights = index.weigh_claim(claimed)
     evidence = index.find(weights)
@@ -64,6 +67,7 @@ def _draft(facts: RagFacts, index: Index, number: int, reading: Reading, polarit
         question=facts.case.question,
         claim=sentence if polarity is None else f"{facts.case.question} {sentence}",
         evidence=tuple(item.sentence.text for item in evidence.sentences),
+        shown=index.surroundings(weights, evidence),
         asked=facts.question_reading,
         claimed=claimed,
         found=tuple(item.reading for item in evidence.sentences),
@@ -71,6 +75,7 @@ def _draft(facts: RagFacts, index: Index, number: int, reading: Reading, polarit
         anywhere=index.share_anywhere(weights),
         strangers=facts.strangers.get(number, ()),
         language=facts.language,
+        company=company,
     )
     return Draft(number, evidence, pair, polarity)
 

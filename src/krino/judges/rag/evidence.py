@@ -21,6 +21,9 @@ _VALUE_BOOST = 1.5
 _NAME_BOOST = 1.3
 _MOST_EVIDENCE = 3
 _WORTH_ADDING = 0.12
+_MOST_SHOWN = 5
+_MOST_WORDS = 120
+"""How much of the passages a model is shown beside one claim. Neighbours of the sentences add cost, not agreement."""
 _MOST_PLACES = 500
 """Sentences that are looked up for one word; a word that more of them share tells them apart no longer."""
 
@@ -120,6 +123,26 @@ class Index:
             missing = self._uncovered(missing, added)
         return Evidence(tuple(self.sentences[place] for place in chosen))
 
+    def surroundings(self, weights: Mapping[str, float], evidence: Evidence) -> str:
+        """The evidence with further sentences that hold words it lacks, in the order of the passages."""
+        chosen = {self._places[id(item)]: item for item in evidence.sentences}
+        missing = {root: weight for root, weight in weights.items() if not _stands_in(root, chosen.values())}
+        room = _MOST_WORDS - sum(item.length for item in chosen.values())
+        while missing and len(chosen) < _MOST_SHOWN:
+            gains = self._score(missing)
+            fitting = [place for place in gains if place not in chosen and self.sentences[place].length <= room]
+            if not fitting:
+                break
+            place = min(fitting, key=lambda place: (-gains[place], place))
+            chosen[place] = self.sentences[place]
+            room -= chosen[place].length
+            missing = self._uncovered(missing, place)
+        return " ".join(chosen[place].sentence.text for place in sorted(chosen))
+
+    @lazy
+    def _places(self) -> dict[int, int]:
+        return {id(item): place for place, item in enumerate(self.sentences)}
+
     def _add(
         self,
         weights: Mapping[str, float],
@@ -163,6 +186,10 @@ class Index:
     def _uncovered(self, weights: Mapping[str, float], place: int) -> dict[str, float]:
         stems = self.sentences[place].reading.stems
         return {root: weight for root, weight in weights.items() if root not in stems}
+
+
+def _stands_in(root: str, sentences: Iterable[PassageSentence]) -> bool:
+    return any(root in item.reading.stems for item in sentences)
 
 
 def covered_weight(weights: Mapping[str, float], readings: Iterable[Reading]) -> float:

@@ -44,6 +44,11 @@ class PassageSentence:
     sentence: Sentence
     reading: Reading
 
+    @property
+    def length(self) -> int:
+        """In words, as far as spaces tell."""
+        return self.sentence.text.count(" ") + 1
+
 
 @dataclass(frozen=True, slots=True)
 class Copy:

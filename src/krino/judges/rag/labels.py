@@ -27,6 +27,8 @@ class Claim(_Strict):
     passage: int | None
     quote: str | None
     why: str
+    probability: SkipJsonSchema[float | None] = None
+    """That people would call it supported, from labellers that measure; models are not asked for one."""
 
 
 class Part(_Strict):

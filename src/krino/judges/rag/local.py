@@ -1,7 +1,7 @@
-"""The embedded labeller: the same labels as a model gives, from words, values, negations and a small sentence model.
+"""The embedded labeller: the same labels as a model gives, from words, values, negations and two small models.
 
-It has no knowledge and cannot reason: a paraphrase far from the passages' words can look unsupported, and a false
-sentence made of their own words can look supported. The support decision sits behind a seam (`SupportModel`).
+One tells near texts from far ones, one whether sentences support a claim. They have little knowledge: a paraphrase far
+from the passages' words can look unsupported. The support decision sits behind a seam (`SupportModel`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from krino.judges.rag.asking import question_parts
-from krino.judges.rag.blended import BlendedSupport
 from krino.judges.rag.desk import Desk, Draft, lay_out
+from krino.judges.rag.entailed import EntailedSupport
 from krino.judges.rag.evidence import coverage
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, Need, Part, PassageUse, RagLabels, RefusalLabel
@@ -22,19 +22,21 @@ from krino.judges.rag.relevance import directness, is_answered, is_held, is_usef
 from krino.judges.rag.support import Support, SupportModel
 from krino.judges.rag.tables import table
 
-_COPIED = Support("supported", 1.0, "copied from the passage")
-
 
 def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) -> list[RagLabels]:
     """Labels for a batch of cases; their claims go to the support model in one call, exact copies need none."""
     desks = [lay_out(facts) for facts in batch]
     open_drafts = [draft for desk in desks for draft in desk.drafts if not desk.is_copied(draft)]
-    answers = iter((model or BlendedSupport()).score([draft.pair for draft in open_drafts]))
+    answers = iter((model or EntailedSupport()).score([draft.pair for draft in open_drafts]))
     near = measure(pair for desk in desks for pair in _pairs(desk))
     return [
-        _label(desk, [_COPIED if desk.is_copied(draft) else next(answers) for draft in desk.drafts], near)
+        _label(desk, [_copied() if desk.is_copied(draft) else next(answers) for draft in desk.drafts], near)
         for desk in desks
     ]
+
+
+def _copied() -> Support:
+    return Support("supported", table("local")["calibration"]["copied"], "copied from the passage")
 
 
 def _pairs(desk: Desk) -> list[TextPair]:
@@ -77,12 +79,13 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
     copy = desk.copies.get(draft.sentence)
     best = copy.source if copy is not None else draft.evidence.best
     label, why = support.label, support.why
+    probability: float | None = round(support.score, 3)
     if copy is not None and not copy.exact:
         why = f"{why}; nearly a copy of the passage"
     if draft.polarity is not None and best is not None and label != "unsupported":
         denied = not best.reading.negated.isdisjoint(desk.facts.question_reading.stems)
         label = "supported" if denied != draft.polarity else "contradicted"
-        why = "a bare yes or no, held against the sentence nearest to the question"
+        why, probability = "a bare yes or no, held against the sentence nearest to the question", None
     quoted = best if label != "unsupported" else None
     return Claim(
         text=desk.facts.sentences[draft.sentence - 1].text,
@@ -92,6 +95,7 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
         passage=quoted.passage if quoted is not None else None,
         quote=quoted.sentence.text if quoted is not None else None,
         why=why,
+        probability=probability,
     )
 
 

@@ -26,6 +26,8 @@ class Pair:
     question: str
     claim: str
     evidence: tuple[str, ...]
+    shown: str
+    """The evidence and what completes it, as one text for a model."""
     asked: Reading
     claimed: Reading
     found: tuple[Reading, ...]
@@ -36,11 +38,13 @@ class Pair:
     strangers: tuple[str, ...]
     """Names of the claim that stand in no passage and not in the question."""
     language: str | None
+    company: bool
+    """Whether the answer makes other claims beside this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """`score` is the model's own measure of support, in [0, 1]; `why` says what decided."""
+    """`score` is how likely the claim is supported, in [0, 1]; `why` says what decided."""
 
     label: ClaimLabel
     score: float

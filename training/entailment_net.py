@@ -1,0 +1,128 @@
+"""The network: a BERT encoder that reads premise and claim together and tells three classes apart (PyTorch)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+CLASSES = ("supported", "unsupported", "contradicted")
+DROPOUT = 0.1
+
+
+class Layer(nn.Module):
+    """Self-attention and feed-forward, each with a residual and a norm behind it."""
+
+    def __init__(self, size: int, wide: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.joined = nn.Linear(size, 3 * size)
+        self.output = nn.Linear(size, size)
+        self.first_norm = nn.LayerNorm(size, eps=1e-12)
+        self.wide = nn.Linear(size, wide)
+        self.narrow = nn.Linear(wide, size)
+        self.second_norm = nn.LayerNorm(size, eps=1e-12)
+        self.dropout = nn.Dropout(DROPOUT)
+
+    def forward(self, values: Tensor, seen: Tensor) -> Tensor:
+        batch, tokens, size = values.shape
+        parts = self.joined(values).view(batch, tokens, 3, self.heads, size // self.heads).permute(2, 0, 3, 1, 4)
+        mixed = functional.scaled_dot_product_attention(
+            parts[0], parts[1], parts[2], attn_mask=seen, dropout_p=DROPOUT if self.training else 0.0
+        )
+        mixed = mixed.transpose(1, 2).reshape(batch, tokens, size)
+        values = self.first_norm(values + self.dropout(self.output(mixed)))
+        inner = functional.gelu(self.wide(values))
+        return self.second_norm(values + self.dropout(self.narrow(inner)))
+
+
+class EntailmentNet(nn.Module):
+    """Token numbers and their mask in, three logits out, read off the first token."""
+
+    def __init__(self, words: int, size: int, layers: int, heads: int, wide: int, places: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words, size)
+        self.places = nn.Embedding(places, size)
+        self.norm = nn.LayerNorm(size, eps=1e-12)
+        self.layers = nn.ModuleList(Layer(size, wide, heads) for _ in range(layers))
+        self.pool = nn.Linear(size, size)
+        self.classes = nn.Linear(size, len(CLASSES))
+        self.dropout = nn.Dropout(DROPOUT)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        values = self.words(ids) + self.places.weight[: ids.shape[1]]
+        values = self.dropout(self.norm(values))
+        seen = mask.bool()[:, None, None, :]
+        for layer in self.layers:
+            values = layer(values, seen)
+        pooled = torch.tanh(self.pool(values[:, 0]))
+        logits: Tensor = self.classes(self.dropout(pooled))
+        return logits
+
+
+Weights = Mapping[str, NDArray[np.float32]]
+
+
+def _names(layer: int) -> dict[str, str]:
+    """Our names of a layer's parts, and those of the published weights."""
+    here, there = f"layers.{layer}", f"encoder.layer.{layer}"
+    return {
+        f"{here}.output": f"{there}.attention.output.dense",
+        f"{here}.first_norm": f"{there}.attention.output.LayerNorm",
+        f"{here}.wide": f"{there}.intermediate.dense",
+        f"{here}.narrow": f"{there}.output.dense",
+        f"{here}.second_norm": f"{there}.output.LayerNorm",
+    }
+
+
+def net_from(weights: Weights, heads: int = 12) -> EntailmentNet:
+    """The network begun from the weights of a sentence encoder; only the head is new."""
+    words = weights["embeddings.word_embeddings.weight"]
+    layers = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
+    wide = weights["encoder.layer.0.intermediate.dense.weight"].shape[0]
+    places = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+    net = EntailmentNet(words.shape[0], words.shape[1], layers, heads, wide, places.shape[0])
+    found: dict[str, NDArray[np.float32]] = {
+        "words.weight": words,
+        "places.weight": places,
+        "norm.weight": weights["embeddings.LayerNorm.weight"],
+        "norm.bias": weights["embeddings.LayerNorm.bias"],
+    }
+    for layer in range(layers):
+        for part in ("weight", "bias"):
+            names = [f"encoder.layer.{layer}.attention.self.{name}.{part}" for name in ("query", "key", "value")]
+            three = [weights[name] for name in names]
+            found[f"layers.{layer}.joined.{part}"] = np.concatenate(three)
+            for here, there in _names(layer).items():
+                found[f"{here}.{part}"] = weights[f"{there}.{part}"]
+    tensors = {name: torch.tensor(np.asarray(value, np.float32)) for name, value in found.items()}
+    missing, unexpected = net.load_state_dict(tensors, strict=False)
+    assert not unexpected and all(name.startswith(("pool", "classes")) for name in missing), (missing, unexpected)
+    return net
+
+
+def published_names(net: EntailmentNet) -> dict[str, NDArray[np.float32]]:
+    """The weights under the names that `encoder_graph.py` reads."""
+    state = {name: value.detach().float().cpu().numpy() for name, value in net.state_dict().items()}
+    size = state["words.weight"].shape[1]
+    named = {
+        "embeddings.word_embeddings.weight": state["words.weight"],
+        "embeddings.position_embeddings.weight": state["places.weight"],
+        "embeddings.token_type_embeddings.weight": np.zeros((2, size), np.float32),
+        "embeddings.LayerNorm.weight": state["norm.weight"],
+        "embeddings.LayerNorm.bias": state["norm.bias"],
+    }
+    for name in ("pool", "classes"):
+        named |= {f"{name}.{part}": state[f"{name}.{part}"] for part in ("weight", "bias")}
+    for layer in range(len(net.layers)):
+        for part in ("weight", "bias"):
+            query, key, value = np.split(state[f"layers.{layer}.joined.{part}"], 3)
+            for kind, matrix in (("query", query), ("key", key), ("value", value)):
+                named[f"encoder.layer.{layer}.attention.self.{kind}.{part}"] = matrix
+            for here, there in _names(layer).items():
+                named[f"{there}.{part}"] = state[f"{here}.{part}"]
+    return named
