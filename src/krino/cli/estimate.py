@@ -10,45 +10,42 @@ import typer
 
 from krino.cases.item import CaseItem
 from krino.cli import exits
-from krino.contract import Judge, Labeller, Task
+from krino.contract import Forecast, Judge, Labeller, Task
+from krino.engine.one import input_hash
 from krino.errors import CannotJudge
-from krino.labellers.llm.labeller import LlmLabeller
 
 
 def estimate(judge: Judge[Any, Any, Any], labeller: Labeller, items: Iterator[CaseItem], as_json: bool) -> int:
     """Studies every case; asks nobody."""
     counts = dict.fromkeys(("cases", "cannot_be_judged", "decided_by_rules", "asked", "known_from_cache"), 0)
-    tokens = 0
+    calls = tokens = 0
+    cost: float | None = None
     for item in items:
         counts["cases"] += 1
-        kind, size = _look(judge, labeller, item)
+        kind, forecast = _look(judge, labeller, item)
         counts[kind] += 1
-        tokens += size
-    calls = counts["asked"] if isinstance(labeller, LlmLabeller) else 0
-    result: dict[str, Any] = {**counts, "calls": calls, "input_tokens": tokens, "input_cost": None}
-    if isinstance(labeller, LlmLabeller):
-        result["input_cost"] = labeller.budget.prices.cost(tokens, 0)
+        calls += forecast.calls
+        tokens += forecast.input_tokens
+        if forecast.input_cost is not None:
+            cost = (cost or 0.0) + forecast.input_cost
+    result: dict[str, Any] = {**counts, "calls": calls, "input_tokens": tokens, "input_cost": cost}
     typer.echo(orjson.dumps(result).decode() if as_json else _words(result))
     return exits.DONE
 
 
-def _look(judge: Judge[Any, Any, Any], labeller: Labeller, item: CaseItem) -> tuple[str, int]:
+def _look(judge: Judge[Any, Any, Any], labeller: Labeller, item: CaseItem) -> tuple[str, Forecast]:
     if item.record is None:
-        return "cannot_be_judged", 0
+        return "cannot_be_judged", Forecast()
     try:
         case = judge.read(item.record)
         facts = judge.study(case)
         questions = judge.ask(case, facts)
     except CannotJudge:
-        return "cannot_be_judged", 0
+        return "cannot_be_judged", Forecast()
     if questions is None:
-        return "decided_by_rules", 0
-    if not isinstance(labeller, LlmLabeller):
-        return "asked", 0
-    task = Task(judge, case, facts, questions)
-    if labeller.is_cached(task):
-        return "known_from_cache", 0
-    return "asked", labeller.estimate(task)
+        return "decided_by_rules", Forecast()
+    forecast = labeller.forecast(Task(judge, case, facts, questions, item.index, input_hash(item)))
+    return "known_from_cache" if forecast.cached and not forecast.calls else "asked", forecast
 
 
 def _words(result: dict[str, Any]) -> str:
