@@ -121,6 +121,11 @@ async def test_what_rules_decide_asks_no_seat(server: FakeServer) -> None:
     assert (judgement.status, judgement.ballots, server.stats().calls) == ("ok", [], 0)
 
 
+def test_ordinary_code_can_use_a_jury(server: FakeServer) -> None:
+    judgement = krino.judge(ToyJudge(), CASE, labeller=jury_of(server, a=GOOD, b=BAD, c=BAD))
+    assert (judgement.verdict or {})["score"] == 0.0
+
+
 async def test_members_of_other_providers_and_addresses_sit_together(server: FakeServer) -> None:
     claude = krino.llm("claude-x", base_url=server.anthropic_url, **SETTINGS)
     judgement = await judged(krino.jury([claude, "gpt-x"], base_url=server.url, **SETTINGS))
@@ -309,6 +314,7 @@ async def test_seats_at_one_address_keep_one_pace(server: FakeServer) -> None:
         (lambda: krino.jury(["local"]), "two seats at least"),
         (lambda: krino.jury([]), "two seats at least"),
         (lambda: krino.repeated("ollama:m", 1), "two askings at least"),
+        (lambda: krino.repeated(LocalLabeller(), 2, seed=1), "seed: settings are for members given by name"),
         (lambda: krino.jury(["local", "ollama:m"], quorum=3, cache="off"), "quorum must be 1 to 2"),
     ],
 )

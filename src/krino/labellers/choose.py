@@ -56,6 +56,10 @@ def jury(members: Sequence[str | Labeller], *, repeat: int = 1, quorum: int | No
         seated[name if name not in seated else f"{name} #{len(seated) + 1}"] = ready
         if ready is not member:
             made.append(ready)
+    if settings and not made:
+        raise UsageProblem(
+            f"{', '.join(settings)}: settings are for members given by name; these are labellers already"
+        )
     share(made)
     return Panel(seated, repeat=repeat, quorum=quorum)
 
