@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -13,12 +13,12 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 import krino
-from krino.contract import Judgement, Task
+from krino.contract import Joined, Judgement, Task
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import ABSENT, TIE, Panel
 from krino.testing import FakeServer, Faults, ReceivedRequest
 from rag_making import BRIDGE, HARBOUR, case_of, raw_labels
-from toy_judge import ToyCase, ToyJudge, ToyVerdict
+from toy_judge import ToyCase, ToyJudge, ToyLabels, ToyVerdict
 
 GOOD = {"label": "good", "quote": "fine"}
 BAD = {"label": "bad", "quote": "text"}
@@ -131,6 +131,27 @@ async def test_members_of_other_providers_and_addresses_sit_together(server: Fak
     judgement = await judged(krino.jury([claude, "gpt-x"], base_url=server.url, **SETTINGS))
     assert [ballot.member for ballot in judgement.ballots] == ["claude-x", "gpt-x"]
     assert {request.dialect for request in server.requests} == {"anthropic", "openai"}
+
+
+async def test_who_sits_where_changes_nothing_even_for_a_judge_that_joins_carelessly(server: FakeServer) -> None:
+    class Careless(ToyJudge):
+        def join_votes(self, case: ToyCase, facts: int, ballots: Sequence[ToyLabels]) -> Joined[ToyLabels]:
+            return Joined(ballots[0])
+
+    replies = {"a": GOOD, "b": BAD}
+    forth = await judged(jury_of(server, **replies), judge=Careless())
+    back = await judged(jury_of(server, **dict(reversed(replies.items()))), judge=Careless())
+    assert forth.labels == back.labels
+
+
+async def test_joined_labels_that_do_not_fit_the_case_are_no_verdict(server: FakeServer) -> None:
+    class Inventive(ToyJudge):
+        def join_votes(self, case: ToyCase, facts: int, ballots: Sequence[ToyLabels]) -> Joined[ToyLabels]:
+            return Joined(ToyLabels(label="good", quote="made up"))
+
+    judgement = await judged(jury_of(server, a=GOOD, b=BAD), judge=Inventive())
+    assert (judgement.status, judgement.usage.calls) == ("failed", 2)
+    assert "'made up' does not occur in the text" in (judgement.reason or "")
 
 
 # --- empty seats -----------------------------------------------------------------------------------
@@ -254,6 +275,13 @@ async def test_repeats_are_paid_once_and_the_first_is_shared_with_a_plain_run(
     assert (first.usage.calls, again.usage.calls, again.usage.cached) == (3, 0, 3)
     assert (plain.usage.calls, plain.usage.cached) == (0, 1)
     assert server.stats().calls == 3
+
+
+async def test_a_reply_known_from_a_plain_run_is_no_repeat(server: FakeServer, tmp_path: Path) -> None:
+    settings = {**SETTINGS, "cache": tmp_path / "replies.sqlite"}
+    await judged(krino.llm("m", base_url=server.url, **settings))
+    repeats = await judged(krino.repeated("m", 3, base_url=server.url, **settings))
+    assert (repeats.usage.calls, repeats.usage.cached) == (2, 1)
 
 
 async def test_each_repeat_takes_the_next_seed(server: FakeServer) -> None:
