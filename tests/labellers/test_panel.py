@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 import krino
-from krino.contract import Joined, Judgement, Task
+from krino.contract import Joined, Judgement
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import ABSENT, TIE, Panel
 from krino.testing import FakeServer, Faults, ReceivedRequest
@@ -198,29 +198,21 @@ async def test_with_every_endpoint_dead_the_run_stops() -> None:
 
 
 @pytest.mark.parametrize(("fault", "words"), [("401", "refuses the key"), ("404", "knows no such model")])
-async def test_a_refused_key_or_an_unknown_model_stops_the_run(server: FakeServer, fault: str, words: str) -> None:
-    with FakeServer(faults=Faults(schedule=[fault] * 9)) as other:
-        refused = krino.llm("b", base_url=other.url, **SETTINGS)
-        with pytest.raises((krino.RunStopped, krino.LabelFailed), match=words):
-            async with krino.jury([refused, "a"], base_url=server.url, **SETTINGS) as labeller:
-                task = task_of(CASE)
-                await labeller.label(task)
-
-
-async def test_a_case_that_a_stop_cuts_short_keeps_what_its_other_seats_cost(server: FakeServer) -> None:
-    with FakeServer(faults=Faults(schedule=["401"] * 9)) as other:
-        refused = krino.llm("b", base_url=other.url, **SETTINGS)
-        judgement = await judged(krino.jury([refused, "a"], base_url=server.url, **SETTINGS))
-    assert (judgement.status, judgement.usage.calls) == ("error", 1)
-    assert "stopped before every seat had answered" in (judgement.error or "")
-
-
-def task_of(case: dict[str, Any]) -> Task[Any, Any, Any]:
-    judge = ToyJudge()
-    read = judge.read(case)
-    questions = judge.ask(read, len(read.text))
-    assert questions is not None
-    return Task(judge, read, len(read.text), questions)
+async def test_a_refused_key_or_an_unknown_model_stops_the_run_and_the_paid_case_is_on_record(
+    server: FakeServer, fault: str, words: str
+) -> None:
+    judgements = []
+    with FakeServer(faults=Faults(schedule=[fault] * 99)) as other:
+        refused = krino.llm("b", base_url=other.url, **SETTINGS, concurrency=1)
+        async with krino.jury([refused, "a"], base_url=server.url, **SETTINGS, concurrency=1) as labeller:
+            with pytest.raises(krino.RunStopped, match=words):
+                async for judgement in krino.ajudge_many(ToyJudge(), [CASE] * 20, labeller=labeller):
+                    judgements.append(judgement)
+    assert server.stats().calls == 1, "the others are not paid case after case"
+    (cut_short,) = judgements
+    assert (cut_short.status, cut_short.usage.calls) == ("error", 1)
+    assert "stopped before every seat had answered" in (cut_short.error or "")
+    assert [ballot.labels for ballot in cut_short.ballots] == [None, GOOD]
 
 
 async def test_a_fault_in_a_members_own_code_is_an_empty_seat(server: FakeServer) -> None:

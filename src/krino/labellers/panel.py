@@ -87,22 +87,28 @@ class Panel(Labeller):
         if twice := [name for name, told in self._described.items() if list(self._described.values()).count(told) > 1]:
             raise UsageProblem(f"`{twice[0]}` sits on the jury twice: to ask it more than once, repeat it (--repeat N)")
         self._resting: dict[str, tuple[RunStopped, float]] = {}
+        self._owed: RunStopped | None = None
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "panel", "members": self._described, "repeat": self.repeat, "quorum": self.quorum}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        if (owed := self._owed) is not None:
+            self._owed = None
+            raise owed
         votes = await asyncio.gather(*(self._ask(seat, task) for seat in self.seats))
         if stop := self._must_stop(votes):
-            usage = _usage(votes)
-            if not usage.calls:
-                raise stop
-            # Paid for and unfinished: it goes on record with its cost, and the next case will stop the run.
-            ballots = [vote.ballot for vote in votes]
-            raise LabelFailed(
-                f"the run was stopped before every seat had answered: {stop}", usage=usage, ballots=ballots
-            )
+            raise self._cut_short(stop, votes)
         return conclude(task, votes, self.quorum, self.describe())
+
+    def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
+        """A case that is paid for in part goes on record with its cost; then the next one stops the run, unpaid."""
+        usage = _usage(votes)
+        if not usage.calls:
+            return stop
+        self._owed = stop
+        ballots = [vote.ballot for vote in votes]
+        return LabelFailed(f"the run was stopped before every seat had answered: {stop}", usage=usage, ballots=ballots)
 
     def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
         parts = [seat.member.forecast(self._shown(seat, task)[0]) for seat in self.seats]
@@ -154,7 +160,7 @@ class Panel(Labeller):
             return Vote(ballot)
         described = self._described[seat.name]
         ballot.labeller = {key: value for key, value in labelled.info.items() if described.get(key) != value}
-        ballot.usage = labelled.usage
+        ballot.usage, ballot.labels = labelled.usage, labels.model_dump(mode="json")
         return Vote(ballot, labels, labelled.findings)
 
     def _shown(self, seat: Seat, task: Task[CaseT, FactsT, LabelsT]) -> tuple[Task[CaseT, FactsT, LabelsT], Any]:
@@ -228,7 +234,6 @@ def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
     """The verdict that this seat alone would have given."""
     assert vote.labels is not None
     ballot, judge = vote.ballot, task.judge
-    ballot.labels = vote.labels.model_dump(mode="json")
     try:
         settlement = judge.settle(task.case, task.facts, vote.labels)
         rules = {name: ruling.rule for name, ruling in settlement.rulings.items()}
