@@ -12,7 +12,7 @@ import krino
 
 def test_the_public_names_are_exactly_these() -> None:
     assert set(krino.__all__) == {
-        *("__version__", "ajudge", "ajudge_many", "judge", "judge_many", "llm", "load_judge"),
+        *("__version__", "ajudge", "ajudge_many", "judge", "judge_many", "jury", "llm", "load_judge", "repeated"),
         *("Judge", "Judgement", "Labeller", "Labelled", "ReplayLabeller", "Task", "Usage"),
         *("Questions", "Passage", "Media", "Settlement", "Ruling", "Finding"),
         *("KrinoError", "UsageProblem", "CannotJudge", "LabelFailed", "RunStopped"),

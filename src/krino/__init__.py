@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from krino.errors import RunStopped as RunStopped
     from krino.errors import UsageProblem as UsageProblem
     from krino.judges.registry import load_judge as load_judge
+    from krino.labellers.choose import jury as jury
     from krino.labellers.choose import llm as llm
+    from krino.labellers.choose import repeated as repeated
     from krino.labellers.replay import ReplayLabeller as ReplayLabeller
 
 # Public name to the module that has it: loaded on first use, so that `import krino` costs next to nothing.
@@ -60,7 +62,7 @@ _HOMES = {
         "krino.contract",
     ),
     "load_judge": "krino.judges.registry",
-    "llm": "krino.labellers.choose",
+    **dict.fromkeys(("jury", "llm", "repeated"), "krino.labellers.choose"),
     "ReplayLabeller": "krino.labellers.replay",
 }
 __all__ = ["__version__", *sorted(_HOMES)]

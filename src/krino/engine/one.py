@@ -20,7 +20,7 @@ from krino.contract import (
     Usage,
     hash_record,
 )
-from krino.errors import CannotJudge, LabelFailed, RunStopped, UsageProblem
+from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
 
 AnyJudge = Judge[Any, Any, Any]
 
@@ -43,13 +43,14 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
             labelled = await labeller.label(Task(judge, case, facts, questions, item.index, digest))
         settlement = judge.settle(case, facts, labelled.labels if labelled else None)
         return _with_verdict(judge, item, digest, settlement, labelled, judge.metadata(case))
+    except Undecided as tie:
+        return _paid_for(without_verdict(judge, item, digest, "failed", str(tie)), labeller, tie)
     except CannotJudge as reason:
         return without_verdict(judge, item, digest, "failed", str(reason) or "the judge gave no reason", labelled)
     except LabelFailed as failure:
         judgement = without_verdict(judge, item, digest, "error", str(failure))
-        judgement.labeller, judgement.raw_reply = labeller.describe(), failure.raw_reply
-        judgement.usage = failure.usage or Usage()
-        return judgement
+        judgement.raw_reply = failure.raw_reply
+        return _paid_for(judgement, labeller, failure)
     except (RunStopped, UsageProblem):
         raise
     except Exception as fault:
@@ -61,6 +62,13 @@ def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -
     if labeller.reads_questions:
         return judge.ask(case, facts)
     return Questions((), "") if judge.leaves_open(case, facts) else None
+
+
+def _paid_for(judgement: Judgement, labeller: Labeller, failure: LabelFailed | Undecided) -> Judgement:
+    """Labelling came to nothing, but who was asked, what they said and what it cost is on record."""
+    judgement.labeller = labeller.describe()
+    judgement.usage, judgement.ballots = failure.usage or Usage(), list(failure.ballots)
+    return judgement
 
 
 def describe_fault(fault: Exception) -> str:
@@ -80,10 +88,7 @@ def _with_verdict(
 ) -> Judgement:
     orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
     rulings = settlement.rulings
-    if unknown := sorted({ruling.rule for ruling in rulings.values()} - judge.rules.keys()):
-        raise ValueError(f"judge `{judge.name}` ruled by {', '.join(unknown)}, which its rules do not list")
-    validated = judge.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
-    verdict = validated.model_dump(mode="json")
+    verdict = judge.verdict_of(settlement)
     rules = {field: ruling.rule for field, ruling in rulings.items()}
     return Judgement(
         index=item.index,
@@ -103,6 +108,7 @@ def _with_verdict(
         input_hash=digest,
         source=item.source,
         metadata=metadata,
+        ballots=list(labelled.ballots) if labelled else [],
     )
 
 
@@ -131,6 +137,7 @@ def without_verdict(
             usage=labelled.usage if labelled else Usage(),
             input_hash=digest,
             source=item.source,
+            ballots=list(labelled.ballots) if labelled else [],
         )
 
     try:

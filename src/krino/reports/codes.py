@@ -39,7 +39,7 @@ class CodeTally:
         """A string, a boolean or a list; everything else is no code and makes the field no categorical one."""
         if self.is_text:
             return
-        codes = _codes_of(value)
+        codes = codes_of(value)
         if codes is None:
             self._give_up()
             return
@@ -61,7 +61,8 @@ class CodeTally:
         self._counts.clear()
 
 
-def _codes_of(value: Any) -> list[str] | None:
+def codes_of(value: Any) -> list[str] | None:
+    """The short codes of a value; None for what is no code or no list of codes."""
     if not isinstance(value, list | tuple):
         code = _code_of(value)
         return None if code is None else [code]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import IO, Any
 
 import orjson
@@ -16,7 +16,8 @@ import orjson
 from krino.reports.codes import CodeField
 from krino.reports.numbers import NumberField
 from krino.reports.summary import Summary
-from krino.reports.views import blocks_of
+from krino.reports.views import DataTable, blocks_of
+from krino.reports.votes import votes_of
 
 LARGE_RUN = 5_000
 FIRST_DETAILS = 2_000
@@ -149,10 +150,15 @@ def columns_of(summary: Summary) -> list[NumberField | CodeField]:
 def detail_of(judgement: Mapping[str, Any]) -> dict[str, Any]:
     """All that the page shows of a case; what is empty is left out, what is endless is cut."""
     detail = {key: judgement[key] for key in _DETAIL_KEYS if judgement.get(key) not in (None, {}, [])}
-    if blocks := blocks_of(judgement):
+    if blocks := [*blocks_of(judgement), *_votes(judgement)]:
         detail["blocks"] = blocks
     bounded: dict[str, Any] = _bounded(detail)
     return bounded
+
+
+def _votes(judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
+    votes = votes_of(judgement)
+    return [] if votes is None else [asdict(DataTable("Votes", votes.columns, votes.rows))]
 
 
 def _raw_row(index: int, judgement: Mapping[str, Any]) -> list[Any]:

@@ -6,15 +6,19 @@ import re
 from collections.abc import Iterable, Iterator
 
 from krino.reports.clean import clean_line
+from krino.reports.stability import Stability
 from krino.reports.summary import Summary, spent
 from krino.reports.wording import (
     FEW_NOTE,
     INTERVAL_NOTE,
     date_of,
     figure,
+    fraction,
     interval_text,
     judge_of,
     labeller_of,
+    member_text,
+    panel_text,
     share,
     spend_text,
 )
@@ -51,6 +55,8 @@ def _lines(summary: Summary, manifest: Manifest) -> Iterator[str]:
         yield from _scores(summary)
     if summary.codes:
         yield from _codes(summary)
+    if summary.stability is not None:
+        yield from _stability(summary.stability)
     if summary.messages:
         rows = ((group.status, f"{group.count:,}", escape(group.text)) for group in summary.messages[:_SHOWN_MESSAGES])
         yield from _table(("Not judged", "Cases", "Why"), rows)
@@ -87,6 +93,22 @@ def _codes(summary: Summary) -> Iterator[str]:
         values = " · ".join([*shown, f"and {more} more"] if more > 0 else shown)
         rows.append((escape(item.name), f"{item.n:,}", values))
     yield from _table(("Field", "n", "Values"), rows)
+
+
+def _stability(stability: Stability) -> Iterator[str]:
+    rows = (
+        (
+            escape(item.name),
+            f"{item.n:,}",
+            fraction(item.agreement),
+            f"{item.split:,}",
+            "–" if item.spread is None else figure(item.spread),
+        )
+        for item in stability.fields
+    )
+    yield from _table(("Seats agree on", "n", "agree", "split", "spread"), rows)
+    yield escape(f"{panel_text(stability)} {member_text(stability)}".strip(), 400)
+    yield ""
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

@@ -16,10 +16,11 @@ from krino.contract import Usage
 from krino.reports.codes import CodeField, CodeTally
 from krino.reports.messages import MessageGroup, MessageTally
 from krino.reports.numbers import NumberField, NumberTally, as_number
+from krino.reports.stability import LABELLER as LABELLER
+from krino.reports.stability import Stability, StabilityTally
 from krino.runs.manifest import Counts, Manifest
 
 TOP_MESSAGES = 10
-LABELLER = "labeller"
 
 
 class Deciders(BaseModel):
@@ -53,6 +54,8 @@ class Summary(BaseModel):
     """The most frequent reasons (status failed) and errors."""
     usage: Usage
     """Of the judgements summed up; a case that was tried again has cost more (see the manifest)."""
+    stability: Stability | None = None
+    """How far the seats agree, where a jury or repeats were asked."""
 
 
 def summarise(judgements: Iterable[Mapping[str, Any]]) -> Summary:
@@ -96,6 +99,7 @@ class SummaryTally:
     _findings: Counter[str] = field(default_factory=Counter)
     _messages: MessageTally = field(default_factory=MessageTally)
     _usage: Usage = field(default_factory=Usage)
+    _stability: StabilityTally = field(default_factory=StabilityTally)
 
     def add(self, judgement: Mapping[str, Any]) -> None:
         status = str(judgement["status"])
@@ -107,6 +111,7 @@ class SummaryTally:
             self._messages.add(status, str(message), str(judgement.get("id", "")))
         for finding in judgement.get("findings") or ():
             self._findings[str(finding["rule"])] += 1
+        self._stability.add(judgement)
         usage = judgement.get("usage")
         if usage:
             self._usage.add(usage if isinstance(usage, Usage) else Usage(**usage))
@@ -127,6 +132,7 @@ class SummaryTally:
             findings=dict(self._findings.most_common()),
             messages=self._messages.top(TOP_MESSAGES),
             usage=replace(self._usage),
+            stability=self._stability.result(),
         )
 
     def _add_verdict(self, judgement: Mapping[str, Any]) -> None:

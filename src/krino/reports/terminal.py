@@ -21,16 +21,22 @@ from krino.contract import Judgement
 from krino.reports.clean import clean, clean_line
 from krino.reports.codes import CodeField
 from krino.reports.numbers import Histogram, NumberField
+from krino.reports.stability import Stability
 from krino.reports.summary import LABELLER, Summary, spent
+from krino.reports.votes import SPLIT, Votes, votes_of
 from krino.reports.wording import (
     FEW_NOTE,
     INTERVAL_NOTE,
     date_of,
     duration,
     figure,
+    fraction,
     interval_text,
     judge_of,
+    labeller_name,
     labeller_of,
+    member_text,
+    panel_text,
     share,
     spend_text,
 )
@@ -54,6 +60,8 @@ def print_summary(console: Console, summary: Summary, manifest: Manifest, folder
         parts += [_numbers(summary.numbers), _note(summary.numbers), Text()]
     if summary.codes:
         parts += [_codes(summary.codes), Text()]
+    if summary.stability is not None:
+        parts += [_stability(summary.stability), Text()]
     if summary.messages:
         parts += [_messages(summary), Text()]
     parts.append(_foot(summary, manifest, folder))
@@ -70,10 +78,16 @@ def print_judgement(
             parts += [_title(title), _indented(_text(text))]
     if judgement.status == "ok" and judgement.verdict is not None:
         parts += [_title("Verdict"), _verdict(judgement, rules or {})]
+    if judgement.ballots and (votes := votes_of(judgement.model_dump(mode="json"))):
+        parts += [_title("Votes"), Padding(_votes(votes), (0, 0, 0, 2))]
     if judgement.findings:
         parts += [_title("Findings"), _findings(judgement)]
     if labels and judgement.labels is not None:
         parts += [_title("Labels"), _indented(_text(_pretty(judgement.labels)))]
+    if labels:
+        for ballot in judgement.ballots:
+            title = clean_line(f"Labels of {ballot.member}, asked for time {ballot.repeat}", 120)
+            parts += [_title(title), _indented(_text(_pretty(ballot.labels)))]
     if judgement.raw_reply is not None:
         parts += [_title("Reply that could not be used"), _indented(_text(judgement.raw_reply))]
     parts += [Text(), Text(spend_text(judgement.usage), style="dim")]
@@ -129,6 +143,23 @@ def _codes(fields: Iterable[CodeField]) -> Table:
     return table
 
 
+def _stability(stability: Stability) -> RenderableType:
+    table = _table("Seats agree on", "n", "agree", "split", "spread", "sd", right=range(1, 6))
+    for item in stability.fields:
+        numbers = ["–" if value is None else figure(value) for value in (item.spread, item.sd)]
+        table.add_row(clean_line(item.name, 40), f"{item.n:,}", fraction(item.agreement), f"{item.split:,}", *numbers)
+    notes = [panel_text(stability), member_text(stability)]
+    return Group(table, *(Text(f"  {clean_line(note)}", style="dim") for note in notes if note))
+
+
+def _votes(votes: Votes) -> Table:
+    table = _table(*(clean_line(column, 40) for column in votes.columns), right=range(0))
+    for row in votes.rows:
+        style = "yellow" if row[-1] == SPLIT else ""
+        table.add_row(*(Text(clean_line(cell, 200), style=style) for cell in row))
+    return table
+
+
 def _messages(summary: Summary) -> Table:
     table = _table("Not judged", "cases", "why (the first of its kind)", right=range(1, 2))
     for group in summary.messages[:_SHOWN_MESSAGES]:
@@ -180,7 +211,7 @@ def _case_heading(judgement: Judgement) -> Text:
     if judgement.source is not None:
         facts.append(str(judgement.source))
     if judgement.labeller:
-        facts.append(str(judgement.labeller.get("model") or judgement.labeller.get("kind") or ""))
+        facts.append(labeller_name(judgement.labeller))
     return heading.append("\n" + " · ".join(clean_line(fact, 200) for fact in facts if fact), style="dim")
 
 
