@@ -1,0 +1,74 @@
+"""Two runs over the same cases: McNemar's test of flips, and how far shares and means lie apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from krino.stats.moments import NORMAL_95
+from krino.stats.resample import Floats, Resampler, percentile_interval
+
+LEVEL = 0.05
+"""A p above it shows no difference."""
+
+
+def mcnemar(lost: int, gained: int) -> float:
+    """The exact two-sided p that as many cases flip one way as the other; cases that stay say nothing about it."""
+    flips, fewer = lost + gained, min(lost, gained)
+    if lost == gained:
+        return 1.0
+    likeliest = math.comb(flips, fewer) / 2**flips  # exact integers: true also of many thousand flips
+    places = np.arange(fewer, 0, -1, dtype=np.float64)
+    rest = np.cumprod(places / (flips - places + 1)).sum()  # the other terms of the tail, as parts of this one
+    return min(1.0, float(2 * likeliest * (1 + rest)))
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """The p of each of several tests as if it were the only one, after Holm."""
+    adjusted = [0.0] * len(ps)
+    least = 0.0
+    for rank, place in enumerate(sorted(range(len(ps)), key=lambda place: ps[place])):
+        least = max(least, min(1.0, (len(ps) - rank) * ps[place]))
+        adjusted[place] = least
+    return adjusted
+
+
+def share_difference(lost: int, gained: int, whole: int) -> tuple[float, float] | None:
+    """The 95 % interval of how much a share rose over the same cases (Bonett and Price 2012); None of nothing.
+
+    One flip each way is counted in: a hundred cases without a flip do not prove that there never is one.
+    """
+    if not whole:
+        return None
+    down, up = (lost + 1) / (whole + 2), (gained + 1) / (whole + 2)
+    half = NORMAL_95 * math.sqrt((down + up - (up - down) ** 2) / (whole + 2))
+    return max(up - down - half, -1.0), min(up - down + half, 1.0)
+
+
+def mean_intervals(values: NDArray[Any], resampler: Resampler) -> list[tuple[float, float] | None]:
+    """The bootstrap interval of the mean of each column; nan is no value. The same draws serve every column.
+
+    None where fewer than two cases (or clusters) have a value: one cannot tell how far they would lie apart.
+    """
+    known = ~np.isnan(values)
+    both: Floats = np.hstack([np.where(known, values, 0.0), known.astype(np.float64)])
+    columns = values.shape[1]
+    means = np.full((resampler.draws, columns), np.nan)
+    for row, weights in zip(means, resampler.weights(), strict=False):
+        sums = weights @ both
+        np.divide(sums[:columns], sums[columns:], out=row, where=sums[columns:] > 0)
+    return [
+        percentile_interval(means[:, place]) if _units(known[:, place], resampler) > 1 else None
+        for place in range(columns)
+    ]
+
+
+def _units(known: NDArray[np.bool_], resampler: Resampler) -> int:
+    """How many cases, or clusters of them, have a value."""
+    if resampler.clusters is None:
+        return int(known.sum())
+    return int(np.unique(resampler.clusters[known]).size)
