@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 PREFIX = "metadata."
@@ -24,6 +24,17 @@ def record_metadata(record: Mapping[str, Any]) -> dict[str, Any]:
         if len(found) < _MOST and _is_name(name) and _is_short(value):
             found[name] = value
     return found
+
+
+def column_value(metadata: Mapping[str, Any] | None, columns: Sequence[str]) -> str:
+    """What stands in a column of metadata, or in several together, as text to count by."""
+    return " · ".join(_as_text((metadata or {}).get(column)) for column in columns)
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _given(record: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:

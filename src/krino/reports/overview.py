@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from urllib.parse import quote
 
@@ -11,8 +11,11 @@ import orjson
 from krino.reports.charts import bar, histogram, stack
 from krino.reports.codes import CodeField
 from krino.reports.embed import Kept
+from krino.reports.html_tables import wide_table
 from krino.reports.markup import Markup, join, tag
 from krino.reports.numbers import NumberField
+from krino.reports.slices import SliceTable
+from krino.reports.slices_html import slices_section
 from krino.reports.summary import Summary, spent
 from krino.reports.wording import (
     FEW_NOTE,
@@ -46,9 +49,11 @@ def header(manifest: Manifest) -> Markup:
     )
 
 
-def overview(summary: Summary, manifest: Manifest, rules: Mapping[str, str]) -> Markup:
-    sections = [_outcome(summary, manifest), _scores(summary), _categories(summary), _failures(summary)]
-    return join(*sections, _rules(summary, rules))
+def overview(
+    summary: Summary, manifest: Manifest, rules: Mapping[str, str], slices: Sequence[SliceTable] = ()
+) -> Markup:
+    sections = [_outcome(summary, manifest), _scores(summary), _categories(summary), slices_section(slices)]
+    return join(*sections, _failures(summary), _rules(summary, rules))
 
 
 def settings(manifest: Manifest) -> Markup:
@@ -230,7 +235,7 @@ def _failures(summary: Summary) -> Markup | None:
     return tag(
         "section",
         tag("h2", "Why cases were not judged", id="failures"),
-        _wide_table(heads, rows),
+        wide_table(heads, rows),
         tag(
             "p",
             "Alike messages are counted together: they differ in numbers and quoted parts. The first is shown.",
@@ -264,16 +269,9 @@ def _rules(summary: Summary, rules: Mapping[str, str]) -> Markup | None:
     return tag(
         "details",
         tag("summary", f"Rules that fired ({len(rows)})"),
-        _wide_table(("Rule", "What it says", "Fields given", "Findings"), rows),
+        wide_table(("Rule", "What it says", "Fields given", "Findings"), rows),
         class_="panel fold",
     )
-
-
-def _wide_table(heads: tuple[str, ...], rows: list[Markup]) -> Markup:
-    figures = {"Cases", "Fields given", "Findings"}
-    top = [tag("th", head, scope="col", class_="figure" if head in figures else None) for head in heads]
-    table = tag("table", tag("thead", tag("tr", *top)), tag("tbody", *rows))
-    return tag("div", table, class_="panel scroll", tabindex="0", role="region", aria_label="Table, scrolls sideways")
 
 
 def _spaced(name: str) -> str:

@@ -55,20 +55,20 @@ def mean_intervals(values: NDArray[Any], resampler: Resampler) -> list[tuple[flo
     None where fewer than two cases (or clusters) have a value: one cannot tell how far they would lie apart.
     """
     known = ~np.isnan(values)
-    both: Floats = np.hstack([np.where(known, values, 0.0), known.astype(np.float64)])
     columns = values.shape[1]
+    units: Floats = np.hstack([np.where(known, values, 0.0), known.astype(np.float64)])
+    if resampler.clusters is not None:  # a cluster is drawn as a whole: its sums are all that is needed of it
+        units = _summed(units, resampler.clusters)
+        resampler = Resampler.of(len(units), draws=resampler.draws, seed=resampler.seed)
     means = np.full((resampler.draws, columns), np.nan)
     for row, weights in zip(means, resampler.weights(), strict=False):
-        sums = weights @ both
+        sums = weights @ units
         np.divide(sums[:columns], sums[columns:], out=row, where=sums[columns:] > 0)
-    return [
-        percentile_interval(means[:, place]) if _units(known[:, place], resampler) > 1 else None
-        for place in range(columns)
-    ]
+    with_value = (units[:, columns:] > 0).sum(axis=0)
+    return [percentile_interval(means[:, place]) if with_value[place] > 1 else None for place in range(columns)]
 
 
-def _units(known: NDArray[np.bool_], resampler: Resampler) -> int:
-    """How many cases, or clusters of them, have a value."""
-    if resampler.clusters is None:
-        return int(known.sum())
-    return int(np.unique(resampler.clusters[known]).size)
+def _summed(rows: Floats, clusters: NDArray[np.intp]) -> Floats:
+    sums = np.zeros((int(clusters.max(initial=-1)) + 1, rows.shape[1]))
+    np.add.at(sums, clusters, rows)
+    return sums
