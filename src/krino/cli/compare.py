@@ -35,8 +35,10 @@ def compare(
     ] = None,
     json: options.AsJson = False,
 ) -> None:
+    from krino.cli.judge import tune_memory
     from krino.comparison.compare import compare as compare_runs
 
+    tune_memory()
     found = compare_runs(a, b, shown=flips, cluster=cluster)
     if markdown is not None:
         from krino.comparison.markdown import to_markdown

@@ -83,8 +83,10 @@ def gate(
     ] = None,
     json: options.AsJson = False,
 ) -> None:
+    from krino.cli.judge import tune_memory
     from krino.gates.gate import check_run
 
+    tune_memory()
     flags = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise}
     result = check_run(run, _gate(flags, not_worse_than, point, by, few))
     if junit is not None:

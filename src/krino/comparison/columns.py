@@ -16,7 +16,7 @@ from krino.cases.metadata import column_value
 from krino.contract import Status
 from krino.reports.codes import MOST_VALUES, are_names, codes_of
 from krino.reports.numbers import as_number
-from krino.runs.journal import CODES, read_raw_in_order
+from krino.runs.journal import CODES, read_raw
 from krino.runs.manifest import Counts, Manifest
 from krino.stats.resample import Floats
 
@@ -27,6 +27,9 @@ Labels = tuple[str, ...]
 ROLL_UP = "roll_up"
 NULL, ABSENT, NO_CODE = -1, -2, -3
 """In place of a code: the value is null; there is no verdict or no such field; the value is no code."""
+_FIRST_MARK = NO_CODE
+_MARK_BITS = (1 << 55) - 1
+_NAN = float("nan")
 SPENDING = ("calls", "cached", "input_tokens", "output_tokens", "cost", "seconds")
 
 
@@ -91,9 +94,8 @@ def read_columns(
 ) -> RunColumns:
     """`fields`: only these (all, if None). `by`: combinations of metadata columns to slice or cluster by."""
     manifest = Manifest.load(folder)
-    builder = _RunBuilder(wanted=fields, by=[tuple(columns) for columns in by])
-    journal = folder / "judgements.jsonl"
-    for judgement in read_raw_in_order(journal, manifest.cases) if journal.exists() else ():
+    builder = _RunBuilder(wanted=None if fields is None else frozenset(fields), by=[tuple(columns) for columns in by])
+    for judgement in read_raw(folder / "judgements.jsonl"):
         builder.add(judgement)
     return builder.result(folder, manifest)
 
@@ -104,59 +106,71 @@ def slice_name(columns: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class _FieldBuilder:
+    """Takes the values of one field, for the rows that have it."""
+
+    number_rows: array[int] = field(default_factory=lambda: array("q"))
     numbers: array[float] = field(default_factory=lambda: array("d"))
-    codes: array[int] = field(default_factory=lambda: array("i"))
-    marks: array[int] = field(default_factory=lambda: array("q"))
+    code_rows: array[int] = field(default_factory=lambda: array("q"))
+    codes: array[int] = field(default_factory=lambda: array("q"))
+    """Places in `values`, NULL, or the mark of a value that is no code."""
     values: dict[Labels, int] = field(default_factory=dict)
     labels: set[str] = field(default_factory=set)
+    known: dict[Any, int] = field(default_factory=lambda: {None: NULL})
+    """Values seen before: most are one of a few."""
     is_text: bool = False
 
-    def fill(self, size: int) -> None:
-        """Cases before this one had no such field."""
-        if missing := size - len(self.codes):
-            self.numbers.extend([float("nan")] * missing)
-            self.codes.extend([ABSENT] * missing)
-            self.marks.extend([0] * missing)
-
-    def add(self, value: Any) -> None:
-        number = as_number(value)
+    def add(self, row: int, value: Any) -> None:
+        number = value if value.__class__ is float and -1.0 <= value <= 1.0 else as_number(value)  # most are scores
         if number is not None:
-            self._append(number, NO_CODE, hash(number))
-        elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-            self._append(float("nan"), NULL, 0)  # a number that is none (nan, infinity) measures as little as null
-        else:
-            self._append(float("nan"), self._code(value), hash(orjson.dumps(value)))
-
-    def _append(self, number: float, code: int, mark: int) -> None:
-        self.numbers.append(number)
-        self.codes.append(code)
-        self.marks.append(mark)
+            self.number_rows.append(row)
+            self.numbers.append(number)
+            return
+        self.code_rows.append(row)
+        try:
+            self.codes.append(self.known[value])
+        except (KeyError, TypeError):  # new, or a list
+            self.codes.append(self._code(value))
 
     def _code(self, value: Any) -> int:
+        if isinstance(value, float | int) and not isinstance(value, bool):
+            return NULL  # a number that is none (nan, infinity) measures as little as null
         labels = None if self.is_text else codes_of(value)
         if labels is None:
             self.is_text = True
-            return NO_CODE
+            return _mark(value)
         key = tuple(sorted(labels))
         if key not in self.values:
             self.labels.update(key)
             self.is_text = len(self.labels) > MOST_VALUES
-        return self.values.setdefault(key, len(self.values))
+        code = self.values.setdefault(key, len(self.values))
+        if not isinstance(value, list):
+            self.known[value] = code
+        return code
 
-    def result(self, name: str, size: int) -> FieldColumn:
-        self.fill(size)
-        codes = np.array(self.codes, np.int32)
+    def result(self, name: str, rows: NDArray[np.intp], size: int) -> FieldColumn:
+        """`rows`: those that count, in order, of `size` that were read."""
+        numbers, found = np.full(size, np.nan), np.full(size, ABSENT, np.int64)
+        numbers[np.array(self.number_rows, np.intp)] = self.numbers
+        found[np.array(self.number_rows, np.intp)] = NO_CODE
+        found[np.array(self.code_rows, np.intp)] = self.codes
+        numbers, found = numbers[rows], found[rows]
+        codes = np.where(found < _FIRST_MARK, NO_CODE, found).astype(np.int32)
         return FieldColumn(
             name=name,
-            kind=self._kind(int((codes >= 0).sum())),
-            numbers=np.array(self.numbers, np.float64),
+            kind=self._kind(numbers, int((codes >= 0).sum())),
+            numbers=numbers,
             codes=codes,
             values=tuple(self.values),
-            marks=np.array(self.marks, np.int64),
+            marks=self._marks(numbers, found),
         )
 
-    def _kind(self, coded: int) -> Kind:
-        if not np.isnan(np.array(self.numbers)).all():
+    def _marks(self, numbers: Floats, found: NDArray[np.int64]) -> NDArray[np.int64]:
+        table = np.array([_mark(list(labels)) for labels in self.values] or [0], np.int64)
+        marks = np.where(found >= 0, table[np.maximum(found, 0)], found)
+        return np.where(found == NO_CODE, numbers.view(np.int64), marks)
+
+    def _kind(self, numbers: Floats, coded: int) -> Kind:
+        if not np.isnan(numbers).all():
             return "number"
         if self.is_text:
             return "other"
@@ -167,8 +181,9 @@ class _FieldBuilder:
 
 @dataclass(slots=True)
 class _RunBuilder:
-    wanted: Collection[str] | None
+    wanted: frozenset[str] | None
     by: list[tuple[str, ...]]
+    indexes: array[int] = field(default_factory=lambda: array("q"))
     ids: list[str] = field(default_factory=list)
     statuses: bytearray = field(default_factory=bytearray)
     digests: array[int] = field(default_factory=lambda: array("Q"))
@@ -180,52 +195,62 @@ class _RunBuilder:
     metadata: set[str] = field(default_factory=set)
 
     def add(self, judgement: Mapping[str, Any]) -> None:
-        place = len(self.ids)
+        row = len(self.ids)
+        self.indexes.append(judgement["index"])
         self.ids.append(str(judgement["id"]))
         status: Status = judgement["status"]
         self.statuses.append(CODES[status])
-        self.digests.append(int(str(judgement["input_hash"])[:16], 16))
-        self.spending.extend(_spent(judgement["usage"]))
+        self.digests.append(int(judgement["input_hash"][:16], 16))
+        usage = judgement["usage"]
+        self.spending.extend([_NAN if (spent := usage.get(name)) is None else spent for name in SPENDING])
         if status == "ok":
-            for name, value in self._verdict(judgement).items():
-                known = self.fields.get(name)
-                if known is None:
-                    known = self.fields[name] = _FieldBuilder()
-                known.fill(place)
-                known.add(value)
+            self._add_verdict(row, judgement)
         metadata = judgement.get("metadata") or {}
         self.metadata.update(metadata)
         for columns in self.by:
             value = column_value(metadata, columns)
             self.slices.setdefault(slice_name(columns), []).append(self.texts.setdefault(value, value))
 
-    def _verdict(self, judgement: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _add_verdict(self, row: int, judgement: Mapping[str, Any]) -> None:
         """The fields that are wanted; the roll-up counts as one."""
-        fields = judgement["verdict"] or {}
+        verdict = judgement["verdict"] or {}
         if judgement.get(ROLL_UP):
-            fields = {ROLL_UP: judgement[ROLL_UP], **fields}
-        self.names.update(dict.fromkeys(fields))
-        if self.wanted is None:
-            return fields
-        return {name: fields[name] for name in self.wanted if name in fields}
+            verdict = {ROLL_UP: judgement[ROLL_UP], **verdict}
+        if not verdict.keys() <= self.names.keys():
+            self.names.update(dict.fromkeys(verdict))
+        for name in verdict if self.wanted is None else self.wanted & verdict.keys():
+            known = self.fields.get(name)
+            if known is None:
+                known = self.fields[name] = _FieldBuilder()
+            known.add(row, verdict[name])
 
     def result(self, folder: Path, manifest: Manifest) -> RunColumns:
-        size = len(self.ids)
+        rows, size = self._last_of_each(manifest.cases), len(self.ids)
+        in_order = [name for name in self.names if name in self.fields]
         return RunColumns(
             folder=folder,
             manifest=manifest,
-            ids=self.ids,
-            statuses=np.array(self.statuses, np.uint8),
-            digests=np.array(self.digests, np.uint64),
-            spending=np.array(self.spending, np.float64).reshape(size, len(SPENDING)),
-            fields={name: builder.result(name, size) for name, builder in self.fields.items()},
+            ids=[self.ids[row] for row in rows],
+            statuses=np.array(self.statuses, np.uint8)[rows],
+            digests=np.array(self.digests, np.uint64)[rows],
+            spending=np.array(self.spending, np.float64).reshape(size, len(SPENDING))[rows],
+            fields={name: self.fields[name].result(name, rows, size) for name in in_order},
             field_names=tuple(self.names),
-            slices={slice_name(columns): self.slices.get(slice_name(columns), []) for columns in self.by},
+            slices={name: [values[row] for row in rows] for name, values in self._sliced()},
             metadata=frozenset(self.metadata),
         )
 
+    def _sliced(self) -> Iterator[tuple[str, list[str]]]:
+        for columns in self.by:
+            yield slice_name(columns), self.slices.get(slice_name(columns), [])
 
-def _spent(usage: Mapping[str, Any]) -> Iterator[float]:
-    for name in SPENDING:
-        value = usage.get(name)
-        yield float("nan") if value is None else float(value)
+    def _last_of_each(self, cases: int | None) -> NDArray[np.intp]:
+        """The rows that count, in the order of the input: the last of each case that is still in it."""
+        last = {index: row for row, index in enumerate(self.indexes) if cases is None or index < cases}
+        return np.array([last[index] for index in sorted(last)], np.intp)
+
+
+def _mark(value: Any) -> int:
+    """A number for a value, the same for the same value; always below the signs for nothing."""
+    text = value if isinstance(value, str) else orjson.dumps(value)
+    return _FIRST_MARK - 1 - (hash(text) >> 8 & _MARK_BITS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from krino.stats.resample import Floats, Resampler, percentile_interval
 
 LEVEL = 0.05
 """A p above it shows no difference."""
+_WEIGHTS_AT_ONCE = 4_000_000
 
 
 def mcnemar(lost: int, gained: int) -> float:
@@ -60,12 +62,18 @@ def mean_intervals(values: NDArray[Any], resampler: Resampler) -> list[tuple[flo
     if resampler.clusters is not None:  # a cluster is drawn as a whole: its sums are all that is needed of it
         units = _summed(units, resampler.clusters)
         resampler = Resampler.of(len(units), draws=resampler.draws, seed=resampler.seed)
-    means = np.full((resampler.draws, columns), np.nan)
-    for row, weights in zip(means, resampler.weights(), strict=False):
-        sums = weights @ units
-        np.divide(sums[:columns], sums[columns:], out=row, where=sums[columns:] > 0)
+    # Many draws in one product: one at a time, the threads of the product cost more than the product.
+    weights, at_once = resampler.weights(), max(1, _WEIGHTS_AT_ONCE // max(len(units), 1))
+    sums = [np.array(batch) @ units for batch in iter(lambda: list(islice(weights, at_once)), [])]
+    means = _divided(np.concatenate(sums)) if sums else np.empty((0, columns))
     with_value = (units[:, columns:] > 0).sum(axis=0)
     return [percentile_interval(means[:, place]) if with_value[place] > 1 else None for place in range(columns)]
+
+
+def _divided(sums: Floats) -> Floats:
+    """The left half by the right one; nan where that is nothing."""
+    totals, counts = np.hsplit(sums, 2)
+    return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
 
 
 def _summed(rows: Floats, clusters: NDArray[np.intp]) -> Floats:
