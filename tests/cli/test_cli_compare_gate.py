@@ -198,3 +198,15 @@ def test_show_slices_a_run(krino: Command) -> None:
     (table,) = json.loads(krino("show", "good", "--by", "court", "--json").out)
     assert (table["column"], table["slices"][0]["n"]) == ("court", 60)
     assert krino("show", "good", "--by", "place").code == 2
+
+
+def test_a_column_of_a_table_can_be_sliced_by(krino: Command, tmp_path: Path) -> None:
+    toy = f"{Path(__file__).parents[1] / 'toy_judge.py'}:ToyJudge"
+    (tmp_path / "cases.csv").write_text("id,text,court\n1,fine,cass\n2,bad,labour\n3,unjudgeable,labour\n")
+    assert krino("judge", toy, "cases.csv", "--run", "r", "--map", "metadata.court=court").code == 3
+    (table,) = json.loads(krino("show", "r", "--by", "court", "--json").out)
+    assert {item["value"]: (item["n"], item["failed"]) for item in table["slices"]} == {
+        "labour": (2, 1),
+        "cass": (1, 0),
+    }
+    assert "Slices by court" in (tmp_path / "r" / "report.html").read_text("utf-8")

@@ -235,3 +235,13 @@ def test_what_the_matched_cases_took_is_compared(tmp_path: Path) -> None:
     b = make_run(tmp_path / "b", scores(0.5, 0.5, 0.5), usage=Usage(calls=2, input_tokens=30, seconds=1.0))
     spent = {item.name: (item.a, item.b) for item in compare(a, b).spending}
     assert spent == {"calls": (2, 4), "input_tokens": (20, 60), "cost": (1.0, None), "seconds": (4.0, 2.0)}
+
+
+@pytest.mark.parametrize("cluster", [None, "doc"])
+def test_runs_that_judged_no_case_in_common_are_compared_without_a_figure(tmp_path: Path, cluster: str | None) -> None:
+    here, there = (row(name, metadata={"doc": 1}, roll_up="pass", score=0.5, kind="A") for name in ("c0", "c1"))
+    a, b = [here, failed_row("c1")], [failed_row("c0"), there]
+    found = compared(tmp_path, a, b, cluster=cluster)
+    assert (number(found).n, number(found).says) == (0, "too few to tell")
+    assert (codes(found).n, codes(found).changed) == (0, 0)
+    assert {item.says for item in codes(found).labels} == {"too few to tell"}

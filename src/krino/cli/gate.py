@@ -18,7 +18,6 @@ TABLES = ("min", "max", "may_fall", "may_rise")
 FROM_FILE = frozenset({*TABLES, "not_worse_than", "by", "few", "point"})
 """Keys of [gate] in krino.toml."""
 RULES = "Rules"
-FILES = "Output"
 
 HELP = "\n\n".join(
     (
@@ -77,9 +76,12 @@ def gate(
         int | None,
         typer.Option(min=1, help="Slices with fewer cases are shown, not gated (30).", rich_help_panel=RULES),
     ] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.", rich_help_panel=FILES)] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="Write JUnit XML to this file.", rich_help_panel=options.OUTPUT)
+    ] = None,
     markdown: Annotated[
-        Path | None, typer.Option(help="Write a summary for a pull request to this file.", rich_help_panel=FILES)
+        Path | None,
+        typer.Option(help="Write a summary for a pull request to this file.", rich_help_panel=options.OUTPUT),
     ] = None,
     json: options.AsJson = False,
 ) -> None:

@@ -190,8 +190,8 @@ def _telling(a: FieldColumn, b: FieldColumn) -> list[str]:
 
 def _label_says(p: float | None, interval: Interval | None, lost: int, gained: int) -> Says:
     """Flips are judged by their test; only where cases hang together, by the interval."""
-    same = not (lost or gained)
-    if p is None or same:
+    same = interval is not None and not (lost or gained)
+    if interval is None or p is None or same:
         return says_of(interval, same=same)
     if p > LEVEL:
         return "no difference shown"

@@ -89,7 +89,7 @@ def label_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
 def unflipped(comparison: Comparison) -> Iterator[str]:
     """Fields in which no case flipped, with what could still have been there."""
     for field in comparison.fields:
-        if isinstance(field, CodeChange) and not field.changed:
+        if isinstance(field, CodeChange) and field.n and not field.changed:
             half = max(((item.interval[1] - item.interval[0]) / 2 for item in field.labels if item.interval), default=0)
             yield f"{field.name}: no difference shown, no case flipped (±{100 * half:.1f} points of a hundred)."
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -89,13 +89,13 @@ def slice_by(judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[st
     tables: dict[tuple[str, ...], dict[str, _SliceTally]] = {names: {} for names in columns}
     known: set[str] = set()
     for judgement in judgements:
-        metadata = judgement.get("metadata") or {}
+        metadata, outcome = judgement.get("metadata") or {}, _outcome(judgement)
         known.update(metadata)
         for names, slices in tables.items():
             value = column_value(metadata, names)
             if value not in slices and len(slices) >= _MOST_VALUES:
                 value = OTHERS
-            slices.setdefault(value, _SliceTally()).add(judgement)
+            _tally(slices, value).add(outcome)
     for name in (name for names in columns for name in names):
         if name not in known:
             there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
@@ -112,7 +112,7 @@ class FewValued:
     _seen: _SliceTally = field(default_factory=lambda: _SliceTally())
 
     def add(self, judgement: Mapping[str, Any]) -> None:
-        metadata = judgement.get("metadata") or {}
+        metadata, outcome = judgement.get("metadata") or {}, _outcome(judgement)
         for name in metadata:
             if name not in self._columns and len(self._columns) < _MOST_COLUMNS:
                 self._columns[name] = {}
@@ -120,16 +120,38 @@ class FewValued:
                     self._columns[name] = {column_value({}, [name]): deepcopy(self._seen)}
         for name, slices in self._columns.items():
             if slices is not None:
-                value = column_value(metadata, [name])
-                slices.setdefault(value, _SliceTally()).add(judgement)
+                _tally(slices, column_value(metadata, [name])).add(outcome)
                 if len(slices) > _FEW_VALUES:
                     self._columns[name] = None
-        self._seen.add(judgement)
+        self._seen.add(outcome)
 
     def result(self) -> list[SliceTable]:
         """A column with one value slices nothing."""
         found = ((name, slices) for name, slices in self._columns.items() if slices is not None and len(slices) > 1)
         return [_table(name, slices) for name, slices in found]
+
+
+class _Outcome(NamedTuple):
+    """What every slice of a case counts, read once."""
+
+    status: str
+    roll_up: str | None
+    numbers: list[tuple[str, float]]
+    nulls: list[str]
+
+
+def _outcome(judgement: Mapping[str, Any]) -> _Outcome:
+    status = judgement["status"]
+    if status != "ok":
+        return _Outcome(status, None, [], [])
+    verdict = judgement.get("verdict") or {}
+    found = [(name, as_number(value)) for name, value in verdict.items()]
+    return _Outcome(
+        status,
+        judgement.get("roll_up"),
+        [(name, number) for name, number in found if number is not None],
+        [name for name, value in verdict.items() if value is None],
+    )
 
 
 @dataclass(slots=True)
@@ -140,22 +162,18 @@ class _SliceTally:
     numbers: dict[str, Moments] = field(default_factory=dict)
     nulls: Counter[str] = field(default_factory=Counter)
 
-    def add(self, judgement: Mapping[str, Any]) -> None:
+    def add(self, outcome: _Outcome) -> None:
         self.n += 1
-        self.statuses[judgement["status"]] += 1
-        if judgement["status"] != "ok":
-            return
-        if judgement.get("roll_up"):
-            self.roll_ups[judgement["roll_up"]] += 1
-        for name, value in (judgement.get("verdict") or {}).items():
-            number = as_number(value)
-            if number is not None:
-                known = self.numbers.get(name)
-                if known is None:
-                    known = self.numbers[name] = Moments()
-                known.add(number)
-            elif value is None:
-                self.nulls[name] += 1
+        self.statuses[outcome.status] += 1
+        if outcome.roll_up:
+            self.roll_ups[outcome.roll_up] += 1
+        for name, number in outcome.numbers:
+            known = self.numbers.get(name)
+            if known is None:
+                known = self.numbers[name] = Moments()
+            known.add(number)
+        for name in outcome.nulls:
+            self.nulls[name] += 1
 
     def result(self, value: str, names: Iterable[str]) -> Slice:
         return Slice(
@@ -171,6 +189,13 @@ class _SliceTally:
         values = self.numbers.get(name) or Moments()
         mean = values.mean if values.n else None
         return SliceNumber(n=values.n, nulls=self.nulls[name], mean=mean, interval=values.normal_interval())
+
+
+def _tally(slices: dict[str, _SliceTally], value: str) -> _SliceTally:
+    found = slices.get(value)
+    if found is None:
+        found = slices[value] = _SliceTally()
+    return found
 
 
 def _table(column: str, slices: Mapping[str, _SliceTally]) -> SliceTable:

@@ -25,7 +25,10 @@ class Moments:
         away = value - self.mean
         self.mean += away / self.n
         self.squares += away * (value - self.mean)
-        self.least, self.most = min(self.least, value), max(self.most, value)
+        if value < self.least:
+            self.least = value
+        if value > self.most:
+            self.most = value
 
     @property
     def in_unit(self) -> bool:
