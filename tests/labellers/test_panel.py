@@ -90,6 +90,11 @@ async def test_a_tie_that_no_label_can_express_fails_with_the_votes_on_record(se
     assert [ballot.labels for ballot in judgement.ballots] == [GOOD, BAD]
 
 
+async def test_an_undecided_case_is_counted_in_its_slice(server: FakeServer) -> None:
+    judgement = await judged(jury_of(server, a=GOOD, b=BAD), {**CASE, "metadata": {"court": "Ghent"}})
+    assert (judgement.status, judgement.metadata) == ("failed", {"court": "Ghent"})
+
+
 class UnsureLabels(BaseModel):
     model_config = ConfigDict(extra="forbid")
 

@@ -106,7 +106,13 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count calls, tokens and cost; spend nothing.", rich_help_panel=OUTPUT)
 ]
 Mapping = Annotated[
-    list[str] | None, _flag("--map", "A field under another name: question=query (dots reach inside).", INPUT, None)
+    list[str] | None,
+    _flag(
+        "--map",
+        "A field under another name: question=query (dots reach inside); metadata.court=court: to slice by.",
+        INPUT,
+        None,
+    ),
 ]
 Format = Annotated[
     CaseFormat, _flag("--format", "How the cases are written; by default what the name says.", INPUT, "KRINO_FORMAT")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from krino.cases.item import CaseItem
+from krino.cases.metadata import record_metadata
 from krino.contract import (
     Judge,
     Judgement,
@@ -35,6 +37,7 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
     if item.record is None:
         return without_verdict(judge, item, digest, "failed", item.problem or "the case could not be read")
     labelled: Labelled[Any] | None = None
+    case: Any = None
     try:
         case = judge.read(item.record)
         facts = judge.study(case)
@@ -42,19 +45,33 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
         if questions is not None:
             labelled = await labeller.label(Task(judge, case, facts, questions, item.index, digest))
         settlement = judge.settle(case, facts, labelled.labels if labelled else None)
-        return _with_verdict(judge, item, digest, settlement, labelled, judge.metadata(case))
+        metadata = {**record_metadata(item.record), **judge.metadata(case)}
+        return _with_verdict(judge, item, digest, settlement, labelled, metadata)
     except Undecided as tie:
-        return _paid_for(without_verdict(judge, item, digest, "failed", str(tie)), labeller, tie)
+        judgement = _paid_for(without_verdict(judge, item, digest, "failed", str(tie)), labeller, tie)
     except CannotJudge as reason:
-        return without_verdict(judge, item, digest, "failed", str(reason) or "the judge gave no reason", labelled)
+        judgement = without_verdict(judge, item, digest, "failed", str(reason) or "the judge gave no reason", labelled)
     except LabelFailed as failure:
         judgement = without_verdict(judge, item, digest, "error", str(failure))
         judgement.raw_reply = failure.raw_reply
-        return _paid_for(judgement, labeller, failure)
+        judgement = _paid_for(judgement, labeller, failure)
     except (RunStopped, UsageProblem):
         raise
     except Exception as fault:
-        return without_verdict(judge, item, digest, "error", describe_fault(fault), labelled)
+        judgement = without_verdict(judge, item, digest, "error", describe_fault(fault), labelled)
+    judgement.metadata = _known_of(judge, item.record, case)
+    return judgement
+
+
+def _known_of(judge: AnyJudge, record: Mapping[str, Any], case: Any) -> dict[str, Any]:
+    """What can be known of a case without a verdict, so that failures too are counted where they belong."""
+    known = record_metadata(record)
+    try:
+        known |= {} if case is None else judge.metadata(case)
+        orjson.dumps(known)
+    except Exception:  # the case has failed already: that is its story, not this
+        return record_metadata(record)
+    return known
 
 
 def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -> Questions | None:

@@ -51,7 +51,7 @@ class CodeTally:
 
     def result(self, name: str, nulls: int) -> CodeField | None:
         """None for free text, and for names of things: mostly a new value in each case."""
-        if self.is_text or not self.n or len(self._counts) > max(_FEW_VALUES, self.n // 2):
+        if self.is_text or not self.n or are_names(len(self._counts), self.n):
             return None
         counts = dict(sorted(self._counts.items(), key=lambda item: (-item[1], item[0])))
         return CodeField(name=name, n=self.n, nulls=nulls, counts=counts)
@@ -61,8 +61,13 @@ class CodeTally:
         self._counts.clear()
 
 
+def are_names(values: int, cases: int) -> bool:
+    """Whether so many values in so many cases are names of things rather than categories."""
+    return values > max(_FEW_VALUES, cases // 2)
+
+
 def codes_of(value: Any) -> list[str] | None:
-    """The short codes of a value; None for what is no code or no list of codes."""
+    """The codes that a value holds, one or (a list) several; None of free text."""
     if not isinstance(value, list | tuple):
         code = _code_of(value)
         return None if code is None else [code]

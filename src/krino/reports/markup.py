@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from html import escape
 from typing import Final
 
@@ -27,13 +26,6 @@ def tag(name: str, /, *children: str | Markup | None, **attributes: str | float 
 
 def join(*children: str | Markup | None) -> Markup:
     return Markup("".join(_child(child) for child in children if child is not None))
-
-
-def wide_table(heads: Sequence[str], rows: Sequence[Markup], figures: Collection[str]) -> Markup:
-    """A table that scrolls sideways by itself; the columns named in `figures` are aligned as numbers."""
-    top = [tag("th", head, scope="col", class_="figure" if head in figures else None) for head in heads]
-    table = tag("table", tag("thead", tag("tr", *top)), tag("tbody", *rows))
-    return tag("div", table, class_="panel scroll", tabindex="0", role="region", aria_label="Table, scrolls sideways")
 
 
 def _child(child: str | Markup) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from urllib.parse import quote
 
@@ -11,8 +11,11 @@ import orjson
 from krino.reports.charts import bar, histogram, stack
 from krino.reports.codes import CodeField
 from krino.reports.embed import Kept
-from krino.reports.markup import Markup, join, tag, wide_table
+from krino.reports.html_tables import wide_table
+from krino.reports.markup import Markup, join, tag
 from krino.reports.numbers import NumberField
+from krino.reports.slices import SliceTable
+from krino.reports.slices_html import slices_section
 from krino.reports.stability_section import stability_section
 from krino.reports.summary import Summary, spent
 from krino.reports.wording import (
@@ -47,9 +50,11 @@ def header(manifest: Manifest) -> Markup:
     )
 
 
-def overview(summary: Summary, manifest: Manifest, rules: Mapping[str, str]) -> Markup:
-    sections = [_outcome(summary, manifest), _scores(summary), _categories(summary), _failures(summary)]
-    return join(*sections, stability_section(summary.stability), _rules(summary, rules))
+def overview(
+    summary: Summary, manifest: Manifest, rules: Mapping[str, str], slices: Sequence[SliceTable] = ()
+) -> Markup:
+    sections = [_outcome(summary, manifest), _scores(summary), _categories(summary), slices_section(slices)]
+    return join(*sections, _failures(summary), stability_section(summary.stability), _rules(summary, rules))
 
 
 def settings(manifest: Manifest) -> Markup:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from krino.reports.markup import Markup, tag, wide_table
+from krino.reports.html_tables import wide_table
+from krino.reports.markup import Markup, tag
 from krino.reports.stability import FieldStability, Stability
 from krino.reports.wording import figure, fraction, member_text, panel_text
 

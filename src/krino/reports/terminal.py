@@ -115,7 +115,7 @@ def _counts(summary: Summary) -> Text:
 
 
 def _numbers(fields: Iterable[NumberField]) -> Table:
-    table = _table("Score", "n", "null", "mean", "95 % interval", "spread", right=range(1, 5))
+    table = plain_table("Score", "n", "null", "mean", "95 % interval", "spread", right=range(1, 5))
     for item in fields:
         table.add_row(
             clean_line(item.name, 40),
@@ -134,7 +134,7 @@ def _note(fields: Iterable[NumberField]) -> Text:
 
 
 def _codes(fields: Iterable[CodeField]) -> Table:
-    table = _table("Field", "n", "values", right=range(1, 2))
+    table = plain_table("Field", "n", "values", right=range(1, 2))
     for item in fields:
         shown = [f"{clean_line(code, 40)} {count:,}" for code, count in list(item.counts.items())[:_SHOWN_CODES]]
         if len(item.counts) > _SHOWN_CODES:
@@ -144,7 +144,7 @@ def _codes(fields: Iterable[CodeField]) -> Table:
 
 
 def _stability(stability: Stability) -> RenderableType:
-    table = _table("Seats agree on", "n", "agree", "split", "spread", "sd", right=range(1, 6))
+    table = plain_table("Seats agree on", "n", "agree", "split", "spread", "sd", right=range(1, 6))
     for item in stability.fields:
         numbers = ["–" if value is None else figure(value) for value in (item.spread, item.sd)]
         table.add_row(clean_line(item.name, 40), f"{item.n:,}", fraction(item.agreement), f"{item.split:,}", *numbers)
@@ -153,7 +153,7 @@ def _stability(stability: Stability) -> RenderableType:
 
 
 def _votes(votes: Votes) -> Table:
-    table = _table(*(clean_line(column, 40) for column in votes.columns), right=range(0))
+    table = plain_table(*(clean_line(column, 40) for column in votes.columns), right=range(0))
     for row in votes.rows:
         style = "yellow" if row[-1] == SPLIT else ""
         table.add_row(*(Text(clean_line(cell, 200), style=style) for cell in row))
@@ -161,7 +161,7 @@ def _votes(votes: Votes) -> Table:
 
 
 def _messages(summary: Summary) -> Table:
-    table = _table("Not judged", "cases", "why (the first of its kind)", right=range(1, 2))
+    table = plain_table("Not judged", "cases", "why (the first of its kind)", right=range(1, 2))
     for group in summary.messages[:_SHOWN_MESSAGES]:
         status = Text(f"{SIGNS.get(group.status, '')} {group.status}", style=STYLES.get(group.status, ""))
         why = Text.assemble(clean_line(group.text, 160), (f"  e.g. {clean_line(group.example, 40)}", "dim"))
@@ -265,7 +265,7 @@ def _is_short(value: Any) -> bool:
 # --- pieces ----------------------------------------------------------------------------------------
 
 
-def _table(*headings: str, right: range) -> Table:
+def plain_table(*headings: str, right: range) -> Table:
     """The first and the last column give way when the line is too narrow; figures never break."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), title_justify="left")
     for place, heading in enumerate(headings):

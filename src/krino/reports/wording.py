@@ -11,6 +11,7 @@ from krino.runs.manifest import Manifest
 
 INTERVAL_NOTE = "Intervals are 95 % intervals of the mean (normal approximation)"
 FEW_NOTE = "rough where n < 30"
+SMALL_NOTE = "* Fewer than 30 cases: too few to say much."
 
 
 def judge_of(manifest: Manifest) -> str:
