@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     from krino.errors import LabelFailed as LabelFailed
     from krino.errors import RunStopped as RunStopped
     from krino.errors import UsageProblem as UsageProblem
+    from krino.exports.frame import frame as frame
     from krino.judges.registry import load_judge as load_judge
     from krino.labellers.choose import llm as llm
     from krino.labellers.replay import ReplayLabeller as ReplayLabeller
+    from krino.runs.reading import Run as Run
+    from krino.runs.reading import load_run as load_run
 
 # Public name to the module that has it: loaded on first use, so that `import krino` costs next to nothing.
 _HOMES = {
@@ -59,9 +62,11 @@ _HOMES = {
         ),
         "krino.contract",
     ),
+    "frame": "krino.exports.frame",
     "load_judge": "krino.judges.registry",
     "llm": "krino.labellers.choose",
     "ReplayLabeller": "krino.labellers.replay",
+    **dict.fromkeys(("Run", "load_run"), "krino.runs.reading"),
 }
 __all__ = ["__version__", *sorted(_HOMES)]
 

@@ -11,11 +11,11 @@ import typer
 
 from krino.cli import exits
 from krino.errors import UsageProblem
+from krino.exports.parquet_file import write_beside
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_summary
 from krino.reports.views import has_view
-from krino.runs.export import write_parquet
 from krino.runs.journal import read_raw_in_order
 from krino.runs.rereading import with_cases
 
@@ -46,7 +46,7 @@ def finish(
     summary = summarise(read_raw_in_order(journal, manifest.cases))
     if manifest.state == "finished":
         write_report(folder, manifest, _shown(folder, manifest), rules)
-        write_parquet(folder, lambda: read_raw_in_order(journal, manifest.cases))
+        write_beside(folder, lambda: read_raw_in_order(journal, manifest.cases))
     if as_json:
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
         typer.echo(orjson.dumps(result).decode())
