@@ -15,7 +15,7 @@ def test_the_public_names_are_exactly_these() -> None:
         *("__version__", "ajudge", "ajudge_many", "judge", "judge_many", "llm", "load_judge"),
         *("Judge", "Judgement", "Labeller", "Labelled", "ReplayLabeller", "Task", "Usage"),
         *("Questions", "Passage", "Media", "Settlement", "Ruling", "Finding"),
-        *("Run", "frame", "load_run"),
+        *("Run", "assert_verdict", "frame", "load_run"),
         *("KrinoError", "UsageProblem", "CannotJudge", "LabelFailed", "RunStopped"),
     }
 

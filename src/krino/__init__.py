@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krino.api import ajudge_many as ajudge_many
     from krino.api import judge as judge
     from krino.api import judge_many as judge_many
+    from krino.assertions import assert_verdict as assert_verdict
     from krino.contract import Finding as Finding
     from krino.contract import Judge as Judge
     from krino.contract import Judgement as Judgement
@@ -62,6 +63,7 @@ _HOMES = {
         ),
         "krino.contract",
     ),
+    "assert_verdict": "krino.assertions",
     "frame": "krino.exports.frame",
     "load_judge": "krino.judges.registry",
     "llm": "krino.labellers.choose",
