@@ -76,7 +76,8 @@ def test_a_null_is_no_score() -> None:
 @pytest.mark.parametrize("text", ["good", "unjudgeable"])
 def test_a_misspelt_field_is_an_error_that_names_the_known_ones(kind: str, text: str) -> None:
     with pytest.raises(UsageProblem, match="judge `toy` has no field `scoer`; it has score, note"):
-        assert_verdict(ToyJudge, {"text": text}, **{kind: {"scoer": 1}})
+        misspelt: dict[str, Any] = {kind: {"scoer": 1}}
+        assert_verdict(ToyJudge, {"text": text}, **misspelt)
 
 
 @pytest.mark.parametrize(

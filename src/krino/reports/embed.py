@@ -1,7 +1,8 @@
 """Puts judgements into a web page as data: one JSON value a line, safe inside a script element, bounded in size.
 
 The table gets one short row a case. Full details are kept for every case of a small run; of a large one only for
-the cases that are not ok and the first ones. Both are collected on disk, so memory does not grow with the run.
+the cases that are not ok and the first ones. What a labeller was asked about a case takes the room that is left.
+All of it is collected on disk, so memory does not grow with the run.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import IO, Any
 
 import orjson
 
+from krino.reports.asked import Asked
 from krino.reports.codes import CodeField
 from krino.reports.numbers import NumberField
 from krino.reports.summary import Summary
@@ -23,17 +25,20 @@ FIRST_DETAILS = 2_000
 STATUS_CODES = {"ok": 0, "failed": 1, "error": 2}
 
 _MB = 1_000_000
-_DATA = 19 * _MB  # of rows and details together: the page stays under 20 MB
+_DATA = 19 * _MB  # of all data together: the page stays under 20 MB
+_DETAILS = 16 * _MB  # of rows and details: what is left is for the requests
 # Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
 _ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
 _LONGEST_ID = 200
 _LONGEST_NOTE = 140
 _LONGEST_CELL = 60
 _LONGEST_TEXT = 6_000
+_LONGEST_REQUEST = 20_000
 _MOST_ITEMS = 200
 _DEEPEST = 12
 _MOST_COLUMNS = 8
 _DETAIL_KEYS = (
+    "roll_up",
     "verdict",
     "reason",
     "error",
@@ -72,23 +77,28 @@ class Kept:
     rows: int = 0
     details: int = 0
     details_not_ok: int = 0
+    requests: int = 0
+    requests_made: int = 0
 
 
 @dataclass(slots=True)
 class Collector:
-    """Takes judgements one at a time; then `rows`, and after them `details`, give the lines of the page.
+    """Takes judgements one at a time; then `rows`, `details` and `requests`, in this order, give the page's lines.
 
     The files are scratch space that the caller opens and closes: rows, details of cases that are not ok, details of
-    the first ok ones, and of later ok ones, which are left out once the run turns out to be large.
+    the first ok ones, and of later ok ones, which are left out once the run turns out to be large; then requests.
     """
 
     rows_file: IO[bytes]
     not_ok_file: IO[bytes]
     first_file: IO[bytes]
     later_file: IO[bytes]
+    requests_file: IO[bytes]
+    asked: Asked | None = None
     kept: Kept = field(default_factory=Kept)
     _ok_details: int = 0
     _spooled: int = 0
+    _spooled_requests: int = 0
     _written: int = 0
 
     def add(self, judgement: Mapping[str, Any]) -> None:
@@ -106,6 +116,7 @@ class Collector:
         else:
             self._ok_details += 1
             (self.first_file if first else self.later_file).write(line)
+        self._spool_request(index, judgement)
 
     def rows(self, columns: list[str]) -> Iterator[bytes]:
         """One line a case: index, id, status, note, then the columns' values."""
@@ -125,12 +136,22 @@ class Collector:
         for file in (self.not_ok_file, *ok_files):
             file.seek(0)
             for line in file:
-                if self._written + len(line) > _DATA:
+                if self._written + len(line) > _DETAILS:
                     break
                 self._written += len(line)
                 self.kept.details += 1
                 self.kept.details_not_ok += file is self.not_ok_file
                 yield line
+
+    def requests(self) -> Iterator[bytes]:
+        """One line a case, as many as there is room for: its index and its request, null where nothing was asked."""
+        self.requests_file.seek(0)
+        for line in self.requests_file:
+            if self._written + len(line) > _DATA:
+                return
+            self._written += len(line)
+            self.kept.requests += 1
+            yield line
 
     def _spool_not_ok(self, line: bytes) -> None:
         """More than the page can hold need not be kept on disk either."""
@@ -138,12 +159,22 @@ class Collector:
             self._spooled += len(line)
             self.not_ok_file.write(line)
 
+    def _spool_request(self, index: int, judgement: Mapping[str, Any]) -> None:
+        if self.asked is None or not judgement.get("case"):
+            return
+        self.kept.requests_made += 1
+        if self._spooled_requests <= _DATA:
+            request = self.asked.request(judgement["case"])
+            line = script_json([index, None if request is None else _cut(request, _LONGEST_REQUEST)]) + b"\n"
+            self._spooled_requests += len(line)
+            self.requests_file.write(line)
+
 
 def columns_of(summary: Summary) -> list[NumberField | CodeField]:
-    """What the table shows beside the id: scores first, then categories that are not the same in every case."""
-    shown: list[NumberField | CodeField] = list(summary.numbers)
-    shown += [item for item in summary.codes if len(item.counts) > 1 or item.nulls]
-    return shown[:_MOST_COLUMNS]
+    """What the table shows beside the id: the one word, scores, then categories that vary."""
+    varied = [item for item in summary.codes if len(item.counts) > 1 or item.nulls]
+    shown: list[NumberField | CodeField] = [*summary.numbers, *varied]
+    return sorted(shown, key=lambda item: item.name != "roll_up")[:_MOST_COLUMNS]
 
 
 def detail_of(judgement: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,7 +188,7 @@ def detail_of(judgement: Mapping[str, Any]) -> dict[str, Any]:
 
 def _raw_row(index: int, judgement: Mapping[str, Any]) -> list[Any]:
     status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
-    values = {} if status else _cells(judgement.get("verdict") or {})
+    values = {} if status else _cells({"roll_up": judgement.get("roll_up"), **(judgement.get("verdict") or {})})
     name = _sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
     return [index, name, status, _sound(_note(judgement)), values]
 
