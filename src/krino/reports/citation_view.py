@@ -52,7 +52,7 @@ def _cited(case: CitationCase, facts: CitationFacts) -> DataTable:
         ("ECLI", case.cited_ecli, cited.ecli.text if cited.ecli else "not readable"),
     ]
     return DataTable(
-        "Citation", ("", "as written", "read as"), [row if row[1] else (row[0], None, None) for row in rows]
+        "Citation", ("", "as written", "read as"), [row if row[1] else (row[0], "not given", None) for row in rows]
     )
 
 
