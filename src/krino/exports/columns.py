@@ -47,12 +47,15 @@ def columns_of(judgements: Iterable[Record]) -> dict[str, Kind]:
     A column of mixed kinds is text: its values are then written as JSON.
     """
     seen: dict[str, set[str]] = {}
+    some = False
     for judgement in judgements:
-        for name, value in row_of(judgement).items():
-            found = seen.setdefault(name, set())
-            if value is not None:
-                found.add(_kind(value))
-    return {name: _SURE.get(name) or _one_kind(seen[name]) for name in _in_order(seen)}
+        some = True
+        for prefix, values in (("verdict", judgement.get("verdict")), ("metadata", judgement.get("metadata"))):
+            for name, value in (values or {}).items():
+                found = seen.setdefault(f"{prefix}_{name}", set())
+                if value is not None:
+                    found.add(_kind(value))
+    return {name: _SURE.get(name) or _one_kind(seen[name]) for name in _in_order(seen)} if some else {}
 
 
 def as_kind(kind: Kind, value: Value) -> Value:
@@ -65,17 +68,16 @@ def as_kind(kind: Kind, value: Value) -> Value:
     return float(value) if kind == "float" else value
 
 
-def _in_order(names: Iterable[str]) -> list[str]:
-    """Verdict fields and metadata that only later judgements have still stand with their kin."""
-    known = list(names)
+def _in_order(open_names: Iterable[str]) -> list[str]:
+    """Verdict fields and metadata, also those that only later judgements have, each with their kin."""
+    known = list(open_names)
     verdict = [name for name in known if name.startswith("verdict_")]
     metadata = [name for name in known if name.startswith("metadata_")]
     usage = [f"usage_{name}" for name in USAGE]
-    order = [*FIRST, *verdict, *AFTER_VERDICT, *usage, *metadata, *LAST, *NESTED]
-    return order if known else []
+    return [*FIRST, *verdict, *AFTER_VERDICT, *usage, *metadata, *LAST, *NESTED]
 
 
-def _kind(value: bool | int | float | str) -> str:
+def _kind(value: Any) -> str:
     if type(value) is int and not -(2**63) <= value < 2**63:
         return "huge"  # no column of numbers can hold it: it is kept as text
     return type(value).__name__

@@ -6,8 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from krino.judges.efficiency.case import TRACE_NAMES, EfficiencyCase
+from krino.judges.efficiency.traces.spans import spans_of
+
 _TRACE = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _SPAN = re.compile(r"(?!0{16})[0-9a-f]{16}")
+_HOLD_SPANS = frozenset({*TRACE_NAMES, "resourceSpans", "resource_spans", "spans"})
 _LONGEST_RESPONSE_ID = 200
 
 
@@ -31,13 +35,12 @@ def origin_of(record: Any) -> Origin:
     trace = _matching(_TRACE, _text(record, "trace_id", "traceId"))
     if trace is not None:
         return Origin(trace, _matching(_SPAN, _text(record, "span_id", "spanId")), response)
+    if record.keys().isdisjoint(_HOLD_SPANS):
+        return Origin(response_id=response)
     return _root_span(record, response)
 
 
 def _root_span(record: Mapping[str, Any], response: str | None) -> Origin:
-    from krino.judges.efficiency.case import EfficiencyCase
-    from krino.judges.efficiency.traces.spans import spans_of
-
     try:
         spans = spans_of(EfficiencyCase.model_validate(record).trace)
     except Exception:  # no trace, or one that no reader takes: then it names no span

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import IO, Any
 
 import orjson
@@ -95,6 +96,8 @@ class Collector:
     later_file: IO[bytes]
     requests_file: IO[bytes]
     asked: Asked | None = None
+    expected: int = 0
+    """How many cases are said to come: of a large run nothing is made that would be left out."""
     kept: Kept = field(default_factory=Kept)
     _ok_details: int = 0
     _spooled: int = 0
@@ -108,7 +111,7 @@ class Collector:
         self.kept.not_ok += not ok
         self.rows_file.write(orjson.dumps(_raw_row(index, judgement), default=str) + b"\n")
         first = ok and self._ok_details < FIRST_DETAILS
-        if ok and not first and self.kept.cases > LARGE_RUN:
+        if ok and not first and max(self.kept.cases, self.expected) > LARGE_RUN:
             return
         line = script_json([index, detail_of(judgement)]) + b"\n"
         if not ok:
@@ -218,14 +221,14 @@ def _note(judgement: Mapping[str, Any]) -> str:
 def _bounded(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return _cut(value, _LONGEST_TEXT)
-    if isinstance(value, Mapping | list | tuple) and depth >= _DEEPEST:
+    if not isinstance(value, dict | list | tuple):
+        return value
+    if depth >= _DEEPEST:
         return "…"
-    if isinstance(value, Mapping):
-        return {str(key): _bounded(item, depth + 1) for key, item in list(value.items())[:_MOST_ITEMS]}
-    if isinstance(value, list | tuple):
-        items = [_bounded(item, depth + 1) for item in value[:_MOST_ITEMS]]
-        return items if len(value) <= _MOST_ITEMS else [*items, f"… and {len(value) - _MOST_ITEMS} more"]
-    return value
+    if isinstance(value, dict):
+        return {str(key): _bounded(item, depth + 1) for key, item in islice(value.items(), _MOST_ITEMS)}
+    items = [_bounded(item, depth + 1) for item in value[:_MOST_ITEMS]]
+    return items if len(value) <= _MOST_ITEMS else [*items, f"… and {len(value) - _MOST_ITEMS} more"]
 
 
 def _cut(text: str, most: int) -> str:
@@ -233,4 +236,4 @@ def _cut(text: str, most: int) -> str:
 
 
 def _sound(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -42,7 +42,7 @@ def write_report(
         rows, not_ok, first, later, requests = (
             scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(5)
         )
-        tally, collector = SummaryTally(), Collector(rows, not_ok, first, later, requests, asked)
+        tally, collector = SummaryTally(), Collector(rows, not_ok, first, later, requests, asked, manifest.counts.total)
         for judgement in judgements:
             tally.add(judgement)
             collector.add(judgement)
