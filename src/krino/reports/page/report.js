@@ -425,9 +425,9 @@
     return nestedTable(keys.map(words), body);
   }
 
-  function nestedTable(heads, body) {
+  function nestedTable(heads, body, kind = "") {
     const head = el("thead", {}, el("tr", {}, heads.map((text) => el("th", { scope: "col" }, text))));
-    return el("div", { class: "wide" }, el("table", { class: "nested" }, head, el("tbody", {}, body)));
+    return el("div", { class: "wide" }, el("table", { class: `nested ${kind}` }, head, el("tbody", {}, body)));
   }
 
   // --- blocks that a judge adds --------------------------------------------------------------------
@@ -446,7 +446,7 @@
   const drawList = (block) => el("ul", { class: "plain-list" }, block.items.map((item) => el("li", { class: "text" }, item)));
 
   const drawRows = (block) => nestedTable(block.columns, block.rows.map((row, at) =>
-    el("tr", { class: toneOf((block.tones || [])[at]) }, row.map((value) => el("td", {}, value === null ? "" : drawValue(value, 0))))));
+    el("tr", { class: toneOf((block.tones || [])[at]) }, row.map((value) => el("td", {}, value === null ? "" : drawValue(value, 0))))), "block");
 
   function drawMarked(block) {
     const tone = (mark) => (TONES.has(block.tones[mark]) ? `tone-${block.tones[mark]}` : "tone-info");
