@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from krino.cli import compare, demo, doctor, explain, gate, judge, judges, resettle, schema, show
+from krino.cli import compare, demo, doctor, explain, export, gate, judge, judges, resettle, schema, show
 from krino.cli.settings import load_settings
 
 EXIT_CODES = """Exit codes: 0 done · 1 a gate failed · 2 wrong usage or input · 3 some cases failed or were not
@@ -27,6 +27,7 @@ app.command("judges")(judges.judges)
 app.command("show")(show.show)
 app.command("compare", help=compare.HELP)(compare.compare)
 app.command("gate", help=gate.HELP)(gate.gate)
+app.command("export")(export.export)
 app.command("schema")(schema.schema)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)

@@ -164,7 +164,7 @@ class Job:
             announce(place, self.console)
             inputs = [kept.settle_in(place.folder) if name == "-" else name for name in self.files]
         manifest = asyncio.run(self._sit(plan, place, inputs))
-        return finish(place.folder, manifest, self.judge.rules, self.console, as_json, _command())
+        return finish(place.folder, manifest, self.judge, self.console, as_json, _command())
 
     def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases import read_cases

@@ -67,4 +67,4 @@ def resettle(
         manifest = asyncio.run(Sitting(judge, labeller, plan, place.folder, afresh=True).hold(cases))
     finally:
         recorded.close()
-    raise typer.Exit(finish(place.folder, manifest, judge.rules, console, json, f"krino resettle {run}"))
+    raise typer.Exit(finish(place.folder, manifest, judge, console, json, f"krino resettle {run}"))

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from krino.labellers.panel import Panel
 
 
-def choose(labeller: str | Labeller) -> Labeller:
-    """A ready labeller from its name, with default settings; one that is ready already is taken as it is."""
+def choose(labeller: str | Labeller, **settings: Any) -> Labeller:
+    """A ready labeller from its name (`settings` as in `jury`); one that is ready already is taken as it is."""
     if isinstance(labeller, Labeller):
         return labeller
-    return jury(names_in(labeller)) if "," in labeller else named(labeller)
+    return jury(names_in(labeller), **settings) if "," in labeller else named(labeller, **settings)
 
 
 def named(name: str, **settings: Any) -> Labeller:

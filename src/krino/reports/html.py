@@ -14,11 +14,12 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
+from krino.reports.asked import Asked
 from krino.reports.clean import clean_line
 from krino.reports.embed import Collector, columns_of, script_json
 from krino.reports.markup import join, tag
 from krino.reports.numbers import NumberField
-from krino.reports.overview import header, kept_note, overview, settings
+from krino.reports.overview import header, kept_note, overview, prompt_fold, settings
 from krino.reports.slices import FewValued, SliceTable
 from krino.reports.summary import Summary, SummaryTally
 from krino.reports.wording import date_of, judge_of, labeller_of
@@ -29,14 +30,21 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
 def write_report(
-    folder: Path, manifest: Manifest, judgements: Iterable[Mapping[str, Any]], rules: Mapping[str, str]
+    folder: Path,
+    manifest: Manifest,
+    judgements: Iterable[Mapping[str, Any]],
+    rules: Mapping[str, str],
+    asked: Asked | None = None,
 ) -> Path:
-    """One pass over the judgements; the old report stays until the new one is whole."""
+    """One pass over the judgements; the old report stays until the new one is whole. `asked` shows the prompts."""
     target = folder / REPORT
     draft = folder / f".{REPORT}.{os.getpid()}"
     with ExitStack() as scratch:
-        rows, not_ok, first, later = (scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(4))
-        tally, slices, collector = SummaryTally(), FewValued(), Collector(rows, not_ok, first, later)
+        rows, not_ok, first, later, requests = (
+            scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(5)
+        )
+        collector = Collector(rows, not_ok, first, later, requests, asked, manifest.counts.total)
+        tally, slices = SummaryTally(), FewValued()
         for judgement in judgements:
             tally.add(judgement)
             slices.add(judgement)
@@ -72,10 +80,12 @@ def _write_page(
         "style": lambda: [style.encode()],
         "header": lambda: _text(header(manifest)),
         "overview": lambda: _text(overview(summary, manifest, rules, slices)),
+        "prompt": lambda: _text(prompt_fold(collector.asked, manifest)),
         "settings": lambda: _text(settings(manifest)),
         "info": lambda: [script_json(info)],
         "rows": lambda: collector.rows([item.name for item in columns]),
         "details": collector.details,
+        "requests": collector.requests,
         "kept": lambda: _text(kept_note(collector.kept)),
         "script": lambda: [script.encode()],
     }

@@ -8,11 +8,12 @@ from urllib.parse import quote
 
 import orjson
 
+from krino.reports.asked import Asked
 from krino.reports.charts import bar, histogram, stack
 from krino.reports.codes import CodeField
 from krino.reports.embed import Kept
 from krino.reports.html_tables import wide_table
-from krino.reports.markup import Markup, join, tag
+from krino.reports.markup import Markup, breakable, join, tag
 from krino.reports.numbers import NumberField
 from krino.reports.slices import SliceTable
 from krino.reports.slices_html import slices_section
@@ -35,6 +36,7 @@ SIGNS = {"ok": "✓", "failed": "–", "error": "✗"}
 MEANINGS = {"ok": "judged", "failed": "case cannot be judged", "error": "judging went wrong"}
 
 _SHOWN_CODES = 8
+_READS_NO_PROMPT = ("local", "replay")
 
 
 def header(manifest: Manifest) -> Markup:
@@ -70,6 +72,21 @@ def settings(manifest: Manifest) -> Markup:
     )
 
 
+def prompt_fold(asked: Asked | None, manifest: Manifest) -> Markup:
+    """What a model is told in every case; the page shows it beside each case's own request."""
+    if asked is None:
+        return join()
+    read = manifest.plan.labeller.get("kind") not in _READS_NO_PROMPT
+    note = None if read else "No model read it in this run: the embedded labeller and recorded labels need no prompt."
+    return tag(
+        "details",
+        tag("summary", "The judge's prompt"),
+        tag("p", note, class_="note") if note else None,
+        tag("pre", asked.prompt(), class_="code", id="prompt"),
+        class_="panel fold",
+    )
+
+
 def kept_note(kept: Kept) -> Markup:
     """Says so where the page does not hold everything."""
     lines = []
@@ -82,6 +99,10 @@ def kept_note(kept: Kept) -> Markup:
             f"Full details are kept for {kept.details:,} of {kept.cases:,} cases: {kept.details_not_ok:,} of the "
             f"{kept.not_ok:,} that are not ok, and the first {kept.details - kept.details_not_ok:,} that are. "
             "The run folder holds all; `krino show RUN ID` prints a case."
+        )
+    if kept.requests < min(kept.requests_made, kept.details):
+        lines.append(
+            f"What a labeller is asked is kept for {kept.requests:,} cases: more would make the page too large."
         )
     return join(*(tag("p", line, class_="notice", role="note") for line in lines))
 
@@ -205,7 +226,7 @@ def _category(item: CodeField) -> Markup:
     most = max(item.counts.values())
     shown = list(item.counts.items())[:_SHOWN_CODES]
     rows = [
-        tag("li", tag("span", code), tag("strong", f"{count:,}"), bar(count, most), class_="count")
+        tag("li", tag("span", breakable(code)), tag("strong", f"{count:,}"), bar(count, most), class_="count")
         for code, count in shown
     ]
     more = len(item.counts) - len(shown)
