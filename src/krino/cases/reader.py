@@ -18,7 +18,7 @@ from krino.cases.stream import READ_ERRORS, check_not_empty, empty, open_bytes, 
 from krino.contract import Source
 from krino.errors import UsageProblem
 
-_ID_FIELDS = ("id", "case_id", "_id", "uid")
+ID_FIELDS = ("id", "case_id", "_id", "uid")
 
 
 def read_cases(
@@ -77,7 +77,7 @@ def _items(origins: list[Origin], fields: FieldMap | None, stdin: BinaryIO | Non
 
 def case_id(record: Mapping[str, Any]) -> str | None:
     """The id a record gives itself, if any."""
-    for field in _ID_FIELDS:
+    for field in ID_FIELDS:
         value = record.get(field)
         if value.__class__ is int or (value.__class__ is str and value):
             return str(value)

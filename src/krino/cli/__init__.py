@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from krino.cli import demo, doctor, explain, judge, judges, resettle, schema, show
+from krino.cli import agree, demo, doctor, explain, judge, judges, resettle, schema, show
 from krino.cli.settings import load_settings
 
 EXIT_CODES = """Exit codes: 0 done · 1 a gate failed · 2 wrong usage or input · 3 some cases failed or were not
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command("judge")(judge.judge)
 app.command("judges")(judges.judges)
 app.command("show")(show.show)
+app.command("agree")(agree.agree)
 app.command("schema")(schema.schema)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)

@@ -43,7 +43,7 @@ def _lines(summary: Summary, manifest: Manifest) -> Iterator[str]:
     yield ""
     yield f"{escape(labeller_of(manifest))} · {date_of(manifest)} · {manifest.state}"
     yield ""
-    yield from _table(
+    yield from table_lines(
         ("Status", "Cases", "Share"),
         ((status, f"{count:,}", share(count, counts.total)) for status, count in counts.model_dump().items()),
     )
@@ -53,7 +53,7 @@ def _lines(summary: Summary, manifest: Manifest) -> Iterator[str]:
         yield from _codes(summary)
     if summary.messages:
         rows = ((group.status, f"{group.count:,}", escape(group.text)) for group in summary.messages[:_SHOWN_MESSAGES])
-        yield from _table(("Not judged", "Cases", "Why"), rows)
+        yield from table_lines(("Not judged", "Cases", "Why"), rows)
     decided = summary.decided_by
     if decided.total:
         yield f"Decided by rules alone: {share(decided.rules, decided.total)} of verdict fields.  "
@@ -61,7 +61,7 @@ def _lines(summary: Summary, manifest: Manifest) -> Iterator[str]:
 
 
 def _scores(summary: Summary) -> Iterator[str]:
-    yield from _table(
+    yield from table_lines(
         ("Score", "n", "null", "mean", "95 % interval"),
         (
             (
@@ -86,10 +86,10 @@ def _codes(summary: Summary) -> Iterator[str]:
         more = len(item.counts) - _SHOWN_CODES
         values = " · ".join([*shown, f"and {more} more"] if more > 0 else shown)
         rows.append((escape(item.name), f"{item.n:,}", values))
-    yield from _table(("Field", "n", "Values"), rows)
+    yield from table_lines(("Field", "n", "Values"), rows)
 
 
-def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def table_lines(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     yield f"| {' | '.join(heads)} |"
     yield f"| {' | '.join('---' for _ in heads)} |"
     for row in rows:

@@ -101,7 +101,7 @@ def _counts(summary: Summary) -> Text:
 
 
 def _numbers(fields: Iterable[NumberField]) -> Table:
-    table = _table("Score", "n", "null", "mean", "95 % interval", "spread", right=range(1, 5))
+    table = plain_table("Score", "n", "null", "mean", "95 % interval", "spread", right=range(1, 5))
     for item in fields:
         table.add_row(
             clean_line(item.name, 40),
@@ -120,7 +120,7 @@ def _note(fields: Iterable[NumberField]) -> Text:
 
 
 def _codes(fields: Iterable[CodeField]) -> Table:
-    table = _table("Field", "n", "values", right=range(1, 2))
+    table = plain_table("Field", "n", "values", right=range(1, 2))
     for item in fields:
         shown = [f"{clean_line(code, 40)} {count:,}" for code, count in list(item.counts.items())[:_SHOWN_CODES]]
         if len(item.counts) > _SHOWN_CODES:
@@ -130,7 +130,7 @@ def _codes(fields: Iterable[CodeField]) -> Table:
 
 
 def _messages(summary: Summary) -> Table:
-    table = _table("Not judged", "cases", "why (the first of its kind)", right=range(1, 2))
+    table = plain_table("Not judged", "cases", "why (the first of its kind)", right=range(1, 2))
     for group in summary.messages[:_SHOWN_MESSAGES]:
         status = Text(f"{SIGNS.get(group.status, '')} {group.status}", style=STYLES.get(group.status, ""))
         why = Text.assemble(clean_line(group.text, 160), (f"  e.g. {clean_line(group.example, 40)}", "dim"))
@@ -234,7 +234,7 @@ def _is_short(value: Any) -> bool:
 # --- pieces ----------------------------------------------------------------------------------------
 
 
-def _table(*headings: str, right: range) -> Table:
+def plain_table(*headings: str, right: range) -> Table:
     """The first and the last column give way when the line is too narrow; figures never break."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), title_justify="left")
     for place, heading in enumerate(headings):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from krino.stats.resample import Floats
-from krino.stats.tallies import tally
+from krino.stats.tallies import dot, tally
 
 Codes = NDArray[np.intp]
 Level = Literal["nominal", "ordinal", "interval"]
@@ -57,7 +57,7 @@ def cohen_kappa(first: Codes, second: Codes, weights: Floats | None = None) -> f
     if np.count_nonzero(ours + theirs) < 2:
         return math.nan
     disagreed = counted[first != second].sum()
-    return float(1.0 - disagreed * total / (total * total - ours @ theirs))
+    return float(1.0 - disagreed * total / (total * total - dot(ours, theirs)))
 
 
 def weighted_kappa(
@@ -72,7 +72,7 @@ def weighted_kappa(
     ours, theirs = _marginals(first, second, counted, len(places))
     if np.count_nonzero(ours + theirs) < 2:
         return math.nan
-    away = counted @ np.abs(places[first] - places[second]) ** power
+    away = dot(counted, np.abs(places[first] - places[second]) ** power)
     expected = _expected_linear if power == 1 else _expected_squared
     return float(1.0 - away * counted.sum() / expected(ours, theirs, places))
 
@@ -86,15 +86,15 @@ def _expected_linear(ours: Floats, theirs: Floats, places: Floats) -> float:
     """The sum of |x - y| over all pairs: each gap between neighbours is crossed by pairs on either side of it."""
     below_ours, below_theirs = np.cumsum(ours)[:-1], np.cumsum(theirs)[:-1]
     crossed = below_ours * (theirs.sum() - below_theirs) + below_theirs * (ours.sum() - below_ours)
-    return float(crossed @ np.diff(places))
+    return dot(crossed, np.diff(places))
 
 
 def _expected_squared(ours: Floats, theirs: Floats, places: Floats) -> float:
     """The sum of (x - y)² over all pairs, from moments; centred first, so that large positions cost no digits."""
-    centred = places - (ours + theirs) @ places / (ours.sum() + theirs.sum())
+    centred = places - dot(ours + theirs, places) / (ours.sum() + theirs.sum())
     squares = centred * centred
-    cross = (ours @ centred) * (theirs @ centred)
-    return float(theirs.sum() * (ours @ squares) + ours.sum() * (theirs @ squares) - 2.0 * cross)
+    cross = dot(ours, centred) * dot(theirs, centred)
+    return float(theirs.sum() * dot(ours, squares) + ours.sum() * dot(theirs, squares) - 2.0 * cross)
 
 
 @dataclass(frozen=True)
@@ -138,13 +138,13 @@ class Ratings:
             return math.nan
         total = values.sum()
         if level == "nominal":
-            return float(1.0 - (total - 1.0) * (counted @ self.differing) / (total * total - values @ values))
+            return float(1.0 - (total - 1.0) * dot(counted, self.differing) / (total * total - dot(values, values)))
         # Krippendorff's distance between two ranks is the number of ratings between their middles.
         places = np.cumsum(values) - values / 2 if level == "ordinal" else np.asarray(positions, np.float64)
         places = places[: len(values)]
-        places = places - values @ places / total
-        expected = 2.0 * total * (values @ places**2)  # the sum of the centred places is zero
-        return float(1.0 - (total - 1.0) * (counted @ self._spread(places)) / expected)
+        places = places - dot(values, places) / total
+        expected = 2.0 * total * dot(values, places**2)  # the sum of the centred places is zero
+        return float(1.0 - (total - 1.0) * dot(counted, self._spread(places)) / expected)
 
     def _spread(self, places: Floats) -> Floats:
         """For each item, the squared distance of all ordered pairs, over one less than its ratings."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from krino.stats.resample import Floats
-from krino.stats.tallies import ratio, tally
+from krino.stats.tallies import dot, ratio, tally
 
 BINS = 10
 
@@ -32,7 +32,7 @@ class Reliability:
         if not filled.any():
             return math.nan
         gaps = np.abs(self.confidence[filled] - self.right[filled])
-        return float(self.counts[filled] @ gaps / self.counts.sum())
+        return float(dot(self.counts[filled], gaps) / self.counts.sum())
 
 
 def reliability(

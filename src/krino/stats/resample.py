@@ -17,7 +17,7 @@ DRAWS = 1_000
 LEVEL = 0.95
 _DEFINED = 0.5
 """A figure that is undefined (nan) in more than this share of the draws gets no interval."""
-_FEW_KINDS = 16
+_FEW_KINDS = 64
 """With so many cases to a kind or more, a multinomial draw is quicker than drawing the cases."""
 
 

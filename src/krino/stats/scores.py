@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from krino.stats.agreement import Codes
 from krino.stats.resample import Floats
-from krino.stats.tallies import tally
+from krino.stats.tallies import dot, tally
 
 
 def ordered_codes(values: ArrayLike) -> Codes:
@@ -36,8 +36,8 @@ def pearson(first: Floats, second: Floats, weights: Floats | None = None) -> flo
     if not there.any() or _never_varies(first[there]) or _never_varies(second[there]):
         return math.nan
     x, y = _centred(first, counted), _centred(second, counted)
-    size = math.sqrt(counted @ (x * x)) * math.sqrt(counted @ (y * y))
-    return float(np.clip(counted @ (x * y) / size, -1.0, 1.0))
+    size = math.sqrt(dot(counted, x * x)) * math.sqrt(dot(counted, y * y))
+    return float(np.clip(dot(counted, x * y) / size, -1.0, 1.0))
 
 
 def mean_absolute_error(first: Floats, second: Floats, weights: Floats | None = None) -> float:
@@ -53,7 +53,7 @@ def mean_difference(first: Floats, second: Floats, weights: Floats | None = None
 def _mean(values: Floats, weights: Floats | None) -> float:
     counted = np.ones(len(values)) if weights is None else weights
     total = counted.sum()
-    return float(counted @ values / total) if total else math.nan
+    return float(dot(counted, values) / total) if total else math.nan
 
 
 def _middle_ranks(codes: Codes, counted: Floats) -> Floats:
@@ -68,7 +68,7 @@ def _never_varies(values: Floats) -> bool:
 
 
 def _centred(values: Floats, counted: Floats) -> Floats:
-    centred: Floats = values - counted @ values / counted.sum()
+    centred: Floats = values - dot(counted, values) / counted.sum()
     largest = np.abs(centred).max()
     centred /= largest  # so that squares neither overflow nor vanish
     return centred
