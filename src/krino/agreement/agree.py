@@ -16,7 +16,7 @@ from krino.agreement.kinds import NotComparable
 from krino.agreement.labels import Labels, labels_of, read_labels
 from krino.agreement.result import Agreement, AgreementCounts, CalibrationResult, Skipped
 from krino.agreement.verdicts import ABSENT, ERROR, FAILED, OK, Verdicts, gather
-from krino.agreement.wording import listed
+from krino.agreement.wording import listed, shown
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.stats.resample import DRAWS, LEVEL
@@ -97,7 +97,7 @@ def _compared(
     for name in wanted or ():
         if name not in verdicts.names or name not in labels.columns:
             side, there = ("labels", labels.columns) if name in verdicts.names else ("verdict", verdicts.names)
-            raise UsageProblem(f"--field {name}: no such field in the {side}; there are {listed(there)}")
+            raise UsageProblem(f"field {shown(name)}: no such field in the {side}; there are {listed(there)}")
     skipped = [
         Skipped(column=name, why="no field of the verdict")
         for name in labels.columns

@@ -18,7 +18,7 @@ def find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[list
     known: dict[int, Any] = _from_labels(column, labels) if in_labels else dict(verdicts.clusters)
     if not known:
         raise UsageProblem(
-            f"--cluster {column}: neither the labels nor the metadata of the labelled cases have such a column; "
+            f"cluster {shown(column)}: neither the labels nor the metadata of the labelled cases have such a column; "
             f"the labels have {listed(labels.columns)}"
         )
     groups: list[Hashable] = [("named", known[case]) if case in known else case for case in range(len(labels.ids))]
@@ -38,6 +38,6 @@ def _from_labels(column: str, labels: Labels) -> dict[int, str]:
         if value is not None and found.setdefault(case, str(value)) != str(value):
             own_id = next(own_id for own_id, at in labels.ids.items() if at == case)
             raise UsageProblem(
-                f"--cluster {column}: case {shown(own_id)} has two values: {shown(found[case])}, {shown(value)}"
+                f"cluster {shown(column)}: case {shown(own_id)} has two values: {shown(found[case])}, {shown(value)}"
             )
     return found

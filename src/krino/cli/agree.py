@@ -40,6 +40,7 @@ def agree(
         typer.Option(help="Column of the labels or metadata: cases that belong together.", show_default=False),
     ] = None,
     worst: Annotated[int, typer.Option(min=0, help="Cases to list that disagree most, a field.")] = 10,
+    draws: Annotated[int, typer.Option(min=1, help="Draws of the bootstrap behind the intervals.")] = 1_000,
     map: options.Mapping = None,  # noqa: A002 - the flag's name
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
     markdown: Annotated[
@@ -70,6 +71,7 @@ def agree(
         confidence=_pairs(confidence or ()),
         cluster=cluster,
         worst=worst,
+        draws=draws,
     )
     title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name}"
     if markdown is not None:

@@ -34,6 +34,7 @@ FIGURES = {
 }
 _SHOWN_SKIPPED = 12
 _SHOWN_RATERS = 6
+_FEW_CLUSTERS = 20
 
 
 def figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | None]]:
@@ -116,7 +117,10 @@ def footnotes(agreement: Agreement) -> Iterator[str]:
         drawn = "cases"
         if (clusters := agreement.clusters) is not None:
             alone = f", {clusters.without:,} cases without one drawn alone" if clusters.without else ""
-            drawn = f"clusters of `{clusters.column}` ({clusters.count:,} of them, from the {clusters.source}{alone})"
+            few = "; so few make intervals too narrow" if clusters.count < _FEW_CLUSTERS else ""
+            drawn = (
+                f"clusters of `{clusters.column}` ({clusters.count:,} of them, from the {clusters.source}{alone}{few})"
+            )
         many = " to ".join(f"{count:,}" for count in sorted(draws))
         yield f"Intervals: {agreement.level:.0%} of a percentile bootstrap, {many} draws of {drawn}.".replace("%", " %")
     if any(_without_width(item) for field in agreement.fields for item in field.figures.values()):
@@ -134,6 +138,8 @@ def _without_width(item: Figure) -> bool:
 def rest_text(agreement: Agreement) -> Iterator[str]:
     """Labels without a case, and cases without a label."""
     counts = agreement.counts
+    if not agreement.fields:
+        yield "no case of the run has a verdict: nothing can be compared"
     if counts.absent:
         yield f"labelled, but not in the run: {counts.absent:,} (as {', '.join(agreement.absent_ids)})"
     if counts.unlabelled:
