@@ -10,7 +10,7 @@ import numpy as np
 from krino.agreement.battery import Part
 from krino.agreement.estimate import estimate
 from krino.agreement.fields import FEW, FieldData, Sampling
-from krino.agreement.panel import majority
+from krino.agreement.panel import fold, majority
 from krino.agreement.result import Bin, CalibrationResult, Skipped
 from krino.agreement.verdicts import Verdicts, names_a_confidence
 from krino.agreement.wording import listed
@@ -50,8 +50,8 @@ def _field_of(name: str, classes: Mapping[str, FieldData]) -> str | None:
 
 def _calibration(name: str, verdicts: Verdicts, data: FieldData, sampling: Sampling) -> CalibrationResult | Skipped:
     column = verdicts.fields[name]
-    numbers = [_number(value) for value in column.pool.values]
-    confidence = np.append(np.array(numbers, np.float64), math.nan)[np.array(column.values, np.intp)]
+    numbers = np.array(column.values, np.intp)
+    confidence = np.array([*map(_number, column.pool.values), math.nan])[numbers]  # -1 takes the last: none
     most = majority(data.people)
     there = np.flatnonzero(data.compared & (most != MISSING) & np.isfinite(confidence))
     said, right = confidence[there], data.judge[there] == most[there]
@@ -65,18 +65,15 @@ def _calibration(name: str, verdicts: Verdicts, data: FieldData, sampling: Sampl
         return Skipped(column=name, why="a confidence, but it is neither between 0 and 1 nor between 0 and 100")
     if len(there) < BINS * FEW:
         notes.append("few cases a bin: chance alone makes the error larger than it is")
-    patterns, pattern, counts = np.unique(
-        np.column_stack([said, right]), axis=0, return_inverse=True, return_counts=True
-    )
-    folded, folded_right = patterns[:, 0], patterns[:, 1] > 0
+    first, pattern, counts = fold([numbers[there], right.astype(np.intp)])
 
     def figures(weights: Floats) -> dict[str, float]:
-        return {"error": reliability(folded, folded_right, weights=weights).error}
+        return {"error": reliability(said[first], right[first], weights=weights).error}
 
-    resampler = sampling.resampler(there, len(patterns))
-    draws = resampler.tallies(pattern.reshape(-1).astype(np.intp), len(patterns))
+    resampler = sampling.resampler(there, len(first))
+    draws = resampler.tallies(pattern, len(first))
     part = Part("confidence", len(there), figures)
-    found = estimate([part], counts.astype(np.float64), draws, resampler.units)
+    found = estimate([part], counts, draws, resampler.units)
     return CalibrationResult(
         field=name,
         of=data.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,14 +32,13 @@ class Panel:
     @classmethod
     def of(cls, judge: Codes, people: Codes, positions: Floats | None) -> Panel:
         """A row a case, each with a value of the judge and at least one label."""
-        rows = np.column_stack([judge, people])
-        patterns, pattern, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-        folded = patterns[:, 1:]
+        first, pattern, counts = fold([judge, *people.T])
+        folded = people[first]
         return cls(
-            judge=patterns[:, 0],
+            judge=judge[first],
             people=folded,
-            counts=counts.astype(np.float64),
-            pattern=pattern.reshape(-1).astype(np.intp),
+            counts=counts,
+            pattern=pattern,
             majority=majority(folded),
             mean=_mean(folded, positions),
         )
@@ -60,6 +60,16 @@ class Panel:
         """For each pattern, whether any rater says something other than the judge."""
         differing: NDArray[np.bool_] = ((self.people != MISSING) & (self.people != self.judge[:, None])).any(axis=1)
         return differing
+
+
+def fold(columns: Sequence[Codes]) -> tuple[Codes, Codes, Floats]:
+    """Cases that are alike in all columns as one pattern: the first case of each, each case's pattern, the counts."""
+    pattern = np.zeros(len(columns[0]), np.intp)
+    for column in columns:  # column by column: sorting whole rows takes ten times as long
+        width = int(column.max(initial=0)) + 2
+        pattern = np.unique(pattern * width + column + 1, return_inverse=True)[1]
+    _, first, counts = np.unique(pattern, return_index=True, return_counts=True)
+    return first, pattern, counts.astype(np.float64)
 
 
 def majority(people: Codes) -> Codes:

@@ -24,9 +24,9 @@ FIGURES = {
     "pearson": "Pearson's r",
     "mae": "mean absolute error",
     "difference": "mean difference",
-    "alpha_nominal": "alpha (nominal)",
-    "alpha_ordinal": "alpha (ordinal)",
-    "alpha_interval": "alpha (interval)",
+    "alpha_nominal": "Krippendorff, nominal",
+    "alpha_ordinal": "Krippendorff, ordinal",
+    "alpha_interval": "Krippendorff, interval",
     "mean_agreement": "raw agreement, by rater",
     "mean_kappa": "Cohen's kappa, by rater",
     "mean_kappa_quadratic": "squared kappa, by rater",
@@ -45,11 +45,16 @@ def figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | N
 
 
 def value_text(item: Figure) -> str:
-    return "–" if item.value is None else figure(item.value)
+    return "–" if item.value is None else _unsigned_nought(figure(item.value))
 
 
 def interval_of(item: Figure) -> str:
-    return "–" if item.interval is None else f"{figure(item.interval[0])} to {figure(item.interval[1])}"
+    return "–" if item.interval is None else " to ".join(_unsigned_nought(figure(end)) for end in item.interval)
+
+
+def _unsigned_nought(text: str) -> str:
+    """What rounds to nought has no sign."""
+    return text if text.strip("-0.") else text.lstrip("-")
 
 
 def heading(field: FieldAgreement) -> str:
@@ -89,7 +94,7 @@ def basis_text(field: FieldAgreement) -> str:
         "number": "The judge against the mean of the raters",
     }[field.kind]
     rest = " By rater: the mean over pairs of judge and rater, beside it over pairs of raters." if field.people else ""
-    return f"{held}; alpha takes the judge as one more rater.{rest}"
+    return f"{held}; Krippendorff's alpha takes the judge as one more rater.{rest}"
 
 
 def reasons(field: FieldAgreement) -> Iterator[str]:

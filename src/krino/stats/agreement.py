@@ -39,7 +39,7 @@ def both_given(first: Codes, second: Codes, weights: Floats | None) -> tuple[Cod
     """The items that both have rated, and how often each counts."""
     there = (first != MISSING) & (second != MISSING)
     counted = np.ones(len(first)) if weights is None else weights
-    return first[there], second[there], counted[there]
+    return (first, second, counted) if there.all() else (first[there], second[there], counted[there])
 
 
 def raw_agreement(first: Codes, second: Codes, weights: Floats | None = None) -> float:
