@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score, mean_ab
 
 import krino
 from krino import UsageProblem
+from krino.agreement import fields
 from krino.agreement.result import Agreement, FieldAgreement
 from krino.contract import Judgement
 from made_judgements import error, failed, ok
@@ -337,6 +338,32 @@ def test_names_of_things_are_compared_without_telling_them_apart() -> None:
     assert found.figures["agreement"].value == 0.98
     assert found.classes == ()
     assert found.confusion is None
+
+
+def test_fine_numbers_are_rounded_for_the_draws_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(7)
+    judge = [rng.random() for _ in range(1_000)]
+    judgements = [ok(number, score=value) for number, value in enumerate(judge)]
+    labels = [
+        {"id": f"case-{number}", "rater": rater, "score": value + rng.gauss(0, 0.2)}
+        for rater in "xy"
+        for number, value in enumerate(judge)
+    ]
+    exact = one_field(judgements, labels)
+    monkeypatch.setattr(fields, "FINE", 100)
+    rounded = one_field(judgements, labels)
+    assert "numbers are rounded to 1/1,000 of their range" in rounded.notes[0]
+    for name, figure in exact.figures.items():
+        assert rounded.figures[name].value == figure.value
+        assert rounded.figures[name].interval != figure.interval
+        assert rounded.figures[name].interval == pytest.approx(figure.interval, abs=1e-3)
+
+
+def test_many_names_of_things_are_not_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fields, "FINE", 2)
+    judge = [f"decision-{number}" for number in range(5)]
+    found = one_field(matches(*judge), [label(number, value) for number, value in enumerate(judge)])
+    assert found.figures["agreement"].value == 1.0
 
 
 # --- what is refused --------------------------------------------------------------------------------------

@@ -25,13 +25,20 @@ RARELY_DEFINED = "undefined in most of the draws"
 
 
 def estimate(
-    parts: Sequence[Part], counts: Floats, draws: Iterable[Floats], units: int
+    parts: Sequence[Part],
+    counts: Floats,
+    draws: Iterable[Floats],
+    units: int,
+    drawn_parts: Sequence[Part] | None = None,
 ) -> dict[str, dict[str, Figure]]:
-    """By side and name. `counts`: cases of each pattern; `draws`: the same in resampled data."""
+    """By side and name. `counts`: cases of each pattern; `draws`: the same in resampled data.
+
+    `drawn_parts`: the same figures of the patterns that the draws are about, where those are others.
+    """
     points = [part.figures(counts) for part in parts]
     drawn: list[list[Figures]] = [[] for _ in parts]
     for weights in draws if units > 1 else ():
-        for part, kept in zip(parts, drawn, strict=True):
+        for part, kept in zip(drawn_parts or parts, drawn, strict=True):
             kept.append(part.figures(weights))
     found: dict[str, dict[str, Figure]] = {}
     for part, point, sample in zip(parts, points, drawn, strict=True):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from krino.agreement.battery import CLASS_FIGURES, CLASSES, JUDGE, MOST_CLASSES, MOST_PAIRED, PEOPLE, battery_of
 from krino.agreement.estimate import estimate
-from krino.agreement.kinds import Coding, code_field
+from krino.agreement.kinds import Coding, coarsened, code_field
 from krino.agreement.labels import LabelColumn, Labels
 from krino.agreement.panel import Panel
 from krino.agreement.result import ClassAgreement, Confusion, Disagreement, FieldAgreement, FieldCounts, Figure
@@ -22,8 +22,11 @@ from krino.stats.resample import Resampler
 
 Mask = NDArray[np.bool_]
 FEW = 30
+FINE = 5_000
+"""Numbers with more different values than this are rounded for the draws (not for the values)."""
 _MOST_WORK = 10_000_000
 _LEAST_DRAWS = 100
+_STEPS = 1_000
 _SHOWN_RATERS = 12
 
 
@@ -119,10 +122,14 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
     if not len(compared):
         return _nothing(data)
     panel = Panel.of(data.judge[compared], data.people[compared], data.coding.positions)
-    resampler = sampling.resampler(compared, len(panel.counts))
     parts = battery_of(panel, data.coding, named=data.named)
-    draws = resampler.tallies(panel.pattern, len(panel.counts))
-    found = estimate(parts, panel.counts, draws, resampler.units)
+    drawn, drawn_parts = panel, parts
+    if data.coding.kind == "number" and len(data.coding.values) > FINE:
+        drawn, coding = _coarse(data, compared)
+        drawn_parts = battery_of(drawn, coding, named=data.named)
+    resampler = sampling.resampler(compared, len(drawn.counts))
+    draws = resampler.tallies(drawn.pattern, len(drawn.counts))
+    found = estimate(parts, panel.counts, draws, resampler.units, drawn_parts)
     return FieldAgreement(
         field=data.name,
         kind=data.coding.kind,
@@ -137,6 +144,13 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
         worst=_worst(data, panel, compared, labels, worst),
         notes=_notes(data, panel, found[JUDGE].get("agreement")),
     )
+
+
+def _coarse(data: FieldData, compared: Codes) -> tuple[Panel, Coding]:
+    """Numbers of which hardly two are alike, rounded: the draws are many times quicker, the intervals the same."""
+    coding, new = coarsened(data.coding, _STEPS)
+    new = np.append(new, MISSING)  # for -1, which takes the last
+    return Panel.of(new[data.judge[compared]], new[data.people[compared]], coding.positions), coding
 
 
 def _nothing(data: FieldData) -> FieldAgreement:
@@ -225,6 +239,8 @@ def _notes(data: FieldData, panel: Panel, agreement: Figure | None) -> tuple[str
     n = int(panel.counts.sum())
     if n < FEW:
         notes.append(f"only {n} cases: the intervals are rough")
+    if data.coding.kind == "number" and len(data.coding.values) > FINE:
+        notes.append(f"for the intervals, not for the values, numbers are rounded to 1/{_STEPS:,} of their range")
     if not data.named:
         notes.append(f"{len(data.raters)} raters: too many to make pairs of them, alpha speaks for all")
     if data.coding.kind != "number" and len(data.coding.values) > MOST_CLASSES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -120,6 +120,16 @@ def _unlike_scales(ours: Sequence[float | None], theirs: Sequence[float | None])
 
 def _is_share(values: set[float]) -> bool:
     return min(values) >= 0.0 and max(values) <= 1.0
+
+
+def coarsened(coding: Coding, steps: int) -> tuple[Coding, Codes]:
+    """Numbers rounded to so many steps of their range, and for each code the new one."""
+    assert coding.positions is not None
+    low, high = coding.positions[0], coding.positions[-1]
+    grid = np.round((coding.positions - low) / (high - low) * steps)
+    found, codes = np.unique(grid, return_inverse=True)
+    positions = low + found / steps * (high - low)
+    return replace(coding, values=tuple(f"{value:.4g}" for value in positions), positions=positions), codes
 
 
 # --- classes ---------------------------------------------------------------------------------------
