@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from krino.agreement.agree import agree as agree
     from krino.api import ajudge as ajudge
     from krino.api import ajudge_many as ajudge_many
     from krino.api import judge as judge
@@ -65,6 +66,7 @@ _HOMES = {
         ),
         "krino.contract",
     ),
+    "agree": "krino.agreement.agree",
     "assert_verdict": "krino.assertions",
     "frame": "krino.exports.frame",
     "load_judge": "krino.judges.registry",

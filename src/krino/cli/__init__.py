@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from krino.cli import compare, demo, doctor, explain, export, gate, judge, judges, resettle, schema, show
+from krino.cli import agree, compare, demo, doctor, explain, export, gate, judge, judges, resettle, schema, show
 from krino.cli.settings import load_settings
 
 EXIT_CODES = """Exit codes: 0 done · 1 a gate failed · 2 wrong usage or input · 3 some cases failed or were not
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command("judge")(judge.judge)
 app.command("judges")(judges.judges)
 app.command("show")(show.show)
+app.command("agree")(agree.agree)
 app.command("compare", help=compare.HELP)(compare.compare)
 app.command("gate", help=gate.HELP)(gate.gate)
 app.command("export")(export.export)
