@@ -27,7 +27,7 @@ bench: $(VENV)/.developing
 	$(BIN)/python benchmarks/client_cost.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/compare_scale.py
+	$(BIN)/python benchmarks/results_scale.py
 	$(BIN)/python benchmarks/pytest_cost.py
 	$(BIN)/python benchmarks/report_scale.py
 

@@ -147,16 +147,16 @@ def test_ids_are_hex_in_the_record() -> None:
 
 
 def test_the_judges_schema_says_which_fields_are_labels() -> None:
-    assert label_fields("citation", list) == [
+    assert label_fields({"address": "citation"}, list) == [
         *("match_correctness", "court_alignment_handling", "cited_court_classification", "confidence_calibration"),
         "errors",
     ]
-    assert label_fields("rag", list) == ["evaluation_status"]
+    assert label_fields({"address": "rag"}, list) == ["evaluation_status"]
 
 
 def test_a_judge_that_is_gone_leaves_what_looks_like_a_label() -> None:
     judgements = [ok(n, kind="AB"[n % 2], note=f"a long and always different text {n}") for n in range(20)]
-    assert label_fields("gone.py:Judge", lambda: judgements) == ["kind"]
+    assert label_fields({"address": "gone.py:Judge"}, lambda: judgements) == ["kind"]
 
 
 # --- sending ---------------------------------------------------------------------------------------

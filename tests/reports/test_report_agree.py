@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 import krino
-from krino.agreement.result import Agreement, Figure
+from krino.agreement.result import Agreement
 from krino.reports.agree_markdown import agreement_to_markdown
 from krino.reports.agree_terminal import print_agreement
-from krino.reports.agree_wording import interval_of
+from krino.reports.wording import interval_text
 from made_judgements import HOSTILE, failed, ok
 
 
@@ -80,7 +80,7 @@ def test_why_a_figure_is_missing_is_said() -> None:
 
 
 def test_what_rounds_to_nought_has_no_sign() -> None:
-    assert interval_of(Figure(value=0.0, interval=(-1e-17, -0.25), n=3)) == "0.000 to -0.250"
+    assert interval_text((-1e-17, -0.25)) == "0.000 to -0.250"
 
 
 def test_hostile_labels_ids_and_raters_stay_plain_text() -> None:

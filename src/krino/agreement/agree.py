@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from krino.agreement.verdicts import ABSENT, ERROR, FAILED, OK, Verdicts, gather
 from krino.agreement.wording import listed, shown
 from krino.contract import Judgement
 from krino.errors import UsageProblem
+from krino.runs.reading import load_run
 from krino.stats.resample import DRAWS, LEVEL
 
 WORST = 10
@@ -43,7 +43,7 @@ def agree(
     """
     given = _labels(labels)
     verdicts = Verdicts(given, frozenset(confidence or ()), cluster)
-    gather(_run(judgements) if isinstance(judgements, str | os.PathLike) else judgements, verdicts)
+    gather(load_run(judgements).records() if isinstance(judgements, str | os.PathLike) else judgements, verdicts)
     _check_overlap(given, verdicts)
     compared, skipped = _compared(given, verdicts, fields, cluster)
     groups, clusters = find_clusters(cluster, given, verdicts) if cluster is not None else (None, None)
@@ -66,15 +66,6 @@ def _labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]
     if isinstance(labels, Labels):
         return labels
     return read_labels(labels) if isinstance(labels, str | os.PathLike) else labels_of(labels)
-
-
-def _run(folder: str | os.PathLike[str]) -> Iterable[Mapping[str, Any]]:
-    from krino.runs.journal import read_raw_in_order
-    from krino.runs.manifest import Manifest
-
-    cases = Manifest.load(Path(folder)).cases
-    journal = Path(folder) / "judgements.jsonl"
-    return read_raw_in_order(journal, cases) if journal.exists() else ()
 
 
 def _check_overlap(labels: Labels, verdicts: Verdicts) -> None:

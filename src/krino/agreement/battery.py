@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from krino.agreement.kinds import Coding
-from krino.agreement.panel import Panel
+from krino.agreement.patterns import Patterns
 from krino.stats import scores
 from krino.stats.agreement import MISSING, Codes, Level, Ratings, cohen_kappa, raw_agreement, weighted_kappa
 from krino.stats.classes import class_scores
@@ -37,22 +37,22 @@ class Part:
     figures: Callable[[Floats], Figures]
 
 
-def battery_of(panel: Panel, coding: Coding, *, named: bool) -> list[Part]:
-    """`named`: the columns of the panel are raters, so that pairs of raters can be made."""
-    parts = [*_alphas(panel, coding)]
+def battery_of(patterns: Patterns, coding: Coding, *, named: bool) -> list[Part]:
+    """`named`: the columns of the patterns are raters, so that pairs of raters can be made."""
+    parts = [*_alphas(patterns, coding)]
     if coding.kind != "number":
-        parts.append(_against_majority(panel, coding))
+        parts.append(_against_majority(patterns, coding))
         if len(coding.values) <= MOST_CLASSES:
-            parts += _by_class(panel, len(coding.values))
+            parts += _by_class(patterns, len(coding.values))
     if coding.kind in ("scale", "number"):
-        parts.append(_against_mean(panel, coding))
-    if named and 1 < panel.raters <= MOST_PAIRED:
-        parts += _pairs(panel, coding)
+        parts.append(_against_mean(patterns, coding))
+    if named and 1 < patterns.raters <= MOST_PAIRED:
+        parts += _pairs(patterns, coding)
     return parts
 
 
-def _against_majority(panel: Panel, coding: Coding) -> Part:
-    judge, people, positions = panel.judge, panel.majority, coding.positions
+def _against_majority(patterns: Patterns, coding: Coding) -> Part:
+    judge, people, positions = patterns.judge, patterns.majority, coding.positions
 
     def figures(weights: Floats) -> Figures:
         found = {
@@ -64,31 +64,31 @@ def _against_majority(panel: Panel, coding: Coding) -> Part:
             found["kappa_quadratic"] = weighted_kappa(people, judge, positions, 2, weights)
         return found
 
-    return Part(JUDGE, _with_majority(panel), figures)
+    return Part(JUDGE, _with_majority(patterns), figures)
 
 
-def _by_class(panel: Panel, size: int) -> list[Part]:
-    n = _with_majority(panel)
+def _by_class(patterns: Patterns, size: int) -> list[Part]:
+    n = _with_majority(patterns)
 
     def means(weights: Floats) -> Figures:
-        found = class_scores(panel.majority, panel.judge, size, weights)
+        found = class_scores(patterns.majority, patterns.judge, size, weights)
         return {"macro_f1": found.macro_f1, "balanced_accuracy": found.balanced_accuracy}
 
     def each(weights: Floats) -> Figures:
-        found = class_scores(panel.majority, panel.judge, size, weights)
+        found = class_scores(patterns.majority, patterns.judge, size, weights)
         columns = {name: getattr(found, name) for name in CLASS_FIGURES}
         return {f"{name}:{code}": float(column[code]) for name, column in columns.items() for code in range(size)}
 
     return [Part(JUDGE, n, means), Part(CLASSES, n, each)]
 
 
-def _with_majority(panel: Panel) -> int:
-    return int(panel.counts[panel.majority != MISSING].sum())
+def _with_majority(patterns: Patterns) -> int:
+    return int(patterns.counts[patterns.majority != MISSING].sum())
 
 
-def _against_mean(panel: Panel, coding: Coding) -> Part:
+def _against_mean(patterns: Patterns, coding: Coding) -> Part:
     assert coding.positions is not None
-    ours, theirs = coding.positions[panel.judge], panel.mean
+    ours, theirs = coding.positions[patterns.judge], patterns.mean
     rank, their_rank = scores.ordered_codes(ours), scores.ordered_codes(theirs)
     places, codes = np.unique(np.concatenate([ours, theirs]), return_inverse=True)
     code, their_code = codes[: len(ours)], codes[len(ours) :]
@@ -105,17 +105,17 @@ def _against_mean(panel: Panel, coding: Coding) -> Part:
             found["kappa_quadratic"] = weighted_kappa(their_code, code, places, 2, weights)
         return found
 
-    return Part(JUDGE, int(panel.counts.sum()), figures)
+    return Part(JUDGE, int(patterns.counts.sum()), figures)
 
 
-def _alphas(panel: Panel, coding: Coding) -> Iterator[Part]:
+def _alphas(patterns: Patterns, coding: Coding) -> Iterator[Part]:
     levels: tuple[Level, ...] = ("nominal",)
     if coding.positions is not None:
         levels = ("ordinal",) if coding.kind == "order" else ("ordinal", "interval")
-    for side, table in ((JUDGE, np.column_stack([panel.judge, panel.people])), (PEOPLE, panel.people)):
+    for side, table in ((JUDGE, np.column_stack([patterns.judge, patterns.people])), (PEOPLE, patterns.people)):
         if table.shape[1] > 1:
             ratings = Ratings.of(table)
-            n = int(panel.counts[ratings.per_item > 1].sum())
+            n = int(patterns.counts[ratings.per_item > 1].sum())
             yield Part(side, n, _alphas_of(ratings, levels, coding.positions))
 
 
@@ -126,13 +126,13 @@ def _alphas_of(ratings: Ratings, levels: tuple[Level, ...], positions: Floats | 
 # --- pairs -----------------------------------------------------------------------------------------
 
 
-def _pairs(panel: Panel, coding: Coding) -> Iterator[Part]:
+def _pairs(patterns: Patterns, coding: Coding) -> Iterator[Part]:
     """Means over pairs: the judge with each rater, and the raters with each other, so that the two can be compared."""
-    columns = [panel.people[:, rater] for rater in range(panel.raters)]
-    sides = {JUDGE: [(panel.judge, column) for column in columns], PEOPLE: list(combinations(columns, 2))}
+    columns = [patterns.people[:, rater] for rater in range(patterns.raters)]
+    sides = {JUDGE: [(patterns.judge, column) for column in columns], PEOPLE: list(combinations(columns, 2))}
     for side, pairs in sides.items():
         met = np.any([(one != MISSING) & (other != MISSING) for one, other in pairs], axis=0)
-        yield Part(side, int(panel.counts[met].sum()), _means_over(pairs, dict(_pairwise(coding))))
+        yield Part(side, int(patterns.counts[met].sum()), _means_over(pairs, dict(_pairwise(coding))))
 
 
 def _pairwise(coding: Coding) -> Iterator[tuple[str, Pairwise]]:

@@ -10,7 +10,7 @@ import numpy as np
 from krino.agreement.battery import Part
 from krino.agreement.estimate import estimate
 from krino.agreement.fields import FEW, FieldData, Sampling
-from krino.agreement.panel import fold, majority
+from krino.agreement.patterns import fold, majority
 from krino.agreement.result import Bin, CalibrationResult, Skipped
 from krino.agreement.verdicts import Verdicts, names_a_confidence
 from krino.agreement.wording import listed

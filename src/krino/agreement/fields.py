@@ -13,7 +13,7 @@ from krino.agreement.battery import CLASS_FIGURES, CLASSES, JUDGE, MOST_CLASSES,
 from krino.agreement.estimate import estimate
 from krino.agreement.kinds import Coding, coarsened, code_field
 from krino.agreement.labels import LabelColumn, Labels
-from krino.agreement.panel import Panel
+from krino.agreement.patterns import Patterns
 from krino.agreement.result import ClassAgreement, Confusion, Disagreement, FieldAgreement, FieldCounts, Figure
 from krino.agreement.verdicts import ABSENT, ERROR, FAILED, OK, VerdictColumn, Verdicts
 from krino.stats.agreement import MISSING, Codes
@@ -121,36 +121,36 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
     compared = np.flatnonzero(data.compared)
     if not len(compared):
         return _nothing(data)
-    panel = Panel.of(data.judge[compared], data.people[compared], data.coding.positions)
-    parts = battery_of(panel, data.coding, named=data.named)
-    drawn, drawn_parts = panel, parts
+    patterns = Patterns.of(data.judge[compared], data.people[compared], data.coding.positions)
+    parts = battery_of(patterns, data.coding, named=data.named)
+    drawn, drawn_parts = patterns, parts
     if data.coding.kind == "number" and len(data.coding.values) > FINE:
         drawn, coding = _coarse(data, compared)
         drawn_parts = battery_of(drawn, coding, named=data.named)
     resampler = sampling.resampler(compared, len(drawn.counts))
     draws = resampler.tallies(drawn.pattern, len(drawn.counts))
-    found = estimate(parts, panel.counts, draws, resampler.units, drawn_parts)
+    found = estimate(parts, patterns.counts, draws, resampler.units, drawn_parts)
     return FieldAgreement(
         field=data.name,
         kind=data.coding.kind,
         raters=data.raters,
-        counts=_counts(data, panel),
+        counts=_counts(data, patterns),
         draws=resampler.draws,
         figures=found[JUDGE],
         people=found.get(PEOPLE, {}),
-        classes=_classes(panel, data.coding, found.get(CLASSES)),
-        confusion=_confusion(panel, data.coding),
-        disagreeing=int(panel.counts[panel.differs()].sum()),
-        worst=_worst(data, panel, compared, labels, worst),
-        notes=_notes(data, panel, found[JUDGE].get("agreement")),
+        classes=_classes(patterns, data.coding, found.get(CLASSES)),
+        confusion=_confusion(patterns, data.coding),
+        disagreeing=int(patterns.counts[patterns.differs()].sum()),
+        worst=_worst(data, patterns, compared, labels, worst),
+        notes=_notes(data, patterns, found[JUDGE].get("agreement")),
     )
 
 
-def _coarse(data: FieldData, compared: Codes) -> tuple[Panel, Coding]:
+def _coarse(data: FieldData, compared: Codes) -> tuple[Patterns, Coding]:
     """Numbers of which hardly two are alike, rounded: the draws are many times quicker, the intervals the same."""
     coding, new = coarsened(data.coding, _STEPS)
     new = np.append(new, MISSING)  # for -1, which takes the last
-    return Panel.of(new[data.judge[compared]], new[data.people[compared]], coding.positions), coding
+    return Patterns.of(new[data.judge[compared]], new[data.people[compared]], coding.positions), coding
 
 
 def _nothing(data: FieldData) -> FieldAgreement:
@@ -170,9 +170,9 @@ def _nothing(data: FieldData) -> FieldAgreement:
     )
 
 
-def _counts(data: FieldData, panel: Panel | None) -> FieldCounts:
+def _counts(data: FieldData, patterns: Patterns | None) -> FieldCounts:
     labelled, status, without = data.labelled, data.status, data.judge == MISSING
-    ties = panel is not None and data.coding.kind != "number"
+    ties = patterns is not None and data.coding.kind != "number"
     return FieldCounts(
         labelled=int(labelled.sum()),
         judged=int((labelled & (status == OK)).sum()),
@@ -181,37 +181,39 @@ def _counts(data: FieldData, panel: Panel | None) -> FieldCounts:
         absent=int((labelled & (status == ABSENT)).sum()),
         null_in_verdict=int((labelled & (status == OK) & without).sum()),
         null_in_labels=int((data.null_only & (status == OK) & ~without).sum()),
-        ties=int(panel.counts[panel.majority == MISSING].sum()) if panel is not None and ties else 0,
+        ties=int(patterns.counts[patterns.majority == MISSING].sum()) if patterns is not None and ties else 0,
         compared=int(data.compared.sum()),
     )
 
 
-def _classes(panel: Panel, coding: Coding, figures: dict[str, Figure] | None) -> tuple[ClassAgreement, ...]:
+def _classes(patterns: Patterns, coding: Coding, figures: dict[str, Figure] | None) -> tuple[ClassAgreement, ...]:
     if figures is None:
         return ()
-    found = class_scores(panel.majority, panel.judge, len(coding.values), panel.counts)
+    found = class_scores(patterns.majority, patterns.judge, len(coding.values), patterns.counts)
     classes = []
     for code, value in enumerate(coding.values):
         people, judge = int(found.true[code]), int(found.found[code])
-        either = panel.counts[(panel.majority != MISSING) & ((panel.majority == code) | (panel.judge == code))]
+        either = patterns.counts[
+            (patterns.majority != MISSING) & ((patterns.majority == code) | (patterns.judge == code))
+        ]
         n = {"precision": judge, "recall": people, "f1": int(either.sum())}
         own = {name: figures[f"{name}:{code}"].model_copy(update={"n": n[name]}) for name in CLASS_FIGURES}
         classes.append(ClassAgreement(value=value, people=people, judge=judge, **own))
     return tuple(classes)
 
 
-def _confusion(panel: Panel, coding: Coding) -> Confusion | None:
+def _confusion(patterns: Patterns, coding: Coding) -> Confusion | None:
     if coding.kind == "number" or len(coding.values) > MOST_CLASSES:
         return None
-    table = confusion(panel.majority, panel.judge, len(coding.values), panel.counts)
+    table = confusion(patterns.majority, patterns.judge, len(coding.values), patterns.counts)
     counts = tuple(tuple(int(cell) for cell in row) for row in table)
     return Confusion(values=coding.values, counts=counts)
 
 
-def _worst(data: FieldData, panel: Panel, compared: Codes, labels: Labels, most: int) -> tuple[Disagreement, ...]:
+def _worst(data: FieldData, patterns: Patterns, compared: Codes, labels: Labels, most: int) -> tuple[Disagreement, ...]:
     """The farthest first; as far, those that more raters speak against; then in the order of the labels."""
-    distance = panel.distance(data.coding.positions)[panel.pattern]
-    voices = (panel.people != MISSING).sum(axis=1)[panel.pattern]
+    distance = patterns.distance(data.coding.positions)[patterns.pattern]
+    voices = (patterns.people != MISSING).sum(axis=1)[patterns.pattern]
     order = np.lexsort((-voices, -distance))[:most]
     chosen = [(int(compared[place]), float(distance[place])) for place in order if distance[place] > 0]
     ids = {case: own_id for own_id, case in labels.ids.items()} if chosen else {}
@@ -234,9 +236,9 @@ def _labels_of(wanted: set[int], column: LabelColumn, coding: Coding, raters: li
     return found
 
 
-def _notes(data: FieldData, panel: Panel, agreement: Figure | None) -> tuple[str, ...]:
+def _notes(data: FieldData, patterns: Patterns, agreement: Figure | None) -> tuple[str, ...]:
     notes = list(data.coding.notes)
-    n = int(panel.counts.sum())
+    n = int(patterns.counts.sum())
     if n < FEW:
         notes.append(f"only {n} cases: the intervals are rough")
     if data.coding.kind == "number" and len(data.coding.values) > FINE:

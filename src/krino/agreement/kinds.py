@@ -12,9 +12,9 @@ import orjson
 
 from krino.agreement.labels import LabelColumn
 from krino.agreement.pool import FREE_TEXT, Pool
-from krino.agreement.verdicts import ROLL_UP
 from krino.agreement.wording import shown
 from krino.errors import UsageProblem
+from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.stats.agreement import MISSING, Codes
 from krino.stats.resample import Floats
 
@@ -23,7 +23,6 @@ MOST_STEPS = 12
 """Numbers with no more different values than this are steps of a scale; each step is a class too."""
 NULL = "null"
 
-_ROLL_UPS = ("fail", "review", "pass")
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?")
 
@@ -142,9 +141,9 @@ def _classes(name: str, judged: Sequence[Any], labels: LabelColumn, read: Callab
         for value, place in zip(labels.pool.values, labels.places, strict=True)
     ]
     theirs, notes = _fold_case(ours, theirs)
-    ordered = name == ROLL_UP and {*ours, *theirs} <= {*_ROLL_UPS, None}
+    ordered = name == ROLL_UP and {*ours, *theirs} <= {*ROLL_UPS, None}
     found = {value for value in (*ours, *theirs) if value is not None}
-    classes = list(_ROLL_UPS) if ordered else sorted(found)
+    classes = list(reversed(ROLL_UPS)) if ordered else sorted(found)
     codes = {value: code for code, value in enumerate(classes)}
     return Coding(
         kind="order" if ordered else "category",

@@ -13,8 +13,8 @@ from krino.agreement.pool import Pool
 from krino.agreement.wording import shown
 from krino.contract import Judgement
 from krino.errors import UsageProblem
+from krino.runs.fields import fields_of
 
-ROLL_UP = "roll_up"
 ABSENT, OK, FAILED, ERROR = range(4)
 _STATUSES = {"ok": OK, "failed": FAILED, "error": ERROR}
 _CONFIDENCE = re.compile(r"(?:.*_)?(?:confidence|certainty|probability)")
@@ -58,7 +58,7 @@ class Verdicts:
         self.cases += 1
         if len(self.first_ids) < _SHOWN_IDS:
             self.first_ids.append(str(judgement["id"]))
-        values = _values(judgement)
+        values = fields_of(judgement) if judgement["status"] == "ok" else {}
         if not values.keys() <= self.names.keys():
             self.names.update(dict.fromkeys(values))
         case = self.labels.ids.get(judgement["id"])
@@ -83,14 +83,6 @@ class Verdicts:
         if wanted:
             self.fields[name] = VerdictColumn(array("q", [-1]) * len(self.labels.ids))
         return wanted
-
-
-def _values(judgement: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an ok verdict, with the roll-up as one of them; nothing for any other status."""
-    if judgement["status"] != "ok":
-        return {}
-    rolled = {ROLL_UP: judgement["roll_up"]} if judgement.get("roll_up") else {}
-    return {**rolled, **(judgement["verdict"] or {})}
 
 
 def gather(judgements: Iterable[Mapping[str, Any] | Judgement], verdicts: Verdicts) -> Verdicts:

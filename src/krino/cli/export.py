@@ -126,8 +126,7 @@ def _events(run: Run) -> Iterator[bytes]:
     from krino.exports.otel import label_fields, otel_lines
     from krino.runs.rereading import with_cases
 
-    judge = run.manifest.plan.judge
-    labels = label_fields(str(judge.get("address", judge.get("name"))), run.records)
+    labels = label_fields(run.manifest.plan.judge, run.records)
     judgements = with_cases(run.records(), run.folder, run.manifest.plan)
     return otel_lines(run.manifest, run.folder.resolve().name, judgements, labels)
 

@@ -16,6 +16,7 @@ from krino.cases.metadata import column_value
 from krino.contract import Status
 from krino.reports.codes import MOST_VALUES, are_names, codes_of
 from krino.reports.numbers import as_number
+from krino.runs.fields import fields_of
 from krino.runs.journal import CODES, read_raw
 from krino.runs.manifest import Counts, Manifest
 from krino.stats.resample import Floats
@@ -24,7 +25,6 @@ Kind = Literal["number", "codes", "other", "empty"]
 """A field of numbers, of a few labels, of free text or names of things, or of nothing but null."""
 Labels = tuple[str, ...]
 
-ROLL_UP = "roll_up"
 NULL, ABSENT, NO_CODE = -1, -2, -3
 """In place of a code: the value is null; there is no verdict or no such field; the value is no code."""
 _FIRST_MARK = NO_CODE
@@ -213,9 +213,7 @@ class _RunBuilder:
 
     def _add_verdict(self, row: int, judgement: Mapping[str, Any]) -> None:
         """The fields that are wanted; the roll-up counts as one."""
-        verdict = judgement["verdict"] or {}
-        if judgement.get(ROLL_UP):
-            verdict = {ROLL_UP: judgement[ROLL_UP], **verdict}
+        verdict = fields_of(judgement)
         if not verdict.keys() <= self.names.keys():
             self.names.update(dict.fromkeys(verdict))
         for name in verdict if self.wanted is None else self.wanted & verdict.keys():

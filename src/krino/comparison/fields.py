@@ -20,8 +20,9 @@ from krino.comparison.changes import (
     Says,
     says_of,
 )
-from krino.comparison.columns import ABSENT, NULL, ROLL_UP, FieldColumn, Kind, RunColumns
+from krino.comparison.columns import ABSENT, NULL, FieldColumn, Kind, RunColumns
 from krino.comparison.pairs import Places
+from krino.runs.fields import ROLL_UP
 from krino.stats.paired import LEVEL, holm, mcnemar, mean_intervals, share_difference
 from krino.stats.resample import Resampler
 

@@ -17,6 +17,7 @@ import orjson
 from krino import __version__
 from krino.exports.columns import Record
 from krino.exports.origin import Origin, origin_of
+from krino.reports.closed_labels import closed_labels, verdict_schema
 from krino.reports.numbers import as_number
 from krino.runs.manifest import Manifest
 
@@ -138,25 +139,12 @@ def _value(value: Any) -> dict[str, Any]:
 # --- which fields are labels -----------------------------------------------------------------------
 
 
-def label_fields(judge: str, judgements: Callable[[], Iterable[Record]]) -> list[str]:
+def label_fields(judge: Mapping[str, Any], judgements: Callable[[], Iterable[Record]]) -> list[str]:
     """Verdict fields with values from a closed list, as the judge's schema says; of a judge that cannot be found
-    any more, those whose values look like it."""
-    from krino.errors import UsageProblem
-    from krino.judges.registry import load_judge
+    any more, those whose values look like it. `judge` is what the run's plan says of it."""
     from krino.reports.summary import summarise
 
-    try:
-        schema = load_judge(judge).verdict_model.model_json_schema()
-    except UsageProblem:
+    schema = verdict_schema(judge)
+    if schema is None:
         return [item.name for item in summarise(judgements()).codes]
-    return [name for name, part in schema.get("properties", {}).items() if _is_closed(part, schema)]
-
-
-def _is_closed(part: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
-    if "$ref" in part:
-        return _is_closed(schema["$defs"][part["$ref"].rpartition("/")[2]], schema)
-    if "anyOf" in part:
-        return all(_is_closed(item, schema) for item in part["anyOf"] if item.get("type") != "null")
-    if part.get("type") == "array":
-        return isinstance(part.get("items"), dict) and _is_closed(part["items"], schema)
-    return "enum" in part or "const" in part or part.get("type") == "boolean"
+    return [name for name in schema.get("properties", {}) if closed_labels(schema, name) is not None]

@@ -9,16 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
-from krino.comparison.columns import NO_CODE, ROLL_UP, RunColumns, read_columns, slice_name
+from krino.comparison.columns import NO_CODE, RunColumns, read_columns, slice_name
 from krino.comparison.pairs import Pairs, match
 from krino.errors import UsageProblem
-from krino.gates.known_labels import known_labels
 from krino.gates.measures import Mask, Measure, measure, measure_change
 from krino.gates.result import Check, GateResult
 from krino.gates.rules import NULL, Limit, Rule, Target
 from krino.gates.wording import measured, reasons_against
 from krino.reports.clean import clean_line
+from krino.reports.closed_labels import closed_labels, verdict_schema
 from krino.reports.wording import date_of, judge_of, labeller_of
+from krino.runs.fields import ROLL_UP, ROLL_UPS
+from krino.runs.manifest import Manifest
 from krino.stats.moments import FEW
 
 NONE_FAILED = Rule("max", Target(None), Limit(0.0))
@@ -213,6 +215,12 @@ def _refuse_label(run: RunColumns, rule: Rule, field: str) -> None:
     label = rule.target.label
     if label in (None, NULL) or label in run.fields[field].labels():
         return
-    known = known_labels(run.manifest, field)
+    known = set(ROLL_UPS) if field == ROLL_UP else _known_labels(run.manifest, field)
     if known is not None and label not in known:
         raise UsageProblem(f"{rule}: `{field}` has no label `{label}`; it has {', '.join(sorted(known))}")
+
+
+def _known_labels(manifest: Manifest, field: str) -> set[str] | None:
+    """So that a misspelt label is not a rule that always holds; None where nobody can tell."""
+    schema = verdict_schema(manifest.plan.judge)
+    return None if schema is None else closed_labels(schema, field)

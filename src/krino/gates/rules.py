@@ -7,15 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from krino.contract import RollUp
 from krino.errors import UsageProblem
+from krino.runs.fields import ROLL_UP, ROLL_UPS
 
 Kind = Literal["min", "max", "may_fall", "may_rise"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 PAIRED: tuple[Kind, ...] = ("may_fall", "may_rise")
 FAILED = "failed"
 NULL = "null"
-ROLL_UPS: tuple[RollUp, ...] = get_args(RollUp)
 _NEARLY = 1e-9  # sums of binary fractions: a mean of 0.8 may come out as 0.7999999999999999
 
 
@@ -34,7 +33,7 @@ class Target:
     def __str__(self) -> str:
         if self.field is None:
             return FAILED
-        if self.field == "roll_up" and self.label in ROLL_UPS:
+        if self.field == ROLL_UP and self.label in ROLL_UPS:
             return self.label
         return self.field if self.label is None else f"{self.field}:{self.label}"
 
@@ -125,7 +124,7 @@ def _target(text: str) -> Target:
     if text == FAILED:
         return Target(None)
     if text in ROLL_UPS:
-        return Target("roll_up", text)
+        return Target(ROLL_UP, text)
     field, colon, label = text.partition(":")
     return Target(field, label if colon else None)
 

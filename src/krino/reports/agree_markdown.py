@@ -12,13 +12,12 @@ from krino.reports.agree_wording import (
     figure_rows,
     footnotes,
     heading,
-    interval_of,
     reasons,
     rest_text,
     value_text,
 )
 from krino.reports.markdown import escape, table_lines
-from krino.reports.wording import figure
+from krino.reports.wording import figure, interval_text
 
 _LONG = 400
 
@@ -80,15 +79,17 @@ def _figures(field: FieldAgreement) -> Iterator[str]:
     heads = ("Judge and people", "n", "Value", "95 % interval", "People among themselves", "95 % interval")
     rows = []
     for words, ours, theirs in figure_rows(field):
-        beside = ("", "") if theirs is None else (value_text(theirs), interval_of(theirs))
-        rows.append((words, f"{ours.n:,}", f"**{value_text(ours)}**", interval_of(ours), *beside))
+        beside = ("", "") if theirs is None else (value_text(theirs), interval_text(theirs.interval))
+        rows.append((words, f"{ours.n:,}", f"**{value_text(ours)}**", interval_text(ours.interval), *beside))
     width = 6 if field.people else 4
     yield from table_lines(heads[:width], (row[:width] for row in rows))
 
 
 def _class_rows(field: FieldAgreement) -> Iterator[tuple[str, ...]]:
     for item in field.classes:
-        figures = (f"{value_text(each)} ({interval_of(each)})" for each in (item.precision, item.recall, item.f1))
+        figures = (
+            f"{value_text(each)} ({interval_text(each.interval)})" for each in (item.precision, item.recall, item.f1)
+        )
         yield (escape(item.value), f"{item.people:,}", f"{item.judge:,}", *figures)
 
 
@@ -106,7 +107,7 @@ def _calibration(found: CalibrationResult) -> Iterator[str]:
     yield ""
     yield f"{escape(calibration_text(found), _LONG)}."
     yield ""
-    yield f"Expected calibration error **{value_text(found.error)}** ({interval_of(found.error)})"
+    yield f"Expected calibration error **{value_text(found.error)}** ({interval_text(found.error.interval)})"
     yield ""
     rows = (
         (f"{figure(item.low)} to {figure(item.high)}", f"{item.n:,}", figure(item.confidence), figure(item.right))

@@ -17,14 +17,13 @@ from krino.reports.agree_wording import (
     figure_rows,
     footnotes,
     heading,
-    interval_of,
     reasons,
     rest_text,
     value_text,
 )
 from krino.reports.clean import clean_line
 from krino.reports.terminal import SIGNS, STYLES, plain_table
-from krino.reports.wording import figure
+from krino.reports.wording import figure, interval_text
 
 _MOST_COLUMNS = 8
 _SHOWN_LABELS = 6
@@ -78,9 +77,14 @@ def _figures(field: FieldAgreement) -> Table:
     beside = ("people", "95 % interval") if both else ()
     table = plain_table("Judge and people", "n", "value", "95 % interval", *beside, right=range(1, 6))
     for words, ours, theirs in figure_rows(field):
-        row: list[str | Text] = [Text(words), f"{ours.n:,}", Text(value_text(ours), style="bold"), interval_of(ours)]
+        row: list[str | Text] = [
+            Text(words),
+            f"{ours.n:,}",
+            Text(value_text(ours), style="bold"),
+            interval_text(ours.interval),
+        ]
         if both:
-            row += [value_text(theirs), interval_of(theirs)] if theirs is not None else ["", ""]
+            row += [value_text(theirs), interval_text(theirs.interval)] if theirs is not None else ["", ""]
         table.add_row(*row)
     return table
 
@@ -88,7 +92,12 @@ def _figures(field: FieldAgreement) -> Table:
 def _classes(field: FieldAgreement) -> Table:
     table = plain_table("Class", "people", "judge", "precision", "recall", "F1", "interval of F1", right=range(1, 7))
     for item in field.classes:
-        figures = [value_text(item.precision), value_text(item.recall), value_text(item.f1), interval_of(item.f1)]
+        figures = [
+            value_text(item.precision),
+            value_text(item.recall),
+            value_text(item.f1),
+            interval_text(item.f1.interval),
+        ]
         table.add_row(Text(clean_line(item.value, 40)), f"{item.people:,}", f"{item.judge:,}", *figures)
     return table
 
@@ -125,7 +134,7 @@ def _calibration(found: CalibrationResult) -> Iterator[RenderableType]:
     yield Text.assemble((clean_line(found.field, 60), "bold cyan"), "  a confidence")
     yield _note(calibration_text(found), "dim")
     error = Text.assemble("expected calibration error ", (value_text(found.error), "bold"))
-    yield Padding(error.append(f"  {interval_of(found.error)}"), (0, 0, 0, 2))
+    yield Padding(error.append(f"  {interval_text(found.error.interval)}"), (0, 0, 0, 2))
     table = plain_table("Says", "n", "mean", "right", right=range(1, 4))
     for item in found.bins:
         if item.n and item.confidence is not None and item.right is not None:

@@ -45,16 +45,7 @@ def figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | N
 
 
 def value_text(item: Figure) -> str:
-    return "–" if item.value is None else _unsigned_nought(figure(item.value))
-
-
-def interval_of(item: Figure) -> str:
-    return "–" if item.interval is None else " to ".join(_unsigned_nought(figure(end)) for end in item.interval)
-
-
-def _unsigned_nought(text: str) -> str:
-    """What rounds to nought has no sign."""
-    return text if text.strip("-0.") else text.lstrip("-")
+    return "–" if item.value is None else figure(item.value)
 
 
 def heading(field: FieldAgreement) -> str:

@@ -17,10 +17,10 @@ from krino.cases.metadata import column_value
 from krino.errors import UsageProblem
 from krino.reports.clean import clean_line
 from krino.reports.numbers import as_number
+from krino.runs.fields import ROLL_UPS
 from krino.stats.moments import FEW, Moments
 
 OTHERS = "(other values)"
-ROLL_UPS = ("pass", "review", "fail")
 _MOST_VALUES = 1_000
 _FEW_VALUES = 12
 _MOST_COLUMNS = 12

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from krino.labellers.panel import TIE
 from krino.reports.codes import codes_of
 from krino.reports.numbers import as_number
+from krino.runs.fields import fields_of
 
 LABELLER = "labeller"
 """In `decided_by`: labels fed the field, not facts alone."""
@@ -185,12 +186,6 @@ class StabilityTally:
             if name not in self._texts and not is_text(value):
                 member.fields += 1
                 member.as_decided += key_of(own.get(name)) == key_of(value)
-
-
-def fields_of(verdict_holder: Mapping[str, Any]) -> dict[str, Any]:
-    """The verdict of a judgement or a ballot, the roll-up first, where the judge gives one."""
-    fields = dict(verdict_holder.get("verdict") or {})
-    return {"roll_up": verdict_holder["roll_up"], **fields} if verdict_holder.get("roll_up") else fields
 
 
 def is_text(value: Any) -> bool:

@@ -18,6 +18,7 @@ from krino.reports.messages import MessageGroup, MessageTally
 from krino.reports.numbers import NumberField, NumberTally, as_number
 from krino.reports.stability import LABELLER as LABELLER
 from krino.reports.stability import Stability, StabilityTally
+from krino.runs.fields import fields_of
 from krino.runs.manifest import Counts, Manifest
 
 TOP_MESSAGES = 10
@@ -136,10 +137,7 @@ class SummaryTally:
         )
 
     def _add_verdict(self, judgement: Mapping[str, Any]) -> None:
-        fields = dict(judgement["verdict"] or {})
-        if judgement.get("roll_up"):
-            fields = {"roll_up": judgement["roll_up"], **fields}
-        for name, value in fields.items():
+        for name, value in fields_of(judgement).items():
             known = self._fields.get(name)
             if known is None:
                 known = self._fields[name] = _FieldTally()

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from krino.reports.stability import fields_of, is_text, key_of
+from krino.reports.stability import is_text, key_of
+from krino.runs.fields import fields_of
 
 SPLIT = "split"
 _LONGEST = 200

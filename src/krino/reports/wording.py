@@ -39,7 +39,7 @@ def date_of(manifest: Manifest) -> str:
 
 
 def figure(value: float) -> str:
-    """Three decimals for scores, fewer for what is large."""
+    """Three decimals for scores, fewer for what is large; what rounds to nought has no sign."""
     size = abs(value)
     if size >= 1e6:
         return f"{value:.3g}"
@@ -47,7 +47,7 @@ def figure(value: float) -> str:
         return f"{value:,.0f}"
     if size >= 10:
         return f"{value:.1f}"
-    return f"{value:.3f}"
+    return f"{value if size >= 0.0005 else 0.0:.3f}"
 
 
 def interval_text(interval: tuple[float, float] | None) -> str:

@@ -60,7 +60,7 @@ def mean_intervals(values: NDArray[Any], resampler: Resampler) -> list[tuple[flo
     columns = values.shape[1]
     units: Floats = np.hstack([np.where(known, values, 0.0), known.astype(np.float64)])
     if resampler.clusters is not None:  # a cluster is drawn as a whole: its sums are all that is needed of it
-        units = _summed(units, resampler.clusters)
+        units = _summed(units, resampler.clusters, resampler.units)
         resampler = Resampler.of(len(units), draws=resampler.draws, seed=resampler.seed)
     # Many draws in one product: one at a time, the threads of the product cost more than the product.
     weights, at_once = resampler.weights(), max(1, _WEIGHTS_AT_ONCE // max(len(units), 1))
@@ -76,7 +76,7 @@ def _divided(sums: Floats) -> Floats:
     return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
 
 
-def _summed(rows: Floats, clusters: NDArray[np.intp]) -> Floats:
-    sums = np.zeros((int(clusters.max(initial=-1)) + 1, rows.shape[1]))
+def _summed(rows: Floats, clusters: NDArray[np.intp], count: int) -> Floats:
+    sums = np.zeros((count, rows.shape[1]))
     np.add.at(sums, clusters, rows)
     return sums

@@ -14,7 +14,7 @@ from krino.stats.tallies import ratio, tally
 
 
 @dataclass(frozen=True)
-class Panel:
+class Patterns:
     """Patterns: what the judge and each rater said. All cases with the same pattern count alike in every figure."""
 
     judge: Codes
@@ -30,7 +30,7 @@ class Panel:
     """The mean position of people's labels; nan where classes have no order."""
 
     @classmethod
-    def of(cls, judge: Codes, people: Codes, positions: Floats | None) -> Panel:
+    def of(cls, judge: Codes, people: Codes, positions: Floats | None) -> Patterns:
         """A row a case, each with a value of the judge and at least one label."""
         first, pattern, counts = fold([judge, *people.T])
         folded = people[first]
