@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from krino.stats.moments import FEW, Moments
+from krino.stats.shares import mean_interval
 
 MOST_BINS = 20
 
@@ -34,7 +35,7 @@ class Histogram(BaseModel):
 
 
 class NumberField(BaseModel):
-    """A numeric field of the verdict over all cases judged `ok`. The interval is a normal approximation, 95 %."""
+    """A numeric field of the verdict over all cases judged `ok`. The interval is that of the mean, 95 %."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -90,7 +91,7 @@ class NumberTally:
             n=values.n,
             nulls=nulls,
             mean=values.mean,
-            interval=values.normal_interval(),
+            interval=mean_interval(values),
             min=values.least,
             max=values.most,
             histogram=self._histogram(),

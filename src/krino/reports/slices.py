@@ -19,6 +19,7 @@ from krino.reports.clean import clean_line
 from krino.reports.numbers import as_number
 from krino.runs.fields import ROLL_UPS
 from krino.stats.moments import FEW, Moments
+from krino.stats.shares import mean_interval
 
 OTHERS = "(other values)"
 _MOST_VALUES = 1_000
@@ -27,7 +28,7 @@ _MOST_COLUMNS = 12
 
 
 class SliceNumber(BaseModel):
-    """A score in one slice. The interval is the report's: normal approximation of the mean, 95 %."""
+    """A score in one slice. The interval is the report's: 95 %, of the mean."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -188,7 +189,7 @@ class _SliceTally:
     def _number(self, name: str) -> SliceNumber:
         values = self.numbers.get(name) or Moments()
         mean = values.mean if values.n else None
-        return SliceNumber(n=values.n, nulls=self.nulls[name], mean=mean, interval=values.normal_interval())
+        return SliceNumber(n=values.n, nulls=self.nulls[name], mean=mean, interval=mean_interval(values))
 
 
 def _tally(slices: dict[str, _SliceTally], value: str) -> _SliceTally:

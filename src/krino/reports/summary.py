@@ -38,7 +38,7 @@ class Deciders(BaseModel):
 
 
 class Summary(BaseModel):
-    """What a run says. `interval` of a number is the 95 % interval of its mean, normal approximation."""
+    """What a run says. `interval` of a number is the 95 % interval of its mean."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

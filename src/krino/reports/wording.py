@@ -9,7 +9,7 @@ from krino.contract import Usage
 from krino.reports.stability import Stability
 from krino.runs.manifest import Manifest
 
-INTERVAL_NOTE = "Intervals are 95 % intervals of the mean (normal approximation)"
+INTERVAL_NOTE = "Intervals are 95 % intervals of the mean"
 FEW_NOTE = "rough where n < 30"
 SMALL_NOTE = "* Fewer than 30 cases: too few to say much."
 

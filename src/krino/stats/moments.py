@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 NORMAL_95 = 1.959963984540054
 FEW = 30
-"""Below so many values the normal approximation of the interval is rough: reports say so, gates do not rely on it."""
+"""Below so many values an interval is rough: reports say so, and gates rely on none of what are no scores."""
 
 
 @dataclass(slots=True)

@@ -37,8 +37,11 @@ def score_interval(values: Moments) -> tuple[float, float] | None:
     return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
+def mean_interval(values: Moments) -> tuple[float, float] | None:
+    """What reports show: of scores the interval above, of other numbers the normal one."""
+    return score_interval(values) if values.in_unit else values.normal_interval()
+
+
 def careful_interval(values: Moments) -> tuple[float, float] | None:
-    """What a gate may rely on: of scores the interval above, of other numbers the normal one where n allows it."""
-    if values.in_unit:
-        return score_interval(values)
-    return values.normal_interval() if values.n >= FEW else None
+    """What a gate may rely on: the same, but of other numbers only where there are enough."""
+    return mean_interval(values) if values.in_unit or values.n >= FEW else None
