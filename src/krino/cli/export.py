@@ -25,6 +25,15 @@ class ExportFormat(StrEnum):
     otel = "otel"
 
 
+HELP = "\n\n".join(  # one line a paragraph: the terminal breaks them where it ends
+    (
+        "Write RUN for other tools: one row a case, also for cases that were not judged.",
+        "CSV and Parquet have the same columns. In CSV, text that a spreadsheet would run as a formula (it begins with "
+        "= + - @ or a tab) gets an apostrophe in front, and control characters are left out; jsonl and parquet hold "
+        "the text as it is. otel writes one gen_ai.evaluation.result event for each score and label, as OTLP/JSON "
+        "lines.",
+    )
+)
 ENDINGS = {".csv": ExportFormat.csv, ".parquet": ExportFormat.parquet, ".jsonl": ExportFormat.jsonl}
 
 
@@ -43,12 +52,6 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write RUN for other tools: one row a case, also for cases that were not judged.
-
-    CSV and Parquet have the same columns. In CSV, text that a spreadsheet would run as a formula (it begins with = + -
-    @ or a tab) gets an apostrophe in front, and control characters are left out; jsonl and parquet hold the text as
-    it is. otel writes one gen_ai.evaluation.result event for each score and label, as OTLP/JSON lines.
-    """
     from krino.errors import UsageProblem
     from krino.runs.reading import load_run
 

@@ -76,7 +76,7 @@ def basis_text(field: FieldAgreement) -> str:
     """Against what the figures hold the judge."""
     if len(field.raters) == 1:
         return "The judge against the label of each case."
-    ties = f" ({field.counts.ties:,} cases without one are left out there)" if field.counts.ties else ""
+    ties = f" (without the {field.counts.ties:,} where there is none)" if field.counts.ties else ""
     majority = f"the majority of the raters{ties}"
     held = {
         "category": f"The judge against {majority}",
