@@ -219,6 +219,21 @@ def test_settings_that_differ_are_told_and_the_same_input_under_another_name_is_
     assert told[1] == "judge.version: 1 in A, 2 in B"
 
 
+@pytest.mark.parametrize(
+    ("labeller", "told"),
+    [
+        ({"kind": "llm", "model": "m"}, "labeller: embedded labeller in A, m in B"),
+        ({"kind": "panel", "members": {"m": {"kind": "llm"}, "n": {}}}, "labeller: embedded labeller in A, m + n in B"),
+        ({"kind": "local", "krino": "9"}, "labeller.krino: nothing in A, 9 in B"),
+    ],
+)
+def test_another_labeller_is_one_line_and_another_setting_of_the_same_is_its_own(
+    tmp_path: Path, labeller: Row, told: str
+) -> None:
+    a = make_run(tmp_path / "a", scores(0.5))
+    assert compare(a, make_run(tmp_path / "b", scores(0.5), plan={"labeller": labeller})).settings == (told,)
+
+
 def test_fields_that_one_run_lacks_are_told(tmp_path: Path) -> None:
     found = compared(tmp_path, [row("c0", old=1.0, both=1.0)], [row("c0", new=1.0, both=1.0)])
     assert [item.name for item in found.fields] == ["both"]

@@ -15,7 +15,7 @@ from krino.errors import UsageProblem
 from krino.reports.clean import clean_line
 from krino.reports.wording import date_of, judge_of, labeller_of
 from krino.runs.journal import NAMES
-from krino.runs.manifest import differing
+from krino.runs.manifest import Plan, differing
 from krino.stats.resample import Resampler
 
 SHOWN = 5
@@ -74,11 +74,20 @@ def _settings(a: RunColumns, b: RunColumns) -> Iterator[str]:
     """Where the plans differ. The same content under another file name is the same input."""
     one, other = a.manifest, b.manifest
     same_input = one.input_hash is not None and one.input_hash == other.input_hash
+    told = _OF_INPUT if same_input else ()
+    if _who(one.plan) != _who(other.plan):  # of two that are not the same at all, no detail is worth a line
+        told = (*told, "labeller")
+        yield f"labeller: {_short(labeller_of(one))} in A, {_short(labeller_of(other))} in B"
     for key, here, there in differing(one.plan, other.plan):
-        if not (same_input and key.split(".")[0] in _OF_INPUT):
+        if key.split(".")[0] not in told:
             yield f"{key}: {_short(here)} in A, {_short(there)} in B"
     if one.krino_version != other.krino_version:
         yield f"krino: {one.krino_version} in A, {other.krino_version} in B"
+
+
+def _who(plan: Plan) -> tuple[object, set[str]]:
+    """What kind of labeller it is, and who sits on it, if several do."""
+    return plan.labeller.get("kind"), set(plan.labeller.get("members", ()))
 
 
 def _short(value: object) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 from krino.comparison import wording
 from krino.comparison.changes import Comparison
 from krino.reports.clean import clean_line
-from krino.reports.terminal import plain_table
+from krino.reports.terminal import note_line, plain_table
 
 _STYLES = {"higher": "bold cyan", "lower": "bold magenta"}
 
@@ -22,10 +22,10 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     for name, side in (("A", comparison.a), ("B", comparison.b)):
         yield Text.assemble((f"{name}  {clean_line(side.run)}", "bold"))
-        yield Text(f"   {clean_line(wording.side_line(side))}", style="dim")
+        yield note_line(wording.side_line(side), indent=3)
     if comparison.settings:
         yield Text("\nThe runs were made with other settings:", style="yellow")
-        yield from (Text(f"   {clean_line(line)}", style="yellow") for line in comparison.settings)
+        yield from (note_line(line, "yellow", 3) for line in comparison.settings)
     yield Text()
     yield from (Text(clean_line(line)) for line in wording.matching_lines(comparison.matching))
     yield from (Text(f"! {clean_line(line)}", style="yellow") for line in comparison.warnings)
@@ -35,7 +35,7 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     yield from _table(wording.FLIP_HEADS, wording.flip_rows(comparison), range(2, 3))
     yield from _table(wording.SPENDING_HEADS, wording.spending_rows(comparison), range(1, 4))
     yield Text()
-    yield from (Text(f"  {clean_line(line)}", style="dim") for line in wording.notes(comparison))
+    yield from map(note_line, wording.notes(comparison))
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]], right: range) -> Iterator[RenderableType]:

@@ -10,7 +10,7 @@ from rich.text import Text
 from krino.gates.result import Check, GateResult
 from krino.reports.clean import clean_line
 from krino.reports.markdown import escape, table_lines
-from krino.reports.terminal import plain_table
+from krino.reports.terminal import note_line, plain_table
 
 _SIGNS = {"holds": "✓", "broken": "✗", "too few": "–"}
 _STYLES = {"holds": "green", "broken": "bold red", "too few": "dim"}
@@ -27,8 +27,8 @@ def print_gate(console: Console, result: GateResult) -> None:
         where = [Text(clean_line(check.slice or "", 80))] if sliced else []
         table.add_row(sign, Text(clean_line(check.rule, 120)), *where, Text(clean_line(check.message, _LONGEST)))
     console.print(table)
-    for note in _notes(result):
-        console.print(Text(f"  {clean_line(note)}", style="dim"))
+    for line in _notes(result):
+        console.print(note_line(line))
     style = "bold green" if result.passed else "bold red"
     console.print(Text(f"\n{_headline(result)}", style=style))
 
@@ -45,7 +45,7 @@ def to_markdown(result: GateResult) -> str:
         escape(_facts(result), _LONGEST),
         "",
         *table_lines(("", "Rule", "Slice", "Found"), rows),
-        *(f"<sub>{escape(note, _LONGEST)}</sub>  " for note in _notes(result)),
+        *(f"<sub>{escape(line, _LONGEST)}</sub>  " for line in _notes(result)),
     ]
     return "\n".join(lines) + "\n"
 

@@ -22,7 +22,7 @@ from krino.reports.agree_wording import (
     value_text,
 )
 from krino.reports.clean import clean_line
-from krino.reports.terminal import SIGNS, STYLES, plain_table
+from krino.reports.terminal import SIGNS, STYLES, note_line, plain_table
 from krino.reports.wording import figure, interval_text
 
 _MOST_COLUMNS = 8
@@ -55,9 +55,9 @@ def _counts(agreement: Agreement) -> Text:
 def _field(field: FieldAgreement) -> Iterator[RenderableType]:
     yield Text.assemble((clean_line(field.field, 60), "bold cyan"), f"  {clean_line(heading(field), 200)}")
     without = field.counts.failed + field.counts.error
-    yield _note(counts_text(field), "yellow" if without else "dim")
+    yield note_line(counts_text(field), "yellow" if without else "dim")
     if field.figures:
-        yield _note(basis_text(field), "dim")
+        yield note_line(basis_text(field), "dim")
         yield _figures(field)
     if field.classes:
         yield Text()
@@ -69,7 +69,7 @@ def _field(field: FieldAgreement) -> Iterator[RenderableType]:
         yield Text()
         yield _worst(field)
     for line in (*reasons(field), *(f"Note: {note}." for note in field.notes)):
-        yield _note(line, "dim")
+        yield note_line(line, "dim")
 
 
 def _figures(field: FieldAgreement) -> Table:
@@ -132,7 +132,7 @@ def _worst(field: FieldAgreement) -> Table:
 
 def _calibration(found: CalibrationResult) -> Iterator[RenderableType]:
     yield Text.assemble((clean_line(found.field, 60), "bold cyan"), "  a confidence")
-    yield _note(calibration_text(found), "dim")
+    yield note_line(calibration_text(found), "dim")
     error = Text.assemble("expected calibration error ", (value_text(found.error), "bold"))
     yield Padding(error.append(f"  {interval_text(found.error.interval)}"), (0, 0, 0, 2))
     table = plain_table("Says", "n", "mean", "right", right=range(1, 4))
@@ -143,8 +143,4 @@ def _calibration(found: CalibrationResult) -> Iterator[RenderableType]:
             )
     yield table
     for note in found.notes:
-        yield _note(f"Note: {note}.", "dim")
-
-
-def _note(text: str, style: str) -> Padding:
-    return Padding(Text(clean_line(text), style=style), (0, 0, 0, 2))
+        yield note_line(f"Note: {note}.", "dim")

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from krino.reports.clean import clean_line
 from krino.reports.slices import Slice, SliceNumber, SliceTable, slice_heads
-from krino.reports.terminal import plain_table
+from krino.reports.terminal import note_line, plain_table
 from krino.reports.wording import INTERVAL_NOTE, SMALL_NOTE, figure, interval_text
 
 
@@ -23,9 +23,9 @@ def print_slices(console: Console, tables: Iterable[SliceTable]) -> None:
         console.print(lines)
         console.print()
     if any(table.numbers for table in shown):
-        console.print(Text(f"  {INTERVAL_NOTE}.", style="dim"))
+        console.print(note_line(f"{INTERVAL_NOTE}."))
     if any(item.few for table in shown for item in table.slices):
-        console.print(Text(f"  {SMALL_NOTE}", style="dim"))
+        console.print(note_line(SMALL_NOTE))
 
 
 def _cells(item: Slice, table: SliceTable) -> Iterator[Text]:

@@ -57,7 +57,7 @@ def print_summary(console: Console, summary: Summary, manifest: Manifest, folder
     """The whole run on one screen, 80 columns are enough."""
     parts: list[RenderableType] = [_heading(manifest), _counts(summary), Text()]
     if summary.numbers:
-        parts += [_numbers(summary.numbers), _note(summary.numbers), Text()]
+        parts += [_numbers(summary.numbers), _interval_note(summary.numbers), Text()]
     if summary.codes:
         parts += [_codes(summary.codes), Text()]
     if summary.stability is not None:
@@ -128,9 +128,9 @@ def _numbers(fields: Iterable[NumberField]) -> Table:
     return table
 
 
-def _note(fields: Iterable[NumberField]) -> Text:
+def _interval_note(fields: Iterable[NumberField]) -> Padding:
     few = any(item.few for item in fields)
-    return Text(f"  {INTERVAL_NOTE}{f', {FEW_NOTE}' if few else ''}.", style="dim")
+    return note_line(f"{INTERVAL_NOTE}{f', {FEW_NOTE}' if few else ''}.")
 
 
 def _codes(fields: Iterable[CodeField]) -> Table:
@@ -149,7 +149,7 @@ def _stability(stability: Stability) -> RenderableType:
         numbers = ["–" if value is None else figure(value) for value in (item.spread, item.sd)]
         table.add_row(clean_line(item.name, 40), f"{item.n:,}", fraction(item.agreement), f"{item.split:,}", *numbers)
     notes = [panel_text(stability), member_text(stability)]
-    return Group(table, *(Text(f"  {clean_line(note)}", style="dim") for note in notes if note))
+    return Group(table, *(note_line(note) for note in notes if note))
 
 
 def _votes(votes: Votes) -> Table:
@@ -263,6 +263,11 @@ def _is_short(value: Any) -> bool:
 
 
 # --- pieces ----------------------------------------------------------------------------------------
+
+
+def note_line(text: str, style: str = "dim", indent: int = 2) -> Padding:
+    """A line below a heading or a table; where the terminal is too narrow, it goes on below its own beginning."""
+    return Padding(Text(clean_line(text), style=style), (0, 0, 0, indent), expand=False)
 
 
 def plain_table(*headings: str, right: range) -> Table:
