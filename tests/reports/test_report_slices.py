@@ -132,6 +132,16 @@ def test_the_html_report_has_a_table_for_each_column(tmp_path: Path) -> None:
     assert "<script>alert" not in page
 
 
+def test_slices_stand_open_only_where_one_of_them_is_large_enough_to_say_something(tmp_path: Path) -> None:
+    def page(cases: int) -> str:
+        many = [with_court("cass", ok(number, score=1.0)) for number in range(cases)]
+        lines = [*many, with_court("appeal", ok(cases, score=0.5))]
+        return write_report(tmp_path, manifest(), lines, {}).read_text("utf-8")
+
+    assert "<summary>Slices by court</summary>" in page(29)
+    assert '<h2 id="slices">Slices</h2>' in page(30)
+
+
 def test_without_metadata_the_report_has_no_slices(tmp_path: Path) -> None:
     assert "Slices" not in write_report(tmp_path, manifest(), [ok(0, score=1.0)], {}).read_text("utf-8")
 

@@ -55,8 +55,8 @@ def header(manifest: Manifest) -> Markup:
 def overview(
     summary: Summary, manifest: Manifest, rules: Mapping[str, str], slices: Sequence[SliceTable] = ()
 ) -> Markup:
-    sections = [_outcome(summary, manifest), _scores(summary), _categories(summary), slices_section(slices)]
-    return join(*sections, _failures(summary), stability_section(summary.stability), _rules(summary, rules))
+    sections = [_outcome(summary, manifest), _scores(summary), _categories(summary), _failures(summary)]
+    return join(*sections, stability_section(summary.stability), slices_section(slices), _rules(summary, rules))
 
 
 def settings(manifest: Manifest) -> Markup:

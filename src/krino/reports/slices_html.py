@@ -11,16 +11,15 @@ from krino.reports.wording import SMALL_NOTE, figure, interval_text
 
 
 def slices_section(tables: Sequence[SliceTable]) -> Markup | None:
+    """Folded away where every slice is small: then it says little, and the cases should not have to wait for it."""
     if not tables:
         return None
-    small = any(item.few for table in tables for item in table.slices)
-    return tag(
-        "section",
-        tag("h2", "Slices", id="slices"),
-        *(_table(table) for table in tables),
-        tag("p", SMALL_NOTE, class_="note") if small else None,
-        aria_labelledby="slices",
-    )
+    few = [item.few for table in tables for item in table.slices]
+    shown = (*map(_table, tables), tag("p", SMALL_NOTE, class_="note") if any(few) else None)
+    if all(few):
+        columns = ", ".join(table.column.replace("_", " ") for table in tables)
+        return tag("details", tag("summary", f"Slices by {columns}"), *shown, class_="panel fold", id="slices")
+    return tag("section", tag("h2", "Slices", id="slices"), *shown, aria_labelledby="slices")
 
 
 def _table(table: SliceTable) -> Markup:

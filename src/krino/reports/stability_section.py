@@ -32,4 +32,6 @@ def stability_section(stability: Stability | None) -> Markup | None:
 def _row(item: FieldStability) -> Markup:
     numbers = ["–" if value is None else figure(value) for value in (item.spread, item.widest, item.sd)]
     cells = [f"{item.n:,}", fraction(item.agreement), f"{item.split:,}", *numbers]
-    return tag("tr", tag("th", item.name, scope="row"), *(tag("td", cell, class_="figure") for cell in cells))
+    return tag(
+        "tr", tag("th", item.name.replace("_", " "), scope="row"), *(tag("td", cell, class_="figure") for cell in cells)
+    )
