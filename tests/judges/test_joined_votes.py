@@ -264,6 +264,13 @@ def test_majorities_that_contradict_each_other_are_reconciled_as_the_rubric_sett
     assert "every need is held" in joined.ties[0]
 
 
+def test_what_most_take_for_no_refusal_is_no_tie_about_its_right() -> None:
+    hedge = refusal_of(is_refusal=False, category="insufficient_context")
+    held, lacking = [{"need": "the date", "held": True}], [{"need": "the date", "held": False}]
+    sure = {"refusal": {**hedge, "right_to_refuse": False}, "needs": held}
+    assert rag(sure, sure, {"refusal": {**hedge, "reason_stated": False}, "needs": lacking}).ties == ()
+
+
 # --- citation --------------------------------------------------------------------------------------
 
 

@@ -132,7 +132,8 @@ def _with_answer(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels
     parts = _middle_list([ballot.parts for ballot in ballots], lambda part: part.answered, "parts answered", ties)
     direct = _lowest([ballot.direct for ballot in ballots], _DIRECTNESS, "direct", ties)
     refusal = _refusal([ballot.refusal for ballot in ballots], ties)
-    if refusal is not None and refusal.right_to_refuse and answerable_refusal(facts, joined, refusal):
+    claims_a_right = refusal is not None and refusal.is_refusal and refusal.right_to_refuse
+    if refusal is not None and claims_a_right and answerable_refusal(facts, joined, refusal):
         ties.append("refusal.right_to_refuse: most say true, and most that every need is held; taken as false")
         refusal = refusal.model_copy(update={"right_to_refuse": False})
     return joined.model_copy(update={"parts": parts, "direct": direct, "refusal": refusal})
