@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,9 +104,9 @@ class Taken:
     peak_mb: float
     code: int
 
-    def told(self, name: str, codes: Sequence[int] = (0, 1, 3)) -> str:
+    def told(self, name: str, most_seconds: float = MOST_SECONDS) -> str:
         """One line, with whether the marks were kept; a made run may break a gate (1), and has failed cases (3)."""
-        kept = self.code in codes and self.seconds < MOST_SECONDS and self.peak_mb < MOST_MB
+        kept = self.code in (0, 1, 3) and self.seconds < most_seconds and self.peak_mb < MOST_MB
         figures = f"{self.seconds:6.1f} s ({self.cpu:5.1f} s CPU)  {self.peak_mb:5.0f} MB  exit {self.code}"
         return f"{name:<24} {figures}  marks {'kept' if kept else 'NOT KEPT'}"
 

@@ -2,7 +2,8 @@
 
     python benchmarks/results_scale.py [--cases 100000] [--keep FOLDER]
 
-Makes two runs over the same cases and the labels of two raters. Marks: each command under 20 s and under 1 GB.
+Makes two runs over the same cases and the labels of two raters. Marks: under 1 GB, and under 20 s
+where somebody waits for the answer; an export of this size may take a minute.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import random
 import tempfile
 from pathlib import Path
 
-from big_run import COURTS, KINDS, make_run, measured, verdicts
+from big_run import COURTS, KINDS, MOST_SECONDS, make_run, measured, verdicts
 
 RATERS = ("anna", "ben")
 EXPORTS = ("csv", "parquet", "jsonl", "otel")
+EXPORT_SECONDS = 60.0
 
 
 def write_labels(path: Path, run: Path) -> None:
@@ -68,7 +70,8 @@ def main() -> None:
         size = (folder / "a" / "judgements.jsonl").stat().st_size / 1e6
         print(f"two runs of {args.cases:,} judgements, {size:.0f} MB each; load {os.getloadavg()[0]:.1f}")
         for name, command in commands(folder).items():
-            print(measured("-m", "krino", *command).told(name), flush=True)
+            most = EXPORT_SECONDS if command[0] == "export" else MOST_SECONDS
+            print(measured("-m", "krino", *command).told(name, most), flush=True)
 
 
 if __name__ == "__main__":
