@@ -27,6 +27,9 @@ bench: $(VENV)/.developing
 	$(BIN)/python benchmarks/client_cost.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/results_scale.py
+	$(BIN)/python benchmarks/pytest_cost.py
+	$(BIN)/python benchmarks/report_scale.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Krino needs Python 3.11 or newer; set PYTHON=")'

@@ -12,9 +12,10 @@ import krino
 
 def test_the_public_names_are_exactly_these() -> None:
     assert set(krino.__all__) == {
-        *("__version__", "ajudge", "ajudge_many", "judge", "judge_many", "llm", "load_judge"),
+        *("__version__", "ajudge", "ajudge_many", "judge", "judge_many", "jury", "llm", "load_judge", "repeated"),
         *("Judge", "Judgement", "Labeller", "Labelled", "ReplayLabeller", "Task", "Usage"),
         *("Questions", "Passage", "Media", "Settlement", "Ruling", "Finding"),
+        *("Run", "agree", "assert_verdict", "frame", "load_run"),
         *("KrinoError", "UsageProblem", "CannotJudge", "LabelFailed", "RunStopped"),
     }
 
@@ -31,9 +32,8 @@ def test_a_name_that_is_not_public_is_refused() -> None:
 
 
 def test_importing_krino_loads_nothing_heavy() -> None:
-    code = (
-        "import sys, krino; print([m for m in ('pydantic', 'aiohttp', 'rich', 'typer', 'pyarrow') if m in sys.modules])"
-    )
+    heavy = ("pydantic", "aiohttp", "numpy", "rich", "typer", "pyarrow")
+    code = f"import sys, krino; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

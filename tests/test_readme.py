@@ -27,12 +27,12 @@ COMMANDS = [line[2:] for block in blocks("console") for line in block.splitlines
 LABELS: dict[str, object] = {
     "claims": [
         {
-            "text": "It is 102 metres.",
+            "text": "It is 102 metres tall.",
             "sentence": 1,
             "label": "supported",
             "critical": False,
             "passage": 1,
-            "quote": "102 metres",
+            "quote": "102 metres tall",
             "why": "stated",
         }
     ],
@@ -46,21 +46,40 @@ LABELS: dict[str, object] = {
     "similarity_why": None,
     "uncertain": None,
 }
+TRACE = [
+    {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "look_up", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "1", "content": "open from nine to five"},
+    {"role": "assistant", "content": "It is open from nine to five."},
+]
+
+
+def python_block(holding: str) -> str:
+    (found,) = (block for block in blocks("python") if holding in block)
+    return found
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    case = {"id": "case-1", "question": "How tall?", "context": ["It is 102 metres tall."], "answer": "102 metres."}
-    renamed = {**case, "query": case["question"], "reply": case["answer"]}
-    (tmp_path / "cases.jsonl").write_text(json.dumps(renamed) + "\n")
+    """The files that the README shows or speaks of."""
+    (cases,) = blocks("jsonl")
+    (labels,) = blocks("csv")
+    (tmp_path / "cases.jsonl").write_text(cases)
+    (tmp_path / "labels.csv").write_text(labels)
+    (tmp_path / "logs.csv").write_text(
+        "query,context,reply,court\nHow tall?,It is 102 metres tall.,102 metres.,Ghent\n"
+    )
+    (tmp_path / "trace.json").write_text(json.dumps(TRACE))
+    (tmp_path / "letters.jsonl").write_text('{"text": "Thank you."}\n{"text": ""}\n')
+    (tmp_path / "politeness.py").write_text(python_block("class Politeness"))
     return tmp_path
 
 
 @pytest.fixture
 def environment(place: Path) -> Iterator[dict[str, str]]:
     def answer(request: object) -> dict[str, object]:
-        asked = getattr(request, "schema", None) or {}
-        return {"colour": "red", "number": 1} if "colour" in asked.get("properties", {}) else LABELS
+        asked = (getattr(request, "schema", None) or {}).get("properties", {})
+        known: dict[str, dict[str, object]] = {"colour": {"colour": "red", "number": 1}, "tone": {"tone": "polite"}}
+        return next((reply for name, reply in known.items() if name in asked), LABELS)
 
     with FakeServer(reply=answer) as server:
         yield {
@@ -71,23 +90,34 @@ def environment(place: Path) -> Iterator[dict[str, str]]:
         }
 
 
+def ran(place: Path, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+
+
 def test_every_command_line_works(place: Path, environment: dict[str, str]) -> None:
-    assert len(COMMANDS) >= 8
+    assert len(COMMANDS) >= 18
     for line in COMMANDS:
         assert line.startswith("krino ")
-        command = [sys.executable, "-m", "krino", *shlex.split(line)[1:]]
-        done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+        done = ran(place, environment, "-m", "krino", *shlex.split(line)[1:])
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
 def test_every_python_example_runs(place: Path, environment: dict[str, str]) -> None:
-    examples = blocks("python")
-    assert len(examples) >= 2
+    examples = [code for code in blocks("python") if "print(" in code]
+    assert len(examples) == len(blocks("python")) - 2, "the judge and the test are run by other tests here"
     for code in examples:
-        command = [sys.executable, "-W", "error", "-c", code]
-        done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+        done = ran(place, environment, "-W", "error", "-c", code)
         assert done.returncode == 0, f"{code}\n{done.stderr}"
         assert done.stdout.strip()
+
+
+def test_the_test_passes(place: Path, environment: dict[str, str]) -> None:
+    (place / "test_answers.py").write_text(python_block("def test_answer"))
+    alone = {**environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # whether it is installed or not
+    done = ran(place, alone, "-m", "pytest", "-q", "-p", "krino.pytest_plugin", "test_answers.py")
+    assert done.returncode == 0, done.stdout
+    assert "1 case judged: 1 ok" in done.stdout
 
 
 def test_the_settings_file_is_understood(place: Path, environment: dict[str, str]) -> None:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from krino.agreement.agree import agree as agree
     from krino.api import ajudge as ajudge
     from krino.api import ajudge_many as ajudge_many
     from krino.api import judge as judge
     from krino.api import judge_many as judge_many
+    from krino.assertions import assert_verdict as assert_verdict
     from krino.contract import Finding as Finding
     from krino.contract import Judge as Judge
     from krino.contract import Judgement as Judgement
@@ -34,9 +36,14 @@ if TYPE_CHECKING:
     from krino.errors import LabelFailed as LabelFailed
     from krino.errors import RunStopped as RunStopped
     from krino.errors import UsageProblem as UsageProblem
+    from krino.exports.frame import frame as frame
     from krino.judges.registry import load_judge as load_judge
+    from krino.labellers.choose import jury as jury
     from krino.labellers.choose import llm as llm
+    from krino.labellers.choose import repeated as repeated
     from krino.labellers.replay import ReplayLabeller as ReplayLabeller
+    from krino.runs.reading import Run as Run
+    from krino.runs.reading import load_run as load_run
 
 # Public name to the module that has it: loaded on first use, so that `import krino` costs next to nothing.
 _HOMES = {
@@ -59,9 +66,13 @@ _HOMES = {
         ),
         "krino.contract",
     ),
+    "agree": "krino.agreement.agree",
+    "assert_verdict": "krino.assertions",
+    "frame": "krino.exports.frame",
     "load_judge": "krino.judges.registry",
-    "llm": "krino.labellers.choose",
+    **dict.fromkeys(("jury", "llm", "repeated"), "krino.labellers.choose"),
     "ReplayLabeller": "krino.labellers.replay",
+    **dict.fromkeys(("Run", "load_run"), "krino.runs.reading"),
 }
 __all__ = ["__version__", *sorted(_HOMES)]
 

@@ -29,7 +29,7 @@ async def ajudge(
     prompt: str | None = None,
 ) -> Judgement:
     """Judge one case. `labeller`: `local`, a model's name, or a `Labeller`."""
-    ready = _ready_judge(judge, options, prompt)
+    ready = ready_judge(judge, options, prompt)
     async with _closing(labeller) as chosen:
         return await judge_item(ready, chosen, _item(0, case))
 
@@ -64,7 +64,7 @@ async def ajudge_many(
             f"cases must be an iterable of mappings, not a {type(cases).__name__}; "
             "for one case use krino.judge, for a file `krino.cases.read_cases` or the command `krino judge`"
         )
-    ready = _ready_judge(judge, options, prompt)
+    ready = ready_judge(judge, options, prompt)
     items = split_items((_item(index, case) for index, case in enumerate(cases)), ready)
     async with _closing(labeller) as chosen:
         stream = in_order(ready, chosen, items, chosen.workers)
@@ -89,7 +89,8 @@ def judge_many(
 # --- inside ----------------------------------------------------------------------------------------
 
 
-def _ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
+def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
+    """The judge that a name, a class or a judge with other settings means."""
     if isinstance(judge, type) and issubclass(judge, Judge):
         return judge(options=options, prompt=prompt)
     if isinstance(judge, Judge):

@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import orjson
@@ -136,6 +137,25 @@ class Source:
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
 
+@dataclass(slots=True)
+class Ballot:
+    """What one seat of a panel said: its labels, and the verdict that they alone would have given."""
+
+    member: str
+    repeat: int = 1
+    """Which asking of this member it was, from 1."""
+    order: list[int] | None = None
+    """The order in which exchangeable parts were shown, by their numbers in the case; null: as they stand there."""
+    labels: dict[str, Any] | None = None
+    verdict: dict[str, Any] | None = None
+    roll_up: RollUp | None = None
+    problem: str | None = None
+    """Why there are no labels, or no verdict from them."""
+    labeller: dict[str, Any] = field(default_factory=dict)
+    """What the member did otherwise than the panel's description of it says (the reply channel that was used)."""
+    usage: Usage = field(default_factory=Usage)
+
+
 class Judgement(BaseModel):
     """One case, judged: the line that a run's journal holds."""
 
@@ -166,6 +186,9 @@ class Judgement(BaseModel):
     roll_up: RollUp | None = Field(default=None, description="one word for reports, where the judge gives one")
     metadata: dict[str, Any] = Field(default_factory=dict, description="short facts about the case to slice by")
     raw_reply: str | None = Field(default=None, description="the reply that could not be used (status error)")
+    ballots: list[Ballot] = Field(
+        default_factory=list, description="of a panel (a jury, repeats): what each seat said; left out otherwise"
+    )
 
     @model_validator(mode="after")
     def _fail_closed(self) -> Self:
@@ -185,7 +208,8 @@ class Judgement(BaseModel):
         return self
 
     def to_json(self) -> bytes:
-        return self.model_dump_json(warnings=False).encode()
+        unused = None if self.ballots else {"ballots"}
+        return self.model_dump_json(warnings=False, exclude=unused).encode()
 
 
 def holds_number(value: Any) -> bool:
@@ -241,6 +265,8 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
     index: int = 0
     input_hash: str = ""
     is_part: bool = False
+    repeat: int = 0
+    """0: asked once. On a panel, which asking of this labeller it is: each from the second on is a call of its own."""
 
     def pieces(self) -> list[Task[CaseT, FactsT, LabelsT]]:
         """What is asked one by one: the task itself, or a task for each part of its questions."""
@@ -270,6 +296,48 @@ class Labelled(Generic[LabelsT]):
     info: dict[str, Any]
     usage: Usage = field(default_factory=Usage)
     findings: tuple[Finding, ...] = ()
+    ballots: tuple[Ballot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What asking about one case would take, before anybody is asked; `input_cost` is null without prices."""
+
+    calls: int = 0
+    cached: int = 0
+    input_tokens: int = 0
+    input_cost: float | None = None
+
+    @classmethod
+    def total(cls, forecasts: Iterable[Forecast]) -> Forecast:
+        """Several askings as one."""
+        several = list(forecasts)
+        costs = [forecast.input_cost for forecast in several if forecast.input_cost is not None]
+        return cls(
+            calls=sum(forecast.calls for forecast in several),
+            cached=sum(forecast.cached for forecast in several),
+            input_tokens=sum(forecast.input_tokens for forecast in several),
+            input_cost=sum(costs) if costs else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reordered(Generic[CaseT, FactsT, LabelsT]):
+    """The same case with its exchangeable parts in another order, and how labels about it are read back."""
+
+    case: CaseT
+    facts: FactsT
+    order: tuple[int, ...]
+    """The numbers of the parts, in the order in which they are now shown."""
+    restore: Callable[[LabelsT], LabelsT]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Generic[LabelsT]):
+    """Labels made of several ballots; `ties` says on what the seats were evenly split, and what was taken then."""
+
+    labels: LabelsT
+    ties: tuple[str, ...] = ()
 
 
 class Labeller(ABC):
@@ -287,6 +355,10 @@ class Labeller(ABC):
     @abstractmethod
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """Labels that `task.accept` has accepted; raises `LabelFailed` when there are none."""
+
+    def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
+        """What `label` would take for this task. Nobody is asked."""
+        return Forecast()
 
     def already_spent(self, usage: Usage) -> None:
         """Told at the start of a sitting what earlier sittings of the run have spent."""
@@ -382,6 +454,19 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     def settle(self, case: CaseT, facts: FactsT, labels: LabelsT | None) -> Settlement:
         """The verdict, by the rubric's rules. Pure: the same input always gives the same output."""
 
+    def reorder(self, case: CaseT, facts: FactsT, draw: Random) -> Reordered[CaseT, FactsT, LabelsT] | None:
+        """For repeats: the case with parts whose order must not matter in another order; None if it has no such."""
+        return None
+
+    def join_votes(self, case: CaseT, facts: FactsT, ballots: Sequence[LabelsT]) -> Joined[LabelsT]:
+        """One set of labels from those of several seats, label by label; raises `CannotJudge` on a hopeless tie.
+
+        Pure, and blind to the order of the ballots. By default the majority decides each field: see `krino.joining`.
+        """
+        from krino.joining import join_labels
+
+        return join_labels(ballots)
+
     def label_locally(self, batch: Sequence[tuple[CaseT, FactsT]]) -> list[LabelsT]:
         """The embedded labeller: labels without any LLM, for a batch of cases at once."""
         raise UsageProblem(f"judge `{self.name}` has no embedded labeller: name a model with --labeller (or labeller=)")
@@ -397,6 +482,14 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp | None:
         """An ok verdict in one word, from its fields and the rules that gave them; None where a judge has no such."""
         return None
+
+    def verdict_of(self, settlement: Settlement) -> dict[str, Any]:
+        """The checked verdict of a settlement, as it is recorded."""
+        rulings = settlement.rulings
+        if unknown := sorted({ruling.rule for ruling in rulings.values()} - self.rules.keys()):
+            raise ValueError(f"judge `{self.name}` ruled by {', '.join(unknown)}, which its rules do not list")
+        validated = self.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
+        return validated.model_dump(mode="json")
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything of this judge that can change a verdict."""

@@ -3,16 +3,18 @@
 KrinoError
 ├── UsageProblem       the command, a setting or a file is wrong: says where and what to do (exit code 2)
 ├── CannotJudge        this case cannot be judged: the judgement is `failed`, with this reason
+│   └── Undecided      the seats of a panel are evenly split, and no label says so; ballots and cost are kept
 ├── LabelFailed        no valid labels could be had: the judgement is `error`, the raw reply is kept
 └── RunStopped         the whole run must stop now (refused key, spent budget); it can be continued
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from krino.contract import Usage
+    from krino.contract import Ballot, Usage
 
 
 class KrinoError(Exception):
@@ -27,13 +29,33 @@ class CannotJudge(KrinoError):
     """The case itself makes judging impossible (missing answer, unreadable trace)."""
 
 
+class Undecided(CannotJudge):
+    """A panel was asked and is split so that nothing follows from its ballots."""
+
+    def __init__(self, message: str, *, usage: Usage, ballots: Sequence[Ballot]) -> None:
+        super().__init__(message)
+        self.usage = usage
+        self.ballots = ballots
+
+
 class LabelFailed(KrinoError):
     """The labeller gave nothing that can be used, after every allowed try."""
 
-    def __init__(self, message: str, *, raw_reply: str | None = None, usage: Usage | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        raw_reply: str | None = None,
+        usage: Usage | None = None,
+        ballots: Sequence[Ballot] = (),
+        stopped: RunStopped | None = None,
+    ) -> None:
         super().__init__(message)
         self.raw_reply = raw_reply
         self.usage = usage
+        self.ballots = ballots
+        self.stopped = stopped
+        """Why the whole run must stop, where that cut a case short that was paid for in part."""
 
 
 class RunStopped(KrinoError):

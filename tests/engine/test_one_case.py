@@ -101,6 +101,27 @@ async def test_a_number_that_is_none_never_comes_out(number: float) -> None:
     assert "finite numbers only" in (judgement.error or "")
 
 
+class Measured(ToyJudge):
+    """Knows something of a case, and not the same as its record says."""
+
+    def metadata(self, case: Any) -> dict[str, Any]:
+        return {"length": len(case.text)}
+
+
+@pytest.mark.parametrize("text", ["fine", "unjudgeable", "explode", "label-explode"])
+async def test_metadata_of_the_record_is_kept_whatever_becomes_of_the_case(text: str) -> None:
+    record = {"text": text, "metadata": {"court": "cass", "length": -1}}
+    judgement = await judge_item(Measured(), LocalLabeller(), CaseItem(0, "c", record))
+    assert judgement.metadata == {"court": "cass", "length": len(text)}, "the judge knows better"
+
+
+async def test_a_record_that_is_no_case_keeps_its_own_metadata() -> None:
+    judgement = await judge_item(
+        Measured(), LocalLabeller(), CaseItem(0, "c", {"txt": "", "metadata": {"court": "cass"}})
+    )
+    assert (judgement.status, judgement.metadata) == ("failed", {"court": "cass"})
+
+
 async def test_metadata_that_cannot_be_written_is_an_error_of_the_case() -> None:
     class Odd(ToyJudge):
         def metadata(self, case: object) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import json
 import re
 import tracemalloc
 from collections.abc import Iterator, Mapping, Sequence
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -19,45 +18,10 @@ from krino.reports.embed import script_json
 from krino.reports.html import write_report
 from krino.reports.views import Block, BulletList, DataTable, MarkedText, Segment, register_view
 from made_judgements import HOSTILE, error, failed, manifest, many, ok
+from report_page import Page
 
 ODD_FIELD: dict[str, Any] = {HOSTILE: 0.5}
 RULES = {"R1": "The score is what it is.", "N1": "Something to look at."}
-
-
-class Page(HTMLParser):
-    """The tags, the attributes and the text of each script and style, as a browser would split them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.blocks: list[tuple[dict[str, str | None], str]] = []
-        self.visible = ""
-        self._open: dict[str, str | None] | None = None
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag in {"script", "style"}:
-            self._open = dict(attrs)
-            self.blocks.append((self._open, ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in {"script", "style"}:
-            self._open = None
-
-    def handle_data(self, data: str) -> None:
-        if self._open is None:
-            self.visible += data
-        else:
-            self.blocks[-1] = (self._open, self.blocks[-1][1] + data)
-
-    def data(self, name: str) -> list[Any]:
-        (text,) = [text for attributes, text in self.blocks if attributes.get("id") == name]
-        return [json.loads(line) for line in text.splitlines() if line]
-
-    def policy(self) -> str:
-        (found,) = [a["content"] for tag, a in self.tags if a.get("http-equiv") == "Content-Security-Policy"]
-        return found or ""
 
 
 @pytest.fixture
@@ -92,6 +56,14 @@ def test_categories_that_vary_are_columns_too(tmp_path: Path) -> None:
     page = _page(tmp_path, *(ok(n, kind="AB"[n % 2], fixed="same") for n in range(4)))
     assert page.data("info")[0]["columns"] == [{"name": "kind", "number": False}]
     assert [row[-1] for row in page.data("rows")] == ["A", "B", "A", "B"]
+
+
+def test_the_judges_one_word_is_the_first_column(tmp_path: Path) -> None:
+    cases = [{**ok(n, score=0.5), "roll_up": ("pass", "fail")[n % 2]} for n in range(4)]
+    page = _page(tmp_path, *cases, failed(4))
+    assert [column["name"] for column in page.data("info")[0]["columns"]] == ["roll_up", "score"]
+    assert [row[4] for row in page.data("rows")] == ["pass", "fail", "pass", "fail", None]
+    assert dict(page.data("details"))[0]["roll_up"] == "pass"
 
 
 def test_an_empty_run_makes_a_report(tmp_path: Path) -> None:

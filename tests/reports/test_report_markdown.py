@@ -14,7 +14,7 @@ def test_markdown_shows_counts_scores_categories_and_reasons() -> None:
     assert "| score | 38 | 0 | **0.190** |" in text
     assert "| kind | 38 | A 20 · B 18 |" in text
     assert "| error | 1 | the model was silent |" in text
-    assert "normal approximation" in text
+    assert "95 % intervals of the mean" in text
 
 
 def test_case_text_opens_no_link_mention_table_cell_or_html() -> None:

@@ -14,6 +14,8 @@ from krino.contract import Usage
 from krino.reports.messages import pattern_of
 from krino.reports.numbers import NumberTally
 from krino.reports.summary import Deciders, spent, summarise
+from krino.stats.moments import Moments
+from krino.stats.shares import careful_interval
 from made_judgements import error, failed, manifest, many, ok
 
 
@@ -28,18 +30,28 @@ def test_an_empty_run_has_a_summary_too() -> None:
     assert not summary.numbers and not summary.codes and not summary.messages
 
 
-def test_mean_and_interval_of_a_score() -> None:
-    (score,) = summarise(ok(score=value) for value in (0.2, 0.4, 0.9, None)).numbers
-    assert (score.n, score.nulls, score.min, score.max) == (3, 1, 0.2, 0.9)
-    assert score.mean == pytest.approx(0.5)
-    deviation = math.sqrt((0.3**2 + 0.1**2 + 0.4**2) / 2)
+def test_mean_and_interval_of_numbers() -> None:
+    (found,) = summarise(ok(count=value) for value in (2.0, 4.0, 9.0, None)).numbers
+    assert (found.n, found.nulls, found.min, found.max) == (3, 1, 2.0, 9.0)
+    assert found.mean == pytest.approx(5.0)
+    deviation = math.sqrt((3.0**2 + 1.0**2 + 4.0**2) / 2)
     half = 1.959963984540054 * deviation / math.sqrt(3)
-    assert score.interval == pytest.approx((0.5 - half, 0.5 + half))
+    assert found.interval == pytest.approx((5.0 - half, 5.0 + half))
 
 
-def test_one_value_has_no_interval() -> None:
-    (score,) = summarise([ok(score=0.5)]).numbers
-    assert score.interval is None
+def test_few_perfect_scores_are_not_certainty_and_the_interval_is_what_a_gate_goes_by() -> None:
+    (score,) = summarise(ok(score=1.0) for _ in range(3)).numbers
+    tally = Moments()
+    for _ in range(3):
+        tally.add(1.0)
+    assert score.interval == careful_interval(tally)
+    assert score.interval is not None
+    assert score.interval[0] == pytest.approx(0.382, abs=0.001)
+
+
+def test_one_number_that_is_no_score_has_no_interval() -> None:
+    (found,) = summarise([ok(count=5)]).numbers
+    assert found.interval is None
 
 
 def test_numbers_come_only_from_ok_cases() -> None:

@@ -44,7 +44,7 @@ def test_summary_shows_scores_categories_and_reasons() -> None:
     assert "0.190" in shown  # the mean
     assert "A 20 · B 18" in shown
     assert "answer is missing" in shown and "the model was silent" in shown
-    assert "normal approximation" in shown
+    assert "95 % intervals of the mean" in shown
 
 
 def test_a_small_n_is_marked() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from krino.contract import Source
 
-_ID_FIELDS = ("id", "case_id", "_id", "uid")
+ID_FIELDS = ("id", "case_id", "_id", "uid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class CaseItem:
 
 def case_id(record: Mapping[str, Any]) -> str | None:
     """The id a record gives itself, if any."""
-    for field in _ID_FIELDS:
+    for field in ID_FIELDS:
         value = record.get(field)
         if value.__class__ is int or (value.__class__ is str and value):
             return str(value)

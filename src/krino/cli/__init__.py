@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from krino.cli import demo, doctor, explain, judge, judges, resettle, schema, show
+from krino.cli import agree, compare, demo, doctor, explain, export, gate, judge, judges, resettle, schema, show
 from krino.cli.settings import load_settings
 
 EXIT_CODES = """Exit codes: 0 done · 1 a gate failed · 2 wrong usage or input · 3 some cases failed or were not
@@ -25,6 +25,10 @@ app = typer.Typer(
 app.command("judge")(judge.judge)
 app.command("judges")(judges.judges)
 app.command("show")(show.show)
+app.command("agree")(agree.agree)
+app.command("compare", help=compare.HELP)(compare.compare)
+app.command("gate", help=gate.HELP)(gate.gate)
+app.command("export", help=export.HELP)(export.export)
 app.command("schema")(schema.schema)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)

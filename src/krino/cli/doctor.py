@@ -42,18 +42,22 @@ def doctor(
     checks = _installation()
     if labeller != "local":
         from krino.cli.judge import key_from
-        from krino.labellers.choose import llm
+        from krino.labellers.choose import llm, names_in
 
-        model = llm(
-            labeller,
-            base_url=base_url,
-            key=key_from(api_key_env),
-            api_version=api_version,
-            timeout=timeout,
-            retries=0,
-            cache="off",
-        )
-        checks += asyncio.run(_endpoint(model))
+        for name in names_in(labeller):
+            if name == "local":
+                continue
+            checks.append(Check("note", "labeller", name))
+            model = llm(
+                name,
+                base_url=base_url,
+                key=key_from(api_key_env),
+                api_version=api_version,
+                timeout=timeout,
+                retries=0,
+                cache="off",
+            )
+            checks += asyncio.run(_endpoint(model))
     if json:
         typer.echo(orjson.dumps([{"mark": c.mark, "what": c.what, "detail": c.detail} for c in checks]).decode())
     else:

@@ -10,47 +10,44 @@ import typer
 
 from krino.cases.item import CaseItem
 from krino.cli import exits
-from krino.contract import Judge, Labeller, Task
-from krino.engine.one import open_questions
+from krino.contract import Forecast, Judge, Labeller, Task
+from krino.engine.one import input_hash, open_questions
 from krino.errors import CannotJudge
-from krino.labellers.llm.labeller import LlmLabeller
 
 
 def estimate(judge: Judge[Any, Any, Any], labeller: Labeller, items: Iterator[CaseItem], as_json: bool) -> int:
     """Studies every case; asks nobody."""
     counts = dict.fromkeys(("cases", "cannot_be_judged", "decided_by_rules", "asked", "known_from_cache"), 0)
-    calls = tokens = 0
+    total = Forecast()
     for item in items:
         counts["cases"] += 1
-        kind, open_calls, size = _look(judge, labeller, item)
+        kind, forecast = _look(judge, labeller, item)
         counts[kind] += 1
-        calls += open_calls
-        tokens += size
-    result: dict[str, Any] = {**counts, "calls": calls, "input_tokens": tokens, "input_cost": None}
-    if isinstance(labeller, LlmLabeller):
-        result["input_cost"] = labeller.budget.prices.cost(tokens, 0)
+        total = Forecast.total((total, forecast))
+    result: dict[str, Any] = {
+        **counts,
+        "calls": total.calls,
+        "input_tokens": total.input_tokens,
+        "input_cost": total.input_cost,
+    }
     typer.echo(orjson.dumps(result).decode() if as_json else _words(result))
     return exits.DONE
 
 
-def _look(judge: Judge[Any, Any, Any], labeller: Labeller, item: CaseItem) -> tuple[str, int, int]:
-    """What would become of the case, the model calls it would take, and their input tokens."""
+def _look(judge: Judge[Any, Any, Any], labeller: Labeller, item: CaseItem) -> tuple[str, Forecast]:
+    """What would become of the case, and what asking about it would take."""
     if item.record is None:
-        return "cannot_be_judged", 0, 0
+        return "cannot_be_judged", Forecast()
     try:
         case = judge.read(item.record)
         facts = judge.study(case)
         questions = open_questions(judge, labeller, case, facts)
     except CannotJudge:
-        return "cannot_be_judged", 0, 0
+        return "cannot_be_judged", Forecast()
     if questions is None:
-        return "decided_by_rules", 0, 0
-    if not isinstance(labeller, LlmLabeller):
-        return "asked", 0, 0
-    pieces = Task(judge, case, facts, questions).pieces()
-    unknown = [piece for piece in pieces if not labeller.is_cached(piece)]
-    kind = "asked" if unknown else "known_from_cache"
-    return kind, len(unknown), sum(map(labeller.estimate, unknown))
+        return "decided_by_rules", Forecast()
+    forecast = labeller.forecast(Task(judge, case, facts, questions, item.index, input_hash(item)))
+    return "known_from_cache" if forecast.cached and not forecast.calls else "asked", forecast
 
 
 def _words(result: dict[str, Any]) -> str:

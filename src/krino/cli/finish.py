@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 import typer
 
 from krino.cli import exits
 from krino.errors import UsageProblem
+from krino.exports.parquet_file import write_beside
+from krino.reports.asked import Asked
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_summary
-from krino.reports.views import has_view
-from krino.runs.export import write_parquet
 from krino.runs.journal import read_raw_in_order
 from krino.runs.rereading import with_cases
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from krino.engine.one import AnyJudge
     from krino.runs.manifest import Manifest
 
 MANY = 20_000  # from so many on, summing up takes long enough to be announced
@@ -30,7 +30,7 @@ MANY = 20_000  # from so many on, summing up takes long enough to be announced
 def finish(
     folder: Path,
     manifest: Manifest,
-    rules: Mapping[str, str],
+    judge: AnyJudge,
     console: Console,
     as_json: bool,
     command: str,
@@ -45,8 +45,9 @@ def finish(
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
     summary = summarise(read_raw_in_order(journal, manifest.cases))
     if manifest.state == "finished":
-        write_report(folder, manifest, _shown(folder, manifest), rules)
-        write_parquet(folder, lambda: read_raw_in_order(journal, manifest.cases))
+        shown = with_cases(read_raw_in_order(journal, manifest.cases), folder, manifest.plan)
+        write_report(folder, manifest, shown, judge.rules, Asked(judge))
+        write_beside(folder, lambda: read_raw_in_order(journal, manifest.cases))
     if as_json:
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
         typer.echo(orjson.dumps(result).decode())
@@ -58,14 +59,6 @@ def finish(
         higher = " (with a higher limit)" if "limit of" in (manifest.stop_reason or "") else ""
         console.print(f"continue with{higher}: {command}", highlight=False, markup=False, soft_wrap=True)
     return exit_code(manifest)
-
-
-def _shown(folder: Path, manifest: Manifest) -> Iterator[Mapping[str, Any]]:
-    """The judgements for the report, with their cases where the judge has a view that shows them."""
-    judgements = read_raw_in_order(folder / "judgements.jsonl", manifest.cases)
-    if not has_view(str(manifest.plan.judge.get("name"))):
-        return judgements
-    return with_cases(judgements, folder, manifest.plan)
 
 
 def exit_code(manifest: Manifest) -> int:

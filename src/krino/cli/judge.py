@@ -6,7 +6,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,6 +39,7 @@ def judge(
     judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="rag, …, module:Class or file.py:Class")],
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES)],
     labeller: options.Labeller = "local",
+    repeat: options.Repeat = 1,
     base_url: options.BaseUrl = None,
     api_key_env: options.ApiKey = None,
     api_version: options.ApiVersion = None,
@@ -74,6 +75,7 @@ def judge(
     ready = load_judge(judge_name, judge_options(judge_name, option), _read_prompt(prompt))
     chosen = _labeller(
         labeller,
+        repeat,
         base_url=base_url,
         key=key_from(api_key_env),
         api_version=api_version,
@@ -162,7 +164,7 @@ class Job:
             announce(place, self.console)
             inputs = [kept.settle_in(place.folder) if name == "-" else name for name in self.files]
         manifest = asyncio.run(self._sit(plan, place, inputs))
-        return finish(place.folder, manifest, self.judge.rules, self.console, as_json, _command())
+        return finish(place.folder, manifest, self.judge, self.console, as_json, _command())
 
     def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases import read_cases
@@ -223,21 +225,49 @@ def _on_interrupt(sitting: Sitting, task: asyncio.Future[Manifest], console: Con
             return
 
 
-def _labeller(name: str, **settings: Any) -> Labeller:
+def _labeller(name: str, repeat: int, **settings: Any) -> Labeller:
     from krino.errors import UsageProblem
-    from krino.labellers.choose import llm
-    from krino.labellers.local import LocalLabeller
+    from krino.labellers.choose import named, names_in, share
+    from krino.labellers.panel import Panel
 
-    if name == "local":
+    names = names_in(name)
+    if repeat < 1:
+        raise UsageProblem(f"--repeat must be at least 1, not {repeat}")
+    if not set(names) - {"local"}:
         for_models = {"base_url": "--base-url", "channel": "--channel", "api_version": "--api-version"}
         if meant := [flag for key, flag in for_models.items() if settings[key] is not None]:
             raise UsageProblem(f"{meant[0]} is for a model, but none is named: add --labeller MODEL")
-        return LocalLabeller()
+    if len(names) > 1:
+        _refuse_for_juries(settings)
+    members = {member: named(member, **_priced(member, settings)) for member in names}
+    if len(members) == 1 and repeat == 1:
+        return members[names[0]]
+    share(members.values())
+    return Panel(members, repeat=repeat)
+
+
+def _refuse_for_juries(settings: Mapping[str, Any]) -> None:
+    """One price, or one key, cannot be that of every model."""
+    from krino.errors import UsageProblem
+
+    if settings["price_in"] is not None or settings["price_out"] is not None:
+        raise UsageProblem(
+            '--price-in and --price-out: the models of a jury have their own; put [prices."MODEL"] '
+            "for each into krino.toml"
+        )
+    if settings["key"] is not None:
+        raise UsageProblem(
+            "--api-key-env is one key for all the models of a jury; leave it out, and the key of each "
+            "is taken from its provider's own variable"
+        )
+
+
+def _priced(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the prices of a model: those of the command line, else those of krino.toml."""
     prices = load_settings().prices.get(name, {})
-    for flag, key in (("price_in", "input"), ("price_out", "output")):
-        if settings[flag] is None:
-            settings[flag] = prices.get(key)
-    return llm(name, **settings)
+    stated = {"price_in": settings["price_in"], "price_out": settings["price_out"]}
+    known = {"price_in": prices.get("input"), "price_out": prices.get("output")}
+    return {**settings, **{key: known[key] if value is None else value for key, value in stated.items()}}
 
 
 def judge_options(name: str, given: list[str] | None) -> dict[str, Any]:

@@ -35,9 +35,20 @@ Labeller = Annotated[
     str,
     _flag(
         ("--labeller", "-l"),
-        "`local` (embedded, the default) or a model: gpt-…, claude-…, ollama:NAME, openrouter:NAME, …",
+        "`local` (embedded, the default) or a model: gpt-…, claude-…, ollama:NAME, openrouter:NAME, …; "
+        "several with commas (a,b,c) are a jury.",
         MODEL,
         "KRINO_LABELLER",
+    ),
+]
+Repeat = Annotated[
+    int,
+    _flag(
+        "--repeat",
+        "Ask each model so often about a case and join the votes: shows how stable it is. Parts whose order must not "
+        "matter are shuffled from the second time on.",
+        MODEL,
+        "KRINO_REPEAT",
     ),
 ]
 BaseUrl = Annotated[str | None, _flag("--base-url", "Address of the endpoint.", MODEL, "KRINO_BASE_URL")]
@@ -95,7 +106,13 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count calls, tokens and cost; spend nothing.", rich_help_panel=OUTPUT)
 ]
 Mapping = Annotated[
-    list[str] | None, _flag("--map", "A field under another name: question=query (dots reach inside).", INPUT, None)
+    list[str] | None,
+    _flag(
+        "--map",
+        "A field under another name: question=query (dots reach inside); metadata.court=court: to slice by.",
+        INPUT,
+        None,
+    ),
 ]
 Format = Annotated[
     CaseFormat, _flag("--format", "How the cases are written; by default what the name says.", INPUT, "KRINO_FORMAT")

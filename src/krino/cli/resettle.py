@@ -31,7 +31,7 @@ def resettle(
     from krino.cli.judge import parse_options
     from krino.errors import UsageProblem
     from krino.judges.registry import load_judge
-    from krino.labellers.replay import ReplayLabeller
+    from krino.labellers.replay import PanelReplay
     from krino.runs.folder import find_place
     from krino.runs.manifest import Manifest
     from krino.runs.recorded import RecordedLabels
@@ -48,7 +48,7 @@ def resettle(
     if not journal.exists():
         raise UsageProblem(f"{run} has no judgements yet: there is nothing to settle again")
     recorded = RecordedLabels(journal)
-    labeller = ReplayLabeller(recorded, of={"run": run.name, **old.plan.labeller})
+    labeller = PanelReplay(recorded, recorded.ballots, of={"run": run.name, **old.plan.labeller})
     plan = old.plan.model_copy(
         update={"judge": {"address": address, **judge.fingerprint()}, "labeller": labeller.describe()}
     )
@@ -67,4 +67,4 @@ def resettle(
         manifest = asyncio.run(Sitting(judge, labeller, plan, place.folder, afresh=True).hold(cases))
     finally:
         recorded.close()
-    raise typer.Exit(finish(place.folder, manifest, judge.rules, console, json, f"krino resettle {run}"))
+    raise typer.Exit(finish(place.folder, manifest, judge, console, json, f"krino resettle {run}"))

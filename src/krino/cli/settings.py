@@ -12,7 +12,7 @@ from typing import Any
 
 from krino.errors import UsageProblem
 
-SECTIONS = ("judge", "options", "prices", "doctor")
+SECTIONS = ("judge", "options", "prices", "doctor", "gate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class FileSettings:
     doctor: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    gate: Mapping[str, Any] = field(default_factory=dict)
 
     def defaults(self) -> dict[str, Any]:
         """As the command-line library wants them: command name to flag values."""
@@ -50,7 +51,8 @@ def load_settings() -> FileSettings:
     for name, section in sections.items():
         if not isinstance(section, dict):
             raise UsageProblem(f"{path}: `{name}` must be a section, as in [{name}]")
-    _check_judge_keys(path, sections["judge"])
+    _check_keys(path, "judge", sections["judge"])
+    _check_keys(path, "gate", sections["gate"])
     for name in ("options", "prices"):
         if wrong := [key for key, value in sections[name].items() if not isinstance(value, dict)]:
             raise UsageProblem(f'{path}: `{wrong[0]}` must be a section, as in [{name}."{wrong[0]}"]')
@@ -60,15 +62,16 @@ def load_settings() -> FileSettings:
     return FileSettings(path, **sections)
 
 
-def _check_judge_keys(path: Path, section: Mapping[str, Any]) -> None:
+def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
     """A misspelt key must not be passed over in silence."""
     import inspect
 
+    from krino.cli.gate import FROM_FILE
     from krino.cli.judge import judge
 
-    known = inspect.signature(judge).parameters.keys() - {"judge_name", "files"}
+    known = FROM_FILE if name == "gate" else inspect.signature(judge).parameters.keys() - {"judge_name", "files"}
     if unknown := sorted(section.keys() - known):
-        raise UsageProblem(f"{path}: [judge] has no key `{unknown[0]}`; it has {', '.join(sorted(known))}")
+        raise UsageProblem(f"{path}: [{name}] has no key `{unknown[0]}`; it has {', '.join(sorted(known))}")
 
 
 def _find() -> Path | None:

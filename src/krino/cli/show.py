@@ -16,7 +16,10 @@ def show(
     case_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Id of a case; without it, the summary.")
     ] = None,
-    by: Annotated[str | None, typer.Option(help="Counts by columns, as court,language.", show_default=False)] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Slices by columns of metadata: court,language, or court*language.", show_default=False),
+    ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="With an ID: the labels too.")] = False,
     json: options.AsJson = False,
 ) -> None:
@@ -30,7 +33,7 @@ def show(
     journal = run / "judgements.jsonl"
     journal.touch()
     if by is not None:
-        _slices(read_raw_in_order(journal, manifest.cases), by.split(","), json)
+        _slices(read_raw_in_order(journal, manifest.cases), by, json)
         return
     if not json and case_id is None:
         _summary(run, manifest)
@@ -50,17 +53,18 @@ def show(
         raise UsageProblem(f"{run} has no judgement of a case `{case_id}`; `krino show {run} --json` lists them all")
 
 
-def _slices(judgements: Iterable[dict[str, Any]], columns: list[str], as_json: bool) -> None:
+def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> None:
     import orjson
     from rich.console import Console
 
-    from krino.reports.slices import count_by, print_slices
+    from krino.reports.slices import parse_columns, slice_by
+    from krino.reports.slices_terminal import print_slices
 
-    counts = count_by(judgements, [column.strip() for column in columns])
+    tables = slice_by(judgements, parse_columns(by))
     if as_json:
-        typer.echo(orjson.dumps(counts).decode())
+        typer.echo(orjson.dumps([table.model_dump(mode="json") for table in tables]).decode())
     else:
-        print_slices(Console(), counts)
+        print_slices(Console(), tables)
 
 
 def _summary(run: Path, manifest: object) -> None:

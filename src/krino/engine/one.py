@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from krino.cases.item import CaseItem
+from krino.cases.metadata import record_metadata
 from krino.contract import (
     Judge,
     Judgement,
@@ -20,7 +22,7 @@ from krino.contract import (
     Usage,
     hash_record,
 )
-from krino.errors import CannotJudge, LabelFailed, RunStopped, UsageProblem
+from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
 
 AnyJudge = Judge[Any, Any, Any]
 
@@ -35,6 +37,7 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
     if item.record is None:
         return without_verdict(judge, item, digest, "failed", item.problem or "the case could not be read")
     labelled: Labelled[Any] | None = None
+    case: Any = None
     try:
         case = judge.read(item.record)
         facts = judge.study(case)
@@ -42,18 +45,33 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
         if questions is not None:
             labelled = await labeller.label(Task(judge, case, facts, questions, item.index, digest))
         settlement = judge.settle(case, facts, labelled.labels if labelled else None)
-        return _with_verdict(judge, item, digest, settlement, labelled, judge.metadata(case))
+        metadata = {**record_metadata(item.record), **judge.metadata(case)}
+        return _with_verdict(judge, item, digest, settlement, labelled, metadata)
+    except Undecided as tie:
+        judgement = _paid_for(without_verdict(judge, item, digest, "failed", str(tie)), labeller, tie)
     except CannotJudge as reason:
-        return without_verdict(judge, item, digest, "failed", str(reason) or "the judge gave no reason", labelled)
+        judgement = without_verdict(judge, item, digest, "failed", str(reason) or "the judge gave no reason", labelled)
     except LabelFailed as failure:
         judgement = without_verdict(judge, item, digest, "error", str(failure))
-        judgement.labeller, judgement.raw_reply = labeller.describe(), failure.raw_reply
-        judgement.usage = failure.usage or Usage()
-        return judgement
+        judgement.raw_reply = failure.raw_reply
+        judgement = _paid_for(judgement, labeller, failure)
     except (RunStopped, UsageProblem):
         raise
     except Exception as fault:
-        return without_verdict(judge, item, digest, "error", describe_fault(fault), labelled)
+        judgement = without_verdict(judge, item, digest, "error", describe_fault(fault), labelled)
+    judgement.metadata = _known_of(judge, item.record, case)
+    return judgement
+
+
+def _known_of(judge: AnyJudge, record: Mapping[str, Any], case: Any) -> dict[str, Any]:
+    """What can be known of a case without a verdict, so that failures too are counted where they belong."""
+    known = record_metadata(record)
+    try:
+        known |= {} if case is None else judge.metadata(case)
+        orjson.dumps(known)
+    except Exception:  # the case has failed already: that is its story, not this
+        return record_metadata(record)
+    return known
 
 
 def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -> Questions | None:
@@ -61,6 +79,13 @@ def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -
     if labeller.reads_questions:
         return judge.ask(case, facts)
     return Questions((), "") if judge.leaves_open(case, facts) else None
+
+
+def _paid_for(judgement: Judgement, labeller: Labeller, failure: LabelFailed | Undecided) -> Judgement:
+    """Labelling came to nothing, but who was asked, what they said and what it cost is on record."""
+    judgement.labeller = labeller.describe()
+    judgement.usage, judgement.ballots = failure.usage or Usage(), list(failure.ballots)
+    return judgement
 
 
 def describe_fault(fault: Exception) -> str:
@@ -80,10 +105,7 @@ def _with_verdict(
 ) -> Judgement:
     orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
     rulings = settlement.rulings
-    if unknown := sorted({ruling.rule for ruling in rulings.values()} - judge.rules.keys()):
-        raise ValueError(f"judge `{judge.name}` ruled by {', '.join(unknown)}, which its rules do not list")
-    validated = judge.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
-    verdict = validated.model_dump(mode="json")
+    verdict = judge.verdict_of(settlement)
     rules = {field: ruling.rule for field, ruling in rulings.items()}
     return Judgement(
         index=item.index,
@@ -103,6 +125,7 @@ def _with_verdict(
         input_hash=digest,
         source=item.source,
         metadata=metadata,
+        ballots=list(labelled.ballots) if labelled else [],
     )
 
 
@@ -131,6 +154,7 @@ def without_verdict(
             usage=labelled.usage if labelled else Usage(),
             input_hash=digest,
             source=item.source,
+            ballots=list(labelled.ballots) if labelled else [],
         )
 
     try:

@@ -26,12 +26,14 @@ async def label_in_parts(
             labelled = await label_piece(piece)
         except LabelFailed as failure:
             usage.add(failure.usage or Usage())
-            raise LabelFailed(f"{where}: {failure}", raw_reply=failure.raw_reply, usage=usage) from None
+            message = f"{where}: {failure}"
+            raise LabelFailed(message, raw_reply=failure.raw_reply, usage=usage, stopped=failure.stopped) from None
         except RunStopped as reason:
             if not usage.calls:
                 raise
             # Earlier parts are paid for: their cost goes on record with this case, and the next one stops the run.
-            raise LabelFailed(f"the run was stopped before {where}: {reason}", usage=usage) from None
+            message = f"the run was stopped before {where}: {reason}"
+            raise LabelFailed(message, usage=usage, stopped=reason) from None
         usage.add(labelled.usage)
         done.append((piece.questions, labelled.labels))
         infos.append(labelled.info)

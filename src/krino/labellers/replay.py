@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from krino.contract import CaseT, FactsT, Labelled, Labeller, LabelsT, Task
+from krino.contract import Ballot, CaseT, FactsT, Labelled, Labeller, LabelsT, Task, Usage
 from krino.errors import LabelFailed
+from krino.labellers.panel import Vote, conclude, majority
 
 Recorded = Mapping[str, Mapping[str, Any]] | Callable[[Task[Any, Any, Any]], Mapping[str, Any] | None]
 
@@ -31,3 +33,42 @@ class ReplayLabeller(Labeller):
             return Labelled(task.accept(labels), self.describe())
         except ValueError as error:
             raise LabelFailed(f"the recorded labels do not fit this version of the judge: {error}") from None
+
+
+class PanelReplay(ReplayLabeller):
+    """Recorded ballots: the votes are joined again and each is settled again, under the rules of today."""
+
+    def __init__(
+        self,
+        recorded: Recorded,
+        ballots: Callable[[Task[Any, Any, Any]], Sequence[Ballot]],
+        of: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(recorded, of)
+        self._ballots = ballots
+        self._quorum = _quorum(self.of)
+
+    async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        votes = [_cast_again(task, ballot) for ballot in self._ballots(task)]
+        if not votes:
+            return await super().label(task)
+        return conclude(task, votes, self._quorum or majority(len(votes)), self.describe())
+
+
+def _cast_again(task: Task[CaseT, FactsT, LabelsT], ballot: Ballot) -> Vote[LabelsT]:
+    """Nothing is paid for a second time; labels that no longer fit leave their seat empty."""
+    again = replace(ballot, verdict=None, roll_up=None, usage=Usage())
+    if ballot.labels is None:
+        return Vote(again)
+    try:
+        return Vote(replace(again, problem=None), task.accept(ballot.labels))
+    except ValueError as error:
+        return Vote(replace(again, problem=f"the recorded labels do not fit this version of the judge: {error}"))
+
+
+def _quorum(described: Mapping[str, Any]) -> int | None:
+    """Of the panel that was asked; a replay of a replay looks further back."""
+    while isinstance(described.get("of"), Mapping):
+        described = described["of"]
+    quorum = described.get("quorum")
+    return quorum if isinstance(quorum, int) else None

@@ -20,6 +20,8 @@ _CONTROLS = re.compile(
 
 def clean(text: str) -> str:
     """Keeps line breaks and tabs."""
+    if text.isprintable():  # by far the most common: nothing in it acts
+        return text
     return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
 

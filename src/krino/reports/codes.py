@@ -39,7 +39,7 @@ class CodeTally:
         """A string, a boolean or a list; everything else is no code and makes the field no categorical one."""
         if self.is_text:
             return
-        codes = _codes_of(value)
+        codes = codes_of(value)
         if codes is None:
             self._give_up()
             return
@@ -51,7 +51,7 @@ class CodeTally:
 
     def result(self, name: str, nulls: int) -> CodeField | None:
         """None for free text, and for names of things: mostly a new value in each case."""
-        if self.is_text or not self.n or len(self._counts) > max(_FEW_VALUES, self.n // 2):
+        if self.is_text or not self.n or are_names(len(self._counts), self.n):
             return None
         counts = dict(sorted(self._counts.items(), key=lambda item: (-item[1], item[0])))
         return CodeField(name=name, n=self.n, nulls=nulls, counts=counts)
@@ -61,7 +61,13 @@ class CodeTally:
         self._counts.clear()
 
 
-def _codes_of(value: Any) -> list[str] | None:
+def are_names(values: int, cases: int) -> bool:
+    """Whether so many values in so many cases are names of things rather than categories."""
+    return values > max(_FEW_VALUES, cases // 2)
+
+
+def codes_of(value: Any) -> list[str] | None:
+    """The codes that a value holds, one or (a list) several; None of free text."""
     if not isinstance(value, list | tuple):
         code = _code_of(value)
         return None if code is None else [code]

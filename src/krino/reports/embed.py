@@ -1,39 +1,46 @@
 """Puts judgements into a web page as data: one JSON value a line, safe inside a script element, bounded in size.
 
 The table gets one short row a case. Full details are kept for every case of a small run; of a large one only for
-the cases that are not ok and the first ones. Both are collected on disk, so memory does not grow with the run.
+the cases that are not ok and the first ones. What a labeller was asked about a case takes the room that is left.
+All of it is collected on disk, so memory does not grow with the run.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import IO, Any
 
 import orjson
 
+from krino.reports.asked import Asked
 from krino.reports.codes import CodeField
 from krino.reports.numbers import NumberField
 from krino.reports.summary import Summary
-from krino.reports.views import blocks_of
+from krino.reports.views import DataTable, blocks_of
+from krino.reports.votes import votes_of
 
 LARGE_RUN = 5_000
 FIRST_DETAILS = 2_000
 STATUS_CODES = {"ok": 0, "failed": 1, "error": 2}
 
 _MB = 1_000_000
-_DATA = 19 * _MB  # of rows and details together: the page stays under 20 MB
+_DATA = 19 * _MB  # of all data together: the page stays under 20 MB
+_DETAILS = 16 * _MB  # of rows and details: what is left is for the requests
 # Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
 _ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
 _LONGEST_ID = 200
 _LONGEST_NOTE = 140
 _LONGEST_CELL = 60
 _LONGEST_TEXT = 6_000
+_LONGEST_REQUEST = 20_000
 _MOST_ITEMS = 200
 _DEEPEST = 12
 _MOST_COLUMNS = 8
 _DETAIL_KEYS = (
+    "roll_up",
     "verdict",
     "reason",
     "error",
@@ -72,23 +79,30 @@ class Kept:
     rows: int = 0
     details: int = 0
     details_not_ok: int = 0
+    requests: int = 0
+    requests_made: int = 0
 
 
 @dataclass(slots=True)
 class Collector:
-    """Takes judgements one at a time; then `rows`, and after them `details`, give the lines of the page.
+    """Takes judgements one at a time; then `rows`, `details` and `requests`, in this order, give the page's lines.
 
     The files are scratch space that the caller opens and closes: rows, details of cases that are not ok, details of
-    the first ok ones, and of later ok ones, which are left out once the run turns out to be large.
+    the first ok ones, and of later ok ones, which are left out once the run turns out to be large; then requests.
     """
 
     rows_file: IO[bytes]
     not_ok_file: IO[bytes]
     first_file: IO[bytes]
     later_file: IO[bytes]
+    requests_file: IO[bytes]
+    asked: Asked | None = None
+    expected: int = 0
+    """How many cases are said to come: of a large run nothing is made that would be left out."""
     kept: Kept = field(default_factory=Kept)
     _ok_details: int = 0
     _spooled: int = 0
+    _spooled_requests: int = 0
     _written: int = 0
 
     def add(self, judgement: Mapping[str, Any]) -> None:
@@ -98,7 +112,7 @@ class Collector:
         self.kept.not_ok += not ok
         self.rows_file.write(orjson.dumps(_raw_row(index, judgement), default=str) + b"\n")
         first = ok and self._ok_details < FIRST_DETAILS
-        if ok and not first and self.kept.cases > LARGE_RUN:
+        if ok and not first and max(self.kept.cases, self.expected) > LARGE_RUN:
             return
         line = script_json([index, detail_of(judgement)]) + b"\n"
         if not ok:
@@ -106,6 +120,7 @@ class Collector:
         else:
             self._ok_details += 1
             (self.first_file if first else self.later_file).write(line)
+        self._spool_request(index, judgement)
 
     def rows(self, columns: list[str]) -> Iterator[bytes]:
         """One line a case: index, id, status, note, then the columns' values."""
@@ -125,12 +140,22 @@ class Collector:
         for file in (self.not_ok_file, *ok_files):
             file.seek(0)
             for line in file:
-                if self._written + len(line) > _DATA:
+                if self._written + len(line) > _DETAILS:
                     break
                 self._written += len(line)
                 self.kept.details += 1
                 self.kept.details_not_ok += file is self.not_ok_file
                 yield line
+
+    def requests(self) -> Iterator[bytes]:
+        """One line a case, as many as there is room for: its index and its request, null where nothing was asked."""
+        self.requests_file.seek(0)
+        for line in self.requests_file:
+            if self._written + len(line) > _DATA:
+                return
+            self._written += len(line)
+            self.kept.requests += 1
+            yield line
 
     def _spool_not_ok(self, line: bytes) -> None:
         """More than the page can hold need not be kept on disk either."""
@@ -138,26 +163,41 @@ class Collector:
             self._spooled += len(line)
             self.not_ok_file.write(line)
 
+    def _spool_request(self, index: int, judgement: Mapping[str, Any]) -> None:
+        if self.asked is None or not judgement.get("case"):
+            return
+        self.kept.requests_made += 1
+        if self._spooled_requests <= _DATA:
+            request = self.asked.request(judgement["case"])
+            line = script_json([index, None if request is None else _cut(request, _LONGEST_REQUEST)]) + b"\n"
+            self._spooled_requests += len(line)
+            self.requests_file.write(line)
+
 
 def columns_of(summary: Summary) -> list[NumberField | CodeField]:
-    """What the table shows beside the id: scores first, then categories that are not the same in every case."""
-    shown: list[NumberField | CodeField] = list(summary.numbers)
-    shown += [item for item in summary.codes if len(item.counts) > 1 or item.nulls]
-    return shown[:_MOST_COLUMNS]
+    """What the table shows beside the id: the one word, scores, then categories that vary."""
+    varied = [item for item in summary.codes if len(item.counts) > 1 or item.nulls]
+    shown: list[NumberField | CodeField] = [*summary.numbers, *varied]
+    return sorted(shown, key=lambda item: item.name != "roll_up")[:_MOST_COLUMNS]
 
 
 def detail_of(judgement: Mapping[str, Any]) -> dict[str, Any]:
     """All that the page shows of a case; what is empty is left out, what is endless is cut."""
     detail = {key: judgement[key] for key in _DETAIL_KEYS if judgement.get(key) not in (None, {}, [])}
-    if blocks := blocks_of(judgement):
+    if blocks := [*blocks_of(judgement), *_votes(judgement)]:
         detail["blocks"] = blocks
     bounded: dict[str, Any] = _bounded(detail)
     return bounded
 
 
+def _votes(judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
+    votes = votes_of(judgement)
+    return [] if votes is None else [asdict(DataTable("Votes", votes.columns, votes.rows))]
+
+
 def _raw_row(index: int, judgement: Mapping[str, Any]) -> list[Any]:
     status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
-    values = {} if status else _cells(judgement.get("verdict") or {})
+    values = {} if status else _cells({"roll_up": judgement.get("roll_up"), **(judgement.get("verdict") or {})})
     name = _sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
     return [index, name, status, _sound(_note(judgement)), values]
 
@@ -187,14 +227,14 @@ def _note(judgement: Mapping[str, Any]) -> str:
 def _bounded(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return _cut(value, _LONGEST_TEXT)
-    if isinstance(value, Mapping | list | tuple) and depth >= _DEEPEST:
+    if not isinstance(value, dict | list | tuple):
+        return value
+    if depth >= _DEEPEST:
         return "…"
-    if isinstance(value, Mapping):
-        return {str(key): _bounded(item, depth + 1) for key, item in list(value.items())[:_MOST_ITEMS]}
-    if isinstance(value, list | tuple):
-        items = [_bounded(item, depth + 1) for item in value[:_MOST_ITEMS]]
-        return items if len(value) <= _MOST_ITEMS else [*items, f"… and {len(value) - _MOST_ITEMS} more"]
-    return value
+    if isinstance(value, dict):
+        return {str(key): _bounded(item, depth + 1) for key, item in islice(value.items(), _MOST_ITEMS)}
+    items = [_bounded(item, depth + 1) for item in value[:_MOST_ITEMS]]
+    return items if len(value) <= _MOST_ITEMS else [*items, f"… and {len(value) - _MOST_ITEMS} more"]
 
 
 def _cut(text: str, most: int) -> str:
@@ -202,4 +242,4 @@ def _cut(text: str, most: int) -> str:
 
 
 def _sound(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -7,18 +7,20 @@ import os
 import re
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
+from krino.reports.asked import Asked
 from krino.reports.clean import clean_line
 from krino.reports.embed import Collector, columns_of, script_json
 from krino.reports.markup import join, tag
 from krino.reports.numbers import NumberField
-from krino.reports.overview import header, kept_note, overview, settings
+from krino.reports.overview import header, kept_note, overview, prompt_fold, settings
+from krino.reports.slices import FewValued, SliceTable
 from krino.reports.summary import Summary, SummaryTally
 from krino.reports.wording import date_of, judge_of, labeller_of
 from krino.runs.manifest import Manifest
@@ -28,20 +30,28 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
 def write_report(
-    folder: Path, manifest: Manifest, judgements: Iterable[Mapping[str, Any]], rules: Mapping[str, str]
+    folder: Path,
+    manifest: Manifest,
+    judgements: Iterable[Mapping[str, Any]],
+    rules: Mapping[str, str],
+    asked: Asked | None = None,
 ) -> Path:
-    """One pass over the judgements; the old report stays until the new one is whole."""
+    """One pass over the judgements; the old report stays until the new one is whole. `asked` shows the prompts."""
     target = folder / REPORT
     draft = folder / f".{REPORT}.{os.getpid()}"
     with ExitStack() as scratch:
-        rows, not_ok, first, later = (scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(4))
-        tally, collector = SummaryTally(), Collector(rows, not_ok, first, later)
+        rows, not_ok, first, later, requests = (
+            scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(5)
+        )
+        collector = Collector(rows, not_ok, first, later, requests, asked, manifest.counts.total)
+        tally, slices = SummaryTally(), FewValued()
         for judgement in judgements:
             tally.add(judgement)
+            slices.add(judgement)
             collector.add(judgement)
         try:
             with draft.open("wb") as page:
-                _write_page(page, tally.result(), collector, manifest, rules)
+                _write_page(page, tally.result(), slices.result(), collector, manifest, rules)
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
@@ -49,7 +59,12 @@ def write_report(
 
 
 def _write_page(
-    page: IO[bytes], summary: Summary, collector: Collector, manifest: Manifest, rules: Mapping[str, str]
+    page: IO[bytes],
+    summary: Summary,
+    slices: Sequence[SliceTable],
+    collector: Collector,
+    manifest: Manifest,
+    rules: Mapping[str, str],
 ) -> None:
     """The template's places are filled in their order: the data stands before the note that says how much it is."""
     columns = columns_of(summary)
@@ -64,11 +79,13 @@ def _write_page(
         "title": lambda: _text(tag("title", _title(manifest))),
         "style": lambda: [style.encode()],
         "header": lambda: _text(header(manifest)),
-        "overview": lambda: _text(overview(summary, manifest, rules)),
+        "overview": lambda: _text(overview(summary, manifest, rules, slices)),
+        "prompt": lambda: _text(prompt_fold(collector.asked, manifest)),
         "settings": lambda: _text(settings(manifest)),
         "info": lambda: [script_json(info)],
         "rows": lambda: collector.rows([item.name for item in columns]),
         "details": collector.details,
+        "requests": collector.requests,
         "kept": lambda: _text(kept_note(collector.kept)),
         "script": lambda: [script.encode()],
     }

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from krino.reports.clean import clean_line
+from krino.reports.slices import SliceTable, slice_heads
+from krino.reports.stability import Stability
 from krino.reports.summary import Summary, spent
 from krino.reports.wording import (
     FEW_NOTE,
     INTERVAL_NOTE,
+    SMALL_NOTE,
     date_of,
     figure,
+    fraction,
     interval_text,
     judge_of,
     labeller_of,
+    member_text,
+    panel_text,
     share,
     spend_text,
 )
@@ -27,9 +33,9 @@ _SHOWN_CODES = 6
 _SHOWN_MESSAGES = 5
 
 
-def to_markdown(summary: Summary, manifest: Manifest) -> str:
+def to_markdown(summary: Summary, manifest: Manifest, slices: Sequence[SliceTable] = ()) -> str:
     """GitHub's dialect. Text from cases is escaped: it can open no link, no image, no mention and no HTML."""
-    return "\n".join(_lines(summary, manifest)) + "\n"
+    return "\n".join(_lines(summary, manifest, slices)) + "\n"
 
 
 def escape(text: str, most: int = 160) -> str:
@@ -37,13 +43,13 @@ def escape(text: str, most: int = 160) -> str:
     return _SELF_LINKING.sub(rf"\1{_BREAK}", _SPECIAL.sub(r"\\\1", clean_line(text, most)))
 
 
-def _lines(summary: Summary, manifest: Manifest) -> Iterator[str]:
+def _lines(summary: Summary, manifest: Manifest, slices: Sequence[SliceTable]) -> Iterator[str]:
     counts = summary.counts
     yield f"### {escape(judge_of(manifest))}: {counts.ok:,} of {counts.total:,} cases judged"
     yield ""
     yield f"{escape(labeller_of(manifest))} · {date_of(manifest)} · {manifest.state}"
     yield ""
-    yield from _table(
+    yield from table_lines(
         ("Status", "Cases", "Share"),
         ((status, f"{count:,}", share(count, counts.total)) for status, count in counts.model_dump().items()),
     )
@@ -51,9 +57,16 @@ def _lines(summary: Summary, manifest: Manifest) -> Iterator[str]:
         yield from _scores(summary)
     if summary.codes:
         yield from _codes(summary)
+    if summary.stability is not None:
+        yield from _stability(summary.stability)
     if summary.messages:
         rows = ((group.status, f"{group.count:,}", escape(group.text)) for group in summary.messages[:_SHOWN_MESSAGES])
-        yield from _table(("Not judged", "Cases", "Why"), rows)
+        yield from table_lines(("Not judged", "Cases", "Why"), rows)
+    for table in slices:
+        yield from _slices(table)
+    if any(item.few for table in slices for item in table.slices):
+        yield f"<sub>{escape(SMALL_NOTE)}</sub>"
+        yield ""
     decided = summary.decided_by
     if decided.total:
         yield f"Decided by rules alone: {share(decided.rules, decided.total)} of verdict fields.  "
@@ -61,7 +74,7 @@ def _lines(summary: Summary, manifest: Manifest) -> Iterator[str]:
 
 
 def _scores(summary: Summary) -> Iterator[str]:
-    yield from _table(
+    yield from table_lines(
         ("Score", "n", "null", "mean", "95 % interval"),
         (
             (
@@ -86,10 +99,37 @@ def _codes(summary: Summary) -> Iterator[str]:
         more = len(item.counts) - _SHOWN_CODES
         values = " · ".join([*shown, f"and {more} more"] if more > 0 else shown)
         rows.append((escape(item.name), f"{item.n:,}", values))
-    yield from _table(("Field", "n", "Values"), rows)
+    yield from table_lines(("Field", "n", "Values"), rows)
 
 
-def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def _stability(stability: Stability) -> Iterator[str]:
+    rows = (
+        (
+            escape(item.name),
+            f"{item.n:,}",
+            fraction(item.agreement),
+            f"{item.split:,}",
+            "–" if item.spread is None else figure(item.spread),
+        )
+        for item in stability.fields
+    )
+    yield from table_lines(("Seats agree on", "n", "agree", "split", "spread"), rows)
+    yield escape(f"{panel_text(stability)} {member_text(stability)}".strip(), 400)
+    yield ""
+
+
+def _slices(table: SliceTable) -> Iterator[str]:
+    rows = []
+    for item in table.slices:
+        means = (item.numbers[name] for name in table.numbers)
+        scores = ("–" if one.mean is None else f"{figure(one.mean)} ({interval_text(one.interval)})" for one in means)
+        n = f"{item.n:,}{escape('*') if item.few else ''}"
+        ends = (f"{item.roll_up.get(word, 0):,}" for word in table.roll_ups)
+        rows.append((escape(item.value), n, f"{item.not_ok:,}", *ends, *scores))
+    yield from table_lines((escape(table.column), *map(escape, slice_heads(table))), rows)
+
+
+def table_lines(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     yield f"| {' | '.join(heads)} |"
     yield f"| {' | '.join('---' for _ in heads)} |"
     for row in rows:

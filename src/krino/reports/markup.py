@@ -7,7 +7,7 @@ from typing import Final
 
 from krino.reports.clean import clean
 
-_VOID: Final = frozenset({"br", "meta", "rect", "line"})
+_VOID: Final = frozenset({"br", "meta", "rect", "line", "wbr"})
 
 
 class Markup(str):
@@ -26,6 +26,13 @@ def tag(name: str, /, *children: str | Markup | None, **attributes: str | float 
 
 def join(*children: str | Markup | None) -> Markup:
     return Markup("".join(_child(child) for child in children if child is not None))
+
+
+def breakable(code: str) -> Markup:
+    """A code that may break after its underscores, and nowhere else."""
+    parts = code.split("_")
+    words = [f"{part}_" for part in parts[:-1]] + parts[-1:]
+    return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
 
 
 def _child(child: str | Markup) -> str:

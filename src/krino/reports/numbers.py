@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-NORMAL_95 = 1.959963984540054
-FEW = 30
-"""Below so many values the normal approximation of the interval is rough, and reports say so."""
+from krino.stats.moments import FEW, Moments
+from krino.stats.shares import mean_interval
+
 MOST_BINS = 20
 
 _LARGEST = 1e100  # beyond it no verdict measures anything, and squares would overflow
@@ -35,7 +35,7 @@ class Histogram(BaseModel):
 
 
 class NumberField(BaseModel):
-    """A numeric field of the verdict over all cases judged `ok`. The interval is a normal approximation, 95 %."""
+    """A numeric field of the verdict over all cases judged `ok`. The interval is that of the mean, 95 %."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -65,23 +65,19 @@ def as_number(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class NumberTally:
-    """Takes numbers one at a time (mean and variance after Welford)."""
+    """Takes numbers one at a time."""
 
-    n: int = 0
-    _mean: float = 0.0
-    _squares: float = 0.0
-    _min: float = math.inf
-    _max: float = -math.inf
+    _moments: Moments = field(default_factory=Moments)
     _whole: bool = True
     _exponent: int = _FINEST
     _cells: dict[int, int] = field(default_factory=dict)
 
+    @property
+    def n(self) -> int:
+        return self._moments.n
+
     def add(self, value: float) -> None:
-        self.n += 1
-        away = value - self._mean
-        self._mean += away / self.n
-        self._squares += away * (value - self._mean)
-        self._min, self._max = min(self._min, value), max(self._max, value)
+        self._moments.add(value)
         self._whole = self._whole and value.is_integer()
         cell = _cell(value, self._exponent)
         self._cells[cell] = self._cells.get(cell, 0) + 1
@@ -89,26 +85,17 @@ class NumberTally:
             self._coarsen()
 
     def result(self, name: str, nulls: int) -> NumberField:
-        interval = None
-        if self.n > 1:
-            half = NORMAL_95 * math.sqrt(max(self._squares, 0.0) / (self.n - 1) / self.n)
-            interval = self._within_scale(self._mean - half, self._mean + half)
+        values = self._moments
         return NumberField(
             name=name,
-            n=self.n,
+            n=values.n,
             nulls=nulls,
-            mean=self._mean,
-            interval=interval,
-            min=self._min,
-            max=self._max,
+            mean=values.mean,
+            interval=mean_interval(values),
+            min=values.least,
+            max=values.most,
             histogram=self._histogram(),
         )
-
-    def _within_scale(self, low: float, high: float) -> tuple[float, float]:
-        """A field whose every value lies in 0 to 1 is taken for a score: its mean cannot lie beyond."""
-        if self._min >= 0.0 and self._max <= 1.0:
-            return max(low, 0.0), min(high, 1.0)
-        return low, high
 
     def _coarsen(self) -> None:
         """Ten neighbouring cells become one: counts stay exact, only the grid is wider."""
@@ -119,7 +106,8 @@ class NumberTally:
 
     def _histogram(self) -> Histogram:
         lowest, highest = min(self._cells), max(self._cells)
-        if self._min >= 0.0 and self._max <= 1.0 and not (self._whole and self._max > self._min):
+        values = self._moments
+        if values.in_unit and not (self._whole and values.most > values.least):
             lowest, highest = 0, max(_cell(1.0, self._exponent), 1)
         least = _cells_in_one(self._exponent) if self._whole else 1
         width = _bin_width(lowest, highest, least)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from urllib.parse import quote
 
 import orjson
 
+from krino.reports.asked import Asked
 from krino.reports.charts import bar, histogram, stack
 from krino.reports.codes import CodeField
 from krino.reports.embed import Kept
-from krino.reports.markup import Markup, join, tag
+from krino.reports.html_tables import wide_table
+from krino.reports.markup import Markup, breakable, join, tag
 from krino.reports.numbers import NumberField
+from krino.reports.slices import SliceTable
+from krino.reports.slices_html import slices_section
+from krino.reports.stability_section import stability_section
 from krino.reports.summary import Summary, spent
 from krino.reports.wording import (
     FEW_NOTE,
@@ -31,6 +36,7 @@ SIGNS = {"ok": "✓", "failed": "–", "error": "✗"}
 MEANINGS = {"ok": "judged", "failed": "case cannot be judged", "error": "judging went wrong"}
 
 _SHOWN_CODES = 8
+_READS_NO_PROMPT = ("local", "replay")
 
 
 def header(manifest: Manifest) -> Markup:
@@ -46,9 +52,11 @@ def header(manifest: Manifest) -> Markup:
     )
 
 
-def overview(summary: Summary, manifest: Manifest, rules: Mapping[str, str]) -> Markup:
+def overview(
+    summary: Summary, manifest: Manifest, rules: Mapping[str, str], slices: Sequence[SliceTable] = ()
+) -> Markup:
     sections = [_outcome(summary, manifest), _scores(summary), _categories(summary), _failures(summary)]
-    return join(*sections, _rules(summary, rules))
+    return join(*sections, stability_section(summary.stability), slices_section(slices), _rules(summary, rules))
 
 
 def settings(manifest: Manifest) -> Markup:
@@ -60,6 +68,21 @@ def settings(manifest: Manifest) -> Markup:
         tag("summary", "How this run was made"),
         tag("pre", plan, class_="code"),
         tag("p", f"Krino {manifest.krino_version}, plan {manifest.plan.digest()}", class_="note"),
+        class_="panel fold",
+    )
+
+
+def prompt_fold(asked: Asked | None, manifest: Manifest) -> Markup:
+    """What a model is told in every case; the page shows it beside each case's own request."""
+    if asked is None:
+        return join()
+    read = manifest.plan.labeller.get("kind") not in _READS_NO_PROMPT
+    note = None if read else "No model read it in this run: the embedded labeller and recorded labels need no prompt."
+    return tag(
+        "details",
+        tag("summary", "The judge's prompt"),
+        tag("p", note, class_="note") if note else None,
+        tag("pre", asked.prompt(), class_="code", id="prompt"),
         class_="panel fold",
     )
 
@@ -76,6 +99,10 @@ def kept_note(kept: Kept) -> Markup:
             f"Full details are kept for {kept.details:,} of {kept.cases:,} cases: {kept.details_not_ok:,} of the "
             f"{kept.not_ok:,} that are not ok, and the first {kept.details - kept.details_not_ok:,} that are. "
             "The run folder holds all; `krino show RUN ID` prints a case."
+        )
+    if kept.requests < min(kept.requests_made, kept.details):
+        lines.append(
+            f"What a labeller is asked is kept for {kept.requests:,} cases: more would make the page too large."
         )
     return join(*(tag("p", line, class_="notice", role="note") for line in lines))
 
@@ -199,7 +226,7 @@ def _category(item: CodeField) -> Markup:
     most = max(item.counts.values())
     shown = list(item.counts.items())[:_SHOWN_CODES]
     rows = [
-        tag("li", tag("span", code), tag("strong", f"{count:,}"), bar(count, most), class_="count")
+        tag("li", tag("span", breakable(code)), tag("strong", f"{count:,}"), bar(count, most), class_="count")
         for code, count in shown
     ]
     more = len(item.counts) - len(shown)
@@ -230,7 +257,7 @@ def _failures(summary: Summary) -> Markup | None:
     return tag(
         "section",
         tag("h2", "Why cases were not judged", id="failures"),
-        _wide_table(heads, rows),
+        wide_table(heads, rows, figures={"Cases"}),
         tag(
             "p",
             "Alike messages are counted together: they differ in numbers and quoted parts. The first is shown.",
@@ -264,16 +291,9 @@ def _rules(summary: Summary, rules: Mapping[str, str]) -> Markup | None:
     return tag(
         "details",
         tag("summary", f"Rules that fired ({len(rows)})"),
-        _wide_table(("Rule", "What it says", "Fields given", "Findings"), rows),
+        wide_table(("Rule", "What it says", "Fields given", "Findings"), rows, figures={"Fields given", "Findings"}),
         class_="panel fold",
     )
-
-
-def _wide_table(heads: tuple[str, ...], rows: list[Markup]) -> Markup:
-    figures = {"Cases", "Fields given", "Findings"}
-    top = [tag("th", head, scope="col", class_="figure" if head in figures else None) for head in heads]
-    table = tag("table", tag("thead", tag("tr", *top)), tag("tbody", *rows))
-    return tag("div", table, class_="panel scroll", tabindex="0", role="region", aria_label="Table, scrolls sideways")
 
 
 def _spaced(name: str) -> str:

@@ -16,10 +16,12 @@ from krino.contract import Usage
 from krino.reports.codes import CodeField, CodeTally
 from krino.reports.messages import MessageGroup, MessageTally
 from krino.reports.numbers import NumberField, NumberTally, as_number
+from krino.reports.stability import LABELLER as LABELLER
+from krino.reports.stability import Stability, StabilityTally
+from krino.runs.fields import fields_of
 from krino.runs.manifest import Counts, Manifest
 
 TOP_MESSAGES = 10
-LABELLER = "labeller"
 
 
 class Deciders(BaseModel):
@@ -36,7 +38,7 @@ class Deciders(BaseModel):
 
 
 class Summary(BaseModel):
-    """What a run says. `interval` of a number is the 95 % interval of its mean, normal approximation."""
+    """What a run says. `interval` of a number is the 95 % interval of its mean."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -53,6 +55,8 @@ class Summary(BaseModel):
     """The most frequent reasons (status failed) and errors."""
     usage: Usage
     """Of the judgements summed up; a case that was tried again has cost more (see the manifest)."""
+    stability: Stability | None = None
+    """How far the seats agree, where a jury or repeats were asked."""
 
 
 def summarise(judgements: Iterable[Mapping[str, Any]]) -> Summary:
@@ -96,6 +100,7 @@ class SummaryTally:
     _findings: Counter[str] = field(default_factory=Counter)
     _messages: MessageTally = field(default_factory=MessageTally)
     _usage: Usage = field(default_factory=Usage)
+    _stability: StabilityTally = field(default_factory=StabilityTally)
 
     def add(self, judgement: Mapping[str, Any]) -> None:
         status = str(judgement["status"])
@@ -107,6 +112,7 @@ class SummaryTally:
             self._messages.add(status, str(message), str(judgement.get("id", "")))
         for finding in judgement.get("findings") or ():
             self._findings[str(finding["rule"])] += 1
+        self._stability.add(judgement)
         usage = judgement.get("usage")
         if usage:
             self._usage.add(usage if isinstance(usage, Usage) else Usage(**usage))
@@ -127,13 +133,11 @@ class SummaryTally:
             findings=dict(self._findings.most_common()),
             messages=self._messages.top(TOP_MESSAGES),
             usage=replace(self._usage),
+            stability=self._stability.result(),
         )
 
     def _add_verdict(self, judgement: Mapping[str, Any]) -> None:
-        fields = dict(judgement["verdict"] or {})
-        if judgement.get("roll_up"):
-            fields = {"roll_up": judgement["roll_up"], **fields}
-        for name, value in fields.items():
+        for name, value in fields_of(judgement).items():
             known = self._fields.get(name)
             if known is None:
                 known = self._fields[name] = _FieldTally()

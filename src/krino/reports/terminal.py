@@ -21,16 +21,22 @@ from krino.contract import Judgement
 from krino.reports.clean import clean, clean_line
 from krino.reports.codes import CodeField
 from krino.reports.numbers import Histogram, NumberField
+from krino.reports.stability import Stability
 from krino.reports.summary import LABELLER, Summary, spent
+from krino.reports.votes import SPLIT, Votes, votes_of
 from krino.reports.wording import (
     FEW_NOTE,
     INTERVAL_NOTE,
     date_of,
     duration,
     figure,
+    fraction,
     interval_text,
     judge_of,
+    labeller_name,
     labeller_of,
+    member_text,
+    panel_text,
     share,
     spend_text,
 )
@@ -51,9 +57,11 @@ def print_summary(console: Console, summary: Summary, manifest: Manifest, folder
     """The whole run on one screen, 80 columns are enough."""
     parts: list[RenderableType] = [_heading(manifest), _counts(summary), Text()]
     if summary.numbers:
-        parts += [_numbers(summary.numbers), _note(summary.numbers), Text()]
+        parts += [_numbers(summary.numbers), _interval_note(summary.numbers), Text()]
     if summary.codes:
         parts += [_codes(summary.codes), Text()]
+    if summary.stability is not None:
+        parts += [_stability(summary.stability), Text()]
     if summary.messages:
         parts += [_messages(summary), Text()]
     parts.append(_foot(summary, manifest, folder))
@@ -70,10 +78,16 @@ def print_judgement(
             parts += [_title(title), _indented(_text(text))]
     if judgement.status == "ok" and judgement.verdict is not None:
         parts += [_title("Verdict"), _verdict(judgement, rules or {})]
+    if judgement.ballots and (votes := votes_of(judgement.model_dump(mode="json"))):
+        parts += [_title("Votes"), Padding(_votes(votes), (0, 0, 0, 2))]
     if judgement.findings:
         parts += [_title("Findings"), _findings(judgement)]
     if labels and judgement.labels is not None:
         parts += [_title("Labels"), _indented(_text(_pretty(judgement.labels)))]
+    if labels:
+        for ballot in judgement.ballots:
+            title = clean_line(f"Labels of {ballot.member}, asked for time {ballot.repeat}", 120)
+            parts += [_title(title), _indented(_text(_pretty(ballot.labels)))]
     if judgement.raw_reply is not None:
         parts += [_title("Reply that could not be used"), _indented(_text(judgement.raw_reply))]
     parts += [Text(), Text(spend_text(judgement.usage), style="dim")]
@@ -101,7 +115,7 @@ def _counts(summary: Summary) -> Text:
 
 
 def _numbers(fields: Iterable[NumberField]) -> Table:
-    table = _table("Score", "n", "null", "mean", "95 % interval", "spread", right=range(1, 5))
+    table = plain_table("Score", "n", "null", "mean", "95 % interval", "spread", right=range(1, 5))
     for item in fields:
         table.add_row(
             clean_line(item.name, 40),
@@ -114,13 +128,13 @@ def _numbers(fields: Iterable[NumberField]) -> Table:
     return table
 
 
-def _note(fields: Iterable[NumberField]) -> Text:
+def _interval_note(fields: Iterable[NumberField]) -> Padding:
     few = any(item.few for item in fields)
-    return Text(f"  {INTERVAL_NOTE}{f', {FEW_NOTE}' if few else ''}.", style="dim")
+    return note_line(f"{INTERVAL_NOTE}{f', {FEW_NOTE}' if few else ''}.")
 
 
 def _codes(fields: Iterable[CodeField]) -> Table:
-    table = _table("Field", "n", "values", right=range(1, 2))
+    table = plain_table("Field", "n", "values", right=range(1, 2))
     for item in fields:
         shown = [f"{clean_line(code, 40)} {count:,}" for code, count in list(item.counts.items())[:_SHOWN_CODES]]
         if len(item.counts) > _SHOWN_CODES:
@@ -129,8 +143,25 @@ def _codes(fields: Iterable[CodeField]) -> Table:
     return table
 
 
+def _stability(stability: Stability) -> RenderableType:
+    table = plain_table("Seats agree on", "n", "agree", "split", "spread", "sd", right=range(1, 6))
+    for item in stability.fields:
+        numbers = ["–" if value is None else figure(value) for value in (item.spread, item.sd)]
+        table.add_row(clean_line(item.name, 40), f"{item.n:,}", fraction(item.agreement), f"{item.split:,}", *numbers)
+    notes = [panel_text(stability), member_text(stability)]
+    return Group(table, *(note_line(note) for note in notes if note))
+
+
+def _votes(votes: Votes) -> Table:
+    table = plain_table(*(clean_line(column, 40) for column in votes.columns), right=range(0))
+    for row in votes.rows:
+        style = "yellow" if row[-1] == SPLIT else ""
+        table.add_row(*(Text(clean_line(cell, 200), style=style) for cell in row))
+    return table
+
+
 def _messages(summary: Summary) -> Table:
-    table = _table("Not judged", "cases", "why (the first of its kind)", right=range(1, 2))
+    table = plain_table("Not judged", "cases", "why (the first of its kind)", right=range(1, 2))
     for group in summary.messages[:_SHOWN_MESSAGES]:
         status = Text(f"{SIGNS.get(group.status, '')} {group.status}", style=STYLES.get(group.status, ""))
         why = Text.assemble(clean_line(group.text, 160), (f"  e.g. {clean_line(group.example, 40)}", "dim"))
@@ -180,7 +211,7 @@ def _case_heading(judgement: Judgement) -> Text:
     if judgement.source is not None:
         facts.append(str(judgement.source))
     if judgement.labeller:
-        facts.append(str(judgement.labeller.get("model") or judgement.labeller.get("kind") or ""))
+        facts.append(labeller_name(judgement.labeller))
     return heading.append("\n" + " · ".join(clean_line(fact, 200) for fact in facts if fact), style="dim")
 
 
@@ -234,7 +265,12 @@ def _is_short(value: Any) -> bool:
 # --- pieces ----------------------------------------------------------------------------------------
 
 
-def _table(*headings: str, right: range) -> Table:
+def note_line(text: str, style: str = "dim", indent: int = 2) -> Padding:
+    """A line below a heading or a table; where the terminal is too narrow, it goes on below its own beginning."""
+    return Padding(Text(clean_line(text), style=style), (0, 0, 0, indent), expand=False)
+
+
+def plain_table(*headings: str, right: range) -> Table:
     """The first and the last column give way when the line is too narrow; figures never break."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), title_justify="left")
     for place, heading in enumerate(headings):

@@ -45,9 +45,12 @@ class BulletList:
 
 @dataclass(frozen=True, slots=True)
 class DataTable:
+    """Rows of plain values; `tones` colours rows, in their order, which a row should also say in words."""
+
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str | float | bool | None]]
+    tones: Sequence[Tone | None] = ()
     key: str | None = None
     kind: Literal["table"] = "table"
 
@@ -66,6 +69,7 @@ class CaseView(Protocol):
 
 _VIEWS: dict[str, CaseView] = {}
 _OURS = {
+    "citation": "krino.reports.citation_view:citation_blocks",
     "efficiency": "krino.reports.efficiency_view:efficiency_blocks",
     "rag": "krino.reports.rag_view:rag_blocks",
 }

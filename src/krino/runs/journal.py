@@ -116,14 +116,27 @@ def scan(path: Path, *, repair: bool = False) -> Progress:
                 progress.note(data["index"], data["status"], data["input_hash"], offset)
                 progress.usage.add(Usage(**data["usage"]))
             except (ValueError, KeyError, TypeError) as error:
-                raise UsageProblem(
-                    f"{path}:{number}: not a judgement ({type(error).__name__}: {error}); "
-                    "remove the line, its case will be judged again"
-                ) from None
+                raise _no_judgement(path, number, error) from None
             offset += len(line)
     if repair and offset < path.stat().st_size:
         os.truncate(path, offset)
     return progress
+
+
+def read_raw(path: Path) -> Iterator[dict[str, Any]]:
+    """Every judgement as it was written, also those replaced since: in half the time, for readers who sort that out."""
+    if not path.exists():
+        return
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                data = orjson.loads(line)
+                int(data["index"]), CODES[data["status"]], _short(data["input_hash"]), dict(data["usage"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise _no_judgement(path, number, error) from None
+            yield data
 
 
 def read_in_order(path: Path, cases: int | None = None) -> Iterator[Judgement]:
@@ -147,6 +160,13 @@ def read_raw_in_order(path: Path, cases: int | None = None) -> Iterator[dict[str
             line = journal.readline()
             at = offset + len(line)
             yield orjson.loads(line)
+
+
+def _no_judgement(path: Path, number: int, error: Exception) -> UsageProblem:
+    return UsageProblem(
+        f"{path}:{number}: not a judgement ({type(error).__name__}: {error}); "
+        "remove the line, its case will be judged again"
+    )
 
 
 def _short(digest: str) -> int:

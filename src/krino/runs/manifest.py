@@ -87,13 +87,14 @@ class Manifest(BaseModel):
 
 def differences(old: Plan, new: Plan) -> list[str]:
     """What changed between two plans, one line each, in words a user can act on."""
-    before, after = dict(_leaves(old.model_dump(mode="json"))), dict(_leaves(new.model_dump(mode="json")))
-    lines = []
-    for key in sorted(before.keys() | after.keys()):
-        was, now = before.get(key), after.get(key)
-        if was != now:
-            lines.append(f"{key}: was {was!r}, is now {now!r}")
-    return lines
+    return [f"{key}: was {was!r}, is now {now!r}" for key, was, now in differing(old, new)]
+
+
+def differing(one: Plan, other: Plan) -> list[tuple[str, Any, Any]]:
+    """Every setting in which two plans differ, with its value in each."""
+    here, there = dict(_leaves(one.model_dump(mode="json"))), dict(_leaves(other.model_dump(mode="json")))
+    keys = sorted(here.keys() | there.keys())
+    return [(key, here.get(key), there.get(key)) for key in keys if here.get(key) != there.get(key)]
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter
 
-from krino.contract import Task
+from krino.contract import Ballot, Task
 from krino.runs.journal import scan
+
+_BALLOT = TypeAdapter(Ballot)
 
 
 class RecordedLabels:
@@ -20,11 +23,19 @@ class RecordedLabels:
         self._file = journal.open("rb")
 
     def __call__(self, task: Task[Any, Any, Any]) -> Mapping[str, Any] | None:
-        if not self._progress.is_done(task.index, task.input_hash):
-            return None
-        self._file.seek(self._progress.offsets[task.index])
-        labels = orjson.loads(self._file.readline())["labels"]
+        labels = self._line(task).get("labels")
         return labels if isinstance(labels, dict) else None
+
+    def ballots(self, task: Task[Any, Any, Any]) -> list[Ballot]:
+        """What each seat of a panel said; empty where one labeller was asked."""
+        return [_BALLOT.validate_python(ballot) for ballot in self._line(task).get("ballots") or ()]
+
+    def _line(self, task: Task[Any, Any, Any]) -> Mapping[str, Any]:
+        if not self._progress.is_done(task.index, task.input_hash):
+            return {}
+        self._file.seek(self._progress.offsets[task.index])
+        line: dict[str, Any] = orjson.loads(self._file.readline())
+        return line
 
     def close(self) -> None:
         self._file.close()

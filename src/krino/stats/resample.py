@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from krino.stats.tallies import tally
+
 Floats = NDArray[np.float64]
 
 DRAWS = 1_000
 LEVEL = 0.95
 _DEFINED = 0.5
 """A figure that is undefined (nan) in more than this share of the draws gets no interval."""
+_FEW_KINDS = 64
+"""With so many cases to a kind or more, a multinomial draw is quicker than drawing the cases."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +41,32 @@ class Resampler:
         codes = np.fromiter((numbers.setdefault(group, len(numbers)) for group in groups), np.intp, size)
         return cls(size, codes, draws, seed)
 
+    @property
+    def units(self) -> int:
+        """What is drawn: cases or clusters. Of a single one nothing can be learned about the others."""
+        return self.size if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
+
     def weights(self) -> Iterator[Floats]:
         """For each draw, how many times every case was drawn."""
         generator = np.random.default_rng(self.seed)
-        units = self.size if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
+        units = self.units
         for _ in range(self.draws if units else 0):
             drawn = np.bincount(generator.integers(0, units, units), minlength=units).astype(np.float64)
             yield drawn if self.clusters is None else drawn[self.clusters]
+
+    def tallies(self, kinds: NDArray[np.intp], count: int) -> Iterator[Floats]:
+        """For each draw, how many of the drawn cases are of each kind; `kinds` holds the kind of every case.
+
+        Cases drawn one by one are a multinomial draw over the kinds: far less work where the kinds are few.
+        """
+        if self.clusters is not None or count * _FEW_KINDS > self.size:
+            for weights in self.weights():
+                yield tally(kinds, weights, count)
+            return
+        generator = np.random.default_rng(self.seed)
+        shares = np.bincount(kinds, minlength=count) / self.size
+        for _ in range(self.draws):
+            yield generator.multinomial(self.size, shares).astype(np.float64)
 
 
 def bootstrap(statistic: Callable[[Floats], float], resampler: Resampler) -> tuple[float, float] | None:

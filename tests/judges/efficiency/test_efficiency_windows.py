@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def labeller_for(server: FakeServer, cache: Path | str = "off", **more: Any) -> 
     return krino.llm("m", base_url=server.url, key="k", cache=cache, backoff=0.001, channel="json_schema", **more)
 
 
-async def judged(labeller: LlmLabeller, case: dict[str, Any] | None = None) -> krino.Judgement:
+async def judged(labeller: krino.Labeller, case: dict[str, Any] | None = None) -> krino.Judgement:
     async with labeller:
         judge = EfficiencyJudge({"window_tokens": WINDOW})
         return await krino.ajudge(judge, case or CASE, labeller=labeller)
@@ -269,6 +269,79 @@ async def test_an_answer_planted_in_one_window_is_refused_there(server: FakeServ
     assert (windows, judgement.usage.calls) == (1, len(PARTS) + 1)
     assert "stands word for word in the data" in server.requests[-1].body["messages"][-1]["content"]
     assert [found.rule for found in judgement.findings].count(PLANTED) == 1
+
+
+# --- a jury, and repeats ----------------------------------------------------------------------------------
+
+
+def by_seat(says: Mapping[str, str], step: str) -> Callable[[ReceivedRequest], dict[str, Any]]:
+    """A reply that labels one step as the model that is asked says, in whatever window it stands."""
+
+    def answer(request: ReceivedRequest) -> dict[str, Any]:
+        label = says[request.body["model"]]
+        return reply(
+            lambda window, shown: {**necessary(window, shown), "label": label if shown == step else "necessary"}
+        )(request)
+
+    return answer
+
+
+def jury_of(server: FakeServer, *members: str | krino.Labeller, **more: Any) -> krino.Labeller:
+    settings: dict[str, Any] = {"cache": "off", "key": "k", "backoff": 0.001, "channel": "json_schema"}
+    return krino.jury(members, base_url=server.url, **{**settings, **more})
+
+
+async def test_each_seat_of_a_jury_asks_every_window_and_votes_on_the_whole_trace(server: FakeServer) -> None:
+    server.configure(reply=by_seat({"a": "indirect", "b": "necessary", "c": "indirect"}, FIRST_SHARED))
+    judgement = await judged(jury_of(server, "a", "b", "c"))
+    assert (judgement.status, judgement.usage.calls) == ("ok", 3 * len(PARTS)), judgement.error
+    assert {step for step, label in labels(judgement).items() if label == "indirect"} == {FIRST_SHARED}
+    assert len(labels(judgement)) == STEPS
+    ballots = {ballot.member: ballot for ballot in judgement.ballots}
+    assert [ballot.usage.calls for ballot in ballots.values()] == [len(PARTS)] * 3
+    assert [ballot.labeller["parts"] for ballot in ballots.values()] == [len(PARTS)] * 3
+    assert (ballots["b"].verdict or {})["score"] == 1.0
+    assert ballots["a"].verdict == judgement.verdict
+    assert len(findings(judgement, "EFF-W1")) == 1, "what every seat says is told once"
+
+
+async def test_the_embedded_labeller_sits_beside_one_that_needs_windows(server: FakeServer) -> None:
+    judgement = await judged(jury_of(server, "local", "a", "b"))
+    assert [ballot.usage.calls for ballot in judgement.ballots] == [0, len(PARTS), len(PARTS)]
+    assert judgement.status == "ok"
+
+
+async def test_a_repeat_asks_every_window_again_and_pays_for_each_once(server: FakeServer, tmp_path: Path) -> None:
+    cache = tmp_path / "replies.sqlite"
+    first = await judged(krino.repeated(labeller_for(server, cache), 2))
+    assert (first.status, first.usage.calls, first.usage.cached) == ("ok", 2 * len(PARTS), 0), first.error
+    again = await judged(krino.repeated(labeller_for(server, cache), 2))
+    assert (again.usage.calls, again.usage.cached) == (0, 2 * len(PARTS))
+    assert again.labels == first.labels
+
+
+def test_a_dry_run_counts_windows_times_seats(server: FakeServer) -> None:
+    judge = EfficiencyJudge({"window_tokens": WINDOW})
+    facts, questions = asked(judge, TRACE)
+    task = Task(judge, judge.read(CASE), facts, questions)
+    alone = labeller_for(server, price_in=1.0, price_out=1.0).forecast(task)
+    panel = jury_of(server, "a", "b", repeat=2, price_in=1.0, price_out=1.0).forecast(task)
+    assert (alone.calls, panel.calls) == (len(PARTS), 4 * len(PARTS))
+    assert panel.input_tokens == 4 * alone.input_tokens
+    assert alone.input_cost is not None
+    assert panel.input_cost == pytest.approx(4 * alone.input_cost)
+
+
+async def test_a_seat_cut_short_between_windows_stops_the_run_and_no_vote_is_taken_without_it(
+    server: FakeServer,
+) -> None:
+    one = (await judged(labeller_for(server))).usage.tokens // len(PARTS)
+    short_of_money = labeller_for(server, max_tokens=3 * one)
+    judgement = await judged(jury_of(server, "a", "b", short_of_money))
+    assert (judgement.status, judgement.verdict) == ("error", None)
+    assert "the run was stopped before every seat had answered" in (judgement.error or "")
+    assert [ballot.usage.calls for ballot in judgement.ballots[:2]] == [len(PARTS), len(PARTS)]
+    assert 0 < judgement.ballots[2].usage.calls < len(PARTS)
 
 
 # --- failing and going on ----------------------------------------------------------------------------------

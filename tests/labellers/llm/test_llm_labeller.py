@@ -280,7 +280,7 @@ async def test_the_newer_name_of_the_token_limit_is_found(server: FakeServer) ->
     assert server.requests[-1].body["max_completion_tokens"] == 50
 
 
-@pytest.mark.parametrize(("fault", "kind"), [("401", "key"), ("404", "endpoint"), ("quota", "quota")])
+@pytest.mark.parametrize(("fault", "kind"), [("401", "key"), ("404", "model"), ("quota", "quota")])
 async def test_what_no_waiting_cures_stops_the_run(server: FakeServer, fault: str, kind: str) -> None:
     server.configure(faults=Faults(rates={fault: 1.0}))
     with pytest.raises(krino.RunStopped) as stopped:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Any, ClassVar
 
-from krino.contract import Judge, Passage, Questions, RollUp, Settlement
+from krino.contract import Joined, Judge, Passage, Questions, Reordered, RollUp, Settlement
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts, shown_text, study
+from krino.judges.citation.joining import join_votes, reorder
 from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
 from krino.judges.citation.rollup import roll_up, slice_columns
@@ -51,6 +53,16 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
 
     def settle(self, case: CitationCase, facts: CitationFacts, labels: CitationLabels | None) -> Settlement:
         return settle(facts, labels)
+
+    def reorder(
+        self, case: CitationCase, facts: CitationFacts, draw: Random
+    ) -> Reordered[CitationCase, CitationFacts, CitationLabels] | None:
+        return reorder(case, facts, draw)
+
+    def join_votes(
+        self, case: CitationCase, facts: CitationFacts, ballots: Sequence[CitationLabels]
+    ) -> Joined[CitationLabels]:
+        return join_votes(facts, ballots)
 
     def label_locally(self, batch: Sequence[tuple[CitationCase, CitationFacts]]) -> list[CitationLabels]:
         return label_locally([facts for _, facts in batch])

@@ -8,10 +8,11 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from krino.contract import Finding, Judge, Questions, Settlement
+from krino.contract import Finding, Joined, Judge, Questions, Settlement
 from krino.judges.efficiency.asking import ask
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts, study
+from krino.judges.efficiency.joining import join_votes
 from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
 from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
@@ -98,6 +99,11 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
 
     def settle(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels | None) -> Settlement:
         return settle(facts, labels, self._set.mode)
+
+    def join_votes(
+        self, case: EfficiencyCase, facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]
+    ) -> Joined[EfficiencyLabels]:
+        return join_votes(facts, ballots)
 
     def label_locally(self, batch: Sequence[tuple[EfficiencyCase, EfficiencyFacts]]) -> list[EfficiencyLabels]:
         return label_locally([facts for _, facts in batch])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 from krino.errors import CannotJudge
@@ -88,6 +89,12 @@ class RagFacts:
             if not is_blank(passage.text)
         )
         self.sentences: tuple[Sentence, ...] = split_sentences(case.answer)
+
+    def with_passages(self, passages: tuple[NumberedPassage, ...]) -> RagFacts:
+        """The same facts with the passages in another order."""
+        moved = copy(self)
+        moved.passages = passages
+        return moved
 
     @property
     def has_context(self) -> bool:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from krino.contract import Judge, Passage, Questions, Settlement, Status
+from krino.contract import Joined, Judge, Passage, Questions, Reordered, Settlement, Status
 from krino.errors import CannotJudge
 from krino.judges.rag.case import ANSWER_NAMES, QUESTION_NAMES, RagCase
 from krino.judges.rag.checks import check_labels
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.goals import goal_names, names_a_goal
+from krino.judges.rag.joining import join_votes
 from krino.judges.rag.labels import RagLabels
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.rubric import settle
 from krino.judges.rag.tables import package_text
 from krino.judges.rag.verdict import RagVerdict, failed_verdict
+from krino.judges.shuffling import shuffled
 
 _MOST_HINTS = 8
 _MOST_FIELDS = 15
@@ -89,6 +92,17 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
 
     def settle(self, case: RagCase, facts: RagFacts, labels: RagLabels | None) -> Settlement:
         return settle(facts, labels)
+
+    def reorder(self, case: RagCase, facts: RagFacts, draw: Random) -> Reordered[RagCase, RagFacts, RagLabels] | None:
+        """Passages keep their numbers, which labels and their reasons in free text refer to; they change places."""
+        order = shuffled(len(facts.passages), draw)
+        if order is None:
+            return None
+        moved = facts.with_passages(tuple(facts.passages[place - 1] for place in order))
+        return Reordered(case, moved, tuple(item.number for item in moved.passages), lambda labels: labels)
+
+    def join_votes(self, case: RagCase, facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabels]:
+        return join_votes(facts, ballots)
 
     def label_locally(self, batch: Sequence[tuple[RagCase, RagFacts]]) -> list[RagLabels]:
         return label_locally([facts for _, facts in batch])

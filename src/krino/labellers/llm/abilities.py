@@ -82,7 +82,7 @@ class Abilities:
         if self._worked and self._denied < DENIED_IN_A_ROW:
             raise LabelFailed(f"the endpoint refuses the request: {error}")
         if error.status == 404:
-            raise RunStopped(f"the endpoint knows no such model or address: {error}", kind="endpoint")
+            raise RunStopped(f"the endpoint knows no such model or address: {error}", kind="model")
         if error.status == 403 and self._denied < DENIED_IN_A_ROW:
             raise LabelFailed(f"the endpoint refuses the request: {error}")
         raise RunStopped(f"the endpoint refuses the key: {error}", kind="key")

@@ -24,49 +24,67 @@ class Prices:
 
 
 @dataclass(slots=True)
-class Budget:
-    """What may be spent in the whole run, counting what earlier sittings of it have spent."""
+class Purse:
+    """What may be spent in the whole run, and what has been. The members of a jury pay from one purse."""
 
     max_cost: float | None = None
     max_tokens: int | None = None
-    prices: Prices = field(default_factory=Prices)
+    earlier: Usage = field(default_factory=Usage)
+    """By earlier sittings of the same run."""
     spent: Usage = field(default_factory=Usage)
-    _pending_input: int = 0
-    _pending_output: int = 0
-    _replies: int = 0
-    _output: int = 0
-
-    def __post_init__(self) -> None:
-        if self.max_cost is not None and self.prices.cost(1, 1) is None:
-            raise UsageProblem(
-                "--max-cost needs prices: give --price-in and --price-out (money per million tokens), "
-                "or [prices] in krino.toml"
-            )
+    _pending_tokens: int = 0
+    _pending_cost: float = 0.0
 
     @property
     def limited(self) -> bool:
         return self.max_cost is not None or self.max_tokens is not None
 
-    def reserve(self, input_tokens: int) -> tuple[int, int]:
-        """Set aside what a request may take; raises `RunStopped` when that would pass a limit."""
-        if not self.limited:
-            return 0, 0
-        output = self._output // self._replies if self._replies else FIRST_REPLY
-        taken, given = self._pending_input + input_tokens, self._pending_output + output
-        if self.max_tokens is not None and self.spent.tokens + taken + given > self.max_tokens:
+    def set_aside(self, tokens: int, cost: float) -> None:
+        """Raises `RunStopped` when that would pass a limit."""
+        used = self.earlier.tokens + self.spent.tokens + self._pending_tokens
+        if self.max_tokens is not None and used + tokens > self.max_tokens:
             raise RunStopped(f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached", kind="budget")
-        if self.max_cost is not None:
-            price = self.prices.cost(taken, given) or 0.0
-            if (self.spent.cost or 0.0) + price > self.max_cost:
-                raise RunStopped(f"the limit of {self.max_cost:g} (--max-cost) is reached", kind="budget")
-        self._pending_input, self._pending_output = taken, given
-        return input_tokens, output
+        paid = (self.earlier.cost or 0.0) + (self.spent.cost or 0.0) + self._pending_cost
+        if self.max_cost is not None and paid + cost > self.max_cost:
+            raise RunStopped(f"the limit of {self.max_cost:g} (--max-cost) is reached", kind="budget")
+        self._pending_tokens += tokens
+        self._pending_cost += cost
 
-    def settle(self, reserved: tuple[int, int], usage: Usage | None) -> None:
+    def pay(self, tokens: int, cost: float, usage: Usage | None) -> None:
         """The request is over: what it really took replaces what was set aside."""
-        self._pending_input -= reserved[0]
-        self._pending_output -= reserved[1]
+        self._pending_tokens -= tokens
+        self._pending_cost -= cost
+        if usage is not None:
+            self.spent.add(usage)
+
+
+@dataclass(slots=True)
+class Budget:
+    """What one model's requests take from the purse, at its own prices."""
+
+    prices: Prices = field(default_factory=Prices)
+    purse: Purse = field(default_factory=Purse)
+    _replies: int = 0
+    _output: int = 0
+
+    def __post_init__(self) -> None:
+        if self.purse.max_cost is not None and self.prices.cost(1, 1) is None:
+            raise UsageProblem(
+                "--max-cost needs prices: give --price-in and --price-out (money per million tokens), "
+                "or [prices] in krino.toml"
+            )
+
+    def reserve(self, input_tokens: int) -> tuple[int, float]:
+        """Set aside what a request may take, tokens and cost; raises `RunStopped` when that would pass a limit."""
+        if not self.purse.limited:
+            return 0, 0.0
+        output = self._output // self._replies if self._replies else FIRST_REPLY
+        tokens, cost = input_tokens + output, self.prices.cost(input_tokens, output) or 0.0
+        self.purse.set_aside(tokens, cost)
+        return tokens, cost
+
+    def settle(self, reserved: tuple[int, float], usage: Usage | None) -> None:
+        self.purse.pay(*reserved, usage)
         if usage is not None:
             self._replies += 1
             self._output += usage.output_tokens
-            self.spent.add(usage)

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from krino.contract import CaseT, FactsT, Finding, Judge, Labelled, Labeller, LabelsT, Task, Usage
+from krino.contract import CaseT, FactsT, Finding, Forecast, Judge, Labelled, Labeller, LabelsT, Task, Usage
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import Abilities
@@ -132,7 +132,7 @@ class LlmLabeller(Labeller):
         self._description = self._describe()
 
     def already_spent(self, usage: Usage) -> None:
-        self.budget.spent.add(usage)
+        self.budget.purse.earlier = usage
 
     def stop(self) -> None:
         self.transport.stop()
@@ -190,13 +190,23 @@ class LlmLabeller(Labeller):
                 raise
             # Paid for and unfinished: it goes on record with its cost, and the next case will stop the run.
             usage.seconds = time.perf_counter() - started
-            raise LabelFailed(f"the run was stopped before a valid reply: {reason}", usage=usage) from None
+            message = f"the run was stopped before a valid reply: {reason}"
+            raise LabelFailed(message, usage=usage, stopped=reason) from None
         usage.seconds = time.perf_counter() - started
         if self.cache is not None:
             self.cache.put(key, orjson.dumps(answer))
-            if task.is_part:  # no journal knows of it until the other parts are done: a kill must not lose it
+            if task.is_part or task.repeat:  # no journal knows of it before the other parts and seats are done
                 self.cache.flush()
         return Labelled(labels, self._info(channel), usage, _findings(plants))
+
+    def forecast(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
+        return Forecast.total(map(self._forecast_piece, task.pieces()))
+
+    def _forecast_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
+        if self.is_cached(task):
+            return Forecast(cached=1, input_cost=self.budget.prices.cost(0, 0))
+        tokens = self.estimate(task)
+        return Forecast(calls=1, input_tokens=tokens, input_cost=self.budget.prices.cost(tokens, 0))
 
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
@@ -224,7 +234,7 @@ class LlmLabeller(Labeller):
             if error.status in {401, 403}:
                 raise RunStopped(f"the endpoint refuses the key: {error}", kind="key")
             if error.status == 404:
-                raise RunStopped(f"the endpoint knows no such model or address: {error}", kind="endpoint")
+                raise RunStopped(f"the endpoint knows no such model or address: {error}", kind="model")
             if self.abilities.drops_for_probe(error, request):
                 return await self.probe(channel)
             raise LabelFailed(str(error))
@@ -246,7 +256,7 @@ class LlmLabeller(Labeller):
         turns: tuple[Turn, ...] = (prompt.first_turn(task.questions, text, tag, self.settings.media),)
         problem, raw = "", None
         for _ in range(1 + self.settings.reasks):
-            request, reply = await self._exchange(prepared, turns, usage)
+            request, reply = await self._exchange(prepared, turns, usage, task.repeat)
             raw = reply.raw()
             try:
                 answer = read_answer(reply, request.channel, tag)
@@ -261,10 +271,12 @@ class LlmLabeller(Labeller):
         tries = 1 + self.settings.reasks
         raise LabelFailed(f"no valid labels in {tries} replies; the last fault: {problem}", raw_reply=raw)
 
-    async def _exchange(self, prepared: _Prepared, turns: tuple[Turn, ...], usage: Usage) -> tuple[ChatRequest, Reply]:
+    async def _exchange(
+        self, prepared: _Prepared, turns: tuple[Turn, ...], usage: Usage, repeat: int = 0
+    ) -> tuple[ChatRequest, Reply]:
         """One reply from the endpoint, adapting to what it does not support."""
         while True:
-            request = self._request(prepared, turns)
+            request = _reseeded(self._request(prepared, turns), repeat)
             body = orjson.dumps(self.endpoint.dialect.body(request))
             estimate = len(body) // CHARS_PER_TOKEN
             reserved = self.budget.reserve(estimate)
@@ -324,6 +336,8 @@ class LlmLabeller(Labeller):
     def _cache_key(self, prepared: _Prepared, text: str, task: Task[Any, Any, Any]) -> bytes:
         digest = prepared.digest.copy()
         digest.update(text.encode("utf-8", "surrogatepass"))
+        if task.repeat > 1:
+            digest.update(f"\0repeat {task.repeat}\0".encode())
         for medium in task.questions.media:
             digest.update(f"\0{medium.kind} {medium.mime} {len(medium.data)}\0".encode() + medium.data)
         return bytes(digest.digest())
@@ -344,6 +358,16 @@ class LlmLabeller(Labeller):
         if self.abilities.dropped:
             info["not_supported"] = list(self.abilities.dropped)
         return info
+
+
+def _reseeded(request: ChatRequest, repeat: int) -> ChatRequest:
+    """A repeat with the same seed would be no repeat: each takes the next one."""
+    seed = request.params.seed
+    return (
+        request
+        if repeat < 2 or seed is None
+        else replace(request, params=replace(request.params, seed=seed + repeat - 1))
+    )
 
 
 def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], plants: Plants) -> LabelsT:

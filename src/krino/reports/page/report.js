@@ -15,7 +15,7 @@
     ...info.columns.map((column, at) => ({ ...column, place: FIXED + at })),
     { name: "note", place: 3 },
   ];
-  const state = { query: "", statuses: new Set([0, 1, 2]), sort: null, down: false, page: 0, size: 25, shown: rows };
+  const state = { query: { words: "", conditions: [] }, statuses: new Set([0, 1, 2]), sort: null, down: false, page: 0, size: 25, shown: rows };
 
   // --- building elements ---------------------------------------------------------------------------
 
@@ -53,6 +53,14 @@
     return String(value);
   }
 
+  const ROLL_UPS = new Set(["pass", "review", "fail"]);
+
+  /* A code may break after its underscores, and nowhere else. */
+  function code(value) {
+    const parts = scalar(value).split(/(?<=_)/);
+    return parts.flatMap((part, at) => (at ? [document.createElement("wbr"), part] : [part]));
+  }
+
   function badge(status) {
     return el("span", { class: `badge ${status}` }, el("span", { "aria-hidden": "true" }, SIGNS[status]), ` ${status}`);
   }
@@ -69,11 +77,41 @@
     return firstOf.get(row[1]) === row ? link : `${link}&n=${row[0]}`;
   }
 
+  const COMPARE = {
+    "=": (value, wanted) => String(value).toLowerCase() === wanted,
+    "!=": (value, wanted) => String(value).toLowerCase() !== wanted,
+    "<": (value, wanted) => typeof value === "number" && value < Number(wanted),
+    ">": (value, wanted) => typeof value === "number" && value > Number(wanted),
+    "<=": (value, wanted) => typeof value === "number" && value <= Number(wanted),
+    ">=": (value, wanted) => typeof value === "number" && value >= Number(wanted),
+  };
+
+  /* `score<0.5 kind=A rest of the words`: conditions on columns; what is left is looked for as it stands. */
+  function readQuery(text) {
+    const words = [];
+    const conditions = [];
+    for (const word of text.trim().toLowerCase().split(/\s+/)) {
+      const found = /^([^<>=!]+)(<=|>=|!=|=|<|>)(.+)$/.exec(word);
+      const column = found && columns.find((known) => known.name.toLowerCase() === found[1]);
+      if (column) conditions.push({ place: column.place, holds: COMPARE[found[2]], wanted: found[3] });
+      else words.push(word);
+    }
+    return { words: words.join(" "), conditions };
+  }
+
+  function valueOf(row, place) {
+    return place === 2 ? STATUSES[row[2]] : row[place];
+  }
+
   function matches(row) {
     if (!state.statuses.has(row[2])) return false;
-    if (!state.query) return true;
-    return row.some((value, at) => at !== 0 && at !== 2 && value !== null && String(value).toLowerCase().includes(state.query));
+    const { words, conditions } = state.query;
+    if (!conditions.every(({ place, holds, wanted }) => holds(valueOf(row, place) ?? "null", wanted))) return false;
+    if (!words) return true;
+    return row.some((value, at) => at !== 0 && at !== 2 && value !== null && String(value).toLowerCase().includes(words));
   }
+
+  const inWords = new Intl.Collator(undefined, { numeric: true }); // made once: it is asked a million times
 
   function compare(a, b, place) {
     const [left, right] = [a[place], b[place]];
@@ -81,7 +119,7 @@
     if (left === null || left === undefined || left === "") return 1; // what is empty stands last either way
     if (right === null || right === undefined || right === "") return -1;
     const both = typeof left === "number" && typeof right === "number";
-    const order = both ? left - right : String(left).localeCompare(String(right), undefined, { numeric: true });
+    const order = both ? left - right : inWords.compare(String(left), String(right));
     return state.down ? -order : order;
   }
 
@@ -129,7 +167,8 @@
       return el("td", { class: column.number ? "figure" : null }, el("span", { class: "none" }, empty));
     }
     const number = column.number && typeof value === "number";
-    return el("td", { class: column.number ? "figure" : "text" }, number ? value.toFixed(decimals(column)) : scalar(value));
+    if (column.name === "roll_up") return el("td", {}, rollUp(value));
+    return el("td", { class: column.number ? "figure" : "word" }, number ? value.toFixed(decimals(column)) : code(value));
   }
 
   /* As many as the column's values need, so that the points stand below each other. */
@@ -163,6 +202,16 @@
     refresh();
   }
 
+  /* Says by example how columns are asked for. */
+  function drawHint() {
+    const number = columns.find((column) => column.number);
+    const word = info.columns.find((column) => !column.number);
+    const sample = word && rows.map((row) => row[FIXED + info.columns.indexOf(word)]).find((value) => typeof value === "string" && !/\s/.test(value));
+    const most = number && rows.reduce((top, row) => Math.max(top, row[number.place] ?? -Infinity), -Infinity);
+    const hints = [number && `${number.name}<${most}`, sample && `${word.name}=${sample}`].filter(Boolean);
+    if (hints.length) byId("query").placeholder += `, or ${hints.join(" ")}`;
+  }
+
   function drawChips() {
     STATUSES.forEach((status, code) => {
       const box = el("input", { type: "checkbox", checked: true });
@@ -190,6 +239,17 @@
     return line === undefined ? null : JSON.parse(line)[1];
   }
 
+  let requests = null;
+
+  /* The request of a case: text, null where nothing was asked, undefined where it is not kept. */
+  function requestOf(index) {
+    if (requests === null) {
+      requests = new Map(lines("requests").map((line) => [Number(line.slice(1, line.indexOf(","))), line]));
+    }
+    const line = requests.get(index);
+    return line === undefined ? undefined : JSON.parse(line)[1];
+  }
+
   function openCase(row) {
     const dialog = byId("case");
     const body = byId("case-body");
@@ -212,8 +272,9 @@
 
   function drawCase(row) {
     const status = STATUSES[row[2]];
-    const head = [el("h2", { id: "case-title" }, row[1]), badge(status)];
     const detail = detailOf(row[0]);
+    const head = [el("h2", { id: "case-title" }, row[1]), badge(status)];
+    if (detail && detail.roll_up) head.push(" ", rollUp(detail.roll_up));
     if (detail === null) {
       const told = "Only the row of this case is kept in this page. The run folder holds all of it: krino show RUN ID prints it.";
       return [...head, el("p", { class: "notice" }, told), panel(definitions(rowValues(row)))];
@@ -225,9 +286,23 @@
       ...section("Verdict", status === "ok" ? drawVerdict(detail) : failedForm(detail)),
       ...section("Findings", (detail.findings || []).map(drawFinding)),
       ...section("Labels", detail.labels ? [panel(drawGroups(detail.labels))] : []),
+      ...section("Prompt", drawPrompt(requestOf(row[0]))),
       ...section("Reply that could not be used", detail.raw_reply ? [panel(el("pre", { class: "text" }, detail.raw_reply))] : []),
       ...section("About", [panel(definitions(aboutOf(row, detail)))]),
     ];
+  }
+
+  const rollUp = (word) => el("span", { class: `badge ${ROLL_UPS.has(word) ? word : ""}` }, word);
+
+  function drawPrompt(request) {
+    const prompt = byId("prompt");
+    if (!prompt) return [];
+    const folds = [["The judge's prompt, the same in every case", prompt.textContent]];
+    if (request) folds.push(["What is asked about this case", request]);
+    const drawn = folds.map(([title, text]) =>
+      el("details", { class: "panel fold" }, el("summary", {}, title), el("pre", { class: "code text" }, text)));
+    if (request === null) drawn.push(el("p", { class: "note" }, "Nothing was asked about this case: its facts decide."));
+    return drawn;
   }
 
   const panel = (...children) => el("div", { class: "panel" }, ...children);
@@ -350,9 +425,9 @@
     return nestedTable(keys.map(words), body);
   }
 
-  function nestedTable(heads, body) {
+  function nestedTable(heads, body, kind = "") {
     const head = el("thead", {}, el("tr", {}, heads.map((text) => el("th", { scope: "col" }, text))));
-    return el("div", { class: "wide" }, el("table", { class: "nested" }, head, el("tbody", {}, body)));
+    return el("div", { class: "wide" }, el("table", { class: `nested ${kind}` }, head, el("tbody", {}, body)));
   }
 
   // --- blocks that a judge adds --------------------------------------------------------------------
@@ -365,12 +440,13 @@
     return section(block.title, [box]);
   }
 
+  const TONES = new Set(["good", "warn", "bad", "info", "plain"]);
+  const toneOf = (tone) => (TONES.has(tone) ? `row-${tone}` : null);
+
   const drawList = (block) => el("ul", { class: "plain-list" }, block.items.map((item) => el("li", { class: "text" }, item)));
 
-  const drawRows = (block) => nestedTable(block.columns, block.rows.map((row) =>
-    el("tr", {}, row.map((value) => el("td", {}, drawValue(value, 0))))));
-
-  const TONES = new Set(["good", "warn", "bad", "info", "plain"]);
+  const drawRows = (block) => nestedTable(block.columns, block.rows.map((row, at) =>
+    el("tr", { class: toneOf((block.tones || [])[at]) }, row.map((value) => el("td", {}, value === null ? "" : drawValue(value, 0))))), "block");
 
   function drawMarked(block) {
     const tone = (mark) => (TONES.has(block.tones[mark]) ? `tone-${block.tones[mark]}` : "tone-info");
@@ -439,7 +515,7 @@
     byId("query").addEventListener("input", () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => {
-        state.query = byId("query").value.trim().toLowerCase();
+        state.query = readQuery(byId("query").value);
         refresh();
       }, 120);
     });
@@ -466,6 +542,7 @@
 
   drawHead();
   drawChips();
+  drawHint();
   listen();
   byId("browser").hidden = false;
   refresh();

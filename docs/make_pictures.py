@@ -1,0 +1,151 @@
+"""Makes the pictures of the documentation: the terminal summary and the report, from the bundled examples.
+
+    python docs/make_pictures.py [FOLDER]
+
+Needs Chromium and the development tools. The judgements are real; only what would differ from day to day (dates and
+seconds) is fixed, so that a picture changes when, and only when, what it shows has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import html
+import io
+import sys
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+
+import krino
+from krino.reports.asked import Asked
+from krino.reports.html import write_report
+from krino.reports.summary import summarise
+from krino.reports.terminal import print_judgement, print_summary
+from krino.runs.manifest import Counts, Manifest, Plan
+from krino.runs.rereading import with_cases
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+from browser import Tab, chromium, tab  # noqa: E402 - our own driver of Chromium lives with the tests
+
+DAY = datetime(2026, 11, 1, 9, 30, tzinfo=UTC)
+SECONDS = 0.01
+COLUMNS = 92
+GROUND, INK, DIM = (24, 30, 39), (230, 234, 240), (110, 120, 135)
+COLOURS = [(238, 153, 170), (120, 200, 150), (238, 204, 102), (102, 153, 204), (200, 160, 220), (120, 190, 210)]
+THEME = TerminalTheme(GROUND, INK, [GROUND, *COLOURS, INK], [DIM, *COLOURS, (255, 255, 255)])
+TERMINAL = """<!doctype html><meta charset="utf-8"><style>
+body {{ margin: 0; padding: 24px 28px; background: #181e27; width: max-content; }}
+pre {{ margin: 0; font: 15px/1.35 "DejaVu Sans Mono", Menlo, Consolas, monospace; color: #e6eaf0; }}
+{stylesheet}
+</style><pre>{prompt}{code}</pre>"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """One picture of a page: its size on screen, light or dark."""
+
+    name: str
+    page: str
+    width: int
+    height: int
+    scheme: str = "light"
+
+
+SHOTS = (
+    Shot("report.png", "rag/report.html#case=half-supported", 1180, 1400),
+    Shot("report-overview.png", "citation/report.html", 1180, 2000),
+    Shot("report-dark.png", "rag/report.html", 1180, 1180, "dark"),
+    Shot("report-citation.png", "citation/report.html#case=wrong-jurisdiction", 1180, 980),
+    Shot("report-timeline.png", "efficiency/report.html#case=one-duplicate", 1180, 980, "dark"),
+    Shot("report-narrow.png", "rag/report.html", 390, 1400),
+)
+
+
+def make_run(judge: str, folder: Path) -> Manifest:
+    """The bundled examples of a judge, judged by the embedded labeller."""
+    folder.mkdir(parents=True)
+    cases = folder.parent / f"{judge}.jsonl"
+    cases.write_bytes((HERE.parent / f"src/krino/examples/{judge}.jsonl").read_bytes())
+    judged = list(krino.judge_many(judge, map(orjson.loads, cases.read_bytes().splitlines())))
+    for judgement in judged:
+        judgement.usage.seconds = SECONDS if judgement.labels else 0.0
+    (folder / "judgements.jsonl").write_bytes(b"".join(judgement.to_json() + b"\n" for judgement in judged))
+    ready = krino.load_judge(judge)
+    plan = Plan(judge={"address": judge, **ready.fingerprint()}, labeller={"kind": "local"}, inputs=[str(cases)])
+    endings = [judgement.status for judgement in judged]
+    counts = Counts(ok=endings.count("ok"), failed=endings.count("failed"), error=endings.count("error"))
+    manifest = Manifest(plan=plan, state="finished", started=DAY, cases=len(judged), counts=counts)
+    manifest.write(folder)
+    run = krino.load_run(folder)
+    write_report(folder, manifest, with_cases(run.records(), folder, plan), ready.rules, Asked(ready))
+    return manifest
+
+
+def terminal_pages(base: Path) -> dict[str, str]:
+    """What the two commands print, as pages."""
+    run = krino.load_run(base / "krino-demo/rag")
+    summary = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    with contextlib.chdir(base):  # so that paths read as they would for a user
+        print_summary(summary, summarise(run.records()), run.manifest, Path("krino-demo/rag"))
+    one = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    print_judgement(one, run["half-supported"], krino.load_judge("rag").rules)
+    return {
+        "summary.png": terminal_page(summary, "krino show krino-demo/rag"),
+        "case.png": terminal_page(one, "krino show krino-demo/rag half-supported"),
+    }
+
+
+def terminal_page(console: Console, command: str) -> str:
+    page = console.export_html(theme=THEME, code_format="{code}\x00{stylesheet}", inline_styles=False)
+    code, _, stylesheet = page.partition("\x00")
+    return TERMINAL.format(stylesheet=stylesheet, code=code, prompt=f"$ {html.escape(command)}\n")
+
+
+async def take(window: Tab, target: Path, width: int, height: int) -> None:
+    await window.call(
+        "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1.5, mobile=False
+    )
+    await window.run("document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(done)))")
+    shot = await window.call("Page.captureScreenshot", format="png")
+    target.write_bytes(base64.b64decode(shot["data"]))
+
+
+async def take_all(base: Path, out: Path, profile: Path) -> None:
+    with chromium(profile) as port:
+        async with tab(port) as window:
+            for shot in SHOTS:
+                features = [{"name": "prefers-color-scheme", "value": shot.scheme}]
+                await window.call("Emulation.setEmulatedMedia", features=features)
+                await window.open(f"{(base / 'krino-demo').as_uri()}/{shot.page}")
+                await take(window, out / shot.name, shot.width, shot.height)
+            for name, page in terminal_pages(base).items():
+                path = base / f"{name}.html"
+                path.write_text(page, "utf-8")
+                await window.open(path.as_uri())
+                width, height = await window.run("[document.body.offsetWidth, document.body.offsetHeight]")
+                await take(window, out / name, width, height)
+
+
+def main() -> None:
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        base = Path(folder)
+        for judge in ("citation", "efficiency", "rag"):
+            make_run(judge, base / "krino-demo" / judge)
+        asyncio.run(take_all(base, out, base / "profile"))
+    for path in sorted(out.glob("*.png")):
+        print(f"{path}  {path.stat().st_size // 1024} kB")
+
+
+if __name__ == "__main__":
+    main()

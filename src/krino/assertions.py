@@ -1,0 +1,159 @@
+"""`assert_verdict`: a test fails unless a case was judged, and judged as expected.
+
+Fail closed: a case that could not be judged never passes, a null is no score, and a field that a verdict does not
+have is an error of the test, not something to pass over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
+
+from krino.api import AnyKindOfJudge, Case, ready_judge
+from krino.api import judge as judge_case
+from krino.contract import Judgement, Labeller
+from krino.errors import UsageProblem
+from krino.reports.clean import clean_line
+
+_WIDTH = 100
+
+
+class UnexpectedVerdict(AssertionError):
+    """The verdict is not as expected, or there is none; `judgement` holds it, `problems` say why."""
+
+    def __init__(self, judgement: Judgement, problems: list[str], told: str) -> None:
+        super().__init__(told)
+        self.judgement = judgement
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a verdict must be: fields at least, at most or exactly so much, and the judge's one word."""
+
+    min: Mapping[str, float] = field(default_factory=dict)
+    max: Mapping[str, float] = field(default_factory=dict)
+    equals: Mapping[str, Any] = field(default_factory=dict)
+    roll_up: str | Collection[str] | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.min or self.max or self.equals or self.roll_up):
+            raise UsageProblem("assert_verdict: say what you expect, as min={'faithfulness': 0.8} or roll_up='pass'")
+        for name, bound in (*self.min.items(), *self.max.items()):
+            if isinstance(bound, bool) or not isinstance(bound, int | float):
+                raise UsageProblem(f"assert_verdict: the bound of `{name}` is {bound!r}; min and max take numbers")
+
+    def names(self) -> set[str]:
+        return {*self.min, *self.max, *self.equals}
+
+    def check_names(self, judge: str, known: Collection[str]) -> None:
+        if unknown := sorted(self.names() - set(known)):
+            raise UsageProblem(
+                f"assert_verdict: judge `{judge}` has no field `{unknown[0]}`; it has {', '.join(known)}"
+            )
+
+    def problems(self, judgement: Judgement) -> list[str]:
+        """Why the verdict is not as expected, one line each; empty when it is."""
+        if judgement.status != "ok" or judgement.verdict is None:
+            return [f"the case was not judged ({judgement.status}): {judgement.reason or judgement.error}"]
+        self.check_names(judgement.judge, judgement.verdict)
+        verdict = judgement.verdict
+        found = [_below(name, verdict[name], bound) for name, bound in self.min.items()]
+        found += [_above(name, verdict[name], bound) for name, bound in self.max.items()]
+        found += [
+            f"{name} is {verdict[name]!r}, expected {value!r}"
+            for name, value in self.equals.items()
+            if not verdict[name] == value  # noqa: SIM201 - what is expected may be an approximation of its own kind
+        ]
+        return [problem for problem in (*found, self._of_roll_up(judgement)) if problem]
+
+    def _of_roll_up(self, judgement: Judgement) -> str | None:
+        if self.roll_up is None:
+            return None
+        if judgement.roll_up is None:
+            raise UsageProblem(f"assert_verdict: judge `{judgement.judge}` gives no roll-up; expect a field of it")
+        allowed = (self.roll_up,) if isinstance(self.roll_up, str) else tuple(self.roll_up)
+        return None if judgement.roll_up in allowed else f"roll_up is {judgement.roll_up}, expected {_either(allowed)}"
+
+
+def assert_verdict(
+    judge: AnyKindOfJudge | Judgement,
+    case: Case | None = None,
+    *,
+    min: Mapping[str, float] | None = None,  # noqa: A002 - reads as what it means at the call
+    max: Mapping[str, float] | None = None,  # noqa: A002
+    equals: Mapping[str, Any] | None = None,
+    roll_up: str | Collection[str] | None = None,
+    labeller: str | Labeller = "local",
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+) -> Judgement:
+    """Judge `case` and fail unless its verdict is as expected; gives the judgement.
+
+    A judgement that is at hand already (`await krino.ajudge(...)`) may stand in the place of judge and case.
+    """
+    __tracebackhide__ = True
+    expected = Expected(min or {}, max or {}, equals or {}, roll_up)
+    if isinstance(judge, Judgement):
+        if case is not None:
+            raise UsageProblem("assert_verdict: give a judge and a case, or a judgement alone")
+        judgement, rules = judge, _rules_of(judge.judge)
+    else:
+        if case is None:
+            raise UsageProblem("assert_verdict: the case is missing: assert_verdict('rag', case, min={...})")
+        ready = ready_judge(judge, options, prompt)
+        expected.check_names(ready.name, ready.verdict_model.model_fields)
+        judgement, rules = judge_case(ready, case, labeller=labeller), ready.rules
+    if problems := expected.problems(judgement):
+        raise UnexpectedVerdict(judgement, problems, _told(judgement, problems, rules))
+    return judgement
+
+
+def _below(name: str, value: Any, bound: float) -> str | None:
+    number = _number(name, value)
+    if number is None:
+        return f"{name} is null: there is no score, expected at least {bound}"
+    return None if number >= bound else f"{name} is {number:g}, expected at least {bound:g}"
+
+
+def _above(name: str, value: Any, bound: float) -> str | None:
+    number = _number(name, value)
+    if number is None:
+        return f"{name} is null: there is no score, expected at most {bound}"
+    return None if number <= bound else f"{name} is {number:g}, expected at most {bound:g}"
+
+
+def _number(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageProblem(f"assert_verdict: `{name}` is {value!r}, no number; use equals= for it")
+    return float(value)
+
+
+def _either(words: Collection[str]) -> str:
+    return " or ".join(words)
+
+
+def _rules_of(judge: str) -> Mapping[str, str]:
+    """The wording of the rules, where the judge can be found by its name."""
+    from krino.judges.registry import load_judge
+
+    try:
+        return load_judge(judge).rules
+    except UsageProblem:
+        return {}
+
+
+def _told(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:
+    """What was expected, then the whole judgement: verdict, who decided it, by which rule and on what evidence."""
+    from rich.console import Console
+
+    from krino.reports.terminal import print_judgement
+
+    page = StringIO()
+    print_judgement(Console(file=page, width=_WIDTH, color_system=None), judgement, rules)
+    lines = [clean_line(problem, 2_000) for problem in problems]
+    return "\n".join([*lines, "", *(line.rstrip() for line in page.getvalue().splitlines())])

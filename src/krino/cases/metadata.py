@@ -1,0 +1,58 @@
+"""The facts that a record brings along to slice results by: short values, for every judge alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+PREFIX = "metadata."
+_MOST = 50
+_LONGEST_NAME = 60
+_LONGEST_VALUE = 100
+_LARGEST = 2**63
+_SPACES = str.maketrans({"\u00a0": " ", "\u202f": " "})  # harmless, and common in French
+
+
+def record_metadata(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's `metadata` object, and its fields named `metadata.NAME` (columns of a table, or mapped so).
+
+    Only short texts, numbers, booleans and null are taken: metadata is for counting, not for reading.
+    """
+    found: dict[str, Any] = {}
+    for name, value in _given(record):
+        if len(found) < _MOST and _is_name(name) and _is_short(value):
+            found[name] = value
+    return found
+
+
+def column_value(metadata: Mapping[str, Any] | None, columns: Sequence[str]) -> str:
+    """What stands in a column of metadata, or in several together, as text to count by."""
+    return " · ".join(_as_text((metadata or {}).get(column)) for column in columns)
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _given(record: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    nested = record.get("metadata")
+    if isinstance(nested, Mapping):
+        yield from nested.items()
+    for name, value in record.items():
+        if isinstance(name, str) and name.startswith(PREFIX):
+            yield name.removeprefix(PREFIX), value
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and name.isprintable()
+
+
+def _is_short(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _LONGEST_VALUE and value.translate(_SPACES).isprintable()
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, bool) or (isinstance(value, int) and -_LARGEST < value < _LARGEST)

@@ -1,0 +1,101 @@
+"""`krino agree`: how far a run's verdicts agree with what people said of the same cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from krino.cli import exits, options
+
+if TYPE_CHECKING:
+    from krino.agreement.result import Agreement
+    from krino.runs.manifest import Manifest
+
+
+def agree(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    labels: Annotated[
+        str,
+        typer.Argument(
+            metavar="LABELS",
+            help="File of labels: a column `id` and one a field; several raters in a column `rater`, or FIELD:RATER.",
+        ),
+    ],
+    field: Annotated[
+        list[str] | None, typer.Option("--field", help="Compare this field only; may be repeated.", show_default=False)
+    ] = None,
+    confidence: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--confidence",
+            help="What a confidence is about, as certainty=match (if names do not tell).",
+            show_default=False,
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Column of the labels or metadata: cases that belong together.", show_default=False),
+    ] = None,
+    worst: Annotated[int, typer.Option(min=0, help="Cases to list that disagree most, a field.")] = 10,
+    draws: Annotated[int, typer.Option(min=1, help="Draws of the bootstrap behind the intervals.")] = 1_000,
+    map: options.Mapping = None,  # noqa: A002 - the flag's name
+    format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
+    markdown: Annotated[
+        Path | None,
+        typer.Option(help="Write it to this file too.", rich_help_panel=options.OUTPUT, show_default=False),
+    ] = None,
+    json: options.AsJson = False,
+) -> None:
+    """Hold RUN against the labels of people: kappa, alpha, F1, rank correlation, calibration, with intervals.
+
+    Exit code 3 when a labelled case has no verdict.
+    """
+    from rich.console import Console
+
+    from krino.agreement.agree import agree as hold_against
+    from krino.agreement.labels import read_labels
+    from krino.cases import parse_mapping
+    from krino.reports.agree_markdown import agreement_to_markdown
+    from krino.reports.agree_terminal import print_agreement
+    from krino.reports.wording import judge_of, labeller_of
+    from krino.runs.manifest import Manifest
+
+    manifest = Manifest.load(run)
+    found = hold_against(
+        run,
+        read_labels(labels, format=format.value, mapping=parse_mapping(map or [])),
+        fields=field,
+        confidence=_pairs(confidence or ()),
+        cluster=cluster,
+        worst=worst,
+        draws=draws,
+    )
+    title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name}"
+    if markdown is not None:
+        markdown.write_text(agreement_to_markdown(found, title), "utf-8")
+    if json:
+        typer.echo(found.model_dump_json())
+    else:
+        print_agreement(Console(), found, title)
+    raise typer.Exit(exit_code(found, manifest))
+
+
+def exit_code(found: Agreement, manifest: Manifest) -> int:
+    """A labelled case without a verdict is never passed over; in an unfinished run it may yet come."""
+    unreached = found.counts.absent if manifest.state != "finished" else 0
+    return exits.CASES_FAILED if found.counts.without_verdict or unreached else exits.DONE
+
+
+def _pairs(given: Sequence[str]) -> dict[str, str]:
+    from krino.errors import UsageProblem
+
+    pairs = {}
+    for pair in given:
+        name, equals, about = (part.strip() for part in pair.partition("="))
+        if not (name and equals and about):
+            raise UsageProblem(f"--confidence {pair!r}: write it as CONFIDENCE=FIELD, for example certainty=match")
+        pairs[name] = about
+    return pairs

@@ -1,0 +1,55 @@
+"""`krino compare`: two runs over the same cases, side by side, with how sure the differences are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from krino.cli import exits, options
+
+HELP = "\n\n".join(
+    (
+        "Compare run B with run A, case by case.",
+        "Cases are matched by id (several of one id: in their order). Of each score: the means, and the paired "
+        "bootstrap interval of their difference. Of each label: the flips both ways, with McNemar's exact test. "
+        "Status, money and time too. Where no difference is shown it says so, and what could have been seen.",
+        "Exit code 0: compared. 2: wrong usage, or no case in common. 3: compared as far as possible, but one of the "
+        "runs is unfinished or has cases without a verdict, as for `krino judge`: a script that only looks at the "
+        "code must not take part of the cases for all of them.",
+    )
+)
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Folder of the run to compare with.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Folder of the other run; differences are B less A.")],
+    flips: Annotated[int, typer.Option(min=0, help="Ids named for each kind of change (5).", show_default=False)] = 5,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Column of metadata whose cases hang together, as one document's.", show_default=False),
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write the comparison to this file.", show_default=False)
+    ] = None,
+    json: options.AsJson = False,
+) -> None:
+    from krino.cli.judge import tune_memory
+    from krino.comparison.compare import compare as compare_runs
+
+    tune_memory()
+    found = compare_runs(a, b, shown=flips, cluster=cluster)
+    if markdown is not None:
+        from krino.comparison.markdown import to_markdown
+
+        markdown.write_text(to_markdown(found), "utf-8")
+    if json:
+        typer.echo(found.model_dump_json())
+    else:
+        from rich.console import Console
+
+        from krino.comparison.terminal import print_comparison
+
+        print_comparison(Console(), found)
+    raise typer.Exit(exits.DONE if found.whole else exits.CASES_FAILED)

@@ -1,0 +1,70 @@
+"""A run, or judgements at hand, as a data frame of pandas, polars or Arrow; each is imported only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from os import PathLike
+from typing import Any, Literal, get_args
+
+from krino.contract import Judgement
+from krino.errors import UsageProblem
+from krino.exports.columns import Kind, Record, Value, as_kind, columns_of, row_of
+from krino.runs.reading import Run, load_run
+
+FrameKind = Literal["pandas", "polars", "arrow"]
+PACKAGES: Mapping[str, tuple[str, str]] = {
+    "pandas": ("pandas", "pip install pandas"),
+    "polars": ("polars", "pip install polars"),
+    "arrow": ("pyarrow", "pip install 'krino[parquet]'"),
+}
+# Types that hold a null as a null: a missing score is neither 0 nor false.
+_PANDAS: Mapping[Kind, str] = {"bool": "boolean", "int": "Int64", "float": "Float64", "text": "string"}
+
+
+def frame(judgements: str | PathLike[str] | Run | Iterable[Judgement | Record], kind: FrameKind = "pandas") -> Any:
+    """One row a judgement, the columns of `krino export --to csv`. `judgements`: a run folder, a run, or judgements.
+
+    A case that was not judged is a row too, with its status and reason and without numbers.
+    """
+    if kind not in get_args(FrameKind):
+        raise UsageProblem(f"krino.frame has no kind `{kind}`; there are {', '.join(get_args(FrameKind))}")
+    package, how = PACKAGES[kind]
+    try:
+        library = import_module(package)
+    except ImportError:
+        raise UsageProblem(f"krino.frame(..., kind={kind!r}) needs {package}: {how}") from None
+    records = list(_records(judgements))
+    kinds = columns_of(records)
+    rows = [row_of(record) for record in records]
+    columns = {name: [as_kind(kind, row.get(name)) for row in rows] for name, kind in kinds.items()}
+    return {"pandas": _pandas, "polars": _polars, "arrow": _arrow}[kind](library, columns, kinds)
+
+
+def _records(judgements: str | PathLike[str] | Run | Iterable[Judgement | Record]) -> Iterable[Record]:
+    if isinstance(judgements, str | PathLike):
+        return load_run(judgements).records()
+    if isinstance(judgements, Run):
+        return judgements.records()
+    if isinstance(judgements, Judgement | Mapping) or not isinstance(judgements, Iterable):
+        raise UsageProblem(
+            f"krino.frame takes a run folder, a run or an iterable of judgements, not a {type(judgements).__name__}; "
+            "put a single judgement into a list"
+        )
+    return (item.model_dump(mode="json") if isinstance(item, Judgement) else item for item in judgements)
+
+
+def _pandas(pandas: Any, columns: Mapping[str, list[Value]], kinds: Mapping[str, Kind]) -> Any:
+    series = {name: pandas.array(values, dtype=_PANDAS[kinds[name]]) for name, values in columns.items()}
+    return pandas.DataFrame(series)
+
+
+def _polars(polars: Any, columns: Mapping[str, list[Value]], kinds: Mapping[str, Kind]) -> Any:
+    types = {"bool": polars.Boolean, "int": polars.Int64, "float": polars.Float64, "text": polars.String}
+    return polars.DataFrame(columns, schema={name: types[kind] for name, kind in kinds.items()})
+
+
+def _arrow(pyarrow: Any, columns: Mapping[str, list[Value]], kinds: dict[str, Kind]) -> Any:
+    from krino.exports.parquet_file import arrow_schema
+
+    return pyarrow.table(columns, schema=arrow_schema(kinds))

@@ -1,0 +1,150 @@
+"""A run as OpenTelemetry events: one `gen_ai.evaluation.result` for each score and label, as OTLP/JSON log records.
+
+After the GenAI semantic conventions: `gen_ai.evaluation.name` (`judge.field`), `.score.value`, `.score.label`,
+`.explanation`, `gen_ai.response.id`, and `error.type` for a case that was not judged: it has neither score nor label.
+What only Krino knows stands under `krino.*`. Each line of the file is one `LogsData` object (OTLP file format).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import IO, Any
+
+import orjson
+
+from krino import __version__
+from krino.exports.columns import Record
+from krino.exports.origin import Origin, origin_of
+from krino.reports.closed_labels import closed_labels, verdict_schema
+from krino.reports.numbers import as_number
+from krino.runs.manifest import Manifest
+
+EVENT = "gen_ai.evaluation.result"
+ERROR_TYPES = {"failed": "cannot_judge", "error": "judging_failed"}
+SEVERITIES = {"ok": (9, "INFO"), "failed": (13, "WARN"), "error": (17, "ERROR")}
+RECORDS = 500  # in one line or request: well below the 4 MB that collectors take
+_LONGEST_EXPLANATION = 4_000
+
+Attribute = dict[str, Any]
+
+
+def write_otel(sink: IO[bytes], lines: Iterable[bytes]) -> int:
+    """Gives the number of lines."""
+    count = 0
+    for count, line in enumerate(lines, 1):  # noqa: B007 - the last number is the result
+        sink.write(line + b"\n")
+    return count
+
+
+def otel_lines(manifest: Manifest, run: str, judgements: Iterable[Record], labels: Sequence[str]) -> Iterator[bytes]:
+    """The run as lines of OTLP/JSON. `labels` names the verdict fields whose values are labels of a closed list."""
+    # The journal keeps no time of each judgement; the run's last write is the one moment that is known.
+    moment = str(int(manifest.updated.timestamp() * 1_000_000) * 1_000)
+    resource = _resource(manifest, run)
+    records = (record for judgement in judgements for record in events_of(judgement, labels, moment))
+    while batch := list(islice(records, RECORDS)):
+        scope = {"scope": {"name": "krino", "version": __version__}, "logRecords": batch}
+        yield orjson.dumps({"resourceLogs": [{"resource": resource, "scopeLogs": [scope]}]})
+
+
+def events_of(judgement: Record, labels: Sequence[str], moment: str) -> Iterator[dict[str, Any]]:
+    """Of an ok judgement one event a score or label; of any other a single one that says why there is none."""
+    event = partial(_event, judgement, origin_of(judgement.get("case")), moment)
+    if judgement["status"] != "ok":
+        message = judgement.get("reason") or judgement.get("error")
+        yield event("", {"error.type": ERROR_TYPES[judgement["status"]]}, explanation=message)
+        return
+    verdict: Mapping[str, Any] = judgement["verdict"] or {}
+    if judgement.get("roll_up"):
+        yield event("roll_up", {"gen_ai.evaluation.score.label": judgement["roll_up"]})
+    for name, value in verdict.items():
+        score = as_number(value)
+        if score is not None:
+            yield event(name, {"gen_ai.evaluation.score.value": score}, explanation=_why(judgement, name))
+        elif name in labels and value is not None:
+            yield event(name, {"gen_ai.evaluation.score.label": _label(value)}, explanation=_why(judgement, name))
+
+
+def _event(
+    judgement: Record,
+    origin: Origin,
+    moment: str,
+    field: str,
+    outcome: Mapping[str, Any],
+    explanation: str | None = None,
+) -> dict[str, Any]:
+    number, word = SEVERITIES[judgement["status"]]
+    attributes = {
+        "gen_ai.evaluation.name": f"{judgement['judge']}.{field}" if field else judgement["judge"],
+        **outcome,
+        "gen_ai.evaluation.explanation": explanation[:_LONGEST_EXPLANATION] if explanation else None,
+        "gen_ai.response.id": origin.response_id,
+        "krino.case.id": judgement["id"],
+        "krino.status": judgement["status"],
+        "krino.rule": (judgement.get("rules") or {}).get(field),
+        "krino.decided_by": (judgement.get("decided_by") or {}).get(field),
+    }
+    record = {
+        "timeUnixNano": moment,
+        "observedTimeUnixNano": moment,
+        "severityNumber": number,
+        "severityText": word,
+        "eventName": EVENT,
+        "attributes": _attributes(attributes),
+    }
+    if origin.trace_id:
+        record["traceId"] = origin.trace_id
+        if origin.span_id:
+            record["spanId"] = origin.span_id
+    return record
+
+
+def _why(judgement: Record, name: str) -> str | None:
+    """The field that explains this one (`score_explanation` beside `score`), else the evidence."""
+    for other, value in judgement["verdict"].items():
+        if other.startswith(f"{name}_") and isinstance(value, str):
+            return value
+    return "; ".join((judgement.get("evidence") or {}).get(name) or ()) or None
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _resource(manifest: Manifest, run: str) -> dict[str, Any]:
+    judge, labeller = manifest.plan.judge, manifest.plan.labeller
+    known = {
+        "service.name": "krino",
+        "service.version": manifest.krino_version,
+        "krino.run": run,
+        "krino.judge.name": judge.get("name"),
+        "krino.judge.version": judge.get("version"),
+        "krino.labeller": labeller.get("model") or ",".join(labeller.get("members", ())) or labeller.get("kind"),
+    }
+    return {"attributes": _attributes(known)}
+
+
+def _attributes(values: Mapping[str, Any]) -> list[Attribute]:
+    return [{"key": key, "value": _value(value)} for key, value in values.items() if value is not None]
+
+
+def _value(value: Any) -> dict[str, Any]:
+    return {"doubleValue": value} if isinstance(value, float) else {"stringValue": str(value)}
+
+
+# --- which fields are labels -----------------------------------------------------------------------
+
+
+def label_fields(judge: Mapping[str, Any], judgements: Callable[[], Iterable[Record]]) -> list[str]:
+    """Verdict fields with values from a closed list, as the judge's schema says; of a judge that cannot be found
+    any more, those whose values look like it. `judge` is what the run's plan says of it."""
+    from krino.reports.summary import summarise
+
+    schema = verdict_schema(judge)
+    if schema is None:
+        return [item.name for item in summarise(judgements()).codes]
+    return [name for name in schema.get("properties", {}) if closed_labels(schema, name) is not None]

@@ -1,0 +1,45 @@
+"""What a gate found, as data: one check a rule (and slice), each with its outcome and the reason."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from krino.runs.manifest import Counts
+
+Outcome = Literal["holds", "broken", "too few"]
+"""`too few`: a slice with too few cases to be gated. It is shown, and neither holds nor breaks."""
+
+
+class Check(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rule: str
+    slice: str | None = None
+    outcome: Outcome
+    message: str
+    cases: int = 0
+    nulls: int = 0
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+
+
+class GateResult(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run: str
+    judge: str
+    labeller: str
+    started: str
+    counts: Counts
+    notes: tuple[str, ...]
+    checks: tuple[Check, ...]
+
+    @property
+    def broken(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.outcome == "broken")
+
+    @property
+    def passed(self) -> bool:
+        return not self.broken

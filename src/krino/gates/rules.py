@@ -1,0 +1,140 @@
+"""The small language of a gate's rules: `faithfulness=0.8`, `match:exact=95%`, `pass=90%`, `failed=1%`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from krino.errors import UsageProblem
+from krino.runs.fields import ROLL_UP, ROLL_UPS
+
+Kind = Literal["min", "max", "may_fall", "may_rise"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+PAIRED: tuple[Kind, ...] = ("may_fall", "may_rise")
+FAILED = "failed"
+NULL = "null"
+_NEARLY = 1e-9  # sums of binary fractions: a mean of 0.8 may come out as 0.7999999999999999
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a rule is about: the mean of a field, the share of one of its labels, or (no field) failed cases."""
+
+    field: str | None
+    label: str | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Failed cases and nulls are facts of this run, not estimates: they have no interval."""
+        return self.field is None or self.label == NULL
+
+    def __str__(self) -> str:
+        if self.field is None:
+            return FAILED
+        if self.field == ROLL_UP and self.label in ROLL_UPS:
+            return self.label
+        return self.field if self.label is None else f"{self.field}:{self.label}"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A number; `percent` when it was written as a share."""
+
+    amount: float
+    percent: bool = False
+
+    def __str__(self) -> str:
+        return f"{100 * self.amount:.10g}%" if self.percent else f"{self.amount:.10g}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    kind: Kind
+    target: Target
+    limit: Limit
+
+    @property
+    def lower(self) -> bool:
+        """Whether too little breaks it (else too much)."""
+        return self.kind in ("min", "may_fall")
+
+    @property
+    def paired(self) -> bool:
+        return self.kind in PAIRED
+
+    @property
+    def edge(self) -> float:
+        """What a value must not pass; of a change, less than none is a fall."""
+        return -self.limit.amount if self.kind == "may_fall" else self.limit.amount
+
+    def allows(self, value: float) -> bool:
+        return value >= self.edge - _NEARLY if self.lower else value <= self.edge + _NEARLY
+
+    def __str__(self) -> str:
+        return f"{self.kind.replace('_', '-')} {self.target}={self.limit}"
+
+
+def parse_flags(kind: Kind, pairs: Iterable[str]) -> list[Rule]:
+    flag = f"--{kind.replace('_', '-')}"
+    rules = []
+    for pair in pairs:
+        target, equals, limit = pair.rpartition("=")
+        if not (target.strip() and equals and limit.strip()):
+            raise UsageProblem(f"{flag} {pair}: write it as FIELD=NUMBER or FIELD:LABEL=SHARE%, as faithfulness=0.8")
+        rules.append(_rule(kind, target.strip(), limit.strip(), f"{flag} {pair}"))
+    return rules
+
+
+def parse_table(kind: Kind, table: Mapping[str, Any], where: str) -> list[Rule]:
+    """Of a settings file: target to limit, where a share is text (`"90%"`)."""
+    rules = []
+    for target, limit in table.items():
+        if isinstance(limit, bool) or not isinstance(limit, str | int | float):
+            raise UsageProblem(f'{where}: `{target}` needs a number, or a share as "90%"')
+        rules.append(_rule(kind, target, str(limit), f"{where}: {target} = {limit}"))
+    return rules
+
+
+def joined(*lists: Sequence[Rule]) -> list[Rule]:
+    """All rules; of several about the same thing the last one counts."""
+    return list({(rule.kind, rule.target): rule for rules in lists for rule in rules}.values())
+
+
+def _rule(kind: Kind, target_text: str, limit_text: str, where: str) -> Rule:
+    target, limit = _target(target_text), _limit(limit_text, where)
+    if target.field is None:
+        if kind != "max":
+            raise UsageProblem(f"{where}: failed cases can only be limited from above, with max")
+        if not limit.percent and not limit.amount.is_integer():
+            raise UsageProblem(f"{where}: write a share as 1% or a whole number of cases")
+    elif target.label is None and limit.percent:
+        raise UsageProblem(f"{where}: a share is that of a label: write {target_text}:LABEL={limit_text}")
+    elif target.label is not None and not limit.percent:
+        raise UsageProblem(f"{where}: a label has a share: write {target_text}=90%")
+    if target.label == NULL and kind != "max":
+        raise UsageProblem(f"{where}: nulls can only be limited from above, with max")
+    if (limit.percent and not 0 <= limit.amount <= 1) or (kind in PAIRED and limit.amount < 0):
+        raise UsageProblem(f"{where}: {'a share lies in 0% to 100%' if limit.percent else 'a margin is not negative'}")
+    return Rule(kind, target, limit)
+
+
+def _target(text: str) -> Target:
+    if text == FAILED:
+        return Target(None)
+    if text in ROLL_UPS:
+        return Target(ROLL_UP, text)
+    field, colon, label = text.partition(":")
+    return Target(field, label if colon else None)
+
+
+def _limit(text: str, where: str) -> Limit:
+    percent = text.endswith("%")
+    try:
+        amount = float(text.removesuffix("%"))
+    except ValueError:
+        amount = math.nan
+    if not math.isfinite(amount):
+        raise UsageProblem(f"{where}: `{text}` is no number and no share")
+    return Limit(amount / 100 if percent else amount, percent)

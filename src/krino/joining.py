@@ -1,0 +1,179 @@
+"""Joins the labels of several seats into one set: the majority decides each label, and a tie abstains.
+
+A closed value (a word of a list, yes or no, a whole number) is voted on: most votes win. A measured number is the
+median. Objects are joined field by field, lists of objects by the field that their class names as `vote_key`. Free
+text is never voted on nor mixed: it is copied, all of it, from a seat that agrees with what was decided around it.
+Where the leaders are level the label becomes null, or a word for "unknown", if it can be that; otherwise the case
+cannot be judged. A judge that knows better what its labels mean joins them itself (`Judge.join_votes`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from statistics import median
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import orjson
+from pydantic import BaseModel
+
+from krino.contract import Joined, LabelsT
+from krino.errors import CannotJudge
+
+T = TypeVar("T", bound=Hashable)
+ModelT = TypeVar("ModelT", bound=BaseModel)
+UNKNOWN = ("unknown", "unclear", "undecided", "abstain", "cannot_tell", "not_sure")
+"""Words by which labels may say that nothing is said, the first that a label has."""
+
+
+def join_labels(ballots: Sequence[LabelsT]) -> Joined[LabelsT]:
+    """The generic way; raises `CannotJudge` where a tie leaves a label with no value at all."""
+    joining = _Joining()
+    labels = joining.objects(sorted(ballots, key=canonical), "")
+    if joining.hopeless:
+        raise CannotJudge(f"the seats are evenly split: {'; '.join(joining.hopeless)}")
+    return Joined(labels, tuple(joining.ties))
+
+
+def leaders(votes: Iterable[T]) -> list[T]:
+    """The values with the most votes, whatever their order: one, or several that tie."""
+    counts = Counter(votes)
+    most = max(counts.values())
+    return sorted((value for value, count in counts.items() if count == most), key=repr)
+
+
+def spell(votes: Iterable[Hashable]) -> str:
+    """`good 2, bad 1`."""
+    counts = sorted(Counter(votes).items(), key=lambda item: (-item[1], repr(item[0])))
+    return ", ".join(f"{_word(value)} {count}" for value, count in counts)
+
+
+def canonical(labels: BaseModel) -> bytes:
+    """The same bytes for the same labels: what is chosen must not hang on who sits where."""
+    return orjson.dumps(labels.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+
+
+@dataclass(slots=True)
+class _Joining:
+    ties: list[str] = field(default_factory=list)
+    hopeless: list[str] = field(default_factory=list)
+
+    def objects(self, given: Sequence[ModelT], where: str) -> ModelT:
+        """Field by field; what is free text then comes from the one seat that fits the decided fields best."""
+        first = given[0]
+        if all(item == first for item in given):
+            return first
+        kinds = {name: _Kind(info.annotation) for name, info in type(first).model_fields.items()}
+        decided = {
+            name: self.values([getattr(item, name) for item in given], kind, f"{where}.{name}" if where else name)
+            for name, kind in kinds.items()
+            if not kind.copied
+        }
+        nearest = max(given, key=lambda item: sum(getattr(item, name) == value for name, value in decided.items()))
+        return nearest.model_copy(update=decided)
+
+    def values(self, votes: Sequence[Any], kind: _Kind, where: str) -> Any:
+        if all(vote == votes[0] for vote in votes):
+            return votes[0]
+        if not kind.listed and kind.model is None:
+            return median(votes) if kind.measured and None not in votes else self.closed(votes, kind, where)
+        given = [vote for vote in votes if vote is not None]
+        if self.is_null(len(votes) - len(given), len(votes), where):
+            return None
+        if kind.model is not None:
+            return self.objects(given, where)
+        return self.keyed(given, kind.key, where) if kind.key else self.members(given, where)
+
+    def closed(self, votes: Sequence[Any], kind: _Kind, where: str) -> Any:
+        """The value with most votes; of several the abstention, where the label has one."""
+        best = leaders(votes)
+        if len(best) == 1:
+            return best[0]
+        told = f"{where}: {spell(votes)}"
+        if kind.nullable or kind.unknown is not None:
+            taken = None if kind.nullable else kind.unknown
+            self.ties.append(f"{told}; taken as {_word(taken)}")
+            return taken
+        self.hopeless.append(f"{told}, and the label has no value for that")
+        return best[0]
+
+    def keyed(self, lists: Sequence[Sequence[BaseModel]], name: str, where: str) -> list[BaseModel]:
+        """Objects with the same key are one object; one that half of the seats or fewer name is left out."""
+        tables = [{getattr(item, name): item for item in items} for items in lists]
+        joined = []
+        for key in _in_order([list(table) for table in tables]):
+            given = [table[key] for table in tables if key in table]
+            if self.is_in(len(given), len(lists), f"{where}[{key}]"):
+                joined.append(self.objects(given, f"{where}[{key}]"))
+        return joined
+
+    def members(self, lists: Sequence[Sequence[Any]], where: str) -> list[Any]:
+        """Plain values: those that more than half of the seats list."""
+        counts = Counter(value for items in lists for value in set(items))
+        order = _in_order(lists)
+        return [value for value in order if self.is_in(counts[value], len(lists), f"{where}[{_word(value)}]")]
+
+    def is_null(self, nulls: int, seats: int, where: str) -> bool:
+        if 2 * nulls == seats:
+            self.ties.append(f"{where}: null {nulls}, given {seats - nulls}; taken as null")
+        return 2 * nulls >= seats
+
+    def is_in(self, votes: int, seats: int, where: str) -> bool:
+        if 2 * votes == seats:
+            self.ties.append(f"{where}: named by {votes} of {seats}; left out")
+        return 2 * votes > seats
+
+
+class _Kind:
+    """How the values of a field are joined, from its annotation."""
+
+    def __init__(self, annotation: Any) -> None:
+        parts = list(_parts(annotation))
+        words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+        lists = [part for part in parts if get_origin(part) is list]
+        items = [item for part in lists for item in _parts(get_args(part)[0])]
+        self.nullable = type(None) in parts or None in words
+        self.unknown = next((word for word in UNKNOWN if word in words), None)
+        self.model = next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)
+        self.measured = float in parts
+        self.listed = bool(lists)
+        self.key: str | None = next((key for item in items if (key := getattr(item, "vote_key", None))), None)
+        unkeyed = any(isinstance(item, type) and issubclass(item, BaseModel | str | dict) for item in items)
+        # Text, mappings and lists without keys cannot be told to be "the same" in two replies.
+        self.copied = self.model is None and not self.key and (unkeyed or str in parts or not _is_votable(parts, items))
+
+
+def _is_votable(parts: Sequence[Any], items: Sequence[Any]) -> bool:
+    plain = (bool, int, float, type(None))
+    return all(
+        get_origin(part) in (Literal, list) or part in plain or (isinstance(part, type) and issubclass(part, Enum))
+        for part in (*parts, *items)
+    )
+
+
+def _parts(annotation: Any) -> Iterable[Any]:
+    """The members of a union, without what is only said about them."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _parts(get_args(annotation)[0])
+    elif origin in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _parts(part)
+    else:
+        yield annotation
+
+
+def _in_order(lists: Sequence[Sequence[Any]]) -> list[Any]:
+    """Every value once, by where it stands on average in the lists that hold it."""
+    places: dict[Any, list[int]] = {}
+    for items in lists:
+        for place, value in enumerate(dict.fromkeys(items)):
+            places.setdefault(value, []).append(place)
+    return sorted(places, key=lambda value: (sum(places[value]) / len(places[value]), repr(value)))
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()

@@ -1,0 +1,258 @@
+"""The panel: several seats label a case, each on its own, and their votes are joined label by label.
+
+A jury seats several labellers; a repeat seats one labeller several times, from the second time on with the parts of
+the case whose order must not matter in another order. Each seat's labels, and the verdict they alone would give, are
+kept as its ballot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any, Generic
+
+from krino.contract import (
+    Ballot,
+    CaseT,
+    FactsT,
+    Finding,
+    Forecast,
+    Joined,
+    Labelled,
+    Labeller,
+    LabelsT,
+    Task,
+    Usage,
+)
+from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
+from krino.joining import canonical
+from krino.labellers.local import LocalLabeller
+
+ABSENT = "KRINO-SEAT-ABSENT"
+TIE = "KRINO-SEATS-TIED"
+REST = 300.0
+"""Seconds for which a member whose endpoint is dead is not asked: finding that out takes up to half a minute."""
+_SHOWN_TIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A member's place: `repeat` counts the askings of the same member from 1."""
+
+    name: str
+    member: Labeller
+    repeat: int
+
+    def __str__(self) -> str:
+        return self.name if self.repeat == 1 else f"{self.name} (repeat {self.repeat})"
+
+
+@dataclass(slots=True)
+class Vote(Generic[LabelsT]):
+    """What came of asking one seat."""
+
+    ballot: Ballot
+    labels: LabelsT | None = None
+    findings: tuple[Finding, ...] = ()
+    raw_reply: str | None = None
+    stopped: RunStopped | None = field(default=None)
+
+
+class Panel(Labeller):
+    """Asks every seat at the same time. A quorum must answer: more than half of the seats, unless another is stated.
+
+    A member whose endpoint does not answer at all rests for some minutes, as long as the others make a quorum. Every
+    other reason to stop the run (a refused key, a spent budget) stops it: it can be continued with the whole panel.
+    """
+
+    def __init__(self, members: Mapping[str, Labeller], *, repeat: int = 1, quorum: int | None = None) -> None:
+        self.members = dict(members)
+        self.repeat = repeat
+        self.seats = [Seat(name, member, n) for n in range(1, repeat + 1) for name, member in self.members.items()]
+        self.quorum = majority(len(self.seats)) if quorum is None else quorum
+        if len(self.seats) < 2:
+            raise UsageProblem("a panel needs two seats at least: name several labellers, or repeat one")
+        if repeat > 1 and any(isinstance(member, LocalLabeller) for member in self.members.values()):
+            raise UsageProblem(
+                "the embedded labeller says the same each time, so there is nothing to repeat: "
+                "name a model (--labeller MODEL), or leave out --repeat"
+            )
+        if not 1 <= self.quorum <= len(self.seats):
+            raise UsageProblem(f"quorum must be 1 to {len(self.seats)} (the seats), not {self.quorum}")
+        self.workers = max(member.workers for member in self.members.values())
+        self.reads_questions = any(member.reads_questions for member in self.members.values())
+        self._described = {name: member.describe() for name, member in self.members.items()}
+        if twice := [name for name, told in self._described.items() if list(self._described.values()).count(told) > 1]:
+            raise UsageProblem(f"`{twice[0]}` sits on the jury twice: to ask it more than once, repeat it (--repeat N)")
+        self._resting: dict[str, tuple[RunStopped, float]] = {}
+        self._owed: RunStopped | None = None
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "panel", "members": self._described, "repeat": self.repeat, "quorum": self.quorum}
+
+    async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        if (owed := self._owed) is not None:
+            self._owed = None
+            raise owed
+        votes = await asyncio.gather(*(self._ask(seat, task) for seat in self.seats))
+        if stop := self._must_stop(votes):
+            raise self._cut_short(stop, votes)
+        return conclude(task, votes, self.quorum, self.describe())
+
+    def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
+        """A case that is paid for in part goes on record with its cost; then the next one stops the run, unpaid."""
+        usage = _usage(votes)
+        if not usage.calls:
+            return stop
+        self._owed = stop
+        ballots = [vote.ballot for vote in votes]
+        return LabelFailed(f"the run was stopped before every seat had answered: {stop}", usage=usage, ballots=ballots)
+
+    def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
+        return Forecast.total(seat.member.forecast(self._shown(seat, task)[0]) for seat in self.seats)
+
+    def already_spent(self, usage: Usage) -> None:
+        for member in self.members.values():
+            member.already_spent(usage)
+
+    def stop(self) -> None:
+        for member in self.members.values():
+            member.stop()
+
+    async def aclose(self) -> None:
+        for member in self.members.values():
+            await member.aclose()
+
+    # --- one seat ----------------------------------------------------------------------------------
+
+    async def _ask(self, seat: Seat, task: Task[CaseT, FactsT, LabelsT]) -> Vote[LabelsT]:
+        """A seat that fails is an empty seat, whatever the fault: the quorum says what that means."""
+        ballot = Ballot(seat.name, seat.repeat)
+        if (dead := self._rests(seat)) is not None:
+            ballot.problem = f"not asked: {dead}"
+            return Vote(ballot, stopped=dead)
+        shown, restored = self._shown(seat, task)
+        ballot.order = None if restored is None else list(restored.order)
+        try:
+            labelled = await seat.member.label(shown)
+            labels = labelled.labels if restored is None else restored.restore(labelled.labels)
+        except LabelFailed as failure:
+            ballot.problem, ballot.usage = str(failure), failure.usage or Usage()
+            return Vote(ballot, raw_reply=failure.raw_reply, stopped=self._noted(seat, failure.stopped))
+        except RunStopped as reason:
+            ballot.problem = str(reason)
+            return Vote(ballot, stopped=self._noted(seat, reason))
+        except UsageProblem:
+            raise
+        except Exception as fault:
+            ballot.problem = f"{type(fault).__name__}: {fault}"
+            return Vote(ballot)
+        described = self._described[seat.name]
+        ballot.labeller = {key: value for key, value in labelled.info.items() if described.get(key) != value}
+        ballot.usage, ballot.labels = labelled.usage, labels.model_dump(mode="json")
+        return Vote(ballot, labels, labelled.findings)
+
+    def _shown(self, seat: Seat, task: Task[CaseT, FactsT, LabelsT]) -> tuple[Task[CaseT, FactsT, LabelsT], Any]:
+        """The task as this seat sees it, and how its labels are read back. The first asking sees the case as it is."""
+        own = replace(task, repeat=seat.repeat)
+        if seat.repeat == 1:
+            return own, None
+        draw = Random(f"{task.input_hash} {seat.repeat}")  # noqa: S311 - the same order again when a run goes on
+        moved = task.judge.reorder(task.case, task.facts, draw)
+        questions = None if moved is None else task.judge.ask(moved.case, moved.facts)
+        if moved is None or questions is None:
+            return own, None
+        return replace(own, case=moved.case, facts=moved.facts, questions=questions), moved
+
+    def _must_stop(self, votes: Sequence[Vote[LabelsT]]) -> RunStopped | None:
+        """A dead endpoint stops the run only where those that are left make no quorum."""
+        stops = [vote.stopped for vote in votes if vote.stopped is not None]
+        for_all = [stop for stop in stops if stop.kind != "endpoint"]
+        if for_all:
+            return for_all[0]
+        left = sum(self._rests(seat) is None for seat in self.seats)
+        return stops[0] if stops and left < self.quorum else None
+
+    def _noted(self, seat: Seat, reason: RunStopped | None) -> RunStopped | None:
+        if reason is not None and reason.kind == "endpoint":
+            self._resting[seat.name] = reason, time.monotonic() + REST
+        return reason
+
+    def _rests(self, seat: Seat) -> RunStopped | None:
+        reason, until = self._resting.get(seat.name, (None, 0.0))
+        return reason if time.monotonic() < until else None
+
+
+def majority(seats: int) -> int:
+    return seats // 2 + 1
+
+
+# --- from votes to labels --------------------------------------------------------------------------
+
+
+def conclude(
+    task: Task[CaseT, FactsT, LabelsT], votes: Sequence[Vote[LabelsT]], quorum: int, info: dict[str, Any]
+) -> Labelled[LabelsT]:
+    """The joined labels with every ballot; `LabelFailed` without a quorum, `Undecided` on a hopeless tie."""
+    given = [vote for vote in votes if vote.labels is not None]
+    for vote in given:
+        _settle(task, vote)
+    ballots, usage = tuple(vote.ballot for vote in votes), _usage(votes)
+    absent = [vote for vote in votes if vote.labels is None]
+    if len(given) < quorum:
+        told = "; ".join(f"{vote.ballot.member}: {vote.ballot.problem}" for vote in absent)
+        raw = next((vote.raw_reply for vote in absent if vote.raw_reply is not None), None)
+        message = f"{len(given)} of {len(votes)} seats gave valid labels, and {quorum} must: {told}"
+        raise LabelFailed(message, raw_reply=raw, usage=usage, ballots=ballots)
+    try:
+        joined = join(task, [vote.labels for vote in given if vote.labels is not None])
+    except CannotJudge as tie:
+        raise Undecided(str(tie), usage=usage, ballots=ballots) from None
+    findings = (*dict.fromkeys(finding for vote in given for finding in vote.findings), *_findings(absent, joined.ties))
+    return Labelled(joined.labels, info, usage, findings, ballots)
+
+
+def join(task: Task[CaseT, FactsT, LabelsT], given: Sequence[LabelsT]) -> Joined[LabelsT]:
+    """Blind to the order of the seats; what all say is taken as it is; what comes out fits the case like a reply."""
+    ballots = sorted(given, key=canonical)
+    if all(labels == ballots[0] for labels in ballots):
+        return Joined(ballots[0])
+    joined = task.judge.join_votes(task.case, task.facts, ballots)
+    try:
+        return replace(joined, labels=task.accept(joined.labels.model_dump(mode="json")))
+    except ValueError as misfit:
+        raise CannotJudge(f"the votes of the seats make no labels that fit the case: {misfit}") from None
+
+
+def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
+    """The verdict that this seat alone would have given."""
+    assert vote.labels is not None
+    ballot, judge = vote.ballot, task.judge
+    try:
+        settlement = judge.settle(task.case, task.facts, vote.labels)
+        rules = {name: ruling.rule for name, ruling in settlement.rulings.items()}
+        ballot.verdict = judge.verdict_of(settlement)
+        ballot.roll_up = judge.roll_up(ballot.verdict, rules)
+    except Exception as fault:  # its labels still vote; the joined ones are settled with all care
+        ballot.verdict, ballot.problem = None, f"no verdict from these labels alone: {type(fault).__name__}: {fault}"
+
+
+def _findings(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Finding]:
+    for vote in absent:
+        yield Finding(
+            ABSENT, f"no labels from {vote.ballot.member}: {vote.ballot.problem}", f"repeat {vote.ballot.repeat}"
+        )
+    for tie in ties[:_SHOWN_TIES]:
+        yield Finding(TIE, tie)
+    if len(ties) > _SHOWN_TIES:
+        yield Finding(TIE, f"and {len(ties) - _SHOWN_TIES} more")
+
+
+def _usage(votes: Sequence[Vote[Any]]) -> Usage:
+    total = Usage()
+    for vote in votes:
+        total.add(vote.ballot.usage)
+    return total

@@ -1,0 +1,197 @@
+"""What the fixtures stand on: one labeller and one set of options for the session, and a tally of what was judged."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import pytest
+
+from krino.api import AnyKindOfJudge, Case, ready_judge
+from krino.api import judge as judge_case
+from krino.assertions import UnexpectedVerdict, assert_verdict
+from krino.contract import Judgement, Labeller, Usage
+from krino.engine import portal
+from krino.engine.one import AnyJudge
+from krino.errors import UsageProblem
+from krino.judges.registry import judge_names
+from krino.reports.clean import clean_line
+from krino.reports.wording import spend_text
+
+_MOST_LISTED = 50
+_REMEMBERED = 1_000
+Options = Mapping[str, Mapping[str, str]]
+
+
+class JudgeCase(Protocol):
+    """The fixture `krino_judge`."""
+
+    def __call__(
+        self,
+        judge: AnyKindOfJudge,
+        case: Case,
+        *,
+        labeller: str | Labeller | None = None,
+        options: Mapping[str, Any] | None = None,
+        prompt: str | None = None,
+    ) -> Judgement: ...
+
+
+class AssertVerdict(Protocol):
+    """The fixture `assert_verdict`."""
+
+    def __call__(
+        self,
+        judge: AnyKindOfJudge | Judgement,
+        case: Case | None = None,
+        *,
+        min: Mapping[str, float] | None = None,  # noqa: A002
+        max: Mapping[str, float] | None = None,  # noqa: A002
+        equals: Mapping[str, Any] | None = None,
+        roll_up: str | Collection[str] | None = None,
+        labeller: str | Labeller | None = None,
+        options: Mapping[str, Any] | None = None,
+        prompt: str | None = None,
+    ) -> Judgement: ...
+
+
+# --- settings --------------------------------------------------------------------------------------
+
+
+def labeller_of(config: pytest.Config) -> str | Labeller:
+    """The flag, or the ini key. A model's replies are kept in pytest's cache folder: `--cache-clear` forgets them."""
+    name = config.getoption("--krino-labeller") or config.getini("krino_labeller")
+    base_url = config.getoption("--krino-base-url") or config.getini("krino_base_url") or None
+    if name == "local":
+        if base_url is not None:
+            raise UsageProblem("a base URL is for a model, but none is named: add --krino-labeller MODEL")
+        return "local"
+    from krino.labellers.choose import choose
+
+    cache = getattr(config, "cache", None)  # not there under `-p no:cacheprovider`
+    replies = cache.mkdir("krino") / "replies.sqlite" if cache is not None else "off"
+    return choose(name, base_url=base_url, cache=replies)
+
+
+def closed(labeller: str | Labeller) -> None:
+    if isinstance(labeller, Labeller):
+        portal.run(labeller.aclose())
+
+
+def options_of(config: pytest.Config) -> dict[str, dict[str, str]]:
+    """Judge to its options: those of the ini file, and over them those of the command line."""
+    found: dict[str, dict[str, str]] = {}
+    for pair in (*config.getini("krino_options"), *config.getoption("--krino-option")):
+        where, equals, value = (part.strip() for part in pair.partition("="))
+        judge, _, name = where.rpartition(".")
+        if not (judge and name and equals):
+            raise UsageProblem(f"option of a judge `{pair}`: write it as rag.goal=legal")
+        if judge not in judge_names():
+            raise UsageProblem(f"option of a judge `{pair}`: there are {', '.join(sorted(judge_names()))}")
+        found.setdefault(judge, {})[name] = value
+    return found
+
+
+# --- at work ---------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the session has judged: plain figures, so that processes can hand them on."""
+
+    judged: int = 0
+    statuses: dict[str, int] = field(default_factory=lambda: {"ok": 0, "failed": 0, "error": 0})
+    unexpected: int = 0
+    usage: Usage = field(default_factory=Usage)
+    listed: list[str] = field(default_factory=list)
+
+    def add(self, judgement: Judgement) -> None:
+        self.judged += 1
+        self.statuses[judgement.status] += 1
+        self.usage.add(judgement.usage)
+
+    def add_unexpected(self, node: str, judgement: Judgement, problems: list[str]) -> None:
+        self.unexpected += 1
+        if len(self.listed) < _MOST_LISTED:
+            case, why = clean_line(judgement.id, 60), clean_line("; ".join(problems), 200)
+            self.listed.append(f"{clean_line(node, 200)}: {judgement.judge} on case `{case}`: {why}")
+
+    def packed(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def add_packed(self, packed: Mapping[str, Any]) -> None:
+        self.judged += packed["judged"]
+        self.unexpected += packed["unexpected"]
+        self.usage.add(Usage(**packed["usage"]))
+        for status, count in packed["statuses"].items():
+            self.statuses[status] += count
+        self.listed += packed["listed"][: _MOST_LISTED - len(self.listed)]
+
+    def lines(self) -> list[str]:
+        endings = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
+        cases = f"{self.judged:,} case{'' if self.judged == 1 else 's'}"
+        more = self.unexpected - len(self.listed)
+        return [
+            f"{cases} judged: {endings}; {self.unexpected:,} not as expected",
+            spend_text(self.usage),
+            *self.listed,
+            *([f"and {more:,} more"] if more else []),
+        ]
+
+
+class Bench:
+    """Judges on behalf of tests and keeps count."""
+
+    def __init__(self, labeller: str | Labeller, options: Options, tally: Tally) -> None:
+        self.labeller = labeller
+        self.options = options
+        self.tally = tally
+        self._counted: deque[Judgement] = deque(maxlen=_REMEMBERED)
+
+    def judging(self) -> JudgeCase:
+        def krino_judge(
+            judge: AnyKindOfJudge,
+            case: Case,
+            *,
+            labeller: str | Labeller | None = None,
+            options: Mapping[str, Any] | None = None,
+            prompt: str | None = None,
+        ) -> Judgement:
+            ready = self._ready(judge, options, prompt)
+            return self._count(judge_case(ready, case, labeller=labeller or self.labeller))
+
+        return krino_judge
+
+    def asserting(self, node: str) -> AssertVerdict:
+        def asserted(
+            judge: AnyKindOfJudge | Judgement,
+            case: Case | None = None,
+            *,
+            labeller: str | Labeller | None = None,
+            options: Mapping[str, Any] | None = None,
+            prompt: str | None = None,
+            **expected: Any,
+        ) -> Judgement:
+            __tracebackhide__ = True
+            ready = judge if isinstance(judge, Judgement) else self._ready(judge, options, prompt)
+            try:
+                return self._count(assert_verdict(ready, case, labeller=labeller or self.labeller, **expected))
+            except UnexpectedVerdict as failure:
+                self.tally.add_unexpected(node, self._count(failure.judgement), failure.problems)
+                raise
+
+        return asserted
+
+    def _ready(self, judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
+        """What a call says itself goes over the session's options."""
+        usual = self.options.get(judge, {}) if isinstance(judge, str) else {}
+        return ready_judge(judge, {**usual, **(options or {})} or None, prompt)
+
+    def _count(self, judgement: Judgement) -> Judgement:
+        """Once, also where a judgement of `krino_judge` is asserted afterwards."""
+        if not any(judgement is known for known in self._counted):
+            self._counted.append(judgement)
+            self.tally.add(judgement)
+        return judgement

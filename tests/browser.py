@@ -1,0 +1,111 @@
+"""Drives a headless Chromium by its DevTools protocol, for tests of the pages that we write."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
+    *("--remote-debugging-port=0", "--window-size=1200,900"),
+)
+KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowLeft": 37, "ArrowRight": 39}
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[int]:
+    """A running browser; gives the port on loopback where it is spoken to."""
+    assert CHROMIUM is not None
+    command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield _port(profile, process)
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(10)
+
+
+def _port(profile: Path, process: subprocess.Popen[bytes]) -> int:
+    told = profile / "DevToolsActivePort"
+    for _ in range(300):
+        if told.exists() and (lines := told.read_text().split()):
+            return int(lines[0])
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise RuntimeError("Chromium did not start")
+
+
+class Tab:
+    """One page. Everything is waited for: nothing here depends on how fast the machine is."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._numbers = count(1)
+        self.events: list[dict[str, Any]] = []
+
+    async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        number = next(self._numbers)
+        await self._socket.send_json({"id": number, "method": method, "params": parameters})
+        while True:
+            message: dict[str, Any] = await self._socket.receive_json(timeout=60)
+            if message.get("id") == number:
+                assert "error" not in message, message
+                result: dict[str, Any] = message["result"]
+                return result
+            self.events.append(message)
+
+    async def run(self, script: str) -> Any:
+        """The value of a JavaScript expression; a promise is waited for."""
+        found = await self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    async def open(self, address: str) -> None:
+        """A new document, also where only the part behind # has changed."""
+        await self.call("Page.navigate", url="about:blank")
+        await self.call("Page.navigate", url=address)
+        await self.until("document.readyState === 'complete' && !!document.body")
+
+    async def until(self, condition: str, seconds: float = 30) -> None:
+        for _ in range(int(seconds / 0.02)):
+            if await self.run(condition):
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError(f"never came true: {condition}")
+
+    async def press(self, key: str, *, shift: bool = False) -> None:
+        code = {"key": key, "code": key, "windowsVirtualKeyCode": KEYS[key], "modifiers": 8 if shift else 0}
+        text = {"text": "\r"} if key == "Enter" else {}
+        await self.call("Input.dispatchKeyEvent", type="keyDown", **code, **text)
+        await self.call("Input.dispatchKeyEvent", type="keyUp", **code)
+
+    async def type(self, text: str) -> None:
+        await self.call("Input.insertText", text=text)
+
+
+@asynccontextmanager
+async def tab(port: int) -> AsyncIterator[Tab]:
+    async with aiohttp.ClientSession() as session:
+        async with session.put(f"http://127.0.0.1:{port}/json/new?about:blank") as reply:
+            target = await reply.json()
+        async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as socket:
+            page = Tab(socket)
+            await page.call("Page.enable")
+            yield page
+        await session.get(f"http://127.0.0.1:{port}/json/close/{target['id']}")

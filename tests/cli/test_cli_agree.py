@@ -1,0 +1,163 @@
+"""`krino agree`: exit codes for every path, and the three ways to have the result."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from krino.agreement.result import Agreement
+from krino.cli import main
+from krino.contract import Judgement
+from krino.runs.journal import Journal
+from made_judgements import error, failed, manifest, ok
+
+Run = Callable[..., tuple[int, str, str]]
+JUDGED = [ok(number, match="ab"[number % 2], score=number / 4, confidence=0.9) for number in range(4)]
+LABELS = "id,match,score\n" + "".join(f"case-{number},{'abbb'[number]},{number / 4}\n" for number in range(4))
+
+
+@pytest.fixture
+def krino(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*args: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["krino", "agree", *args, "--draws", "20"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+def made(judgements: Iterable[dict[str, Any]], labels: str = LABELS, **about: Any) -> None:
+    """A run `r` and labels `l.csv` in the folder where the test stands."""
+    folder = Path("r")
+    folder.mkdir()
+    journal = Journal(folder / "judgements.jsonl")
+    for judgement in judgements:
+        journal.append(Judgement.model_validate(judgement))
+    journal.close()
+    manifest(**about).write(folder)
+    Path("l.csv").write_text(labels, "utf-8")
+
+
+# --- exit codes -------------------------------------------------------------------------------------------
+
+
+def test_all_judged_is_exit_0(krino: Run) -> None:
+    made(JUDGED)
+    code, out, _ = krino("r", "l.csv")
+    assert code == 0
+    assert "Cohen's kappa" in out
+    assert "Spearman's rho" in out
+    assert "expected calibration error" in out
+
+
+@pytest.mark.parametrize("bad", [failed(3), error(3)])
+def test_a_labelled_case_without_a_verdict_is_exit_3(krino: Run, bad: dict[str, Any]) -> None:
+    made([*JUDGED[:3], bad])
+    code, out, _ = krino("r", "l.csv")
+    assert code == 3
+    assert "4 labelled: 3 judged" in out
+
+
+def test_a_run_in_which_all_failed_is_exit_3(krino: Run) -> None:
+    made([failed(number) for number in range(4)])
+    code, out, _ = krino("r", "l.csv")
+    assert code == 3
+    assert "nothing can be compared" in out
+
+
+def test_a_failed_case_that_nobody_labelled_is_exit_0(krino: Run) -> None:
+    made([*JUDGED, failed(4)])
+    code, out, _ = krino("r", "l.csv")
+    assert code == 0
+    assert "in the run, but not labelled: 1" in out
+
+
+@pytest.mark.parametrize(("state", "expected"), [("finished", 0), ("interrupted", 3)])
+def test_a_labelled_id_that_an_unfinished_run_has_not_reached_is_exit_3(krino: Run, state: str, expected: int) -> None:
+    made(JUDGED[:3], state=state)
+    code, out, _ = krino("r", "l.csv")
+    assert code == expected
+    assert "labelled, but not in the run: 1 (as case-3)" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("nowhere", "l.csv"), "no run folder"),
+        (("r", "missing.csv"), "missing.csv"),
+        (("r",), "LABELS"),
+        (("r", "l.csv", "--map", "id=nope"), "nope"),
+        (("r", "l.csv", "--field", "nope"), "no such field"),
+        (("r", "l.csv", "--cluster", "nope"), "neither the labels nor the metadata"),
+        (("r", "l.csv", "--confidence", "x"), "CONFIDENCE=FIELD"),
+        (("r", "l.csv", "--confidence", "x=y"), "no such field"),
+        (("r", "l.csv", "--worst", "-1"), "--worst"),
+        (("r", "l.csv", "--markdown", "no/such/folder.md"), "no/such/folder.md"),
+    ],
+)
+def test_wrong_usage_is_exit_2_with_one_clear_message(krino: Run, args: tuple[str, ...], words: str) -> None:
+    made(JUDGED)
+    code, _, err = krino(*args)
+    assert code == 2
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_labels_of_other_cases_are_exit_2_with_ids_of_both_sides(krino: Run) -> None:
+    made(JUDGED, "id,match\nx-1,a\n")
+    code, _, err = krino("r", "l.csv")
+    assert code == 2
+    assert "'x-1'" in err
+    assert "'case-0'" in err
+
+
+def test_a_run_without_judgements_is_exit_2(krino: Run) -> None:
+    made([])
+    Path("r/judgements.jsonl").unlink()
+    code, _, err = krino("r", "l.csv")
+    assert code == 2
+    assert "no judgements yet" in err
+
+
+# --- output -----------------------------------------------------------------------------------------------
+
+
+def test_json_is_the_whole_result_and_can_be_read_back(krino: Run) -> None:
+    made(JUDGED)
+    code, out, _ = krino("r", "l.csv", "--json")
+    assert code == 0
+    found = Agreement.model_validate_json(out)
+    assert [field.field for field in found.fields] == ["match", "score"]
+    assert json.loads(out)["fields"][0]["figures"]["agreement"]["value"] == 0.75
+
+
+def test_markdown_goes_to_a_file(krino: Run) -> None:
+    made(JUDGED)
+    krino("r", "l.csv", "--markdown", "a.md")
+    text = Path("a.md").read_text("utf-8")
+    assert text.startswith("### toy 1.0 (embedded labeller) against l.csv")
+    assert "| raw agreement | 4 | **0.750** |" in text
+
+
+def test_flags_choose_what_is_compared(krino: Run) -> None:
+    made(JUDGED, LABELS.replace("match", "verdict"))
+    _, out, _ = krino("r", "l.csv", "--map", "match=verdict", "--field", "match", "--worst", "0", "--json")
+    (field,) = Agreement.model_validate_json(out).fields
+    assert field.field == "match"
+    assert field.worst == ()
+
+
+def test_the_last_judgement_of_a_case_counts(krino: Run) -> None:
+    made([failed(0), *JUDGED])
+    code, _, _ = krino("r", "l.csv")
+    assert code == 0

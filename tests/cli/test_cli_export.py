@@ -1,0 +1,83 @@
+"""`krino export`: the format is named or told by the ending, the run's own files are safe, and failures are told."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+from krino.cli import app
+from krino.contract import Judgement
+from made_judgements import failed, manifest, ok
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    manifest(cases=2).write(folder)
+    lines = [Judgement.model_validate(item).to_json() for item in (failed(1), ok(0, score=0.5))]
+    (folder / "judgements.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    return folder
+
+
+def export(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["export", *map(str, arguments)], catch_exceptions=True)
+
+
+def test_the_ending_of_the_file_names_the_format(run: Path, tmp_path: Path) -> None:
+    for ending in ("csv", "parquet", "jsonl"):
+        assert export(run, tmp_path / f"out.{ending}").exit_code == 0
+    with (tmp_path / "out.csv").open(newline="") as table:
+        assert [row["id"] for row in csv.DictReader(table)] == ["case-0", "case-1"]
+    assert pq.read_table(tmp_path / "out.parquet")["id"].to_pylist() == ["case-0", "case-1"]
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["case-0", "case-1"]
+
+
+def test_a_dash_is_stdout_and_what_is_told_goes_to_stderr(run: Path) -> None:
+    done = export(run, "-", "--to", "jsonl")
+    assert len(done.stdout.splitlines()) == 2
+    assert "2 cases: 1 ok, 1 failed, 0 error" in done.stderr
+
+
+def test_an_export_of_an_unfinished_run_says_so(run: Path, tmp_path: Path) -> None:
+    manifest(state="interrupted").write(run)
+    done = export(run, tmp_path / "out.csv")
+    assert done.exit_code == 0 and "not finished (interrupted)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["out.xlsx"], "name the format with --to"),
+        (["-"], "name the format with --to"),
+        ([], "say where to write"),
+        (["--to", "csv"], "say where to write"),
+        (["out.csv", "--endpoint", "http://localhost:4318"], "--endpoint takes OpenTelemetry events"),
+        (["run/judgements.jsonl"], "the run's own record"),
+        (["run/../run/judgements.jsonl"], "the run's own record"),
+        (["run/run.json", "--to", "jsonl"], "the run's own record"),
+        (["run", "--to", "csv"], "is a folder"),
+    ],
+)
+def test_wrong_usage_is_told_and_changes_nothing(
+    run: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+) -> None:
+    monkeypatch.chdir(run.parent)
+    before = {path: path.read_bytes() for path in run.iterdir()}
+    done = export(run, *arguments)
+    assert told in str(done.exception)
+    assert {path: path.read_bytes() for path in run.iterdir()} == before
+
+
+def test_a_failed_export_leaves_neither_file_nor_draft(run: Path, tmp_path: Path) -> None:
+    (run / "judgements.jsonl").write_bytes(b"not a judgement\n")
+    out = tmp_path / "out"
+    out.mkdir()
+    assert "not a judgement" in str(export(run, out / "x.csv").exception)
+    assert list(out.iterdir()) == []

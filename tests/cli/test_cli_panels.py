@@ -1,0 +1,213 @@
+"""Juries and repeats from the command line: runs that resume, money, refusals, and what the reports say of votes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import pytest
+from typer.testing import CliRunner
+
+from krino.cli import app
+from krino.cli.settings import load_settings
+from krino.errors import KrinoError
+from krino.testing import FakeServer, ReceivedRequest
+from toy_judge import ToyJudge
+
+TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
+GOOD, BAD = {"label": "good", "quote": "fine"}, {"label": "bad", "quote": "fine"}
+
+
+def by_model(replies: Mapping[str, Any]) -> Callable[[ReceivedRequest], Any]:
+    return lambda request: replies[request.body["model"]]
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer(reply=by_model({"a": GOOD, "b": BAD, "c": GOOD})) as running:
+        yield running
+
+
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The command runs in this process, in a folder of its own: starting Python anew each time would take longer."""
+    for key in [key for key in os.environ if key.startswith(("KRINO_", "OPENAI_", "ANTHROPIC_"))]:
+        monkeypatch.delenv(key)
+    monkeypatch.setenv("KRINO_CACHE", str(tmp_path / "replies.sqlite"))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("krino.cli.judge.tune_memory", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    load_settings.cache_clear()
+    yield
+    load_settings.cache_clear()
+
+
+def krino(*args: str) -> Done:
+    done = CliRunner().invoke(app, args)
+    if isinstance(done.exception, KrinoError):
+        return Done(2, done.stdout, str(done.exception))
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return Done(done.exit_code, done.stdout, done.stderr)
+
+
+def write(path: Path, count: int) -> Path:
+    path.write_text("".join(json.dumps({"id": f"c{n}", "text": f"fine {n}"}) + "\n" for n in range(count)))
+    return path
+
+
+def judge(server: FakeServer, labeller: str, *more: str) -> tuple[str, ...]:
+    return ("judge", TOY, "cases.jsonl", "--run", "r", "-l", labeller, "--base-url", server.url, *more)
+
+
+def judgements(run: Path) -> list[dict[str, Any]]:
+    return [orjson.loads(line) for line in (run / "judgements.jsonl").read_bytes().splitlines()]
+
+
+# --- runs ------------------------------------------------------------------------------------------
+
+
+def test_a_jury_from_the_command_line(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", 2)
+    done = krino(*judge(server, "a,b,c"))
+    assert done.returncode == 0, done.stderr
+    assert server.stats().calls == 6
+    assert [len(line["ballots"]) for line in judgements(tmp_path / "r")] == [3, 3]
+    labeller = orjson.loads((tmp_path / "r/run.json").read_bytes())["plan"]["labeller"]
+    assert (labeller["kind"], list(labeller["members"]), labeller["quorum"]) == ("panel", ["a", "b", "c"], 2)
+
+
+def test_a_tied_case_is_failed_and_exit_3(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", 1)
+    done = krino(*judge(server, "a,b"))
+    assert done.returncode == 3
+    assert "the seats are evenly split" in done.stdout
+    assert judgements(tmp_path / "r")[0]["usage"]["calls"] == 2
+
+
+def test_another_panel_is_another_run(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", 1)
+    assert krino(*judge(server, "a", "--repeat", "2")).returncode == 0
+    other = krino(*judge(server, "a", "--repeat", "3"))
+    assert "labeller.repeat: was 2, is now 3" in other.stderr
+    same = krino(*judge(server, "a", "--repeat", "2"))
+    assert "continuing r" in same.stderr
+    assert server.stats().calls == 3  # the third repeat only: the first two were known
+
+
+def test_a_killed_panel_goes_on_and_pays_no_answered_seat_again(tmp_path: Path, server: FakeServer) -> None:
+    cases, seats = 4, 3
+    write(tmp_path / "cases.jsonl", cases)
+    server.configure(latency=0.1)
+    command = judge(server, "a,b,c", "--concurrency", "1")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "krino", *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while server.stats().completed < seats + 2:  # in the midst of the second case
+        time.sleep(0.005)
+    process.kill()
+    assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
+    with sqlite3.connect(tmp_path / "replies.sqlite") as replies:
+        (known,) = replies.execute("select count(*) from replies").fetchone()
+    replies.close()
+    paid = server.stats().calls
+    assert paid - known <= 2  # a call in flight, and one whose reply was on its way
+    assert known > seats * len(judgements(tmp_path / "r")), "a seat of an unfinished case is among them"
+    server.configure(latency=0.0)
+    done = krino(*command)
+    assert done.returncode == 0, done.stderr
+    assert server.stats().calls - paid == cases * seats - known
+    assert [line["id"] for line in judgements(tmp_path / "r")] == ["c0", "c1", "c2", "c3"]
+
+
+def test_a_dry_run_counts_the_calls_of_every_seat(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", 3)
+    (tmp_path / "krino.toml").write_text(
+        "[prices.a]\ninput = 1\noutput = 1\n[prices.b]\ninput = 3\noutput = 3\n", encoding="utf-8"
+    )
+    once = orjson.loads(krino(*judge(server, "a", "--dry-run", "--json")).stdout)
+    panel = orjson.loads(krino(*judge(server, "a,b", "--repeat", "2", "--dry-run", "--json")).stdout)
+    assert (once["calls"], panel["calls"]) == (3, 12)
+    assert panel["input_tokens"] == 4 * once["input_tokens"]
+    assert panel["input_cost"] == pytest.approx((2 + 2 * 3) * once["input_cost"])
+    assert server.stats().calls == 0
+    krino(*judge(server, "a"))
+    known = orjson.loads(krino(*judge(server, "a", "--repeat", "2", "--dry-run", "--json")).stdout)
+    assert (known["calls"], known["asked"]) == (3, 3)
+
+
+def test_resettling_joins_and_settles_every_ballot_again(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", 1)
+    krino(*judge(server, "a,b,c"))
+    calls = server.stats().calls
+    done = krino("resettle", "r", "--option", "good_is=0.5", "--run", "again")
+    assert (done.returncode, server.stats().calls) == (0, calls)
+    (line,) = judgements(tmp_path / "again")
+    assert line["verdict"]["score"] == 0.5
+    assert [ballot["verdict"]["score"] for ballot in line["ballots"]] == [0.5, 0.0, 0.5]
+    assert line["usage"]["calls"] == sum(ballot["usage"]["calls"] for ballot in line["ballots"]) == 0
+
+
+def test_resettling_a_tie_is_still_a_tie(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", 1)
+    krino(*judge(server, "a,b"))
+    for source, target in (("r", "again"), ("again", "and-again")):
+        assert krino("resettle", source, "--run", target).returncode == 3
+        (line,) = judgements(tmp_path / target)
+        assert (line["status"], len(line["ballots"])) == ("failed", 2)
+        assert line["reason"].startswith("the seats are evenly split")
+
+
+# --- usage -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--repeat", "3"), "says the same each time"),
+        (("-l", "local,ollama:m", "--repeat", "2"), "says the same each time"),
+        (("-l", "ollama:m", "--repeat", "0"), "--repeat must be at least 1"),
+        (("-l", "ollama:m,ollama:m"), "ollama:m is named twice"),
+        (("-l", "ollama:m,"), "a name is missing"),
+        (("-l", "ollama:m,ollama:n", "--price-in", "1", "--price-out", "1"), '[prices."MODEL"]'),
+        (("-l", "ollama:m,ollama:n", "--api-key-env", "PATH"), "its provider's own variable"),
+        (("-l", "ollama:m,ollama:n", "--max-cost", "1"), "--max-cost needs prices"),
+        (("-l", "gpt-x,claude-y"), "OPENAI_API_KEY"),
+    ],
+)
+def test_panels_that_make_no_sense_are_exit_2_with_a_clear_message(
+    tmp_path: Path, args: tuple[str, ...], words: str
+) -> None:
+    write(tmp_path / "cases.jsonl", 1)
+    done = krino("judge", TOY, "cases.jsonl", *args)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+def test_the_schema_of_a_judgement_knows_ballots(tmp_path: Path) -> None:
+    schema = orjson.loads(krino("schema", "rag", "--part", "judgement").stdout)
+    assert schema["version"] == "1"
+    assert schema["properties"]["ballots"]["items"] == {"$ref": "#/$defs/Ballot"}
+    assert {"member", "labels", "verdict", "usage"} <= schema["$defs"]["Ballot"]["properties"].keys()
+
+
+def test_the_doctor_tries_every_member(tmp_path: Path, server: FakeServer) -> None:
+    with FakeServer() as plain:
+        done = krino("doctor", "-l", "a,b", "--base-url", plain.url)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert {request.body["model"] for request in plain.requests} == {"a", "b"}

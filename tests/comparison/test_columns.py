@@ -1,0 +1,104 @@
+"""A run as columns: the last judgement of each case counts, and each field is what it holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import krino
+from krino.comparison.columns import RunColumns, read_columns
+from krino.contract import Judgement
+from krino.runs.journal import Journal, read_in_order
+from made_runs import error_row, failed_row, make_run, row, scores
+
+
+def appended(folder: Path, index: int, **changes: object) -> None:
+    """A later judgement of a case, as a second sitting writes it."""
+    journal = Journal(folder / "judgements.jsonl")
+    known = next(read_in_order(folder / "judgements.jsonl"))
+    journal.append(Judgement.model_validate({**known.model_dump(), "index": index, **changes}))
+    journal.close()
+
+
+def values(run: RunColumns, name: str = "score") -> list[float]:
+    return [float(value) for value in run.fields[name].numbers]
+
+
+def test_the_last_judgement_of_a_case_counts_and_the_order_is_that_of_the_input(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", [*scores(0.1, 0.2), error_row("c2")])
+    appended(run, 2, id="c2", verdict={"score": 0.9})
+    appended(run, 0, id="c0", verdict={"score": 0.8})
+    found = read_columns(run)
+    assert (found.ids, values(found)) == (["c0", "c1", "c2"], [0.8, 0.2, 0.9])
+    assert found.counts().ok == 3
+
+
+def test_cases_that_are_no_longer_in_the_input_do_not_count(tmp_path: Path) -> None:
+    assert len(read_columns(make_run(tmp_path / "r", scores(0.1, 0.2, 0.3), cases=2))) == 2
+
+
+def test_a_torn_last_line_is_passed_over_and_a_bad_one_is_named(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", scores(0.1, 0.2))
+    journal = run / "judgements.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + whole[:50])
+    assert len(read_columns(run)) == 2
+    journal.write_bytes(whole + b'{"index": 2}\n')
+    with pytest.raises(krino.UsageProblem, match=r"judgements.jsonl:3: not a judgement \(KeyError"):
+        read_columns(run)
+
+
+def test_a_run_without_a_journal_has_no_cases(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", [])
+    (run / "judgements.jsonl").unlink()
+    assert len(read_columns(run)) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ([0.5, 3, None], "number"),
+        ([True, False, None], "codes"),
+        (["A", "B", "A"], "codes"),
+        ([["A"], ["A", "B"], []], "codes"),
+        ([None, None, None], "empty"),
+        (["a text of many words, as explanations are", "A", "B"], "other"),
+        ([[40, 60], [0, 5], [1, 2]], "other"),
+        ([{"a": 1}, {"a": 2}, None], "other"),
+        ([0.5, "A", "B"], "number"),
+    ],
+)
+def test_a_field_is_what_it_holds(tmp_path: Path, given: list[object], kind: str) -> None:
+    run = make_run(tmp_path / "r", [row(f"c{place}", field=value) for place, value in enumerate(given)])
+    assert read_columns(run).fields["field"].kind == kind
+
+
+def test_more_labels_than_a_category_has_are_names(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", [row(f"c{n}", field=f"name{n}") for n in range(40)])
+    assert read_columns(run).fields["field"].kind == "other"
+
+
+def test_equal_values_have_equal_marks_in_two_runs_whatever_stood_before_them(tmp_path: Path) -> None:
+    long = "The second passage says so, in other words."
+    given = [["B", "A"], "A", long, 0.5, None, {"a": 1}]
+    a = make_run(tmp_path / "a", [row(f"c{n}", field=value) for n, value in enumerate(given)])
+    b = make_run(tmp_path / "b", [row(f"c{n}", field=value) for n, value in enumerate(["Z", *given])])
+    marks, others = read_columns(a).fields["field"].marks, read_columns(b).fields["field"].marks
+    assert list(marks[2:]) == list(others[3:])
+    assert len(set(marks)) == len(given)
+
+
+def test_a_field_that_some_verdicts_lack_is_absent_there(tmp_path: Path) -> None:
+    run = make_run(
+        tmp_path / "r", [row("c0", old=1.0), failed_row("c1"), row("c2", old=1.0, new="A"), row("c3", new="B")]
+    )
+    found = read_columns(run)
+    assert [found.fields["new"].having("A")[place] for place in range(4)] == [False, False, True, False]
+    assert list(np.isnan(found.fields["old"].numbers)) == [False, True, False, True]
+
+
+def test_only_the_fields_asked_for_are_kept_but_all_are_named(tmp_path: Path) -> None:
+    found = read_columns(make_run(tmp_path / "r", [row("c0", roll_up="pass", a=1.0, b=2.0)]), fields=["b"])
+    assert (list(found.fields), found.field_names) == (["b"], ("roll_up", "a", "b"))
