@@ -228,3 +228,49 @@ def test_a_huge_case_is_labelled_in_reasonable_time() -> None:
     started = time.perf_counter()
     judge_locally(case_of(context=[BRIDGE * 40] * 60, answer="The bridge was opened in 1904 by Olsen. " * 300))
     assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "answer", "label"),
+    [
+        ("Is the shop open on Sunday?", "The shop is closed on Sundays.", "No, it is closed.", "supported"),
+        ("Is the shop open on Sunday?", "The shop is closed on Sundays.", "Yes.", "contradicted"),
+        ("Is smoking allowed in the hall?", "Smoking is not allowed in the hall.", "No.", "supported"),
+        ("Is smoking allowed in the hall?", "Smoking is not allowed in the hall.", "Yes.", "contradicted"),
+        ("Is the shop open on Sunday?", "The shop is open on Sunday.", "No.", "contradicted"),
+        ("Is the charger included?", "The 45 W charger is sold separately.", "No.", "unsupported"),
+    ],
+)
+def test_a_bare_yes_or_no_is_read_with_the_denial_or_the_opposite_in_the_passage(
+    question: str, passage: str, answer: str, label: str
+) -> None:
+    labels = label_locally([facts_of(question=question, context=[passage], answer=answer)])[0]
+    assert [claim.label for claim in labels.claims] == [label]
+
+
+def test_a_yes_or_no_that_nothing_settles_does_not_count_beside_a_real_claim() -> None:
+    passage = "The 45 W charger is sold separately."
+    facts = facts_of(question="Is the charger included?", context=[passage], answer=f"No. {passage}")
+    labels = label_locally([facts])[0]
+    assert [claim.text for claim in labels.claims] == [passage]
+    assert labels.empty_sentences == [1]
+
+
+@pytest.mark.parametrize(("answer", "label"), [("Antwerp", "unsupported"), ("Brussels", "supported")])
+def test_a_bare_name_must_stand_where_the_passages_speak_of_what_is_asked(answer: str, label: str) -> None:
+    passage = "Brussels is the capital of Belgium. Antwerp has the largest port."
+    facts = facts_of(question="What is the capital of Belgium?", context=[passage], answer=answer)
+    assert [claim.label for claim in label_locally([facts])[0].claims] == [label]
+
+
+def test_what_was_retrieved_is_not_worth_less_because_the_answer_says_otherwise() -> None:
+    passage = "The firm was founded in 2021 in Ghent."
+    needs = [
+        label_locally(
+            [facts_of(question="When was it founded?", context=[passage], answer=f"It was founded in {year}.")]
+        )[0]
+        .needs[0]
+        .held
+        for year in (2021, 2012)
+    ]
+    assert needs == [True, True]

@@ -6,12 +6,14 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from krino.judges.rag.evidence import Evidence, Index
+from krino.judges.rag.evidence import Evidence, Index, coverage
 from krino.judges.rag.facts import Copy, RagFacts
 from krino.judges.rag.support import Pair
 from krino.judges.rag.tables import table
-from krino.judges.rag.words import Reading
+from krino.judges.rag.words import Reading, opposite_words
 
+_BARE = 3
+"""Content words up to which an answer is the bare name or value that was asked for."""
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -23,6 +25,8 @@ class Draft:
     evidence: Evidence
     pair: Pair
     polarity: bool | None
+    denied: bool | None = None
+    """For a bare yes or no: whether the nearest sentence denies what is asked; None where that cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,10 @@ def lay_out(facts: RagFacts) -> Desk:
         else:
             claiming.append((number, reading, polarity))
     drafts = tuple(_draft(facts, index, *claim, company=len(claiming) > 1) for claim in claiming)
+    if any(draft.polarity is None for draft in drafts):  # a yes or no that nothing settles adds nothing to the rest
+        unsettled = {draft.sentence for draft in drafts if draft.polarity is not None and draft.denied is None}
+        drafts = tuple(draft for draft in drafts if draft.sentence not in unsettled)
+        empty = sorted({*empty, *unsettled})
     copies = {copy.sentence: copy for copy in facts.copies} if facts.open.claims else {}
     return Desk(facts, index, drafts, tuple(empty), copies)
 
@@ -76,8 +84,33 @@ def _draft(
         strangers=facts.strangers.get(number, ()),
         language=facts.language,
         company=company,
+        misplaced=polarity is None and _is_misplaced(facts, index, claimed),
     )
-    return Draft(number, evidence, pair, polarity)
+    return Draft(number, evidence, pair, polarity, None if polarity is None else _denied(facts, index, evidence))
+
+
+def _denied(facts: RagFacts, index: Index, evidence: Evidence) -> bool | None:
+    """A denial or an opposite in the sentence nearest to the question; agreement where it holds nearly all of it."""
+    if evidence.best is None:
+        return None
+    asked, best = facts.question_reading, evidence.best.reading
+    if opposite_words(asked, best) is not None:
+        return True
+    if not best.negated.isdisjoint(asked.stems):
+        return True
+    near: float = table("local")["thresholds"]["negation"]
+    return False if coverage(index.question_weights, (best,)) >= near else None
+
+
+def _is_misplaced(facts: RagFacts, index: Index, claimed: Reading) -> bool:
+    """A bare name or value that the passages have, but not where they speak of what is asked."""
+    if not 0 < len(claimed.content) <= _BARE or claimed.stems & facts.question_reading.stems:
+        return False
+    asked = [(coverage(index.question_weights, (item.reading,)), item.reading) for item in index.sentences]
+    holding = [share for share, reading in asked if claimed.stems <= reading.stems]
+    nearest = max((share for share, _ in asked), default=0.0)
+    limit: float = table("local")["thresholds"]["asked"]
+    return bool(holding) and nearest >= limit and max(holding) < nearest / 2
 
 
 @cache

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 from krino.judges.rag.evidence import coverage
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.meaning import TextPair, measure, reads
-from krino.judges.rag.support import LexicalSupport, Pair, Support, absent_values, find_conflict
+from krino.judges.rag.support import MISPLACED, LexicalSupport, Pair, Support, absent_values, find_conflict
 from krino.judges.rag.tables import table
 
 if TYPE_CHECKING:
     from krino.models.entailment import Entailment
 
 _LEAST = 1e-4
+_OUT_OF_PLACE = -2.0
+"""The most that a name or value weighs which stands elsewhere in the passages than asked: no model here sees that."""
 
 
 class EntailedSupport:
@@ -89,6 +91,8 @@ def _weigh(readings: Sequence[Weighing]) -> list[Support]:
         balance = weigh(reading.values(nearness))
         if not reading.in_doubt:  # what stands in must not decide
             balance = max(balance, 0.0) if weigh(reading.values(0.0)) >= 0 else min(balance, -1e-9)
+        if reading.pair.misplaced:
+            balance = min(balance, _OUT_OF_PLACE)
         label = _label(balance, reading)
         supports.append(Support(label, _probability(balance), _why(reading, label)))
     return supports
@@ -129,6 +133,8 @@ def _why(reading: Weighing, label: ClaimLabel) -> str:
         return figures
     if reading.conflict:
         return f"{reading.conflict}; {figures}"
+    if pair.misplaced:
+        return f"{MISPLACED}; {figures}"
     absent = [*pair.strangers, *(value.text for value in absent_values(pair))]
     return f"no evidence for {', '.join(absent[:5])}; {figures}" if absent and label == "unsupported" else figures
 

@@ -51,7 +51,9 @@ def _label(desk: Desk, supports: Sequence[Support], near: Mapping[TextPair, floa
     answered = [not declines and is_answered(desk, part, near) for part in parts]
     cited = {claim.passage for claim in claims}
     useful = {item.number: is_useful(desk, item.number, item.number in cited, near) for item in facts.passages}
-    grounded = any(claim.label == "supported" and useful[claim.passage] for claim in claims if claim.passage)
+    # A claim that is contradicted shows as well that the passages speak of the matter: what the answer makes of it
+    # must not change what was retrieved.
+    grounded = any(claim.label != "unsupported" and useful[claim.passage] for claim in claims if claim.passage)
     held = [
         facts.has_context and ((done and grounded) or is_held(desk, part))
         for part, done in zip(parts, answered, strict=True)
@@ -82,10 +84,11 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
     probability: float | None = round(support.score, 3)
     if copy is not None and not copy.exact:
         why = f"{why}; nearly a copy of the passage"
-    if draft.polarity is not None and best is not None and label != "unsupported":
-        denied = not best.reading.negated.isdisjoint(desk.facts.question_reading.stems)
-        label = "supported" if denied != draft.polarity else "contradicted"
+    if draft.polarity is not None and best is not None:
         why, probability = "a bare yes or no, held against the sentence nearest to the question", None
+        label = "unsupported" if draft.denied is None else "supported"
+        if draft.denied is not None and draft.denied == draft.polarity:
+            label = "contradicted"
     quoted = best if label != "unsupported" else None
     return Claim(
         text=desk.facts.sentences[draft.sentence - 1].text,

@@ -13,6 +13,7 @@ from krino.judges.rag.tables import table
 from krino.judges.rag.values import Value
 from krino.judges.rag.words import Reading, opposed_words, opposite_words, stem
 
+MISPLACED = "the passages have it, but not where they speak of what is asked"
 _ALIKE = 0.5
 """Share of the deciding sentence that question and claim must repeat before a negation tells them apart."""
 _SMALL_COUNT = 12
@@ -40,6 +41,8 @@ class Pair:
     language: str | None
     company: bool
     """Whether the answer makes other claims beside this one."""
+    misplaced: bool = False
+    """A bare name or value that stands in the passages, but not where they speak of what is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class LexicalSupport:
         measure = f"{share:.0%} of its weighted words found"
         if conflict := find_conflict(pair, share):
             return Support("contradicted", share, conflict)
+        if pair.misplaced:
+            return Support("unsupported", share, MISPLACED)
         if absent := [*(value.text for value in absent_values(pair)), *pair.strangers]:
             return Support("unsupported", share, f"no evidence for {', '.join(absent[:5])}; {measure}")
         label: ClaimLabel = "supported" if share >= table("local")["thresholds"]["supported"] else "unsupported"

@@ -21,6 +21,8 @@ def claim_evidence(facts: RagFacts, claim: Claim) -> str:
     text = f'sentence {claim.sentence} "{cut(claim.text)}": {claim.label}'
     if claim.critical:
         text += " (critical)"
+    if claim.probability is not None:
+        text += f", probability of support {claim.probability:.2f}"
     passage = facts.passage(claim.passage)
     if passage is None:
         return text
