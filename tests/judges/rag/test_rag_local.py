@@ -264,13 +264,7 @@ def test_a_bare_name_must_stand_where_the_passages_speak_of_what_is_asked(answer
 
 
 def test_what_was_retrieved_is_not_worth_less_because_the_answer_says_otherwise() -> None:
-    passage = "The firm was founded in 2021 in Ghent."
-    needs = [
-        label_locally(
-            [facts_of(question="When was it founded?", context=[passage], answer=f"It was founded in {year}.")]
-        )[0]
-        .needs[0]
-        .held
-        for year in (2021, 2012)
-    ]
-    assert needs == [True, True]
+    passage, question = "The firm was founded in 2021 in Ghent.", "When was it founded?"
+    for year in (2021, 2012):
+        facts = facts_of(question=question, context=[passage], answer=f"It was founded in {year}.")
+        assert label_locally([facts])[0].needs[0].held
