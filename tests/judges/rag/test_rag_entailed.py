@@ -93,3 +93,8 @@ def test_the_model_is_shown_no_more_than_its_share_of_the_passages() -> None:
 
 def test_no_claims_no_scores() -> None:
     assert EntailedSupport().score([]) == []
+
+
+@pytest.mark.parametrize("claim", ["The iron bridge at Ribe was opened in 1904.", "The bridge carries six tracks."])
+def test_words_cannot_outvote_what_is_amiss_to_the_letter_where_the_model_doubts_it_too(claim: str) -> None:
+    assert claim_for(claim).label != "supported"

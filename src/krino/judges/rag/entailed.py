@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from krino.models.entailment import Entailment
 
 _LEAST = 1e-4
+_AMISS = -0.5
 _OUT_OF_PLACE = -2.0
 """The most that a name or value weighs which stands elsewhere in the passages than asked: no model here sees that."""
 
@@ -76,6 +77,15 @@ class Weighing:
         }
 
     @property
+    def amiss(self) -> bool:
+        """Something is wrong to the letter, and the model does not speak for the claim either."""
+        limits = table("local")["doubt"]
+        if self.pair.strangers and self.said.supported < limits["strange_name"]:
+            return True
+        wrong = self.conflict is not None or bool(self.pair.strangers) or bool(absent_values(self.pair))
+        return wrong and self.said.supported < float(limits["amiss"])
+
+    @property
     def in_doubt(self) -> bool:
         """Whether any nearness from 0 to 1 could change the label."""
         return weigh(self.values(0.0)) < 0 <= weigh(self.values(1.0))
@@ -93,6 +103,8 @@ def _weigh(readings: Sequence[Weighing]) -> list[Support]:
             balance = max(balance, 0.0) if weigh(reading.values(0.0)) >= 0 else min(balance, -1e-9)
         if reading.pair.misplaced:
             balance = min(balance, _OUT_OF_PLACE)
+        elif reading.amiss:
+            balance = min(balance, _AMISS)
         label = _label(balance, reading)
         supports.append(Support(label, _probability(balance), _why(reading, label)))
     return supports
