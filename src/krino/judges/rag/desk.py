@@ -84,7 +84,7 @@ def _draft(
         strangers=facts.strangers.get(number, ()),
         language=facts.language,
         company=company,
-        misplaced=polarity is None and _is_misplaced(facts, index, claimed),
+        misplaced=polarity is None and not company and _is_misplaced(facts, index, claimed),
     )
     return Draft(number, evidence, pair, polarity, None if polarity is None else _denied(facts, index, evidence))
 
@@ -103,7 +103,7 @@ def _denied(facts: RagFacts, index: Index, evidence: Evidence) -> bool | None:
 
 
 def _is_misplaced(facts: RagFacts, index: Index, claimed: Reading) -> bool:
-    """A bare name or value that the passages have, but not where they speak of what is asked."""
+    """A bare name or value for an answer that the passages have, but not where they speak of what is asked."""
     if not 0 < len(claimed.content) <= _BARE or claimed.stems & facts.question_reading.stems:
         return False
     asked = [(coverage(index.question_weights, (item.reading,)), item.reading) for item in index.sentences]
