@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 import orjson
@@ -279,16 +280,12 @@ class LlmLabeller(Labeller):
             request = _reseeded(self._request(prepared, turns), repeat)
             body = orjson.dumps(self.endpoint.dialect.body(request))
             estimate = len(body) // CHARS_PER_TOKEN
-            reserved = self.budget.reserve(estimate)
-            spent: Usage | None = None
-            try:
-                answer = await self.transport.post(body, estimate)
-                if answer.status == 200:
-                    reply, spent = self._read(answer.body, estimate)
-                    usage.add(spent)
-                    return request, reply
-            finally:
-                self.budget.settle(reserved, spent)
+            answer = await self.transport.post(body, estimate, partial(self.budget.hold, estimate))
+            if answer.status == 200:
+                reply, spent = self._read(answer.body, estimate)
+                self.budget.settle(spent)
+                usage.add(spent)
+                return request, reply
             self.abilities.adapt(self.transport.read_error(answer), request)
 
     def _read(self, body: bytes, estimate: int) -> tuple[Reply, Usage]:
