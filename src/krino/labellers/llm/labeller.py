@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from krino.contract import CaseT, FactsT, Finding, Forecast, Judge, Labelled, Labeller, LabelsT, Task, Usage
+from krino.contract import CaseT, FactsT, Finding, Forecast, Judge, Labelled, LabelsT, Task, Usage
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import Abilities
@@ -33,6 +33,7 @@ from krino.labellers.llm.wire import (
     UnreadableReply,
     read_error,
 )
+from krino.labellers.owing import OwesStop
 from krino.labellers.parts import label_in_parts
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
@@ -92,7 +93,7 @@ class _Prepared:
     digest: Any
 
 
-class LlmLabeller(Labeller):
+class LlmLabeller(OwesStop):
     """Labels from one model at one endpoint."""
 
     def __init__(
@@ -165,9 +166,13 @@ class LlmLabeller(Labeller):
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         if self.cache is not None and self.cache.closed:
             self.cache.open()
-        if task.questions.parts:
-            return await label_in_parts(task, self._label_piece)
-        return await self._label_piece(task)
+        try:
+            if task.questions.parts:
+                return await label_in_parts(task, self._label_piece)
+            return await self._label_piece(task)
+        except LabelFailed as failure:
+            self._owed = self._owed or failure.stopped
+            raise
 
     async def _label_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """One conversation with the model, or what it answered to the same before."""
@@ -189,7 +194,7 @@ class LlmLabeller(Labeller):
         except RunStopped as reason:
             if not usage.calls:
                 raise
-            # Paid for and unfinished: it goes on record with its cost, and the next case will stop the run.
+            # Paid for and unfinished: it goes on record with its cost; the next case, or the end, stops the run.
             usage.seconds = time.perf_counter() - started
             message = f"the run was stopped before a valid reply: {reason}"
             raise LabelFailed(message, usage=usage, stopped=reason) from None
