@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, get_args
@@ -183,22 +185,18 @@ class LlmLabeller(OwesStop):
         key = self._cache_key(prepared, text, task)
         if (known := self._from_cache(key, task, plants)) is not None:
             return known
-        started = time.perf_counter()
         usage = Usage()
         try:
             labels, answer, channel = await self._converse(task, prepared, text, plants, usage)
         except LabelFailed as failure:
-            usage.seconds = time.perf_counter() - started
             failure.usage = usage
             raise
         except RunStopped as reason:
             if not usage.calls:
                 raise
             # Paid for and unfinished: it goes on record with its cost; the next case, or the end, stops the run.
-            usage.seconds = time.perf_counter() - started
             message = f"the run was stopped before a valid reply: {reason}"
             raise LabelFailed(message, usage=usage, stopped=reason) from None
-        usage.seconds = time.perf_counter() - started
         if self.cache is not None:
             self.cache.put(key, orjson.dumps(answer))
             if task.is_part or task.repeat:  # no journal knows of it before the other parts and seats are done
@@ -285,13 +283,23 @@ class LlmLabeller(OwesStop):
             request = _reseeded(self._request(prepared, turns), repeat)
             body = orjson.dumps(self.endpoint.dialect.body(request))
             estimate = len(body) // CHARS_PER_TOKEN
-            answer = await self.transport.post(body, estimate, partial(self.budget.hold, estimate))
+            answer = await self.transport.post(body, estimate, partial(self._sending, estimate, usage))
             if answer.status == 200:
                 reply, spent = self._read(answer.body, estimate)
                 self.budget.settle(spent)
                 usage.add(spent)
                 return request, reply
             self.abilities.adapt(self.transport.read_error(answer), request)
+
+    @asynccontextmanager
+    async def _sending(self, estimate: int, usage: Usage) -> AsyncIterator[None]:
+        """Around one request on its way: the time in our own queues is not the endpoint's."""
+        async with self.budget.hold(estimate):
+            started = time.perf_counter()
+            try:
+                yield
+            finally:
+                usage.seconds += time.perf_counter() - started
 
     def _read(self, body: bytes, estimate: int) -> tuple[Reply, Usage]:
         try:
