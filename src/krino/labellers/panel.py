@@ -36,6 +36,8 @@ ABSENT = "KRINO-SEAT-ABSENT"
 TIE = "KRINO-SEATS-TIED"
 REST = 300.0
 """Seconds for which a member whose endpoint is dead is not asked: finding that out takes up to half a minute."""
+MOST_REPEATS = 100
+"""Far more than it takes to see how stable a model is; a slip of the keyboard would cost a fortune."""
 _SHOWN_TIES = 20
 
 
@@ -70,6 +72,8 @@ class Panel(OwesStop):
     """
 
     def __init__(self, members: Mapping[str, Labeller], *, repeat: int = 1, quorum: int | None = None) -> None:
+        if not 1 <= repeat <= MOST_REPEATS:
+            raise UsageProblem(f"each model is asked 1 to {MOST_REPEATS} times about a case (--repeat), not {repeat:,}")
         self.members = dict(members)
         self.repeat = repeat
         self.seats = [Seat(name, member, n) for n in range(1, repeat + 1) for name, member in self.members.items()]
