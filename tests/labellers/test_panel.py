@@ -281,6 +281,13 @@ async def test_a_reply_known_from_a_plain_run_is_no_repeat(server: FakeServer, t
     assert (repeats.usage.calls, repeats.usage.cached) == (2, 1)
 
 
+@pytest.mark.parametrize("times", [101, 100_000])
+def test_more_repeats_than_anyone_means_are_refused(server: FakeServer, times: int) -> None:
+    with pytest.raises(krino.UsageProblem, match=rf"1 to 100 times about a case \(--repeat\), not {times:,}"):
+        krino.repeated("m", times, base_url=server.url, **SETTINGS)
+    assert len(krino.repeated("m", 100, base_url=server.url, **SETTINGS).seats) == 100
+
+
 async def test_each_repeat_takes_the_next_seed(server: FakeServer) -> None:
     await judged(krino.repeated("m", 3, base_url=server.url, seed=7, **SETTINGS))
     assert sorted(request.body["seed"] for request in server.requests) == [7, 8, 9]

@@ -110,3 +110,25 @@ async def test_afresh_judges_everything_again(tmp_path: Path) -> None:
     again = sitting(tmp_path, afresh=True)
     await again.hold(lambda: items("fine"))
     assert again.tally.counts.ok == 1
+
+
+async def test_a_stop_in_the_last_case_of_a_panel_leaves_no_finished_run(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"cache": "off", "key": "secret-key", "concurrency": 1}
+    with FakeServer(reply={"label": "good", "quote": "fine"}) as server:
+        for limit in (2_000, 100_000):
+            async with krino.repeated("m", 20, base_url=server.url, max_tokens=limit, **settings) as panel:
+                manifest = await sitting(tmp_path, panel).hold(lambda: items("fine"))
+            if limit == 2_000:
+                assert (manifest.state, manifest.counts.error) == ("stopped", 1)
+                assert "limit of 2,000 tokens (--max-tokens) is reached" in (manifest.stop_reason or "")
+                assert manifest.usage.calls > 0
+    assert (manifest.state, manifest.stop_reason, manifest.counts.ok) == ("finished", None, 1)
+
+
+async def test_a_stop_between_two_askings_of_the_last_case_leaves_no_finished_run(tmp_path: Path) -> None:
+    with FakeServer(reply="prose") as server:
+        async with krino.llm("m", base_url=server.url, cache="off", max_tokens=2_000, reasks=99) as labeller:
+            manifest = await sitting(tmp_path, labeller).hold(lambda: items("fine"))
+    assert (manifest.state, manifest.counts.error) == ("stopped", 1)
+    assert "--max-tokens" in (manifest.stop_reason or "")
+    assert manifest.usage.calls > 0

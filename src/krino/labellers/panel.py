@@ -30,11 +30,14 @@ from krino.contract import (
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
 from krino.joining import canonical
 from krino.labellers.local import LocalLabeller
+from krino.labellers.owing import OwesStop
 
 ABSENT = "KRINO-SEAT-ABSENT"
 TIE = "KRINO-SEATS-TIED"
 REST = 300.0
 """Seconds for which a member whose endpoint is dead is not asked: finding that out takes up to half a minute."""
+MOST_REPEATS = 100
+"""Far more than it takes to see how stable a model is; a slip of the keyboard would cost a fortune."""
 _SHOWN_TIES = 20
 
 
@@ -61,7 +64,7 @@ class Vote(Generic[LabelsT]):
     stopped: RunStopped | None = field(default=None)
 
 
-class Panel(Labeller):
+class Panel(OwesStop):
     """Asks every seat at the same time. A quorum must answer: more than half of the seats, unless another is stated.
 
     A member whose endpoint does not answer at all rests for some minutes, as long as the others make a quorum. Every
@@ -69,6 +72,8 @@ class Panel(Labeller):
     """
 
     def __init__(self, members: Mapping[str, Labeller], *, repeat: int = 1, quorum: int | None = None) -> None:
+        if not 1 <= repeat <= MOST_REPEATS:
+            raise UsageProblem(f"each model is asked 1 to {MOST_REPEATS} times about a case (--repeat), not {repeat:,}")
         self.members = dict(members)
         self.repeat = repeat
         self.seats = [Seat(name, member, n) for n in range(1, repeat + 1) for name, member in self.members.items()]
@@ -88,14 +93,12 @@ class Panel(Labeller):
         if twice := [name for name, told in self._described.items() if list(self._described.values()).count(told) > 1]:
             raise UsageProblem(f"`{twice[0]}` sits on the jury twice: to ask it more than once, repeat it (--repeat N)")
         self._resting: dict[str, tuple[RunStopped, float]] = {}
-        self._owed: RunStopped | None = None
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "panel", "members": self._described, "repeat": self.repeat, "quorum": self.quorum}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        if (owed := self._owed) is not None:
-            self._owed = None
+        if (owed := self.take_owed()) is not None:
             raise owed
         votes = await asyncio.gather(*(self._ask(seat, task) for seat in self.seats))
         if stop := self._must_stop(votes):
@@ -103,7 +106,7 @@ class Panel(Labeller):
         return conclude(task, votes, self.quorum, self.describe())
 
     def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
-        """A case that is paid for in part goes on record with its cost; then the next one stops the run, unpaid."""
+        """A case that is paid for in part goes on record with its cost; the next one, or the end, stops the run."""
         usage = _usage(votes)
         if not usage.calls:
             return stop

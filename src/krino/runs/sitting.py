@@ -14,6 +14,7 @@ from krino.contract import Judgement, Labeller, Usage
 from krino.engine.local import Crew
 from krino.engine.one import AnyJudge, describe_fault, without_verdict
 from krino.errors import RunStopped, UsageProblem
+from krino.labellers.owing import OwesStop
 from krino.runs.journal import Journal
 from krino.runs.manifest import Counts, Manifest, Plan
 
@@ -87,6 +88,7 @@ class Sitting:
             await self._pass(cases(), journal, first=True)
             if self._late and not self._stopping:
                 await self._pass((item for item in cases() if item.index in self._late), journal, first=False)
+            self._stop_if_owed()
         except RunStopped as reason:
             manifest.state, manifest.stop_reason = "stopped", str(reason)
             if reason.kind == "interrupt":
@@ -101,6 +103,12 @@ class Sitting:
             else:
                 manifest.state, manifest.stop_reason, manifest.cases = "finished", None, self._read
                 manifest.input_hash = self._hash.hexdigest()
+
+    def _stop_if_owed(self) -> None:
+        """The last case may have been cut short by what stops a run: then it is not finished."""
+        owed = self.labeller.take_owed() if isinstance(self.labeller, OwesStop) else None
+        if owed is not None and not self._stopping:
+            raise owed
 
     @property
     def _stopping(self) -> bool:

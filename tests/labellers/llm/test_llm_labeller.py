@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -465,6 +466,25 @@ async def test_a_token_limit_stops_before_it_is_passed(server: FakeServer) -> No
                 spent += judgement.usage.tokens
     assert stopped.value.kind == "budget"
     assert 0 < spent <= 3_000
+
+
+async def test_the_seconds_are_those_of_the_requests_and_not_of_our_own_queue(server: FakeServer) -> None:
+    """One place for twenty cases: with their waiting counted in, they would add up to some ten times the run."""
+    async with labeller_for(server, concurrency=1) as labeller:
+        await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
+        server.configure(latency=0.02)
+        begun = time.perf_counter()
+        cases = [{"text": f"a fine text {number}"} for number in range(20)]
+        judgements = await asyncio.gather(*(krino.ajudge(ToyJudge(), case, labeller=labeller) for case in cases))
+        lasted = time.perf_counter() - begun
+    assert 20 * 0.02 <= sum(judgement.usage.seconds for judgement in judgements) <= lasted
+
+
+async def test_the_seconds_of_requests_that_failed_count(server: FakeServer) -> None:
+    server.configure(latency=0.02, faults=Faults(schedule=["500", "garbage"]))
+    judgement = await judged(labeller_for(server, reasks=1))
+    assert (judgement.status, judgement.usage.calls) == ("ok", 2)
+    assert judgement.usage.seconds >= 3 * 0.02
 
 
 async def test_a_cost_limit_needs_prices() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from krino.contract import CaseT, FactsT, Finding, Forecast, Judge, Labelled, Labeller, LabelsT, Task, Usage
+from krino.contract import CaseT, FactsT, Finding, Forecast, Judge, Labelled, LabelsT, Task, Usage
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import Abilities
@@ -32,6 +35,7 @@ from krino.labellers.llm.wire import (
     UnreadableReply,
     read_error,
 )
+from krino.labellers.owing import OwesStop
 from krino.labellers.parts import label_in_parts
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
@@ -91,7 +95,7 @@ class _Prepared:
     digest: Any
 
 
-class LlmLabeller(Labeller):
+class LlmLabeller(OwesStop):
     """Labels from one model at one endpoint."""
 
     def __init__(
@@ -164,9 +168,13 @@ class LlmLabeller(Labeller):
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         if self.cache is not None and self.cache.closed:
             self.cache.open()
-        if task.questions.parts:
-            return await label_in_parts(task, self._label_piece)
-        return await self._label_piece(task)
+        try:
+            if task.questions.parts:
+                return await label_in_parts(task, self._label_piece)
+            return await self._label_piece(task)
+        except LabelFailed as failure:
+            self._owed = self._owed or failure.stopped
+            raise
 
     async def _label_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """One conversation with the model, or what it answered to the same before."""
@@ -177,22 +185,18 @@ class LlmLabeller(Labeller):
         key = self._cache_key(prepared, text, task)
         if (known := self._from_cache(key, task, plants)) is not None:
             return known
-        started = time.perf_counter()
         usage = Usage()
         try:
             labels, answer, channel = await self._converse(task, prepared, text, plants, usage)
         except LabelFailed as failure:
-            usage.seconds = time.perf_counter() - started
             failure.usage = usage
             raise
         except RunStopped as reason:
             if not usage.calls:
                 raise
-            # Paid for and unfinished: it goes on record with its cost, and the next case will stop the run.
-            usage.seconds = time.perf_counter() - started
+            # Paid for and unfinished: it goes on record with its cost; the next case, or the end, stops the run.
             message = f"the run was stopped before a valid reply: {reason}"
             raise LabelFailed(message, usage=usage, stopped=reason) from None
-        usage.seconds = time.perf_counter() - started
         if self.cache is not None:
             self.cache.put(key, orjson.dumps(answer))
             if task.is_part or task.repeat:  # no journal knows of it before the other parts and seats are done
@@ -279,17 +283,23 @@ class LlmLabeller(Labeller):
             request = _reseeded(self._request(prepared, turns), repeat)
             body = orjson.dumps(self.endpoint.dialect.body(request))
             estimate = len(body) // CHARS_PER_TOKEN
-            reserved = self.budget.reserve(estimate)
-            spent: Usage | None = None
-            try:
-                answer = await self.transport.post(body, estimate)
-                if answer.status == 200:
-                    reply, spent = self._read(answer.body, estimate)
-                    usage.add(spent)
-                    return request, reply
-            finally:
-                self.budget.settle(reserved, spent)
+            answer = await self.transport.post(body, estimate, partial(self._sending, estimate, usage))
+            if answer.status == 200:
+                reply, spent = self._read(answer.body, estimate)
+                self.budget.settle(spent)
+                usage.add(spent)
+                return request, reply
             self.abilities.adapt(self.transport.read_error(answer), request)
+
+    @asynccontextmanager
+    async def _sending(self, estimate: int, usage: Usage) -> AsyncIterator[None]:
+        """Around one request on its way: the time in our own queues is not the endpoint's."""
+        async with self.budget.hold(estimate):
+            started = time.perf_counter()
+            try:
+                yield
+            finally:
+                usage.seconds += time.perf_counter() - started
 
     def _read(self, body: bytes, estimate: int) -> tuple[Reply, Usage]:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -21,6 +21,7 @@ LONGEST_WAIT = 120.0  # an endpoint that asks for more is not waited for: the ru
 BACKOFF_CAP = 30.0
 PATIENCE = 3  # times as many waits as retries
 SHORTEST_SECRET = 12  # shorter header values (a version) are no keys
+Permit = Callable[[], contextlib.AbstractAsyncContextManager[None]]
 HOPELESS = 10  # cases in a row that got nothing through before the run stops
 
 
@@ -47,11 +48,15 @@ class Transport:
         keys = (value.removeprefix("Bearer ") for value in self.headers.values())
         self._secrets = tuple(key for key in keys if len(key) >= SHORTEST_SECRET)
 
-    async def post(self, body: bytes, tokens: int) -> HttpReply:
-        """The endpoint's answer to one request (200 or a refusal that no retry would change)."""
+    async def post(self, body: bytes, tokens: int, permit: Permit = contextlib.nullcontext) -> HttpReply:
+        """The endpoint's answer to one request (200 or a refusal that no retry would change).
+
+        Each try is sent within a `permit` of its own, asked for when it has its place: a permit is never held by one
+        that waits for a place, so those that have a place can wait for a permit.
+        """
         faults = waits = 0
         while True:
-            reply, trouble, started = await self._try(body, tokens)
+            reply, trouble, started = await self._try(body, tokens, permit)
             if reply is not None and not self._worth_retrying(reply):
                 if reply.status < 400:
                     self.pace.went_well()
@@ -82,13 +87,14 @@ class Transport:
             error = replace(error, message=error.message.replace(secret, "***"))
         return error
 
-    async def _try(self, body: bytes, tokens: int) -> tuple[HttpReply | None, str, float]:
+    async def _try(self, body: bytes, tokens: int, permit: Permit) -> tuple[HttpReply | None, str, float]:
         """One request: the reply, or what went wrong instead; and when it was sent."""
         self._check_stopping()
         started = await self.pace.acquire(tokens)
         try:
-            self._check_stopping()
-            reply = await self._once(body)
+            async with permit():
+                self._check_stopping()
+                reply = await self._once(body)
         except (aiohttp.ClientError, TimeoutError) as error:
             return None, self._describe(error), started
         finally:
