@@ -59,9 +59,10 @@ def _parts(item: CaseItem, judge: AnyJudge) -> list[Part] | str:
     if item.record is None:
         return []
     try:
-        return list(judge.split(item.record))
+        parts = list(judge.split(item.record))
     except Exception as fault:
         return f"{item.source or item.id}: the record cannot be taken apart: {type(fault).__name__}: {fault}"
+    return parts or f"{item.source or item.id}: the record holds no case; give it one, or remove it"
 
 
 def _joined(own: str | None, inner: str) -> str:
