@@ -29,8 +29,8 @@ HELP = "\n\n".join(  # one line a paragraph: the terminal breaks them where it e
     (
         "Write RUN for other tools: one row a case, also for cases that were not judged.",
         "CSV and Parquet have the same columns. In CSV, text that a spreadsheet would run as a formula (it begins with "
-        "= + - @ or a tab) gets an apostrophe in front, and control characters are left out; jsonl and parquet hold "
-        "the text as it is. otel writes one gen_ai.evaluation.result event for each score and label, as OTLP/JSON "
+        "= + - @ or a tab) gets an apostrophe in front, as do these signs after a ; a tab or a line break inside the "
+        "text, and control characters are left out; jsonl and parquet hold the text as it is. otel writes one gen_ai.evaluation.result event for each score and label, as OTLP/JSON "
         "lines.",
     )
 )
