@@ -34,6 +34,9 @@ FILES = (
     "is one case for each."
 )
 
+NEVER_SENT = "dry-run"
+"""Stands in for the key of a model that is not asked."""
+
 
 def judge(
     judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="rag, …, module:Class or file.py:Class")],
@@ -101,6 +104,7 @@ def judge(
         cache=cache,
         price_in=price_in,
         price_out=price_out,
+        dry_run=dry_run,
     )
     job = Job(judge_name, ready, chosen, files, format.value, parse_mapping(map or []), run)
     raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
@@ -225,7 +229,7 @@ def _on_interrupt(sitting: Sitting, task: asyncio.Future[Manifest], console: Con
             return
 
 
-def _labeller(name: str, repeat: int, **settings: Any) -> Labeller:
+def _labeller(name: str, repeat: int, *, dry_run: bool, **settings: Any) -> Labeller:
     from krino.errors import UsageProblem
     from krino.labellers.choose import named, names_in, share
     from krino.labellers.panel import Panel
@@ -239,6 +243,8 @@ def _labeller(name: str, repeat: int, **settings: Any) -> Labeller:
             raise UsageProblem(f"{meant[0]} is for a model, but none is named: add --labeller MODEL")
     if len(names) > 1:
         _refuse_for_juries(settings)
+    if dry_run and settings["key"] is None:
+        settings["key"] = NEVER_SENT
     members = {member: named(member, **_priced(member, settings)) for member in names}
     if len(members) == 1 and repeat == 1:
         return members[names[0]]
