@@ -381,6 +381,15 @@ def test_a_dry_run_needs_no_key(tmp_path: Path, model: str) -> None:
     assert refused.returncode == 2 and "key" in refused.stderr
 
 
+@pytest.mark.parametrize("how", [("--dry-run",), ("--run", "r")])
+def test_a_field_that_the_judge_does_not_read_is_told_on_stderr(tmp_path: Path, how: tuple[str, ...]) -> None:
+    case = {"question": "Where is it?", "contxt": ["It is in Ghent."], "answer": "In Ghent."}
+    (tmp_path / "cases.jsonl").write_text(f"{json.dumps(case)}\n" * 2)
+    done = krino("judge", "rag", "cases.jsonl", *how, cwd=tmp_path)
+    assert done.stderr.count("not read by rag: contxt (did you mean context?)") == 1
+    assert "contxt" not in done.stdout
+
+
 def test_show_gives_the_run_one_case_and_every_line(tmp_path: Path) -> None:
     write(tmp_path / "cases.jsonl", "fine", "bad")
     krino("judge", TOY, "cases.jsonl", "--run", "r", cwd=tmp_path)

@@ -151,7 +151,7 @@ class Job:
 
         with stdin_kept(self.files) as kept:
             inputs = [kept.path if name == "-" else name for name in self.files]
-            return estimate(self.judge, self.labeller, self._read(inputs), as_json)
+            return estimate(self.judge, self.labeller, self._watch(inputs), as_json)
 
     def carry_out(self, as_json: bool) -> int:
         import asyncio
@@ -175,6 +175,14 @@ class Job:
 
         return read_cases(inputs, format=self.format, mapping=self.mapping, judge=self.judge)  # type: ignore[arg-type]
 
+    def _watch(self, inputs: list[str]) -> Iterator[CaseItem]:
+        from krino.cases.unread import watched
+
+        def tell(text: str) -> None:
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+        return watched(self._read(inputs), self.judge, tell)
+
     async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
         import asyncio
 
@@ -183,7 +191,7 @@ class Job:
         from krino.runs.sitting import Sitting
 
         sitting = Sitting(self.judge, self.labeller, plan, place.folder)
-        task = asyncio.ensure_future(sitting.hold(lambda: self._read(inputs)))
+        task = asyncio.ensure_future(sitting.hold(lambda: self._watch(inputs)))
         _on_interrupt(sitting, task, self.console)
         try:
             with shown(sitting.tally, count_hint(inputs), self.console, priced=True):
