@@ -58,6 +58,11 @@ def test_a_cut_line_is_named_with_its_column_and_what_to_do(tmp_path: Path) -> N
     assert said == "not valid JSON: unexpected end of data at column 13; fix the line or remove it"
 
 
+def test_an_id_that_is_a_whole_float_is_the_whole_number(tmp_path: Path) -> None:
+    items = read(tmp_path, b'{"id": 1.0}\n{"id": 1}\n{"id": -2.0}\n{"id": 1.5}\n{"id": 1e300}\n')
+    assert [item.id for item in items] == ["1", "1", "-2", "cases.jsonl:4", "cases.jsonl:5"]
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -87,6 +87,12 @@ def test_a_record_that_cannot_be_taken_apart_is_a_failed_case(tmp_path: Path) ->
     assert [item.index for item in items] == [0, 1, 2]
 
 
+def test_a_record_that_holds_no_case_is_a_failed_case(tmp_path: Path) -> None:
+    none, fine = read(tmp_path / "cases.jsonl", b'{"id": "none", "texts": []}\n{"text": "fine"}\n')
+    assert (none.id, none.index, none.record, fine.index) == ("none", 0, None, 1)
+    assert str(none.problem).endswith("cases.jsonl:1: the record holds no case; give it one, or remove it")
+
+
 def test_records_are_taken_apart_as_they_come() -> None:
     def endless() -> Iterator[CaseItem]:
         for number in itertools.count():

@@ -371,6 +371,25 @@ def test_a_dry_run_counts_calls_and_spends_nothing(tmp_path: Path, server: FakeS
     assert "known from the cache" in krino(*command, "--dry-run", cwd=tmp_path).stdout
 
 
+@pytest.mark.parametrize("model", ["gpt-4o-mini", "gpt-4o-mini,claude-3-5-haiku-latest"])
+def test_a_dry_run_needs_no_key(tmp_path: Path, model: str) -> None:
+    write(tmp_path / "cases.jsonl", "fine")
+    keyless = {"ANTHROPIC_API_KEY": ""}
+    done = krino("judge", TOY, "cases.jsonl", "-l", model, "--dry-run", "--json", cwd=tmp_path, env=keyless)
+    assert (done.returncode, json.loads(done.stdout)["calls"]) == (0, len(model.split(",")))
+    refused = krino("judge", TOY, "cases.jsonl", "-l", model, cwd=tmp_path, env=keyless)
+    assert refused.returncode == 2 and "key" in refused.stderr
+
+
+@pytest.mark.parametrize("how", [("--dry-run",), ("--run", "r")])
+def test_a_field_that_the_judge_does_not_read_is_told_on_stderr(tmp_path: Path, how: tuple[str, ...]) -> None:
+    case = {"question": "Where is it?", "contxt": ["It is in Ghent."], "answer": "In Ghent."}
+    (tmp_path / "cases.jsonl").write_text(f"{json.dumps(case)}\n" * 2)
+    done = krino("judge", "rag", "cases.jsonl", *how, cwd=tmp_path)
+    assert done.stderr.count("not read by rag: contxt (did you mean context?)") == 1
+    assert "contxt" not in done.stdout
+
+
 def test_show_gives_the_run_one_case_and_every_line(tmp_path: Path) -> None:
     write(tmp_path / "cases.jsonl", "fine", "bad")
     krino("judge", TOY, "cases.jsonl", "--run", "r", cwd=tmp_path)

@@ -62,7 +62,11 @@ def test_an_export_of_an_unfinished_run_says_so(run: Path, tmp_path: Path) -> No
         (["run/judgements.jsonl"], "the run's own record"),
         (["run/../run/judgements.jsonl"], "the run's own record"),
         (["run/run.json", "--to", "jsonl"], "the run's own record"),
+        (["run/report.html", "--to", "csv"], "the run's own record"),
+        (["run/judgements.parquet"], "the run's own record"),
+        (["run/stdin.jsonl"], "the run's own record"),
         (["run", "--to", "csv"], "is a folder"),
+        (["nowhere/x.csv"], "nowhere/x.csv cannot be written: No such file or directory"),
     ],
 )
 def test_wrong_usage_is_told_and_changes_nothing(
@@ -73,6 +77,22 @@ def test_wrong_usage_is_told_and_changes_nothing(
     done = export(run, *arguments)
     assert told in str(done.exception)
     assert {path: path.read_bytes() for path in run.iterdir()} == before
+
+
+def test_a_link_to_the_runs_own_file_is_no_way_around(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.jsonl").symlink_to(run / "judgements.jsonl")
+    assert "the run's own record" in str(export(run, tmp_path / "link.jsonl").exception)
+
+
+def test_other_files_may_lie_in_the_folder_of_the_run_and_be_written_again(run: Path) -> None:
+    assert [export(run, run / "cases.csv").exit_code for _ in range(2)] == [0, 0]
+
+
+def test_a_run_without_judgements_has_a_header_and_no_row(run: Path, tmp_path: Path) -> None:
+    (run / "judgements.jsonl").write_bytes(b"")
+    assert export(run, tmp_path / "out.csv").exit_code == 0
+    (head,) = (tmp_path / "out.csv").read_text().splitlines()
+    assert head.startswith("index,id,status,roll_up,reason,error,usage_calls,") and head.endswith("source,ballots")
 
 
 def test_a_failed_export_leaves_neither_file_nor_draft(run: Path, tmp_path: Path) -> None:

@@ -107,6 +107,22 @@ def test_a_formula_behind_an_invisible_character_cannot_run_either() -> None:
     assert row["id"] == "'=1+1"
 
 
+@pytest.mark.parametrize(
+    "text", ["x;=1+1", "x;@SUM(A1)", "x\t=1+1", "x\n=1+1", "x\r\n=1+1", "x; =1+1", 'x;"=1+1"', "a;＝1;-2"]
+)
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_no_text_can_run_where_the_spreadsheet_splits_at_another_separator(text: str, separator: str) -> None:
+    sink = io.BytesIO()
+    write_csv(sink, lambda: [{**ok(0, note=text), "id": text, "findings": [text]}])
+    lines = list(csv.reader(io.StringIO(sink.getvalue().decode(), newline=""), delimiter=separator))
+    assert not [cell for line in lines for cell in line if cell.strip(' "').startswith(RUNS_AS_FORMULA)]
+
+
+def test_signs_in_the_middle_of_a_text_stay_as_they_are() -> None:
+    (row,) = csv_rows(ok(0, note="a = b; c - d\ne+f, =g"))
+    assert row["verdict_note"] == "a = b; c - d\ne+f, =g"
+
+
 def test_negative_numbers_stay_numbers() -> None:
     (row,) = csv_rows(ok(0, score=-0.5))
     assert row["verdict_score"] == "-0.5"
@@ -201,7 +217,8 @@ def krino_na() -> Any:
 def test_a_frame_is_made_of_judgements_at_hand_too() -> None:
     judgements: list[Judgement | dict[str, Any]] = [Judgement.model_validate(ok(0, score=0.5)), failed(1)]
     assert list(krino.frame(judgements, "polars")["id"]) == ["case-0", "case-1"]
-    assert krino.frame([], "polars").shape == (0, 0)
+    none = krino.frame([], "polars")
+    assert (none.columns, len(none)) == (list(columns_of([])), 0)
 
 
 def test_a_single_judgement_or_an_unknown_kind_is_refused() -> None:

@@ -76,6 +76,29 @@ def test_a_run_that_does_not_use_it_loads_nothing_and_says_nothing(pytester: pyt
     result.stdout.no_fnmatch_line("*= krino =*")
 
 
+def test_a_judgement_counts_also_where_the_expectation_is_refused_afterwards(
+    pytester: pytest.Pytester, run: Runner
+) -> None:
+    pytester.makepyfile("""
+        import krino
+        from toy_judge import ToyJudge
+
+        def test_refused_once_it_is_judged(assert_verdict):
+            assert_verdict(ToyJudge, {"text": "good"}, roll_up="pass")
+
+        def test_refused_for_a_judgement_at_hand(assert_verdict):
+            assert_verdict(krino.judge(ToyJudge, {"text": "good"}), roll_up="pass")
+
+        def test_refused_before_anything_is_spent(assert_verdict):
+            assert_verdict(ToyJudge, {"text": "good"}, min={"no_such_field": 1.0})
+    """)
+    result = run()
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(
+        ["*judge `toy` gives no roll-up*", "2 cases judged: 2 ok, 0 failed, 0 error; 0 not as expected"]
+    )
+
+
 def test_verdicts_are_asserted_counted_and_summed_up(pytester: pytest.Pytester, run: Runner) -> None:
     pytester.makepyfile(test_used=USED)
     result = run()

@@ -10,6 +10,8 @@ from krino.contract import Source
 
 ID_FIELDS = ("id", "case_id", "_id", "uid")
 
+_EXACT = 2**53  # larger floats stand for several whole numbers
+
 
 @dataclass(frozen=True, slots=True)
 class CaseItem:
@@ -28,6 +30,8 @@ def case_id(record: Mapping[str, Any]) -> str | None:
     """The id a record gives itself, if any."""
     for field in ID_FIELDS:
         value = record.get(field)
+        if value.__class__ is float and value.is_integer() and abs(value) < _EXACT:
+            value = int(value)  # how tables with a gap write whole numbers
         if value.__class__ is int or (value.__class__ is str and value):
             return str(value)
     return None

@@ -40,8 +40,11 @@ def read_cases(
     for origin in origins:
         if origin.is_regular and not origin.in_folder:
             _check_start(origin)
-    items = _items(origins, field_map(mapping), stdin, judge)
-    return items if judge is None else split_items(items, judge)
+    fields = field_map(mapping)
+    items = _items(origins, fields, stdin, judge)
+    if judge is None:
+        return items
+    return split_items(items, judge, ahead=_items([item for item in origins if item.is_regular], fields, None, judge))
 
 
 def _check_start(origin: Origin) -> None:

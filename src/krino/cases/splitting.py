@@ -2,45 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from krino.cases.item import CaseItem, case_id
+from krino.cases.scattered import Scattered
 from krino.contract import Judge
 
+AnyJudge = Judge[Any, Any, Any]
+Part = tuple[str | None, Mapping[str, Any]]
 
-def split_items(items: Iterator[CaseItem], judge: Judge[Any, Any, Any]) -> Iterator[CaseItem]:
-    """One item for each case; what stands in one record keeps the place in the file that the record has."""
+
+def split_items(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[CaseItem] = ()) -> Iterator[CaseItem]:
+    """One item for each case; what stands in one record keeps the place in the file that the record has.
+
+    `ahead` are those of the items that can be read twice: a case whose parts lie in several of them has no score.
+    """
     if type(judge).split is Judge.split:
         return items
-    return _split(items, judge)
+    return _split(items, judge, ahead)
 
 
-def _split(items: Iterator[CaseItem], judge: Judge[Any, Any, Any]) -> Iterator[CaseItem]:
+def _split(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[CaseItem]) -> Iterator[CaseItem]:
+    scattered = Scattered()
+    scattered.look_ahead((item, _ids(item, judge)) for item in ahead)
     index = 0
     for item in items:
-        for found in _cases(item, judge):
+        for found in _cases(item, judge, scattered):
             yield replace(found, index=index)
             index += 1
 
 
-def _cases(item: CaseItem, judge: Judge[Any, Any, Any]) -> list[CaseItem]:
+def _ids(item: CaseItem, judge: AnyJudge) -> list[str]:
+    parts = _parts(item, judge)
+    return [] if isinstance(parts, str) else [inner for inner, _ in parts if inner]
+
+
+def _cases(item: CaseItem, judge: AnyJudge, scattered: Scattered) -> list[CaseItem]:
     if item.record is None:
         return [item]
+    parts = _parts(item, judge)
+    if isinstance(parts, str):
+        return [replace(item, record=None, problem=parts)]
+    own = case_id(item.record)
+    found = []
+    for number, (inner, record) in enumerate(parts, 1):
+        name = _joined(own, inner or f"{item.id}#{number}") if len(parts) > 1 else own or inner or item.id
+        problem = scattered.problem(item, inner) if inner else None
+        found.append(replace(item, id=name, record=None if problem else record, problem=problem))
+    return found
+
+
+def _parts(item: CaseItem, judge: AnyJudge) -> list[Part] | str:
+    """The cases of the record, or why there are none."""
+    if item.record is None:
+        return []
     try:
         parts = list(judge.split(item.record))
     except Exception as fault:
-        problem = f"{item.source or item.id}: the record cannot be taken apart: {type(fault).__name__}: {fault}"
-        return [replace(item, record=None, problem=problem)]
-    own = case_id(item.record)
-    if len(parts) == 1:
-        (inner, record), *_ = parts
-        return [replace(item, id=own or inner or item.id, record=record)]
-    return [
-        replace(item, id=_joined(own, inner or f"{item.id}#{number}"), record=record)
-        for number, (inner, record) in enumerate(parts, 1)
-    ]
+        return f"{item.source or item.id}: the record cannot be taken apart: {type(fault).__name__}: {fault}"
+    return parts or f"{item.source or item.id}: the record holds no case; give it one, or remove it"
 
 
 def _joined(own: str | None, inner: str) -> str:

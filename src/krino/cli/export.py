@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from enum import StrEnum
@@ -29,12 +30,16 @@ HELP = "\n\n".join(  # one line a paragraph: the terminal breaks them where it e
     (
         "Write RUN for other tools: one row a case, also for cases that were not judged.",
         "CSV and Parquet have the same columns. In CSV, text that a spreadsheet would run as a formula (it begins with "
-        "= + - @ or a tab) gets an apostrophe in front, and control characters are left out; jsonl and parquet hold "
-        "the text as it is. otel writes one gen_ai.evaluation.result event for each score and label, as OTLP/JSON "
+        "= + - @ or a tab) gets an apostrophe in front, as do these signs after a ; a tab or a line break inside the "
+        "text, and control characters are left out; jsonl and parquet hold the text as it is. otel writes one "
+        "gen_ai.evaluation.result event for each score and label, as OTLP/JSON "
         "lines.",
     )
 )
 ENDINGS = {".csv": ExportFormat.csv, ".parquet": ExportFormat.parquet, ".jsonl": ExportFormat.jsonl}
+
+OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|stdin)\..*", re.IGNORECASE)
+"""What a run keeps in its folder."""
 
 
 def export(
@@ -91,11 +96,17 @@ def _sink(file: str, run: Path) -> Iterator[IO[bytes]]:
     target = Path(file)
     if target.is_dir():
         raise UsageProblem(f"{target} is a folder; name a file in it")
-    if target.resolve() in {(run / name).resolve() for name in ("judgements.jsonl", "run.json")}:
+    if target.resolve().parent == run.resolve() and OWN_FILES.fullmatch(target.resolve().name):
         raise UsageProblem(f"{target} is the run's own record; name another file")
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with draft.open("wb") as sink:
+        opened = draft.open("wb")
+    except OSError as error:
+        raise UsageProblem(
+            f"{target} cannot be written: {error.strerror}; name a file in a folder that is there"
+        ) from None
+    try:
+        with opened as sink:
             yield sink
         draft.replace(target)
     finally:

@@ -34,6 +34,9 @@ FILES = (
     "is one case for each."
 )
 
+NEVER_SENT = "dry-run"
+"""Stands in for the key of a model that is not asked."""
+
 
 def judge(
     judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="rag, …, module:Class or file.py:Class")],
@@ -101,6 +104,7 @@ def judge(
         cache=cache,
         price_in=price_in,
         price_out=price_out,
+        dry_run=dry_run,
     )
     job = Job(judge_name, ready, chosen, files, format.value, parse_mapping(map or []), run)
     raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
@@ -147,7 +151,7 @@ class Job:
 
         with stdin_kept(self.files) as kept:
             inputs = [kept.path if name == "-" else name for name in self.files]
-            return estimate(self.judge, self.labeller, self._read(inputs), as_json)
+            return estimate(self.judge, self.labeller, self._watch(inputs), as_json)
 
     def carry_out(self, as_json: bool) -> int:
         import asyncio
@@ -171,6 +175,14 @@ class Job:
 
         return read_cases(inputs, format=self.format, mapping=self.mapping, judge=self.judge)  # type: ignore[arg-type]
 
+    def _watch(self, inputs: list[str]) -> Iterator[CaseItem]:
+        from krino.cases.unread import watched
+
+        def tell(text: str) -> None:
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+        return watched(self._read(inputs), self.judge, tell)
+
     async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
         import asyncio
 
@@ -179,7 +191,7 @@ class Job:
         from krino.runs.sitting import Sitting
 
         sitting = Sitting(self.judge, self.labeller, plan, place.folder)
-        task = asyncio.ensure_future(sitting.hold(lambda: self._read(inputs)))
+        task = asyncio.ensure_future(sitting.hold(lambda: self._watch(inputs)))
         _on_interrupt(sitting, task, self.console)
         try:
             with shown(sitting.tally, count_hint(inputs), self.console, priced=True):
@@ -225,7 +237,7 @@ def _on_interrupt(sitting: Sitting, task: asyncio.Future[Manifest], console: Con
             return
 
 
-def _labeller(name: str, repeat: int, **settings: Any) -> Labeller:
+def _labeller(name: str, repeat: int, *, dry_run: bool, **settings: Any) -> Labeller:
     from krino.errors import UsageProblem
     from krino.labellers.choose import named, names_in, share
     from krino.labellers.panel import Panel
@@ -239,6 +251,8 @@ def _labeller(name: str, repeat: int, **settings: Any) -> Labeller:
             raise UsageProblem(f"{meant[0]} is for a model, but none is named: add --labeller MODEL")
     if len(names) > 1:
         _refuse_for_juries(settings)
+    if dry_run and settings["key"] is None:
+        settings["key"] = NEVER_SENT
     members = {member: named(member, **_priced(member, settings)) for member in names}
     if len(members) == 1 and repeat == 1:
         return members[names[0]]

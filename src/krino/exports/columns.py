@@ -45,18 +45,17 @@ def row_of(judgement: Record) -> dict[str, Value]:
 def columns_of(judgements: Iterable[Record]) -> dict[str, Kind]:
     """Every column of the run, in the order of `row_of`, with the one kind that all its values have.
 
-    A column of mixed kinds is text: its values are then written as JSON.
+    A column of mixed kinds is text: its values are then written as JSON. A run without judgements has the columns
+    that are sure.
     """
     seen: dict[str, set[str]] = {}
-    some = False
     for judgement in judgements:
-        some = True
         for prefix, values in (("verdict", judgement.get("verdict")), ("metadata", judgement.get("metadata"))):
             for name, value in (values or {}).items():
                 found = seen.setdefault(f"{prefix}_{name}", set())
                 if value is not None:
                     found.add(_kind(value))
-    return {name: _SURE.get(name) or _one_kind(seen[name]) for name in _in_order(seen)} if some else {}
+    return {name: _SURE.get(name) or _one_kind(seen[name]) for name in _in_order(seen)}
 
 
 def as_kind(kind: Kind, value: Value) -> Value:

@@ -2,12 +2,15 @@
 
 Everything in a case is text from strangers, and a spreadsheet runs a cell that begins with `=`, `+`, `-` or `@` (also
 in their full-width forms, or after a tab or a line break). Such text gets an apostrophe in front, which spreadsheets
-take for "this is text"; control characters and escape sequences are left out. Numbers stay numbers.
+take for "this is text". Where the list separator is `;` or a tab, cells begin inside our text: there, and after each
+line break, the sign gets its apostrophe too. Control characters and escape sequences are left out. Numbers stay
+numbers.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from typing import IO
@@ -16,6 +19,9 @@ from krino.exports.columns import Record, Value, as_kind, columns_of, row_of
 from krino.reports.clean import clean
 
 RUNS_AS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+# A run of separators is taken whole, sign or not, so that long runs cost no more than their length.
+# The quotes around a cell do not protect it where another separator is in force, and may themselves come in between.
+_AFTER_SEPARATOR = re.compile(r"([;\t\r\n][;\s\"]*)([=+\-@＝＋－＠]?)")
 
 
 def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -> int:
@@ -45,5 +51,10 @@ def cell(value: Value) -> str | int | float:
 
 
 def harmless(text: str) -> str:
-    shown = clean(text)
+    shown = _AFTER_SEPARATOR.sub(_marked, clean(text))
     return f"'{shown}" if shown.startswith(RUNS_AS_FORMULA) else shown
+
+
+def _marked(found: re.Match[str]) -> str:
+    before, sign = found.groups()
+    return f"{before}'{sign}" if sign else before

@@ -11,7 +11,7 @@ import pytest
 
 from krino.api import AnyKindOfJudge, Case, ready_judge
 from krino.api import judge as judge_case
-from krino.assertions import UnexpectedVerdict, assert_verdict
+from krino.assertions import Expected, UnexpectedVerdict, _told, assert_verdict
 from krino.contract import Judgement, Labeller, Usage
 from krino.engine import portal
 from krino.engine.one import AnyJudge
@@ -175,14 +175,27 @@ class Bench:
             **expected: Any,
         ) -> Judgement:
             __tracebackhide__ = True
-            ready = judge if isinstance(judge, Judgement) else self._ready(judge, options, prompt)
             try:
-                return self._count(assert_verdict(ready, case, labeller=labeller or self.labeller, **expected))
+                if isinstance(judge, Judgement) and case is None:
+                    return assert_verdict(self._count(judge), **expected)
+                if isinstance(judge, Judgement) or case is None:
+                    return assert_verdict(judge, case, **expected)  # which says what is wrong with the call
+                return self._judged(self._ready(judge, options, prompt), case, labeller or self.labeller, expected)
             except UnexpectedVerdict as failure:
-                self.tally.add_unexpected(node, self._count(failure.judgement), failure.problems)
+                self.tally.add_unexpected(node, failure.judgement, failure.problems)
                 raise
 
         return asserted
+
+    def _judged(self, ready: AnyJudge, case: Case, labeller: str | Labeller, expected: Mapping[str, Any]) -> Judgement:
+        """Counted before it is checked: an expectation may be refused only then, and what was spent is spent."""
+        __tracebackhide__ = True
+        wanted = Expected(**{name: value for name, value in expected.items() if value is not None})
+        wanted.check_names(ready.name, ready.verdict_model.model_fields)  # before anything is spent
+        judgement = self._count(judge_case(ready, case, labeller=labeller))
+        if problems := wanted.problems(judgement):
+            raise UnexpectedVerdict(judgement, problems, _told(judgement, problems, ready.rules))
+        return judgement
 
     def _ready(self, judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
         """What a call says itself goes over the session's options."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
+from krino import CannotJudge, judge_many
 from krino.cases import read_cases
 from krino.judges.efficiency import EfficiencyJudge, split_traces
 from krino.testing import FakeServer, ReceivedRequest
@@ -147,6 +149,65 @@ def test_spans_whose_parent_is_elsewhere_are_told_of() -> None:
     facts = judge.study(case)
     told = [found.text for found in judge.settle(case, facts, None).findings if found.rule == "EFF-N7"]
     assert told == ["1 of its spans name a parent that is not in the record"]
+
+
+def with_parent(one: Record, parent: str, operation: str = "chat") -> Record:
+    kind = {"key": "gen_ai.operation.name", "value": {"stringValue": operation}}
+    return {**one, "parentSpanId": parent, "attributes": [*one["attributes"], kind]}
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        [with_parent(span("a", 1), "gone")],
+        [with_parent(span("a", 1), "gone"), with_parent(span("a", 2), "gone")],
+        [with_parent(span("a", 1), "gone", "execute_tool"), with_parent(span("a", 2), "a-1")],
+    ],
+)
+def test_spans_without_a_root_that_hang_on_spans_elsewhere_are_a_fragment(spans: list[Record]) -> None:
+    judge = EfficiencyJudge()
+    with pytest.raises(CannotJudge, match="fragment of a trace"):
+        judge.study(judge.read(otlp(*spans)))
+
+
+@pytest.mark.parametrize("agents", [1, 2])
+def test_agents_with_their_calls_are_judged_without_the_span_that_held_them(agents: int) -> None:
+    judge = EfficiencyJudge()
+    tops = [with_parent(span("a", number), "elsewhere, or never ended", "invoke_agent") for number in range(agents)]
+    calls = [with_parent(span("a", 10 + number), f"a-{number}") for number in range(agents)]
+    facts = judge.study(judge.read(otlp(*tops, *calls)))
+    assert (len(facts.steps), facts.trace.orphans) == (agents, agents)
+
+
+def test_a_trace_in_several_lines_has_no_score_from_any_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "batches.jsonl"
+    batches = (otlp(span("a", 0), span("b", 0)), otlp(span("c", 0)), otlp(span("a", 1)), otlp(span("a", 2)))
+    path.write_bytes(b"\n".join(orjson.dumps(batch) for batch in batches))
+    items = list(read_cases([path], judge=EfficiencyJudge()))
+    assert [(item.id, item.record is not None) for item in items] == [
+        ("a", False),
+        ("b", True),
+        ("c", True),
+        ("a", False),
+        ("a", False),
+    ]
+    assert all("trace a lies in several records (lines 1 and 3)" in str(items[place].problem) for place in (0, 3, 4))
+
+
+def test_the_same_trace_in_two_files_is_a_case_in_each(tmp_path: Path) -> None:
+    for name in ("one.jsonl", "two.jsonl"):
+        (tmp_path / name).write_bytes(orjson.dumps(otlp(span("a", 0))))
+    items = list(read_cases([tmp_path / "one.jsonl", tmp_path / "two.jsonl"], judge=EfficiencyJudge()))
+    assert [item.problem for item in items] == [None, None]
+
+
+def test_where_reading_twice_is_impossible_the_later_part_says_that_the_first_was_judged() -> None:
+    lines = b"\n".join(orjson.dumps(otlp(span("a", number))) for number in (0, 1))
+    first, second = read_cases(["-"], stdin=io.BytesIO(lines), judge=EfficiencyJudge())
+    assert (first.problem, second.record) == (None, None)
+    assert "(lines 1 and 2)" in str(second.problem) and "the first part was read as a case" in str(second.problem)
+    one, two = judge_many("efficiency", [otlp(span("a", number)) for number in (0, 1)])
+    assert (one.status, two.status) == ("ok", "failed")
 
 
 # --- runs over exports -----------------------------------------------------------------------------------

@@ -56,9 +56,9 @@ def _patterns(facts: EfficiencyFacts) -> Iterator[Finding]:
     steps = facts.steps
     for cycle in facts.cycles:
         last = steps[cycle.start + cycle.length - 1].id
-        first = steps[cycle.start].id
-        what = f"step {last} was" if cycle.length == 1 else f"steps {first} to {last} were"
-        yield Finding("EFF-N4", f"{what} run {cycle.times} times in a row", first)
+        opening = steps[cycle.start].id
+        what = f"step {last} was" if cycle.length == 1 else f"steps {opening} to {last} were"
+        yield Finding("EFF-N4", f"{what} run {cycle.times} times in a row", opening)
     for first, end in facts.fan_outs:
         text = f"{end - first + 1} calls of {steps[first].name} in a row, to step {steps[end].id}"
         yield Finding("EFF-N5", text, steps[first].id)

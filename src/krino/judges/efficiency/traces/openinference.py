@@ -8,7 +8,7 @@ from typing import Any
 
 from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.content import dump, number, whole
-from krino.judges.efficiency.traces.span_tree import grow, orphans
+from krino.judges.efficiency.traces.span_tree import grow, orphans, refuse_fragment
 from krino.judges.efficiency.traces.spans import Span, spans_of
 from krino.judges.efficiency.traces.tree import Node, Role, root_input, task_text, tree_steps, walk
 
@@ -38,6 +38,7 @@ def recognise(value: Any) -> str | None:
 def read(value: Any) -> Trace:
     spans = spans_of(value)
     roots = grow(spans, _node)
+    refuse_fragment(spans, roots)
     return Trace(tuple(tree_steps(roots)), _task(roots), _answer(roots), orphans(spans))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.content import dump, number, whole
-from krino.judges.efficiency.traces.span_tree import grow, orphans
+from krino.judges.efficiency.traces.span_tree import grow, orphans, refuse_fragment
 from krino.judges.efficiency.traces.spans import Span, is_span, spans_of
 from krino.judges.efficiency.traces.tree import Node, Role, root_input, tree_steps
 
@@ -53,6 +53,7 @@ def read(value: Any) -> Trace:
     spans = spans_of(value)
     known = any(_named_role(span) for span in spans)
     roots = grow(spans, lambda span: _node(span, known))
+    refuse_fragment(spans, roots)
     return Trace(tuple(tree_steps(roots)), root_input(roots), orphans=orphans(spans))
 
 

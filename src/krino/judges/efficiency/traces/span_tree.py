@@ -30,6 +30,22 @@ def grow(spans: Sequence[Span], to_node: Callable[[Span], Node]) -> list[Node]:
     return roots
 
 
+def refuse_fragment(spans: Sequence[Span], roots: Sequence[Node]) -> None:
+    """Raise `CannotJudge` for spans that hang on others which are not there, without a root among them.
+
+    Agents and chains with children can be judged without their parent: it lies in the service that called, or was
+    never ended and so never exported. Bare calls of models and tools cannot: what held them together is elsewhere.
+    """
+    if not orphans(spans) or any(not span.parent or span.parent == span.id for span in spans):
+        return
+    if any(node.role == "container" and node.children for node in roots):
+        return
+    raise CannotJudge(
+        f"the record holds a fragment of a trace: no span is its root, and {orphans(spans)} of {len(spans)} name a "
+        "parent that is not there; bring all spans of the trace together in one record"
+    )
+
+
 def orphans(spans: Sequence[Span]) -> int:
     """How many spans name a parent that is not among them."""
     known = {span.id for span in spans}
