@@ -384,3 +384,52 @@ def test_changes_are_gated_by_slice_too(tmp_path: Path) -> None:
     other, run = make_run(tmp_path / "base", base), make_run(tmp_path / "new", new)
     result = gated(run, Gate(rules(may_fall="score=0.02"), base=other, by=[("half",)]))
     assert broken(result) == ["may-fall score=0.02 [half=0]"]
+
+
+def placed(digit: str, name: str = "cases.jsonl:{}", count: int = 60) -> list[Row]:
+    """Cases of one content, each with a place in a file."""
+    return [
+        {
+            **row(name.format(n + 1), score=0.5),
+            "input_hash": digit * 32,
+            "source": {"file": "data/cases.jsonl", "line": n + 1},
+        }
+        for n in range(count)
+    ]
+
+
+def test_line_numbers_do_not_make_other_content_the_same_case(tmp_path: Path) -> None:
+    result = against(tmp_path / "a", placed("1"), placed("2"), may_fall="score=0.1")
+    assert broken(result) == ["same content"]
+    assert result.broken[0].message.startswith("60 cases have other content than in")
+    assert "cases.jsonl:1, " in result.broken[0].message and "give each case an `id`" in result.broken[0].message
+    assert against(tmp_path / "b", placed("1"), placed("1"), may_fall="score=0.1").passed
+
+
+def test_numbers_given_to_cases_from_python_are_no_ids_either(tmp_path: Path) -> None:
+    base, new = ([{**row(str(n + 1), score=0.5), "input_hash": digit * 32} for n in range(60)] for digit in "12")
+    assert broken(against(tmp_path, base, new, may_fall="score=0.1")) == ["same content"]
+
+
+def test_other_content_under_an_id_of_its_own_is_counted(tmp_path: Path) -> None:
+    """That is what another system over the same questions looks like."""
+    result = against(tmp_path, placed("1", "q{}"), placed("2", "q{}"), may_fall="score=0.1")
+    assert result.passed
+    told = check(result, "same content").message
+    assert told == "60 of 60 cases have other content under the same id: q1, q2, q3, q4, q5, …"
+
+
+def test_repeated_ids_are_told(tmp_path: Path) -> None:
+    result = against(tmp_path, placed("1", "q"), placed("1", "q"), may_fall="score=0.1")
+    assert "1 ids are given to several cases" in check(result, "same cases").message
+
+
+def test_another_judge_breaks_and_other_settings_are_told(tmp_path: Path) -> None:
+    base = make_run(tmp_path / "base", shifted(0.0))
+    gate = Gate(rules(may_fall="score=0.1"), base=base)
+    other = {"judge": {"name": "rag", "version": "1"}}
+    assert broken(gated(make_run(tmp_path / "rag", shifted(0.0), plan=other), gate)) == ["same judge"]
+    newer = {"judge": {"name": "toy", "version": "2"}}
+    result = gated(make_run(tmp_path / "newer", shifted(0.0), plan=newer), gate)
+    assert result.passed
+    assert "judge.version: 1 in A, 2 in B" in check(result, "same judge").message

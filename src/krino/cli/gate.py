@@ -31,6 +31,8 @@ HELP = "\n\n".join(
         "estimated. A case without a value never helps: where a share must be high it counts as not having the "
         "label, where it must be low it is left out.",
         "An unfinished run and a run without cases break the gate. Without any rule, only they and failed cases do. "
+        "So does another run to compare with that lacks a finish, a case or this judge, or whose cases have other "
+        "content and no id of their own. "
         "Slices with too few cases are shown and not gated; if no slice has enough, the gate is broken.",
         "Rules in the section gate of krino.toml hold too (tables gate.min, gate.max, gate.may_fall, gate.may_rise; "
         "keys by, few, point, not_worse_than); a flag about the same thing takes the place of the rule there.",

@@ -12,8 +12,9 @@ import numpy as np
 from krino.comparison.columns import NO_CODE, RunColumns, read_columns, slice_name
 from krino.comparison.pairs import Pairs, match
 from krino.errors import UsageProblem
+from krino.gates.comparable import comparable
 from krino.gates.measures import Mask, Measure, measure, measure_change
-from krino.gates.result import Check, GateResult
+from krino.gates.result import Check, GateResult, fact
 from krino.gates.rules import NULL, Limit, Rule, Target
 from krino.gates.wording import measured, reasons_against
 from krino.reports.clean import clean_line
@@ -25,7 +26,6 @@ from krino.stats.moments import FEW
 
 NONE_FAILED = Rule("max", Target(None), Limit(0.0))
 """The limit that holds where no other is set."""
-_NAMED = 5
 _MOST_SMALL = 100  # small slices that are named; a column of a thousand names is no column to gate by
 
 
@@ -77,17 +77,13 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
 def _whole(run: RunColumns) -> Iterator[Check]:
     """A run that stopped half-way, lost judgements or never had a case proves nothing."""
     manifest, cases = run.manifest, len(run)
-    yield _check("finished", manifest.state == "finished", f"the run is {manifest.state}", cases)
+    yield fact("finished", manifest.state == "finished", f"the run is {manifest.state}", cases)
     if not cases:
-        yield _check("has cases", False, "there is no judgement in the run", 0)
+        yield fact("has cases", False, "there is no judgement in the run", 0)
     elif manifest.cases is not None and manifest.cases != cases:
-        yield _check("has cases", False, f"{manifest.cases:,} cases were read, {cases:,} have a judgement", cases)
+        yield fact("has cases", False, f"{manifest.cases:,} cases were read, {cases:,} have a judgement", cases)
     else:
-        yield _check("has cases", True, f"{cases:,} cases", cases)
-
-
-def _check(rule: str, holds: bool, message: str, cases: int) -> Check:
-    return Check(rule=rule, outcome="holds" if holds else "broken", message=message, cases=cases)
+        yield fact("has cases", True, f"{cases:,} cases", cases)
 
 
 # --- the rules -----------------------------------------------------------------------------------
@@ -103,7 +99,7 @@ class _Held:
         pairs = None
         if self.base is not None and len(self.run):
             pairs = match(self.base, self.run)
-            yield from _comparable(self.base, pairs)
+            yield from comparable(self.base, self.run, pairs)
         everything = np.ones(len(self.run), np.bool_)
         for rule in self.gate.rules:
             yield self._check(rule, everything, None, pairs)
@@ -117,7 +113,7 @@ class _Held:
         large = [value for value, size in sizes if size >= self.gate.few]
         if not large:
             told = f"no value of {name} has {self.gate.few:,} cases: nothing could be gated by it"
-            yield _check(f"by {name}", False, told, len(self.run))
+            yield fact(f"by {name}", False, told, len(self.run))
         codes = {value: code for code, value in enumerate(large)}
         belongs = np.fromiter((codes.get(value, -1) for value in values), np.intp, len(values))
         for value, code in codes.items():
@@ -153,19 +149,6 @@ class _Held:
             value=found.value,
             interval=found.interval,
         )
-
-
-def _comparable(base: RunColumns, pairs: Pairs) -> Iterator[Check]:
-    """A case that the other run has and this one has not may be the one that got worse."""
-    state, missing = base.manifest.state, len(pairs.only_a)
-    if state != "finished":
-        yield _check("other run finished", False, f"{base.folder} is {state}", len(base))
-    if missing:
-        named = ", ".join(clean_line(base.ids[place], 60) for place in pairs.only_a[:_NAMED])
-        told = f"{missing:,} cases of {base.folder} are not in this run: {named}{', …' if missing > _NAMED else ''}"
-        yield _check("same cases", False, told, len(pairs))
-    else:
-        yield _check("same cases", True, f"all {len(base):,} cases of {base.folder} are in this run", len(pairs))
 
 
 def _notes(gate: Gate) -> Iterator[str]:

@@ -25,6 +25,11 @@ class Check(BaseModel):
     interval: tuple[float, float] | None = None
 
 
+def fact(rule: str, holds: bool, message: str, cases: int) -> Check:
+    """A check of what must be so, whatever the rules say."""
+    return Check(rule=rule, outcome="holds" if holds else "broken", message=message, cases=cases)
+
+
 class GateResult(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
