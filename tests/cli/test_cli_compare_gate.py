@@ -139,10 +139,16 @@ def test_gate_writes_json_junit_and_markdown(krino: Command, tmp_path: Path) -> 
     done = krino("gate", "failed", "--min", "score=0.5", "--json", "--junit", "g.xml", "--markdown", "g.md")
     assert done.code == 1
     outcomes = {item["rule"]: item["outcome"] for item in json.loads(done.out)["checks"]}
-    assert outcomes == {"finished": "holds", "has cases": "holds", "max failed=0": "broken", "min score=0.5": "holds"}
+    assert outcomes == {
+        "finished": "holds",
+        "has cases": "holds",
+        "has verdicts": "holds",
+        "max failed=0": "broken",
+        "min score=0.5": "holds",
+    }
     (suite,) = ElementTree.parse(tmp_path / "g.xml").getroot()
     assert suite.attrib["failures"] == "1"
-    assert "Gate failed: 1 of 4 checks broken." in (tmp_path / "g.md").read_text("utf-8")
+    assert "Gate failed: 1 of 5 checks broken." in (tmp_path / "g.md").read_text("utf-8")
 
 
 def test_rules_come_from_the_file_and_a_flag_takes_the_place_of_one(krino: Command, tmp_path: Path) -> None:

@@ -87,8 +87,15 @@ def test_a_run_that_lost_judgements_fails(tmp_path: Path) -> None:
 def test_where_nothing_was_judged_every_rule_is_broken(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", [failed_row("a"), error_row("b")])
     result = gated(run, Gate(rules(min="score=0.1 pass=1%", max="failed=100% kind:A=100%")))
-    assert broken(result) == ["min score=0.1", "min pass=1%", "max kind:A=100%"]
-    assert all(item.message == "no case has a value" for item in result.broken)
+    assert broken(result) == ["has verdicts", "min score=0.1", "min pass=1%", "max kind:A=100%"]
+    assert all(item.message == "no case has a value" for item in result.broken[1:])
+
+
+def test_a_limit_on_failed_cases_does_not_let_a_run_without_any_verdict_pass(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", [failed_row("a"), error_row("b")])
+    result = gated(run, Gate(rules(max="failed=100%")))
+    assert broken(result) == ["has verdicts"]
+    assert result.broken[0].message == "0 of 2 cases have a verdict"
 
 
 # --- values and bounds -----------------------------------------------------------------------------

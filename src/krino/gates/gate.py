@@ -75,7 +75,7 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
 
 
 def _whole(run: RunColumns) -> Iterator[Check]:
-    """A run that stopped half-way, lost judgements or never had a case proves nothing."""
+    """A run that stopped half-way, lost judgements, never had a case or judged none proves nothing."""
     manifest, cases = run.manifest, len(run)
     yield fact("finished", manifest.state == "finished", f"the run is {manifest.state}", cases)
     if not cases:
@@ -84,6 +84,9 @@ def _whole(run: RunColumns) -> Iterator[Check]:
         yield fact("has cases", False, f"{manifest.cases:,} cases were read, {cases:,} have a judgement", cases)
     else:
         yield fact("has cases", True, f"{cases:,} cases", cases)
+    if cases:
+        judged = int(run.ok.sum())
+        yield fact("has verdicts", judged > 0, f"{judged:,} of {cases:,} cases have a verdict", cases)
 
 
 # --- the rules -----------------------------------------------------------------------------------
