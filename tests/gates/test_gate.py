@@ -440,3 +440,12 @@ def test_another_judge_breaks_and_other_settings_are_told(tmp_path: Path) -> Non
     result = gated(make_run(tmp_path / "newer", shifted(0.0), plan=newer), gate)
     assert result.passed
     assert "judge.version: 1 in A, 2 in B" in check(result, "same judge").message
+
+
+def test_a_base_that_mostly_failed_is_nothing_to_compare_with(tmp_path: Path) -> None:
+    base = [*shifted(0.0)[:40], *(failed_row(f"c{n}") for n in range(40, 99)), error_row("c99")]
+    result = against(tmp_path / "a", base, shifted(0.0), may_fall="score=0.1")
+    assert broken(result) == ["other run: max failed=0"]
+    assert result.broken[0].message.endswith("base: 60 of 100 cases without a verdict; it is above 0")
+    assert not against(tmp_path / "b", base, shifted(0.0), may_fall="score=0.1", max="failed=59%").passed
+    assert against(tmp_path / "c", base, shifted(0.0), may_fall="score=0.1", max="failed=60%").passed

@@ -31,8 +31,9 @@ HELP = "\n\n".join(
         "estimated. A case without a value never helps: where a share must be high it counts as not having the "
         "label, where it must be low it is left out.",
         "An unfinished run and one without cases or verdicts break the gate. Without any rule, only they and failed "
-        "cases do. So does a run to compare with that is not finished, has another judge or cases that this one has "
-        "not, or other content and no id of its own to tell that a case is the same. "
+        "cases do. So does a run to compare with that is not finished, has more failed cases than are allowed, another "
+        "judge or cases that this one has not, or other content and no id of its own to tell that a case is the "
+        "same. "
         "Slices with too few cases are shown and not gated; if no slice has enough, the gate is broken.",
         "Rules in the section gate of krino.toml hold too (tables gate.min, gate.max, gate.may_fall, gate.may_rise; "
         "keys by, few, point, not_worse_than); a flag about the same thing takes the place of the rule there.",

@@ -103,11 +103,20 @@ class _Held:
         if self.base is not None and len(self.run):
             pairs = match(self.base, self.run)
             yield from comparable(self.base, self.run, pairs)
+            yield from self._failed_in(self.base)
         everything = np.ones(len(self.run), np.bool_)
         for rule in self.gate.rules:
             yield self._check(rule, everything, None, pairs)
         for columns in self.gate.by:
             yield from self._by(columns, pairs)
+
+    def _failed_in(self, base: RunColumns) -> Iterator[Check]:
+        """A case without a verdict there cannot be seen to get worse: the limit on failed cases holds there too."""
+        for rule in (rule for rule in self.gate.rules if rule.target.field is None):
+            found = measure(base, rule, np.ones(len(base), np.bool_))
+            reasons = reasons_against(rule, found, found.value, nulls_allowed=False)
+            told = "; ".join([*measured(rule, found), *reasons])
+            yield fact(f"other run: {rule}", not reasons, f"{base.folder}: {told}", len(base))
 
     def _by(self, columns: tuple[str, ...], pairs: Pairs | None) -> Iterator[Check]:
         name = slice_name(columns)
