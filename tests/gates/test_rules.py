@@ -80,3 +80,18 @@ def test_a_later_rule_about_the_same_thing_takes_the_place_of_the_earlier() -> N
         "min b=0.2",
         "max a=0.9",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        ("min", ["score=0.99", "score=0.1"]),
+        ("min", ["score=0.1", "score=0.1"]),
+        ("min", ["pass=90%", "roll_up:pass=10%"]),
+        ("max", ["failed=1", "failed=50%"]),
+    ],
+)
+def test_two_limits_on_the_same_thing_in_one_place_are_refused(kind: Kind, texts: list[str]) -> None:
+    """Whichever was dropped, nobody would see it."""
+    with pytest.raises(krino.UsageProblem, match="limit the same thing: keep one"):
+        joined([], parse_flags(kind, texts))

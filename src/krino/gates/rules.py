@@ -98,7 +98,13 @@ def parse_table(kind: Kind, table: Mapping[str, Any], where: str) -> list[Rule]:
 
 
 def joined(*lists: Sequence[Rule]) -> list[Rule]:
-    """All rules; of several about the same thing the last one counts."""
+    """All rules; those of a later list take the place of earlier ones about the same thing, within a list none can."""
+    for rules in lists:
+        seen: dict[tuple[Kind, Target], Rule] = {}
+        for rule in rules:
+            before = seen.setdefault((rule.kind, rule.target), rule)
+            if before is not rule:
+                raise UsageProblem(f"{before} and {rule} limit the same thing: keep one of the two")
     return list({(rule.kind, rule.target): rule for rules in lists for rule in rules}.values())
 
 
