@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel, Field
 
 import krino
 from krino.gates.gate import Gate, check_run
@@ -86,8 +87,8 @@ def test_a_run_that_lost_judgements_fails(tmp_path: Path) -> None:
 
 def test_where_nothing_was_judged_every_rule_is_broken(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", [failed_row("a"), error_row("b")])
-    result = gated(run, Gate(rules(min="score=0.1 pass=1%", max="failed=100% kind:A=100%")))
-    assert broken(result) == ["has verdicts", "min score=0.1", "min pass=1%", "max kind:A=100%"]
+    result = gated(run, Gate(rules(min="score=0.1 pass=1%", max="failed=100% kind:A=99%")))
+    assert broken(result) == ["has verdicts", "min score=0.1", "min pass=1%", "max kind:A=99%"]
     assert all(item.message == "no case has a value" for item in result.broken[1:])
 
 
@@ -249,6 +250,53 @@ def test_a_label_that_the_judge_does_not_know_is_wrong_usage(tmp_path: Path, rul
     assert (
         check(gated(run, Gate(rules(max="errors:FR_NL_CONFUSION=90%"))), "max errors:FR_NL_CONFUSION=90%").value == 0.0
     )
+
+
+class _Scaled(BaseModel):
+    score: float | None = Field(ge=0, le=1)
+    stars: Literal[1, 2, 3, 4, 5]
+    seconds: float = Field(ge=0)
+    kind: str
+
+
+SCALED = _Scaled.model_json_schema()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"max": "score=5"}, "max score=5: `score` lies in 0 to 1, so that nothing can break this limit"),
+        ({"max": "score=1"}, "nothing can break"),
+        ({"min": "score=0"}, "nothing can break"),
+        ({"may_fall": "score=1"}, "nothing can break"),
+        ({"may_rise": "score=1.5"}, "nothing can break"),
+        ({"min": "stars=1"}, "`stars` lies in 1 to 5"),
+        ({"may_fall": "stars=4"}, "`stars` lies in 1 to 5"),
+    ],
+)
+def test_a_limit_that_nothing_can_break_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], words: str
+) -> None:
+    monkeypatch.setattr("krino.gates.sense.verdict_schema", lambda judge: SCALED)
+    run = make_run(tmp_path / "r", [row(f"c{n}", score=0.5, stars=3, seconds=0.2, kind="A") for n in range(40)])
+    with pytest.raises(krino.UsageProblem, match=words):
+        gated(run, Gate(rules(**given), base=run))
+    allowed = rules(max="seconds=5 score=0.9", min="stars=2", may_fall="score=0.9 stars=3")
+    assert gated(run, Gate(allowed, base=run)).passed, "a limit that can be broken, and one on an open scale"
+
+
+def test_where_the_judge_declares_no_scale_it_is_told_that_the_limit_may_say_nothing(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", scores(*GOOD))
+    told = "every value lies in 0 to 1, where no mean can break this limit"
+    assert check(gated(run, Gate(rules(max="score=5"))), "max score=5").message.endswith(told)
+    assert told not in check(gated(run, Gate(rules(max="score=0.99"))), "max score=0.99").message
+
+
+def test_a_label_that_nobody_knows_and_no_case_has_is_told(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", kinds(A=100))
+    told = "no case has the label `Z`, and the judge does not say whether there is one"
+    assert check(gated(run, Gate(rules(max="kind:Z=5%"))), "max kind:Z=5%").message.endswith(told)
+    assert "no case has the label" not in check(gated(run, Gate(rules(min="kind:A=5%"))), "min kind:A=5%").message
 
 
 # --- slices ----------------------------------------------------------------------------------------

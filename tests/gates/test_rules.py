@@ -55,6 +55,10 @@ def test_a_rule_is_named_as_it_was_written(text: str) -> None:
         ("may_fall", "failed=1%", "only be limited from above"),
         ("min", "score:null=1%", "only be limited from above"),
         ("may_fall", "score=-0.1", "a margin is not negative"),
+        ("min", "pass=0%", "nothing can break this limit"),
+        ("max", "match:exact=100%", "nothing can break this limit"),
+        ("may_fall", "pass=100%", "nothing can break this limit"),
+        ("may_rise", "fail=100%", "nothing can break this limit"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_what_would(kind: Kind, text: str, words: str) -> None:

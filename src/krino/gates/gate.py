@@ -9,19 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from krino.comparison.columns import NO_CODE, RunColumns, read_columns, slice_name
+from krino.comparison.columns import RunColumns, read_columns, slice_name
 from krino.comparison.pairs import Pairs, match
-from krino.errors import UsageProblem
 from krino.gates.comparable import comparable
 from krino.gates.measures import Mask, Measure, measure, measure_change
 from krino.gates.result import Check, GateResult, fact
 from krino.gates.rules import NULL, Limit, Rule, Target
+from krino.gates.sense import Sense
 from krino.gates.wording import measured, reasons_against
-from krino.reports.clean import clean_line
-from krino.reports.closed_labels import closed_labels, verdict_schema
 from krino.reports.wording import date_of, judge_of, labeller_of
-from krino.runs.fields import ROLL_UP, ROLL_UPS
-from krino.runs.manifest import Manifest
 from krino.stats.moments import FEW
 
 NONE_FAILED = Rule("max", Target(None), Limit(0.0))
@@ -58,7 +54,8 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
     fields = {rule.target.field for rule in gate.rules if rule.target.field is not None}
     run = read_columns(folder, fields=fields, by=gate.by)
     base = read_columns(gate.base, fields=fields) if gate.base is not None else None
-    _refuse_unknown(run, gate)
+    sense = Sense(run, base)
+    sense.refuse(gate.rules, gate.by)
     manifest = run.manifest
     return GateResult(
         run=str(folder),
@@ -67,7 +64,7 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
         started=date_of(manifest),
         counts=run.counts(),
         notes=tuple(_notes(given)),
-        checks=(*_whole(run), *_Held(run, base, gate).checks()),
+        checks=(*_whole(run), *_Held(run, base, gate, sense).checks()),
     )
 
 
@@ -97,6 +94,7 @@ class _Held:
     run: RunColumns
     base: RunColumns | None
     gate: Gate
+    sense: Sense
 
     def checks(self) -> Iterator[Check]:
         pairs = None
@@ -155,7 +153,7 @@ class _Held:
             rule=str(rule),
             slice=where,
             outcome="broken" if reasons else "holds",
-            message="; ".join([*measured(rule, found), *reasons]),
+            message="; ".join([*measured(rule, found), *reasons, *self.sense.doubts(rule)]),
             cases=int(cases.sum()),
             nulls=found.nulls,
             value=found.value,
@@ -170,52 +168,3 @@ def _notes(gate: Gate) -> Iterator[str]:
         yield "A rule must hold at the end of the 95 % interval of what it limits, not only for the value itself."
     if gate.by:
         yield f"Slices with fewer than {gate.few:,} cases are shown and not gated; the whole run counts them."
-
-
-# --- rules about nothing -------------------------------------------------------------------------
-
-
-def _refuse_unknown(run: RunColumns, gate: Gate) -> None:
-    """A misspelt name must not be a rule that always holds. Where nothing was judged there are no names to know."""
-    for columns in gate.by:
-        for column in columns:
-            if len(run) and column not in run.metadata:
-                there = ", ".join(clean_line(name, 60) for name in sorted(run.metadata)) or "none"
-                raise UsageProblem(f"by {column}: the judgements have no such column; they have {there}")
-    if not run.ok.any():
-        return
-    for rule in gate.rules:
-        if rule.target.field is not None:
-            _refuse_field(run, rule, rule.target.field)
-            _refuse_label(run, rule, rule.target.field)
-
-
-def _refuse_field(run: RunColumns, rule: Rule, field: str) -> None:
-    column, label = run.fields.get(field), rule.target.label
-    if column is None:
-        there = ", ".join(clean_line(name, 60) for name in run.field_names)
-        if field == ROLL_UP:
-            raise UsageProblem(f"{rule}: this judge rolls nothing up to pass, review or fail; name a field: {there}")
-        raise UsageProblem(f"{rule}: the verdicts have no field `{field}`; they have {there}")
-    if label is None and column.kind in ("codes", "other"):
-        raise UsageProblem(f"{rule}: `{field}` is no number; name a label of it, as {field}:LABEL=90%")
-    if label not in (None, NULL):
-        if column.kind == "number":
-            raise UsageProblem(f"{rule}: `{field}` is a number and has no labels; write {field}=NUMBER")
-        if (column.codes == NO_CODE).any():
-            raise UsageProblem(f"{rule}: `{field}` is free text and has no labels")
-
-
-def _refuse_label(run: RunColumns, rule: Rule, field: str) -> None:
-    label = rule.target.label
-    if label in (None, NULL) or label in run.fields[field].labels():
-        return
-    known = set(ROLL_UPS) if field == ROLL_UP else _known_labels(run.manifest, field)
-    if known is not None and label not in known:
-        raise UsageProblem(f"{rule}: `{field}` has no label `{label}`; it has {', '.join(sorted(known))}")
-
-
-def _known_labels(manifest: Manifest, field: str) -> set[str] | None:
-    """So that a misspelt label is not a rule that always holds; None where nobody can tell."""
-    schema = verdict_schema(manifest.plan.judge)
-    return None if schema is None else closed_labels(schema, field)

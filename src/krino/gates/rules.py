@@ -123,7 +123,10 @@ def _rule(kind: Kind, target_text: str, limit_text: str, where: str) -> Rule:
         raise UsageProblem(f"{where}: nulls can only be limited from above, with max")
     if (limit.percent and not 0 <= limit.amount <= 1) or (kind in PAIRED and limit.amount < 0):
         raise UsageProblem(f"{where}: {'a share lies in 0% to 100%' if limit.percent else 'a margin is not negative'}")
-    return Rule(kind, target, limit)
+    rule = Rule(kind, target, limit)
+    if limit.percent and not target.counted and rule.allows(0.0 if kind == "min" else -1.0 if rule.lower else 1.0):
+        raise UsageProblem(f"{where}: nothing can break this limit; leave it out or set one that can be broken")
+    return rule
 
 
 def _target(text: str) -> Target:
