@@ -23,6 +23,7 @@ from krino.comparison.changes import (
 from krino.comparison.columns import ABSENT, NULL, FieldColumn, Kind, RunColumns
 from krino.comparison.pairs import Places
 from krino.runs.fields import ROLL_UP
+from krino.stats.moments import FEW
 from krino.stats.paired import LEVEL, holm, mcnemar, mean_intervals, share_difference
 from krino.stats.resample import Resampler
 
@@ -96,8 +97,18 @@ class JudgedByBoth:
                 Mover(id=self.a.ids[self.in_a[place]], a=float(before[place]), b=float(after[place]))
                 for place in largest
             ),
-            says=says_of(interval, same=n > 0 and not len(moved)),
+            says=self._number_says(interval, change, known),
         )
+
+    def _number_says(self, interval: Interval | None, change: NDArray[np.float64], known: Places) -> Says:
+        """The bootstrap of few cases is too sure of itself: there, the exact test of their signs must agree."""
+        moves = change[known]
+        if self.resampler.clusters is not None:  # what is drawn as one is one
+            _, homes = np.unique(self.resampler.clusters[known], return_inverse=True)
+            moves = np.bincount(homes, weights=moves)
+        says = says_of(interval, same=len(known) > 0 and not change[known].any())
+        shown = mcnemar(int((moves < 0).sum()), int((moves > 0).sum())) <= LEVEL and says in ("higher", "lower")
+        return says if len(moves) >= FEW or shown or says == "the same" else "too few to tell"
 
     # --- labels --------------------------------------------------------------------------------
 
