@@ -286,3 +286,17 @@ def test_a_handful_of_clusters_is_a_handful_whatever_their_size(tmp_path: Path) 
     assert [item.says for item in compare(a, b, cluster="doc").fields if isinstance(item, NumberChange)] == [
         "too few to tell"
     ]
+
+
+def labels_under_test(found: Comparison) -> list[str]:
+    return [item.label for field in found.fields if isinstance(field, CodeChange) for item in field.labels]
+
+
+def test_of_two_labels_one_says_it_all_only_where_each_case_has_exactly_one(tmp_path: Path) -> None:
+    a, b = labelled(*["x", "y"] * 20), labelled(*["x"] * 40)
+    assert labels_under_test(compared(tmp_path / "one", a, b)) == ["x"]
+    nulls = labelled(*["x", None] * 20)
+    assert labels_under_test(compared(tmp_path / "null", a, nulls)) == ["x", "y"], "y fell, and x did not rise"
+    assert labels_under_test(compared(tmp_path / "null before", nulls, a)) == ["x", "y"]
+    lists = labelled(*[["x"], ["x", "y"]] * 20)
+    assert labels_under_test(compared(tmp_path / "list", labelled(*[["x"]] * 40), lists)) == ["x", "y"]

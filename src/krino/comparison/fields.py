@@ -105,7 +105,7 @@ class JudgedByBoth:
         moves = change[known]
         if self.resampler.clusters is not None:  # what is drawn as one is one
             _, homes = np.unique(self.resampler.clusters[known], return_inverse=True)
-            moves = np.bincount(homes, weights=moves)
+            moves = np.bincount(homes, weights=moves).astype(np.float64)
         says = says_of(interval, same=len(known) > 0 and not change[known].any())
         shown = mcnemar(int((moves < 0).sum()), int((moves > 0).sum())) <= LEVEL and says in ("higher", "lower")
         return says if len(moves) >= FEW or shown or says == "the same" else "too few to tell"
@@ -136,7 +136,7 @@ class JudgedByBoth:
             yield Flip(before=words[old], after=words[new], count=int(counts[place]), ids=self.ids(which))
 
     def _labels(self, a: FieldColumn, b: FieldColumn) -> Iterator[LabelChange]:
-        labels = _telling(a, b)
+        labels = self._telling(a, b)
         before = [a.having(label)[self.in_a] for label in labels]
         after = [b.having(label)[self.in_b] for label in labels]
         lost = [int((old & ~new).sum()) for old, new in zip(before, after, strict=True)]
@@ -159,6 +159,14 @@ class JudgedByBoth:
                 p=ps[place],
                 says=_label_says(ps[place], intervals[place], lost[place], gained[place]),
             )
+
+    def _telling(self, a: FieldColumn, b: FieldColumn) -> list[str]:
+        """The labels worth a test. Of a yes or no one says it all; of a roll-up, whether the case passed."""
+        labels = sorted({*a.labels(), *b.labels()})
+        either_or = all(_is_one_label(column, cases) for column, cases in ((a, self.in_a), (b, self.in_b)))
+        if (len(labels) <= 2 and either_or) or a.name == ROLL_UP:
+            return next(([label] for label in _ONE_SAYS_IT_ALL if label in labels), labels[:1])
+        return labels
 
     def _share_intervals(
         self,
@@ -192,12 +200,10 @@ def _kind(a: Kind, b: Kind) -> Kind:
     return b if a == "empty" else "other"
 
 
-def _telling(a: FieldColumn, b: FieldColumn) -> list[str]:
-    """The labels worth a test. Of a yes or no one says it all; of a roll-up, whether the case passed."""
-    labels = sorted({*a.labels(), *b.labels()})
-    if len(labels) <= 2 or a.name == ROLL_UP:
-        return next(([label] for label in _ONE_SAYS_IT_ALL if label in labels), labels[:1])
-    return labels
+def _is_one_label(column: FieldColumn, cases: Places) -> bool:
+    """In each case exactly one: a list may hold both of two labels or none, and a null is neither."""
+    codes = column.codes[cases]
+    return bool((codes >= 0).all()) and all(len(column.values[code]) == 1 for code in np.unique(codes))
 
 
 def _label_says(p: float | None, interval: Interval | None, lost: int, gained: int) -> Says:
