@@ -138,7 +138,10 @@ def test_exit_codes_of_gate(krino: Command, args: tuple[str, ...], code: int) ->
 def test_gate_writes_json_junit_and_markdown(krino: Command, tmp_path: Path) -> None:
     done = krino("gate", "failed", "--min", "score=0.5", "--json", "--junit", "g.xml", "--markdown", "g.md")
     assert done.code == 1
-    outcomes = {item["rule"]: item["outcome"] for item in json.loads(done.out)["checks"]}
+    found = json.loads(done.out)
+    assert found["passed"] is False
+    assert json.loads(krino("gate", "good", "--json").out)["passed"] is True
+    outcomes = {item["rule"]: item["outcome"] for item in found["checks"]}
     assert outcomes == {
         "finished": "holds",
         "has cases": "holds",

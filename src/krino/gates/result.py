@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, computed_field
 
 from krino.runs.manifest import Counts
 
@@ -45,6 +45,7 @@ class GateResult(BaseModel):
     def broken(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.outcome == "broken")
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def passed(self) -> bool:
         return not self.broken
