@@ -175,6 +175,26 @@ def test_the_other_run_and_point_come_from_the_file_too(krino: Command, tmp_path
     assert krino("gate", "worse", "--bound").code == 1
 
 
+def test_the_other_run_lies_where_the_file_says_from_wherever_the_command_is_called(
+    krino: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "krino.toml").write_text("[gate]\nnot_worse_than = 'good'\n[gate.may_fall]\nscore = 0.1\n")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    assert krino("gate", "../good").code == 0
+    assert krino("gate", "../worse").code == 1
+    monkeypatch.chdir(tmp_path)
+    whole = f"[gate]\nnot_worse_than = '{tmp_path / 'good'}'\n[gate.may_fall]\nscore = 0.1\n"
+    (tmp_path / "krino.toml").write_text(whole)
+    assert krino("gate", "worse").code == 1
+
+
+def test_a_byte_order_mark_before_the_settings_is_passed_over(krino: Command, tmp_path: Path) -> None:
+    (tmp_path / "krino.toml").write_text("[gate.min]\nscore = 0.95\n", "utf-8-sig")
+    done = krino("gate", "good")
+    assert (done.code, done.err) == (1, "")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -36,7 +36,8 @@ HELP = "\n\n".join(
         "same. "
         "Slices with too few cases are shown and not gated; if no slice has enough, the gate is broken.",
         "Rules in the section gate of krino.toml hold too (tables gate.min, gate.max, gate.may_fall, gate.may_rise; "
-        "keys by, few, point, not_worse_than); a flag about the same thing takes the place of the rule there.",
+        "keys by, few, point, and not_worse_than, a path from the folder of that file); a flag about the same thing "
+        "takes the place of the rule there, two limits on the same thing in one place are wrong usage.",
     )
 )
 
@@ -125,7 +126,8 @@ def _gate(
     settings = load_settings()
     stored = _checked(settings.gate, f"{settings.path}: [gate]")
     rules = _rules(flags, stored, f"{settings.path}: [gate")
-    base = base or (Path(stored["not_worse_than"]) if "not_worse_than" in stored else None)
+    if base is None and settings.path is not None and "not_worse_than" in stored:
+        base = settings.path.parent / stored["not_worse_than"]  # the file may lie above the folder we stand in
     paired = any(rule.paired for rule in rules)
     if base is None and paired:
         raise UsageProblem("--may-fall and --may-rise compare with another run: name it with --not-worse-than RUN")
