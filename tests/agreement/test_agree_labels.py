@@ -114,3 +114,9 @@ def test_what_a_message_quotes_cannot_act_on_a_terminal() -> None:
     with pytest.raises(UsageProblem) as caught:
         labels_of([{"id": "\x1b[31mred", "x": 1}, {"id": "\x1b[31mred", "x": 1}])
     assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_a_number_without_end_is_refused(value: float) -> None:
+    with pytest.raises(UsageProblem, match=r"row 2 of the labels: the label -?inf of 'score' is too large"):
+        labels_of([{"id": "a", "score": None}, {"id": "b", "score": value}])

@@ -138,11 +138,20 @@ def test_exit_codes_of_gate(krino: Command, args: tuple[str, ...], code: int) ->
 def test_gate_writes_json_junit_and_markdown(krino: Command, tmp_path: Path) -> None:
     done = krino("gate", "failed", "--min", "score=0.5", "--json", "--junit", "g.xml", "--markdown", "g.md")
     assert done.code == 1
-    outcomes = {item["rule"]: item["outcome"] for item in json.loads(done.out)["checks"]}
-    assert outcomes == {"finished": "holds", "has cases": "holds", "max failed=0": "broken", "min score=0.5": "holds"}
+    found = json.loads(done.out)
+    assert found["passed"] is False
+    assert json.loads(krino("gate", "good", "--json").out)["passed"] is True
+    outcomes = {item["rule"]: item["outcome"] for item in found["checks"]}
+    assert outcomes == {
+        "finished": "holds",
+        "has cases": "holds",
+        "has verdicts": "holds",
+        "max failed=0": "broken",
+        "min score=0.5": "holds",
+    }
     (suite,) = ElementTree.parse(tmp_path / "g.xml").getroot()
     assert suite.attrib["failures"] == "1"
-    assert "Gate failed: 1 of 4 checks broken." in (tmp_path / "g.md").read_text("utf-8")
+    assert "Gate failed: 1 of 5 checks broken." in (tmp_path / "g.md").read_text("utf-8")
 
 
 def test_rules_come_from_the_file_and_a_flag_takes_the_place_of_one(krino: Command, tmp_path: Path) -> None:
@@ -164,6 +173,26 @@ def test_the_other_run_and_point_come_from_the_file_too(krino: Command, tmp_path
     )
     assert krino("gate", "worse").code == 0
     assert krino("gate", "worse", "--bound").code == 1
+
+
+def test_the_other_run_lies_where_the_file_says_from_wherever_the_command_is_called(
+    krino: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "krino.toml").write_text("[gate]\nnot_worse_than = 'good'\n[gate.may_fall]\nscore = 0.1\n")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    assert krino("gate", "../good").code == 0
+    assert krino("gate", "../worse").code == 1
+    monkeypatch.chdir(tmp_path)
+    whole = f"[gate]\nnot_worse_than = '{tmp_path / 'good'}'\n[gate.may_fall]\nscore = 0.1\n"
+    (tmp_path / "krino.toml").write_text(whole)
+    assert krino("gate", "worse").code == 1
+
+
+def test_a_byte_order_mark_before_the_settings_is_passed_over(krino: Command, tmp_path: Path) -> None:
+    (tmp_path / "krino.toml").write_text("[gate.min]\nscore = 0.95\n", "utf-8-sig")
+    done = krino("gate", "good")
+    assert (done.code, done.err) == (1, "")
 
 
 @pytest.mark.parametrize(

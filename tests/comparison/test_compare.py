@@ -89,7 +89,7 @@ def test_cases_of_a_cluster_are_drawn_together(tmp_path: Path) -> None:
     alone = compared(tmp_path / "alone", before, after)
     clustered = compared(tmp_path / "clustered", before, after, cluster="doc")
     assert number(alone).says == "higher"
-    assert (number(clustered).says, clustered.clusters) == ("no difference shown", 4)
+    assert (number(clustered).says, clustered.clusters) == ("too few to tell", 4)
 
 
 def test_a_column_to_cluster_by_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -260,3 +260,43 @@ def test_runs_that_judged_no_case_in_common_are_compared_without_a_figure(tmp_pa
     assert (number(found).n, number(found).says) == (0, "too few to tell")
     assert (codes(found).n, codes(found).changed) == (0, 0)
     assert {item.says for item in codes(found).labels} == {"too few to tell"}
+
+
+@pytest.mark.parametrize(
+    ("moves", "says"),
+    [
+        ([0.1] * 3, "too few to tell"),
+        ([0.1] * 5, "too few to tell"),
+        ([0.1] * 6, "higher"),
+        ([-0.1] * 6, "lower"),
+        ([0.0] * 3, "the same"),
+        ([0.1, -0.1] * 3, "too few to tell"),
+        ([0.1, -0.1] * 15, "no difference shown"),
+    ],
+)
+def test_a_handful_of_cases_shows_nothing_unless_their_signs_do(tmp_path: Path, moves: list[float], says: str) -> None:
+    a = make_run(tmp_path / "a", scores(*[0.5] * len(moves)))
+    b = make_run(tmp_path / "b", scores(*(0.5 + move for move in moves)))
+    assert [item.says for item in compare(a, b).fields if isinstance(item, NumberChange)] == [says]
+
+
+def test_a_handful_of_clusters_is_a_handful_whatever_their_size(tmp_path: Path) -> None:
+    rows = [[row(f"c{n}", metadata={"doc": n % 3}, score=score) for n in range(90)] for score in (0.5, 0.6)]
+    a, b = (make_run(tmp_path / name, given) for name, given in zip("ab", rows, strict=True))
+    assert [item.says for item in compare(a, b, cluster="doc").fields if isinstance(item, NumberChange)] == [
+        "too few to tell"
+    ]
+
+
+def labels_under_test(found: Comparison) -> list[str]:
+    return [item.label for field in found.fields if isinstance(field, CodeChange) for item in field.labels]
+
+
+def test_of_two_labels_one_says_it_all_only_where_each_case_has_exactly_one(tmp_path: Path) -> None:
+    a, b = labelled(*["x", "y"] * 20), labelled(*["x"] * 40)
+    assert labels_under_test(compared(tmp_path / "one", a, b)) == ["x"]
+    nulls = labelled(*["x", None] * 20)
+    assert labels_under_test(compared(tmp_path / "null", a, nulls)) == ["x", "y"], "y fell, and x did not rise"
+    assert labels_under_test(compared(tmp_path / "null before", nulls, a)) == ["x", "y"]
+    lists = labelled(*[["x"], ["x", "y"]] * 20)
+    assert labels_under_test(compared(tmp_path / "list", labelled(*[["x"]] * 40), lists)) == ["x", "y"]

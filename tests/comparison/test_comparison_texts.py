@@ -73,3 +73,23 @@ def test_very_many_rows_are_cut_in_markdown(tmp_path: Path) -> None:
     a, b = rows("AA"), rows("AB")
     text = to_markdown(compare(make_run(tmp_path / "a", a), make_run(tmp_path / "b", b)))
     assert "… and 10 more rows." in text
+
+
+def test_at_eighty_columns_neither_names_nor_what_is_said_of_them_vanish(tmp_path: Path) -> None:
+    """Pipes and build servers have no wider line."""
+    rows = [
+        [
+            row(f"c{n}", citation_correctness="CORRECT" if n % 9 < good else "PARTLY_CORRECT", faithfulness=good / 10)
+            for n in range(900)
+        ]
+        for good in (7, 3)
+    ]
+    found = compare(*(make_run(tmp_path / name, given) for name, given in zip("ab", rows, strict=True)))
+    text = printed(found, width=80)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert all(head in text for head in ("Label", "flips", "95 % interval", " p", "B is"))
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert any(line.startswith("citation_correctness: CORRECT 77.8 % 33.3 % −44.4 lower") for line in lines)
+    assert any(line.startswith("faithfulness 900 0.700 0.300 −0.400") and line.endswith("lower") for line in lines)
+    assert any(line.endswith("−400 +0 <0.001") for line in lines)
+    assert "McNemar" in printed(found, width=20), "a line too narrow for anything is no reason to stop"

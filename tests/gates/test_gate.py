@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel, Field
 
 import krino
 from krino.gates.gate import Gate, check_run
@@ -86,9 +87,16 @@ def test_a_run_that_lost_judgements_fails(tmp_path: Path) -> None:
 
 def test_where_nothing_was_judged_every_rule_is_broken(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", [failed_row("a"), error_row("b")])
-    result = gated(run, Gate(rules(min="score=0.1 pass=1%", max="failed=100% kind:A=100%")))
-    assert broken(result) == ["min score=0.1", "min pass=1%", "max kind:A=100%"]
-    assert all(item.message == "no case has a value" for item in result.broken)
+    result = gated(run, Gate(rules(min="score=0.1 pass=1%", max="failed=100% kind:A=99%")))
+    assert broken(result) == ["has verdicts", "min score=0.1", "min pass=1%", "max kind:A=99%"]
+    assert all(item.message == "no case has a value" for item in result.broken[1:])
+
+
+def test_a_limit_on_failed_cases_does_not_let_a_run_without_any_verdict_pass(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", [failed_row("a"), error_row("b")])
+    result = gated(run, Gate(rules(max="failed=100%")))
+    assert broken(result) == ["has verdicts"]
+    assert result.broken[0].message == "0 of 2 cases have a verdict"
 
 
 # --- values and bounds -----------------------------------------------------------------------------
@@ -244,6 +252,53 @@ def test_a_label_that_the_judge_does_not_know_is_wrong_usage(tmp_path: Path, rul
     )
 
 
+class _Scaled(BaseModel):
+    score: float | None = Field(ge=0, le=1)
+    stars: Literal[1, 2, 3, 4, 5]
+    seconds: float = Field(ge=0)
+    kind: str
+
+
+SCALED = _Scaled.model_json_schema()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"max": "score=5"}, "max score=5: `score` lies in 0 to 1, so that nothing can break this limit"),
+        ({"max": "score=1"}, "nothing can break"),
+        ({"min": "score=0"}, "nothing can break"),
+        ({"may_fall": "score=1"}, "nothing can break"),
+        ({"may_rise": "score=1.5"}, "nothing can break"),
+        ({"min": "stars=1"}, "`stars` lies in 1 to 5"),
+        ({"may_fall": "stars=4"}, "`stars` lies in 1 to 5"),
+    ],
+)
+def test_a_limit_that_nothing_can_break_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], words: str
+) -> None:
+    monkeypatch.setattr("krino.gates.sense.verdict_schema", lambda judge: SCALED)
+    run = make_run(tmp_path / "r", [row(f"c{n}", score=0.5, stars=3, seconds=0.2, kind="A") for n in range(40)])
+    with pytest.raises(krino.UsageProblem, match=words):
+        gated(run, Gate(rules(**given), base=run))
+    allowed = rules(max="seconds=5 score=0.9", min="stars=2", may_fall="score=0.9 stars=3")
+    assert gated(run, Gate(allowed, base=run)).passed, "a limit that can be broken, and one on an open scale"
+
+
+def test_where_the_judge_declares_no_scale_it_is_told_that_the_limit_may_say_nothing(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", scores(*GOOD))
+    told = "every value lies in 0 to 1, where no mean can break this limit"
+    assert check(gated(run, Gate(rules(max="score=5"))), "max score=5").message.endswith(told)
+    assert told not in check(gated(run, Gate(rules(max="score=0.99"))), "max score=0.99").message
+
+
+def test_a_label_that_nobody_knows_and_no_case_has_is_told(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", kinds(A=100))
+    told = "no case has the label `Z`, and the judge does not say whether there is one"
+    assert check(gated(run, Gate(rules(max="kind:Z=5%"))), "max kind:Z=5%").message.endswith(told)
+    assert "no case has the label" not in check(gated(run, Gate(rules(min="kind:A=5%"))), "min kind:A=5%").message
+
+
 # --- slices ----------------------------------------------------------------------------------------
 
 
@@ -384,3 +439,61 @@ def test_changes_are_gated_by_slice_too(tmp_path: Path) -> None:
     other, run = make_run(tmp_path / "base", base), make_run(tmp_path / "new", new)
     result = gated(run, Gate(rules(may_fall="score=0.02"), base=other, by=[("half",)]))
     assert broken(result) == ["may-fall score=0.02 [half=0]"]
+
+
+def placed(digit: str, name: str = "cases.jsonl:{}", count: int = 60) -> list[Row]:
+    """Cases of one content, each with a place in a file."""
+    return [
+        {
+            **row(name.format(n + 1), score=0.5),
+            "input_hash": digit * 32,
+            "source": {"file": "data/cases.jsonl", "line": n + 1},
+        }
+        for n in range(count)
+    ]
+
+
+def test_line_numbers_do_not_make_other_content_the_same_case(tmp_path: Path) -> None:
+    result = against(tmp_path / "a", placed("1"), placed("2"), may_fall="score=0.1")
+    assert broken(result) == ["same content"]
+    assert result.broken[0].message.startswith("60 cases have other content than in")
+    assert "cases.jsonl:1, " in result.broken[0].message and "give each case an `id`" in result.broken[0].message
+    assert against(tmp_path / "b", placed("1"), placed("1"), may_fall="score=0.1").passed
+
+
+def test_numbers_given_to_cases_from_python_are_no_ids_either(tmp_path: Path) -> None:
+    base, new = ([{**row(str(n + 1), score=0.5), "input_hash": digit * 32} for n in range(60)] for digit in "12")
+    assert broken(against(tmp_path, base, new, may_fall="score=0.1")) == ["same content"]
+
+
+def test_other_content_under_an_id_of_its_own_is_counted(tmp_path: Path) -> None:
+    """That is what another system over the same questions looks like."""
+    result = against(tmp_path, placed("1", "q{}"), placed("2", "q{}"), may_fall="score=0.1")
+    assert result.passed
+    told = check(result, "same content").message
+    assert told == "60 of 60 cases have other content under the same id: q1, q2, q3, q4, q5, …"
+
+
+def test_repeated_ids_are_told(tmp_path: Path) -> None:
+    result = against(tmp_path, placed("1", "q"), placed("1", "q"), may_fall="score=0.1")
+    assert "1 ids are given to several cases" in check(result, "same cases").message
+
+
+def test_another_judge_breaks_and_other_settings_are_told(tmp_path: Path) -> None:
+    base = make_run(tmp_path / "base", shifted(0.0))
+    gate = Gate(rules(may_fall="score=0.1"), base=base)
+    other = {"judge": {"name": "rag", "version": "1"}}
+    assert broken(gated(make_run(tmp_path / "rag", shifted(0.0), plan=other), gate)) == ["same judge"]
+    newer = {"judge": {"name": "toy", "version": "2"}}
+    result = gated(make_run(tmp_path / "newer", shifted(0.0), plan=newer), gate)
+    assert result.passed
+    assert "judge.version: 1 in A, 2 in B" in check(result, "same judge").message
+
+
+def test_a_base_that_mostly_failed_is_nothing_to_compare_with(tmp_path: Path) -> None:
+    base = [*shifted(0.0)[:40], *(failed_row(f"c{n}") for n in range(40, 99)), error_row("c99")]
+    result = against(tmp_path / "a", base, shifted(0.0), may_fall="score=0.1")
+    assert broken(result) == ["other run: max failed=0"]
+    assert result.broken[0].message.endswith("base: 60 of 100 cases without a verdict; it is above 0")
+    assert not against(tmp_path / "b", base, shifted(0.0), may_fall="score=0.1", max="failed=59%").passed
+    assert against(tmp_path / "c", base, shifted(0.0), may_fall="score=0.1", max="failed=60%").passed

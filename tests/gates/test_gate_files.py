@@ -39,7 +39,7 @@ def printed(result: GateResult) -> str:
 def test_junit_has_a_test_case_for_each_rule_and_slice(tmp_path: Path) -> None:
     (suite,) = ElementTree.fromstring(to_junit(made(tmp_path)))
     assert {key: suite.attrib[key] for key in ("tests", "failures", "skipped", "errors")} == {
-        "tests": "7",
+        "tests": "8",
         "failures": "2",
         "skipped": "1",
         "errors": "0",
@@ -60,7 +60,7 @@ def test_junit_is_xml_whatever_the_text() -> None:
 
 def test_markdown_has_the_reasons_and_opens_nothing(tmp_path: Path) -> None:
     text = to_markdown(made(tmp_path))
-    assert text.startswith("### ✗ Gate failed: 2 of 6 checks broken.")
+    assert text.startswith("### ✗ Gate failed: 2 of 7 checks broken.")
     assert "| ✗ | `max failed=0` |  | 1 of 61 cases without a verdict; it is above 0 |" in text
     nasty = to_markdown(hostile())
     (line,) = (line for line in nasty.splitlines() if line.startswith("| ✗"))

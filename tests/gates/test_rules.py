@@ -55,6 +55,10 @@ def test_a_rule_is_named_as_it_was_written(text: str) -> None:
         ("may_fall", "failed=1%", "only be limited from above"),
         ("min", "score:null=1%", "only be limited from above"),
         ("may_fall", "score=-0.1", "a margin is not negative"),
+        ("min", "pass=0%", "nothing can break this limit"),
+        ("max", "match:exact=100%", "nothing can break this limit"),
+        ("may_fall", "pass=100%", "nothing can break this limit"),
+        ("may_rise", "fail=100%", "nothing can break this limit"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_what_would(kind: Kind, text: str, words: str) -> None:
@@ -80,3 +84,18 @@ def test_a_later_rule_about_the_same_thing_takes_the_place_of_the_earlier() -> N
         "min b=0.2",
         "max a=0.9",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        ("min", ["score=0.99", "score=0.1"]),
+        ("min", ["score=0.1", "score=0.1"]),
+        ("min", ["pass=90%", "roll_up:pass=10%"]),
+        ("max", ["failed=1", "failed=50%"]),
+    ],
+)
+def test_two_limits_on_the_same_thing_in_one_place_are_refused(kind: Kind, texts: list[str]) -> None:
+    """Whichever was dropped, nobody would see it."""
+    with pytest.raises(krino.UsageProblem, match="limit the same thing: keep one"):
+        joined([], parse_flags(kind, texts))

@@ -41,9 +41,9 @@ def few_valued(lines: list[dict[str, Any]]) -> list[SliceTable]:
     return tally.result()
 
 
-def printed(tables: list[SliceTable]) -> str:
+def printed(tables: list[SliceTable], width: int = 100) -> str:
     out = io.StringIO()
-    print_slices(Console(file=out, width=100), tables)
+    print_slices(Console(file=out, width=width), tables)
     return out.getvalue()
 
 
@@ -151,3 +151,16 @@ def test_markdown_has_them_too() -> None:
     assert "| court | n | not ok | score |" in text
     assert "| cass | 2\\* | 1 | 1.000 (0.167 to 1.000) |" in text
     assert "<script" not in text.replace("\\<", "")
+
+
+def test_more_scores_than_eighty_columns_hold_go_to_further_tables() -> None:
+    names = ("faithfulness", "answer_relevance", "context_precision", "context_recall")
+    lines = [line("cass" if n % 2 else "appeal", roll_up="pass", **dict.fromkeys(names, n / 100)) for n in range(100)]
+    tables = list(slice_by(lines, [("court",)]))
+    text = printed(tables, width=80)
+    assert all(len(shown) <= 80 for shown in text.splitlines())
+    assert all(text.count(name) == 1 for name in names)
+    heads = [shown.split() for shown in text.splitlines() if shown.startswith("court")]
+    assert len(heads) > 1 and all(head[:2] == ["court", "n"] for head in heads)
+    assert sum(shown.startswith("cass") and shown.split()[1] == "50" for shown in text.splitlines()) == len(heads)
+    assert sum(shown.startswith("court") for shown in printed(tables, width=200).splitlines()) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -99,7 +100,10 @@ def _read_number(name: str, value: Any, place: str) -> float:
             f"{place}: the judge's `{name}` is a number, the label {shown(value)} is none; "
             "write the labels as numbers, or leave the field out by naming others with --field"
         )
-    return _tidy(float(text.replace(",", ".")))  # a decimal comma, as spreadsheets of half of Europe write it
+    number = float(text.replace(",", "."))  # a decimal comma, as spreadsheets of half of Europe write it
+    if not math.isfinite(number):
+        raise UsageProblem(f"{place}: the label {shown(value)} is too large for a number")
+    return _tidy(number)
 
 
 def _tidy(value: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -80,6 +81,8 @@ class Labels:
             column, own_rater = self._homes.get(name) or self._find_home(name, place)
             if column is None or value != value:  # nan, the one value unlike itself, is how frames write nothing
                 continue
+            if isinstance(value, float) and math.isinf(value):
+                raise UsageProblem(f"{place}: the label {shown(value)} of {shown(name)} is too large for a number")
             column.add(case, row_rater if own_rater is None else own_rater, value, place)
 
     def _rater_of(self, row: Mapping[str, Any], place: str) -> int:

@@ -12,7 +12,6 @@ from krino.cli import exits, options
 
 if TYPE_CHECKING:
     from krino.agreement.result import Agreement
-    from krino.runs.manifest import Manifest
 
 
 def agree(
@@ -51,7 +50,7 @@ def agree(
 ) -> None:
     """Hold RUN against the labels of people: kappa, alpha, F1, rank correlation, calibration, with intervals.
 
-    Exit code 3 when a labelled case has no verdict.
+    Exit code 3 when a labelled case has no verdict, or is not in the run at all.
     """
     from rich.console import Console
 
@@ -80,13 +79,12 @@ def agree(
         typer.echo(found.model_dump_json())
     else:
         print_agreement(Console(), found, title)
-    raise typer.Exit(exit_code(found, manifest))
+    raise typer.Exit(exit_code(found))
 
 
-def exit_code(found: Agreement, manifest: Manifest) -> int:
-    """A labelled case without a verdict is never passed over; in an unfinished run it may yet come."""
-    unreached = found.counts.absent if manifest.state != "finished" else 0
-    return exits.CASES_FAILED if found.counts.without_verdict or unreached else exits.DONE
+def exit_code(found: Agreement) -> int:
+    """A labelled case without a verdict is never passed over, nor one that the run does not have."""
+    return exits.CASES_FAILED if found.counts.without_verdict or found.counts.absent else exits.DONE
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:

@@ -30,10 +30,14 @@ HELP = "\n\n".join(
         "Coull; other numbers: normal, from 30 values on; changes: paired). Failed cases and nulls are counted, not "
         "estimated. A case without a value never helps: where a share must be high it counts as not having the "
         "label, where it must be low it is left out.",
-        "An unfinished run and a run without cases break the gate. Without any rule, only they and failed cases do. "
+        "An unfinished run and one without cases or verdicts break the gate. Without any rule, only they and failed "
+        "cases do. So does a run to compare with that is not finished, has more failed cases than are allowed, another "
+        "judge or cases that this one has not, or other content and no id of its own to tell that a case is the "
+        "same. "
         "Slices with too few cases are shown and not gated; if no slice has enough, the gate is broken.",
         "Rules in the section gate of krino.toml hold too (tables gate.min, gate.max, gate.may_fall, gate.may_rise; "
-        "keys by, few, point, not_worse_than); a flag about the same thing takes the place of the rule there.",
+        "keys by, few, point, and not_worse_than, a path from the folder of that file); a flag about the same thing "
+        "takes the place of the rule there, two limits on the same thing in one place are wrong usage.",
     )
 )
 
@@ -122,7 +126,8 @@ def _gate(
     settings = load_settings()
     stored = _checked(settings.gate, f"{settings.path}: [gate]")
     rules = _rules(flags, stored, f"{settings.path}: [gate")
-    base = base or (Path(stored["not_worse_than"]) if "not_worse_than" in stored else None)
+    if base is None and settings.path is not None and "not_worse_than" in stored:
+        base = settings.path.parent / stored["not_worse_than"]  # the file may lie above the folder we stand in
     paired = any(rule.paired for rule in rules)
     if base is None and paired:
         raise UsageProblem("--may-fall and --may-rise compare with another run: name it with --not-worse-than RUN")

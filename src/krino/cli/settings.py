@@ -42,7 +42,7 @@ def load_settings() -> FileSettings:
     if path is None:
         return FileSettings()
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
+        data = tomllib.loads(path.read_text("utf-8-sig"))  # some editors open it with a mark
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageProblem(f"{path}: {error}") from None
     if unknown := sorted(data.keys() - set(SECTIONS)):

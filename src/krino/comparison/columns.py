@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import numpy as np
@@ -64,6 +64,8 @@ class RunColumns:
     folder: Path
     manifest: Manifest
     ids: list[str]
+    positional: NDArray[np.bool_]
+    """Whose id is only a place in the input, because the case gave none: it says nothing of what the case is."""
     statuses: NDArray[np.uint8]
     digests: NDArray[np.uint64]
     spending: Floats
@@ -185,6 +187,7 @@ class _RunBuilder:
     by: list[tuple[str, ...]]
     indexes: array[int] = field(default_factory=lambda: array("q"))
     ids: list[str] = field(default_factory=list)
+    positional: bytearray = field(default_factory=bytearray)
     statuses: bytearray = field(default_factory=bytearray)
     digests: array[int] = field(default_factory=lambda: array("Q"))
     spending: array[float] = field(default_factory=lambda: array("d"))
@@ -198,6 +201,7 @@ class _RunBuilder:
         row = len(self.ids)
         self.indexes.append(judgement["index"])
         self.ids.append(str(judgement["id"]))
+        self.positional.append(_is_positional(judgement))
         status: Status = judgement["status"]
         self.statuses.append(CODES[status])
         self.digests.append(int(judgement["input_hash"][:16], 16))
@@ -229,6 +233,7 @@ class _RunBuilder:
             folder=folder,
             manifest=manifest,
             ids=[self.ids[row] for row in rows],
+            positional=np.array(self.positional, np.bool_)[rows],
             statuses=np.array(self.statuses, np.uint8)[rows],
             digests=np.array(self.digests, np.uint64)[rows],
             spending=np.array(self.spending, np.float64).reshape(size, len(SPENDING))[rows],
@@ -246,6 +251,15 @@ class _RunBuilder:
         """The rows that count, in the order of the input: the last of each case that is still in it."""
         last = {index: row for row, index in enumerate(self.indexes) if cases is None or index < cases}
         return np.array([last[index] for index in sorted(last)], np.intp)
+
+
+def _is_positional(judgement: Mapping[str, Any]) -> bool:
+    """As the readers number cases without an id: by file and line, or from Python by their number."""
+    name, source = str(judgement["id"]), judgement.get("source")
+    if not source:
+        return name == str(judgement["index"] + 1)
+    file, _, line = name.rpartition(":")
+    return line == str(source.get("line")) and file in ("stdin", PurePath(source["file"]).name)
 
 
 def _mark(value: Any) -> int:

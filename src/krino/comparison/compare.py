@@ -37,7 +37,7 @@ def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | Non
     return Comparison(
         a=_side(a),
         b=_side(b),
-        settings=tuple(_settings(a, b)),
+        settings=tuple(other_settings(a, b)),
         warnings=tuple(_warnings(a, b)),
         matching=_matching(a, b, pairs, len(in_a), shown),
         cluster=cluster,
@@ -70,7 +70,7 @@ def _groups(a: RunColumns, cluster: str | None, in_a: Places) -> list[str] | Non
     return [column[place] for place in in_a]
 
 
-def _settings(a: RunColumns, b: RunColumns) -> Iterator[str]:
+def other_settings(a: RunColumns, b: RunColumns) -> Iterator[str]:
     """Where the plans differ. The same content under another file name is the same input."""
     one, other = a.manifest, b.manifest
     same_input = one.input_hash is not None and one.input_hash == other.input_hash

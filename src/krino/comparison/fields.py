@@ -23,6 +23,7 @@ from krino.comparison.changes import (
 from krino.comparison.columns import ABSENT, NULL, FieldColumn, Kind, RunColumns
 from krino.comparison.pairs import Places
 from krino.runs.fields import ROLL_UP
+from krino.stats.moments import FEW
 from krino.stats.paired import LEVEL, holm, mcnemar, mean_intervals, share_difference
 from krino.stats.resample import Resampler
 
@@ -96,8 +97,18 @@ class JudgedByBoth:
                 Mover(id=self.a.ids[self.in_a[place]], a=float(before[place]), b=float(after[place]))
                 for place in largest
             ),
-            says=says_of(interval, same=n > 0 and not len(moved)),
+            says=self._number_says(interval, change, known),
         )
+
+    def _number_says(self, interval: Interval | None, change: NDArray[np.float64], known: Places) -> Says:
+        """The bootstrap of few cases is too sure of itself: there, the exact test of their signs must agree."""
+        moves = change[known]
+        if self.resampler.clusters is not None:  # what is drawn as one is one
+            _, homes = np.unique(self.resampler.clusters[known], return_inverse=True)
+            moves = np.bincount(homes, weights=moves).astype(np.float64)
+        says = says_of(interval, same=len(known) > 0 and not change[known].any())
+        shown = mcnemar(int((moves < 0).sum()), int((moves > 0).sum())) <= LEVEL and says in ("higher", "lower")
+        return says if len(moves) >= FEW or shown or says == "the same" else "too few to tell"
 
     # --- labels --------------------------------------------------------------------------------
 
@@ -125,7 +136,7 @@ class JudgedByBoth:
             yield Flip(before=words[old], after=words[new], count=int(counts[place]), ids=self.ids(which))
 
     def _labels(self, a: FieldColumn, b: FieldColumn) -> Iterator[LabelChange]:
-        labels = _telling(a, b)
+        labels = self._telling(a, b)
         before = [a.having(label)[self.in_a] for label in labels]
         after = [b.having(label)[self.in_b] for label in labels]
         lost = [int((old & ~new).sum()) for old, new in zip(before, after, strict=True)]
@@ -148,6 +159,14 @@ class JudgedByBoth:
                 p=ps[place],
                 says=_label_says(ps[place], intervals[place], lost[place], gained[place]),
             )
+
+    def _telling(self, a: FieldColumn, b: FieldColumn) -> list[str]:
+        """The labels worth a test. Of a yes or no one says it all; of a roll-up, whether the case passed."""
+        labels = sorted({*a.labels(), *b.labels()})
+        either_or = all(_is_one_label(column, cases) for column, cases in ((a, self.in_a), (b, self.in_b)))
+        if (len(labels) <= 2 and either_or) or a.name == ROLL_UP:
+            return next(([label] for label in _ONE_SAYS_IT_ALL if label in labels), labels[:1])
+        return labels
 
     def _share_intervals(
         self,
@@ -181,12 +200,10 @@ def _kind(a: Kind, b: Kind) -> Kind:
     return b if a == "empty" else "other"
 
 
-def _telling(a: FieldColumn, b: FieldColumn) -> list[str]:
-    """The labels worth a test. Of a yes or no one says it all; of a roll-up, whether the case passed."""
-    labels = sorted({*a.labels(), *b.labels()})
-    if len(labels) <= 2 or a.name == ROLL_UP:
-        return next(([label] for label in _ONE_SAYS_IT_ALL if label in labels), labels[:1])
-    return labels
+def _is_one_label(column: FieldColumn, cases: Places) -> bool:
+    """In each case exactly one: a list may hold both of two labels or none, and a null is neither."""
+    codes = column.codes[cases]
+    return bool((codes >= 0).all()) and all(len(column.values[code]) == 1 for code in np.unique(codes))
 
 
 def _label_says(p: float | None, interval: Interval | None, lost: int, gained: int) -> Says:

@@ -17,6 +17,7 @@ from krino.comparison.changes import (
     Spending,
 )
 from krino.reports.wording import duration, figure
+from krino.stats.moments import FEW
 
 SCORE_HEADS = ("Score", "n", "A", "B", "B − A", "95 % interval", "B is")
 LABEL_HEADS = ("Label", "A", "B", "B − A", "95 % interval", "flips", "p", "B is")
@@ -123,6 +124,8 @@ def notes(comparison: Comparison) -> Iterator[str]:
     kinds = {type(item) for item in comparison.fields}
     if NumberChange in kinds:
         yield "Intervals of scores are 95 % intervals of the mean difference (paired bootstrap)."
+        few = f"fewer than {FEW} {'clusters' if clustered else 'cases'}"
+        yield f"Of {few} a score is called higher or lower only if the exact test of their signs says so too."
     if CodeChange in kinds and not clustered:
         yield "p is McNemar's exact test of the flips, adjusted for the labels of a field (Holm)."
     if clustered:

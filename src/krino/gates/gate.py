@@ -9,23 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-from krino.comparison.columns import NO_CODE, RunColumns, read_columns, slice_name
+from krino.comparison.columns import RunColumns, read_columns, slice_name
 from krino.comparison.pairs import Pairs, match
-from krino.errors import UsageProblem
+from krino.gates.comparable import comparable
 from krino.gates.measures import Mask, Measure, measure, measure_change
-from krino.gates.result import Check, GateResult
+from krino.gates.result import Check, GateResult, fact
 from krino.gates.rules import NULL, Limit, Rule, Target
+from krino.gates.sense import Sense
 from krino.gates.wording import measured, reasons_against
-from krino.reports.clean import clean_line
-from krino.reports.closed_labels import closed_labels, verdict_schema
 from krino.reports.wording import date_of, judge_of, labeller_of
-from krino.runs.fields import ROLL_UP, ROLL_UPS
-from krino.runs.manifest import Manifest
 from krino.stats.moments import FEW
 
 NONE_FAILED = Rule("max", Target(None), Limit(0.0))
 """The limit that holds where no other is set."""
-_NAMED = 5
 _MOST_SMALL = 100  # small slices that are named; a column of a thousand names is no column to gate by
 
 
@@ -58,7 +54,8 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
     fields = {rule.target.field for rule in gate.rules if rule.target.field is not None}
     run = read_columns(folder, fields=fields, by=gate.by)
     base = read_columns(gate.base, fields=fields) if gate.base is not None else None
-    _refuse_unknown(run, gate)
+    sense = Sense(run, base)
+    sense.refuse(gate.rules, gate.by)
     manifest = run.manifest
     return GateResult(
         run=str(folder),
@@ -67,7 +64,7 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
         started=date_of(manifest),
         counts=run.counts(),
         notes=tuple(_notes(given)),
-        checks=(*_whole(run), *_Held(run, base, gate).checks()),
+        checks=(*_whole(run), *_Held(run, base, gate, sense).checks()),
     )
 
 
@@ -75,19 +72,18 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
 
 
 def _whole(run: RunColumns) -> Iterator[Check]:
-    """A run that stopped half-way, lost judgements or never had a case proves nothing."""
+    """A run that stopped half-way, lost judgements, never had a case or judged none proves nothing."""
     manifest, cases = run.manifest, len(run)
-    yield _check("finished", manifest.state == "finished", f"the run is {manifest.state}", cases)
+    yield fact("finished", manifest.state == "finished", f"the run is {manifest.state}", cases)
     if not cases:
-        yield _check("has cases", False, "there is no judgement in the run", 0)
+        yield fact("has cases", False, "there is no judgement in the run", 0)
     elif manifest.cases is not None and manifest.cases != cases:
-        yield _check("has cases", False, f"{manifest.cases:,} cases were read, {cases:,} have a judgement", cases)
+        yield fact("has cases", False, f"{manifest.cases:,} cases were read, {cases:,} have a judgement", cases)
     else:
-        yield _check("has cases", True, f"{cases:,} cases", cases)
-
-
-def _check(rule: str, holds: bool, message: str, cases: int) -> Check:
-    return Check(rule=rule, outcome="holds" if holds else "broken", message=message, cases=cases)
+        yield fact("has cases", True, f"{cases:,} cases", cases)
+    if cases:
+        judged = int(run.ok.sum())
+        yield fact("has verdicts", judged > 0, f"{judged:,} of {cases:,} cases have a verdict", cases)
 
 
 # --- the rules -----------------------------------------------------------------------------------
@@ -98,17 +94,27 @@ class _Held:
     run: RunColumns
     base: RunColumns | None
     gate: Gate
+    sense: Sense
 
     def checks(self) -> Iterator[Check]:
         pairs = None
         if self.base is not None and len(self.run):
             pairs = match(self.base, self.run)
-            yield from _comparable(self.base, pairs)
+            yield from comparable(self.base, self.run, pairs)
+            yield from self._failed_in(self.base)
         everything = np.ones(len(self.run), np.bool_)
         for rule in self.gate.rules:
             yield self._check(rule, everything, None, pairs)
         for columns in self.gate.by:
             yield from self._by(columns, pairs)
+
+    def _failed_in(self, base: RunColumns) -> Iterator[Check]:
+        """A case without a verdict there cannot be seen to get worse: the limit on failed cases holds there too."""
+        for rule in (rule for rule in self.gate.rules if rule.target.field is None):
+            found = measure(base, rule, np.ones(len(base), np.bool_))
+            reasons = reasons_against(rule, found, found.value, nulls_allowed=False)
+            told = "; ".join([*measured(rule, found), *reasons])
+            yield fact(f"other run: {rule}", not reasons, f"{base.folder}: {told}", len(base))
 
     def _by(self, columns: tuple[str, ...], pairs: Pairs | None) -> Iterator[Check]:
         name = slice_name(columns)
@@ -117,7 +123,7 @@ class _Held:
         large = [value for value, size in sizes if size >= self.gate.few]
         if not large:
             told = f"no value of {name} has {self.gate.few:,} cases: nothing could be gated by it"
-            yield _check(f"by {name}", False, told, len(self.run))
+            yield fact(f"by {name}", False, told, len(self.run))
         codes = {value: code for code, value in enumerate(large)}
         belongs = np.fromiter((codes.get(value, -1) for value in values), np.intp, len(values))
         for value, code in codes.items():
@@ -147,25 +153,12 @@ class _Held:
             rule=str(rule),
             slice=where,
             outcome="broken" if reasons else "holds",
-            message="; ".join([*measured(rule, found), *reasons]),
+            message="; ".join([*measured(rule, found), *reasons, *self.sense.doubts(rule)]),
             cases=int(cases.sum()),
             nulls=found.nulls,
             value=found.value,
             interval=found.interval,
         )
-
-
-def _comparable(base: RunColumns, pairs: Pairs) -> Iterator[Check]:
-    """A case that the other run has and this one has not may be the one that got worse."""
-    state, missing = base.manifest.state, len(pairs.only_a)
-    if state != "finished":
-        yield _check("other run finished", False, f"{base.folder} is {state}", len(base))
-    if missing:
-        named = ", ".join(clean_line(base.ids[place], 60) for place in pairs.only_a[:_NAMED])
-        told = f"{missing:,} cases of {base.folder} are not in this run: {named}{', …' if missing > _NAMED else ''}"
-        yield _check("same cases", False, told, len(pairs))
-    else:
-        yield _check("same cases", True, f"all {len(base):,} cases of {base.folder} are in this run", len(pairs))
 
 
 def _notes(gate: Gate) -> Iterator[str]:
@@ -175,52 +168,3 @@ def _notes(gate: Gate) -> Iterator[str]:
         yield "A rule must hold at the end of the 95 % interval of what it limits, not only for the value itself."
     if gate.by:
         yield f"Slices with fewer than {gate.few:,} cases are shown and not gated; the whole run counts them."
-
-
-# --- rules about nothing -------------------------------------------------------------------------
-
-
-def _refuse_unknown(run: RunColumns, gate: Gate) -> None:
-    """A misspelt name must not be a rule that always holds. Where nothing was judged there are no names to know."""
-    for columns in gate.by:
-        for column in columns:
-            if len(run) and column not in run.metadata:
-                there = ", ".join(clean_line(name, 60) for name in sorted(run.metadata)) or "none"
-                raise UsageProblem(f"by {column}: the judgements have no such column; they have {there}")
-    if not run.ok.any():
-        return
-    for rule in gate.rules:
-        if rule.target.field is not None:
-            _refuse_field(run, rule, rule.target.field)
-            _refuse_label(run, rule, rule.target.field)
-
-
-def _refuse_field(run: RunColumns, rule: Rule, field: str) -> None:
-    column, label = run.fields.get(field), rule.target.label
-    if column is None:
-        there = ", ".join(clean_line(name, 60) for name in run.field_names)
-        if field == ROLL_UP:
-            raise UsageProblem(f"{rule}: this judge rolls nothing up to pass, review or fail; name a field: {there}")
-        raise UsageProblem(f"{rule}: the verdicts have no field `{field}`; they have {there}")
-    if label is None and column.kind in ("codes", "other"):
-        raise UsageProblem(f"{rule}: `{field}` is no number; name a label of it, as {field}:LABEL=90%")
-    if label not in (None, NULL):
-        if column.kind == "number":
-            raise UsageProblem(f"{rule}: `{field}` is a number and has no labels; write {field}=NUMBER")
-        if (column.codes == NO_CODE).any():
-            raise UsageProblem(f"{rule}: `{field}` is free text and has no labels")
-
-
-def _refuse_label(run: RunColumns, rule: Rule, field: str) -> None:
-    label = rule.target.label
-    if label in (None, NULL) or label in run.fields[field].labels():
-        return
-    known = set(ROLL_UPS) if field == ROLL_UP else _known_labels(run.manifest, field)
-    if known is not None and label not in known:
-        raise UsageProblem(f"{rule}: `{field}` has no label `{label}`; it has {', '.join(sorted(known))}")
-
-
-def _known_labels(manifest: Manifest, field: str) -> set[str] | None:
-    """So that a misspelt label is not a rule that always holds; None where nobody can tell."""
-    schema = verdict_schema(manifest.plan.judge)
-    return None if schema is None else closed_labels(schema, field)

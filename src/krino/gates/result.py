@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, computed_field
 
 from krino.runs.manifest import Counts
 
@@ -25,6 +25,11 @@ class Check(BaseModel):
     interval: tuple[float, float] | None = None
 
 
+def fact(rule: str, holds: bool, message: str, cases: int) -> Check:
+    """A check of what must be so, whatever the rules say."""
+    return Check(rule=rule, outcome="holds" if holds else "broken", message=message, cases=cases)
+
+
 class GateResult(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,6 +45,7 @@ class GateResult(BaseModel):
     def broken(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.outcome == "broken")
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def passed(self) -> bool:
         return not self.broken

@@ -98,7 +98,13 @@ def parse_table(kind: Kind, table: Mapping[str, Any], where: str) -> list[Rule]:
 
 
 def joined(*lists: Sequence[Rule]) -> list[Rule]:
-    """All rules; of several about the same thing the last one counts."""
+    """All rules; those of a later list take the place of earlier ones about the same thing, within a list none can."""
+    for rules in lists:
+        seen: dict[tuple[Kind, Target], Rule] = {}
+        for rule in rules:
+            before = seen.setdefault((rule.kind, rule.target), rule)
+            if before is not rule:
+                raise UsageProblem(f"{before} and {rule} limit the same thing: keep one of the two")
     return list({(rule.kind, rule.target): rule for rules in lists for rule in rules}.values())
 
 
@@ -117,7 +123,10 @@ def _rule(kind: Kind, target_text: str, limit_text: str, where: str) -> Rule:
         raise UsageProblem(f"{where}: nulls can only be limited from above, with max")
     if (limit.percent and not 0 <= limit.amount <= 1) or (kind in PAIRED and limit.amount < 0):
         raise UsageProblem(f"{where}: {'a share lies in 0% to 100%' if limit.percent else 'a margin is not negative'}")
-    return Rule(kind, target, limit)
+    rule = Rule(kind, target, limit)
+    if limit.percent and not target.counted and rule.allows(0.0 if kind == "min" else -1.0 if rule.lower else 1.0):
+        raise UsageProblem(f"{where}: nothing can break this limit; leave it out or set one that can be broken")
+    return rule
 
 
 def _target(text: str) -> Target:

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from krino.reports.clean import clean_line
 from krino.reports.slices import Slice, SliceNumber, SliceTable, slice_heads
-from krino.reports.terminal import note_line, plain_table
+from krino.reports.terminal import COLUMN_GAP, column_width, note_line, plain_table
 from krino.reports.wording import INTERVAL_NOTE, SMALL_NOTE, figure, interval_text
 
 
 def print_slices(console: Console, tables: Iterable[SliceTable]) -> None:
     shown = list(tables)
     for table in shown:
-        heads = [clean_line(name, 30) for name in slice_heads(table)]
-        lines = plain_table(clean_line(table.column, 40), *heads, right=range(1, len(heads) + 1))
-        for item in table.slices:
-            lines.add_row(Text(clean_line(item.value, 60)), *_cells(item, table))
-        console.print(lines)
-        console.print()
+        for part in _parts(table, console.width):
+            console.print(part)
+            console.print()
     if any(table.numbers for table in shown):
         console.print(note_line(f"{INTERVAL_NOTE}."))
     if any(item.few for table in shown for item in table.slices):
         console.print(note_line(SMALL_NOTE))
+
+
+def _parts(table: SliceTable, width: int) -> Iterator[Table]:
+    """One table, or where that is too wide several: each has the value and its n, and as many columns as fit."""
+    heads = [Text(clean_line(name, 30)) for name in (table.column, *slice_heads(table))]
+    rows = [[Text(clean_line(item.value, 60)), *_cells(item, table)] for item in table.slices]
+    taken = [column_width(column) + COLUMN_GAP for column in zip(heads, *rows, strict=True)]
+    taken[0] = min(taken[0], width // 3)
+    places = [0, 1]
+    for place in range(2, len(heads)):
+        if len(places) > 2 and sum(taken[at] for at in (*places, place)) - COLUMN_GAP > width:
+            yield _part(heads, rows, places)
+            places = [0, 1]
+        places.append(place)
+    yield _part(heads, rows, places)
+
+
+def _part(heads: Sequence[Text], rows: Iterable[Sequence[Text]], places: Sequence[int]) -> Table:
+    lines = plain_table(*(heads[place].plain for place in places), right=range(1, len(places)))
+    for row in rows:
+        lines.add_row(*(row[place] for place in places))
+    return lines
 
 
 def _cells(item: Slice, table: SliceTable) -> Iterator[Text]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -270,6 +271,10 @@ def note_line(text: str, style: str = "dim", indent: int = 2) -> Padding:
     return Padding(Text(clean_line(text), style=style), (0, 0, 0, indent), expand=False)
 
 
+COLUMN_GAP = 3
+"""Between two columns of a plain table."""
+
+
 def plain_table(*headings: str, right: range) -> Table:
     """The first and the last column give way when the line is too narrow; figures never break."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), title_justify="left")
@@ -279,6 +284,11 @@ def plain_table(*headings: str, right: range) -> Table:
             Text(heading), justify="right" if figures else "left", no_wrap=figures, overflow="fold", header_style="bold"
         )
     return table
+
+
+def column_width(cells: Iterable[Text]) -> int:
+    """What a column of a plain table takes unbroken, without the gap to the next."""
+    return max((cell_len(line) for cell in cells for line in cell.plain.split("\n")), default=0)
 
 
 def _title(text: str) -> Text:
