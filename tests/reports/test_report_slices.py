@@ -155,7 +155,10 @@ def test_markdown_has_them_too() -> None:
 
 def test_more_scores_than_eighty_columns_hold_go_to_further_tables() -> None:
     names = ("faithfulness", "answer_relevance", "context_precision", "context_recall")
-    lines = [line("cass" if n % 2 else "appeal", roll_up="pass", **dict.fromkeys(names, n / 100)) for n in range(100)]
+    lines = [
+        {**line("cass" if n % 2 else "appeal", roll_up="pass"), "verdict": dict.fromkeys(names, n / 100)}
+        for n in range(100)
+    ]
     tables = list(slice_by(lines, [("court",)]))
     text = printed(tables, width=80)
     assert all(len(shown) <= 80 for shown in text.splitlines())
