@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import krino
+from krino.labellers.local import LocalLabeller
 from krino.testing import FakeServer
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
@@ -158,3 +159,21 @@ async def test_a_labeller_is_a_context_manager() -> None:
         async with krino.llm("m", base_url=server.url, cache="off") as labeller:
             judgement = await krino.ajudge(ToyJudge(), {"text": "x y z"}, labeller=labeller)
     assert judgement.usage.calls == 1
+
+
+class CutShort(LocalLabeller):
+    """Labels every case, and owes a stop from the last one on."""
+
+    async def label(self, task: Any) -> Any:
+        labelled = await super().label(task)
+        if task.index == 1:
+            self._owed = krino.RunStopped("the limit is reached", kind="budget")
+        return labelled
+
+
+def test_a_stop_that_the_last_case_owes_comes_after_its_judgement() -> None:
+    found = []
+    with pytest.raises(krino.RunStopped, match="the limit is reached"):
+        for judgement in krino.judge_many(ToyJudge(), [{"text": "good"}, {"text": "bad"}], labeller=CutShort()):
+            found.append(judgement.status)
+    assert found == ["ok", "ok"]

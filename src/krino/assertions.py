@@ -107,7 +107,7 @@ def assert_verdict(
         expected.check_names(ready.name, ready.verdict_model.model_fields)
         judgement, rules = judge_case(ready, case, labeller=labeller), ready.rules
     if problems := expected.problems(judgement):
-        raise UnexpectedVerdict(judgement, problems, _told(judgement, problems, rules))
+        raise UnexpectedVerdict(judgement, problems, tell_problems(judgement, problems, rules))
     return judgement
 
 
@@ -147,7 +147,7 @@ def _rules_of(judge: str) -> Mapping[str, str]:
         return {}
 
 
-def _told(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:
+def tell_problems(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:
     """What was expected, then the whole judgement: verdict, who decided it, by which rule and on what evidence."""
     from rich.console import Console
 

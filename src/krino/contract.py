@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from krino.errors import CannotJudge, UsageProblem
+from krino.errors import CannotJudge, RunStopped, UsageProblem
 
 Status = Literal["ok", "failed", "error"]
 RollUp = Literal["pass", "review", "fail"]
@@ -359,6 +359,13 @@ class Labeller(ABC):
     def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
         """What `label` would take for this task. Nobody is asked."""
         return Forecast()
+
+    _owed: RunStopped | None = None
+
+    def take_owed(self) -> RunStopped | None:
+        """Why the run must stop, once: a case paid for in part goes on record first, and the end of a run asks."""
+        owed, self._owed = self._owed, None
+        return owed
 
     def already_spent(self, usage: Usage) -> None:
         """Told at the start of a sitting what earlier sittings of the run have spent."""

@@ -103,8 +103,8 @@ async def in_order(
                 labeller.stop()
                 continue
             yield judgement
-        if stopped is not None:
-            raise stopped
+        if (owed := stopped or labeller.take_owed()) is not None:
+            raise owed
         await feeder  # a fault of the stream itself is the caller's to see
     finally:
         feeder.cancel()

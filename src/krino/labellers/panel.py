@@ -30,7 +30,6 @@ from krino.contract import (
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
 from krino.joining import canonical
 from krino.labellers.local import LocalLabeller
-from krino.labellers.owing import OwesStop
 
 ABSENT = "KRINO-SEAT-ABSENT"
 TIE = "KRINO-SEATS-TIED"
@@ -64,7 +63,7 @@ class Vote(Generic[LabelsT]):
     stopped: RunStopped | None = field(default=None)
 
 
-class Panel(OwesStop):
+class Panel(Labeller):
     """Asks every seat at the same time. A quorum must answer: more than half of the seats, unless another is stated.
 
     A member whose endpoint does not answer at all rests for some minutes, as long as the others make a quorum. Every

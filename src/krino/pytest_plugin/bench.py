@@ -11,7 +11,7 @@ import pytest
 
 from krino.api import AnyKindOfJudge, Case, ready_judge
 from krino.api import judge as judge_case
-from krino.assertions import Expected, UnexpectedVerdict, _told, assert_verdict
+from krino.assertions import Expected, UnexpectedVerdict, assert_verdict, tell_problems
 from krino.contract import Judgement, Labeller, Usage
 from krino.engine import portal
 from krino.engine.one import AnyJudge
@@ -194,7 +194,7 @@ class Bench:
         wanted.check_names(ready.name, ready.verdict_model.model_fields)  # before anything is spent
         judgement = self._count(judge_case(ready, case, labeller=labeller))
         if problems := wanted.problems(judgement):
-            raise UnexpectedVerdict(judgement, problems, _told(judgement, problems, ready.rules))
+            raise UnexpectedVerdict(judgement, problems, tell_problems(judgement, problems, ready.rules))
         return judgement
 
     def _ready(self, judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:

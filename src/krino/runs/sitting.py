@@ -14,7 +14,6 @@ from krino.contract import Judgement, Labeller, Usage
 from krino.engine.local import Crew
 from krino.engine.one import AnyJudge, describe_fault, without_verdict
 from krino.errors import RunStopped, UsageProblem
-from krino.labellers.owing import OwesStop
 from krino.runs.journal import Journal
 from krino.runs.manifest import Counts, Manifest, Plan
 
@@ -106,7 +105,7 @@ class Sitting:
 
     def _stop_if_owed(self) -> None:
         """The last case may have been cut short by what stops a run: then it is not finished."""
-        owed = self.labeller.take_owed() if isinstance(self.labeller, OwesStop) else None
+        owed = self.labeller.take_owed()
         if owed is not None and not self._stopping:
             raise owed
 

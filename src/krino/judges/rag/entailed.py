@@ -85,22 +85,17 @@ class Weighing:
         wrong = self.conflict is not None or bool(self.pair.strangers) or bool(absent_values(self.pair))
         return wrong and self.said.supported < float(limits["amiss"])
 
-    @property
-    def in_doubt(self) -> bool:
-        """Whether any nearness from 0 to 1 could change the label."""
-        return weigh(self.values(0.0)) < 0 <= weigh(self.values(1.0))
-
 
 def _weigh(readings: Sequence[Weighing]) -> list[Support]:
     """The sentence model is asked only where it can tip the balance; elsewhere a usual nearness stands in."""
-    near = measure(texts for reading in readings if reading.in_doubt for texts in reading.texts)
+    weight: float = table("local")["blend"]["nearness"]
     usual: float = table("local")["calibration"]["usual_nearness"]
+    least = [weigh(reading.values(nearness=0.0)) for reading in readings]
+    in_doubt = [balance < 0 <= balance + weight for balance in least]
+    near = measure(texts for reading, open_ in zip(readings, in_doubt, strict=True) if open_ for texts in reading.texts)
     supports = []
-    for reading in readings:
-        nearness = max((near[texts] for texts in reading.texts), default=0.0) if reading.in_doubt else usual
-        balance = weigh(reading.values(nearness))
-        if not reading.in_doubt:  # what stands in must not decide
-            balance = max(balance, 0.0) if weigh(reading.values(0.0)) >= 0 else min(balance, -1e-9)
+    for reading, balance, open_ in zip(readings, least, in_doubt, strict=True):
+        balance += weight * (max(near[texts] for texts in reading.texts) if open_ else usual)
         if reading.pair.misplaced:
             balance = min(balance, _OUT_OF_PLACE)
         elif reading.amiss:

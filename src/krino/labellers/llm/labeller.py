@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from krino.contract import CaseT, FactsT, Finding, Forecast, Judge, Labelled, LabelsT, Task, Usage
+from krino.contract import CaseT, FactsT, Finding, Forecast, Judge, Labelled, Labeller, LabelsT, Task, Usage
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import Abilities
@@ -35,7 +35,6 @@ from krino.labellers.llm.wire import (
     UnreadableReply,
     read_error,
 )
-from krino.labellers.owing import OwesStop
 from krino.labellers.parts import label_in_parts
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
@@ -95,7 +94,7 @@ class _Prepared:
     digest: Any
 
 
-class LlmLabeller(OwesStop):
+class LlmLabeller(Labeller):
     """Labels from one model at one endpoint."""
 
     def __init__(
