@@ -7,7 +7,7 @@ from typing import Any
 from krino import Settlement
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.judge import CitationJudge
-from krino.judges.citation.labels import CitationLabels
+from krino.judges.citation.labels import CitationLabels, Reasoning
 from krino.judges.citation.verdict import CitationVerdict
 
 JUDGE = CitationJudge()
@@ -41,6 +41,18 @@ def label(facts: CitationFacts) -> CitationLabels | None:
     labels = JUDGE.label_locally([(facts.case, facts)])[0]
     assert JUDGE.check(facts.case, facts, labels) == []
     return labels
+
+
+def by_hand(place: int | None = None, strength: str = "none", *, no: tuple[str, ...] = ()) -> CitationLabels:
+    """Labels as a model gives them: where the snippet points, and yes to all of the six questions but those named."""
+    answers = {name: {"yes": name not in no, "why": ""} for name in Reasoning.model_fields}
+    subject = {"candidate": place, "strength": strength, "quote": None}
+    return CitationLabels.model_validate({"subject": subject, "reasoning": answers})
+
+
+def settle_with(record: dict[str, Any], labels: CitationLabels | None) -> Settlement:
+    facts = study(record)
+    return JUDGE.settle(facts.case, facts, labels)
 
 
 def settle(record: dict[str, Any]) -> Settlement:

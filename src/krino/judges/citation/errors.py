@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import get_args
 
 from krino.judges.citation.alignment import name_error
+from krino.judges.citation.candidates import CandidateFacts
 from krino.judges.citation.ceilings import Ceiling
+from krino.judges.citation.cited import Cited
 from krino.judges.citation.courts import alignment
 from krino.judges.citation.outcome import Outcome
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
@@ -78,27 +80,24 @@ def ignores_ecli(outcome: Outcome) -> bool:
     top = outcome.top
     if top is None or top.candidate.ecli is None:
         return False
-    contradicts = year_contradicts(outcome) or court_code_contradicts(outcome)
+    cited = outcome.facts.cited
+    contradicts = year_contradicts(top.candidate, cited) or court_code_contradicts(top.candidate, cited)
     return contradicts and not outcome.facts.cues.remarks_ecli
 
 
-def year_contradicts(outcome: Outcome) -> bool:
-    top, cited = outcome.top, outcome.facts.cited
-    if top is None or top.candidate.ecli is None or top.candidate.key == cited.key:
+def year_contradicts(match: CandidateFacts, cited: Cited) -> bool:
+    if match.ecli is None or match.key == cited.key:
         return False
     # The Council of State numbers its judgments on and on: its ECLIs are known to carry wrong years.
-    by_number = top.candidate.ecli.number is not None and top.candidate.carries_number
-    return bool(cited.years) and top.candidate.ecli.year not in cited.years and not by_number
+    by_number = match.ecli.number is not None and match.carries_number
+    return bool(cited.years) and match.ecli.year not in cited.years and not by_number
 
 
-def court_code_contradicts(outcome: Outcome) -> bool:
+def court_code_contradicts(match: CandidateFacts, cited: Cited) -> bool:
     """A court that fits by name while the code in its ECLI does not."""
-    top = outcome.top
-    if top is None:
+    if match.alignment not in ("SAME", "UNKNOWN"):
         return False
-    if top.candidate.alignment not in ("SAME", "UNKNOWN"):
-        return False
-    return alignment(outcome.facts.cited.court, top.candidate.coded) in ("OTHER_TYPE", "OTHER_JURISDICTION")
+    return alignment(cited.court, match.coded) in ("OTHER_TYPE", "OTHER_JURISDICTION")
 
 
 def _context_is_left(outcome: Outcome, found: set[ErrorType]) -> bool:

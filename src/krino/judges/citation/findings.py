@@ -124,9 +124,9 @@ def _top_match(outcome: Outcome) -> Iterator[Finding]:
         return
     for warning in top.candidate.ecli.warnings if top.candidate.ecli else ():
         yield Finding("CIT-F3", warning, "matches[0]")
-    if year_contradicts(outcome):
+    if year_contradicts(top.candidate, outcome.facts.cited):
         yield Finding("CIT-F20", "the year in the match's ECLI is not the cited one", "matches[0]")
-    if court_code_contradicts(outcome):
+    if court_code_contradicts(top.candidate, outcome.facts.cited):
         yield Finding("CIT-F20", "the court in the match's ECLI is not the cited one, though its name is", "matches[0]")
     cited, found = outcome.facts.cited.court, top.candidate.court
     if isinstance(cited, Court) and isinstance(found, Court) and top.candidate.alignment == "SAME":
