@@ -69,8 +69,7 @@ def _cap(outcome: Outcome, ceiling: Ceiling | None) -> int:
 def _cut(expected: Expected, cap: int) -> Expected:
     if expected.high <= cap:
         return expected
-    low = max(0, min(expected.low, cap - _ROOM))
-    return Expected(expected.scenario, low, cap, expected.rule, expected.says)
+    return Expected(expected.scenario, min(expected.low, cap - _ROOM), cap, expected.rule, expected.says)
 
 
 def _of_match(outcome: Outcome) -> str:
