@@ -89,20 +89,23 @@ def _skipped(outcome: Outcome) -> bool:
 
 
 def name_error(outcome: Outcome) -> ErrorType:
-    """What kind of court name was not recognised: a short one, or one in the other language."""
+    """What kind of court name was not recognised: a short one, or one in the other language.
+
+    Asked where a court was missed, and so where a candidate of that court is listed.
+    """
     cues, cited = outcome.facts.cues, outcome.facts.cited.court
     if cues.language:
         return "FR_NL_CONFUSION"
     if cues.abbreviation:
         return "ABBREVIATION_MISSED"
-    right = outcome.right_candidate
-    aligned = [right] if right is not None else []
-    aligned += [candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME"]
-    if not aligned or _is_short(cited) == _is_short(aligned[0].named):
+    missed = outcome.right_candidate
+    if missed is None:
+        missed = next(candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME")
+    if _is_short(cited) == _is_short(missed.named):
         return "FR_NL_CONFUSION"
     # A matcher that writes the short name out in full has read it: then the other language misled it. That is asked of
     # its own words alone, so that the French and the Dutch form of a citation are judged alike.
-    spelled_out = cues.writes_a_court_out and not _quoted_short(outcome, aligned[0])
+    spelled_out = cues.writes_a_court_out and not _quoted_short(outcome, missed)
     return "FR_NL_CONFUSION" if spelled_out else "ABBREVIATION_MISSED"
 
 

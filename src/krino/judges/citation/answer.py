@@ -70,7 +70,7 @@ def _scaled(name: str, value: float | None, *, whole_is_one: bool, remarks: list
     if not 0 <= value <= 100:
         remarks.append(f"{name} {value:g} lies outside its scale and is left aside")
         return None
-    fraction = value <= 1 if whole_is_one else 0 < value < 1
+    fraction = value <= 1 if whole_is_one else value < 1
     if fraction != whole_is_one and value:
         remarks.append(f"{name} {value:g} is written on the other scale (0 to {'100' if whole_is_one else '1'})")
     # Floating point makes 55.00000000000001 of 0.55, which would break a ceiling of 55.
