@@ -8,7 +8,7 @@ import pytest
 
 from krino.contract import Ruling
 from krino.judges.rag.goals import read_goal
-from krino.judges.rag.rubric import settle, two_decimals
+from krino.judges.rag.rubric import context_relevance, settle, two_decimals
 from krino.judges.rag.scale import step_of
 from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 
@@ -67,6 +67,12 @@ def test_a_goal_is_read_from_the_first_500_letters_and_shown_with_80() -> None:
     assert read_goal("abcdefghij" * 9).note == f"goal '{'abcdefghij' * 8}' names no known goal: read as balanced"
 
 
+def test_a_share_is_weighed_as_it_reads_not_as_it_is_stored() -> None:
+    """Half of 0.05 is 0.025, to the even side 0.02; what a computer stores for 0.05 lies a little above it."""
+    assert context_relevance(0.05, 0, "balanced") == 0.02
+    assert context_relevance(0, 0.05, "balanced") == 0.02
+
+
 # --- faithfulness ----------------------------------------------------------------------------------
 
 
@@ -106,7 +112,8 @@ def test_with_no_sentence_labelled_nothing_is_supported() -> None:
 def test_only_a_contradiction_on_a_critical_fact_takes_everything(
     first: dict[str, Any], score: float, rule: str
 ) -> None:
-    assert decided("faithfulness", claims=[first, claim_of(sentence=2)]) == (score, rule)
+    found = rulings({}, claims=[first, claim_of(sentence=2)])["faithfulness"]
+    assert (found.value, found.rule, found.from_labels) == (score, rule, True)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +129,8 @@ def test_an_answer_that_claims_nothing_is_faithful_and_told_apart_by_whether_it_
     answer: str, refusal: dict[str, Any] | None, kind: str
 ) -> None:
     labels: dict[str, Any] = {"claims": [], "empty_sentences": [1], "refusal": refusal, "needs": NOT_HELD}
-    assert decided("faithfulness", {"answer": answer}, **labels) == (1.0, "RAG-F5")
+    found = rulings({"answer": answer}, **labels)["faithfulness"]
+    assert (found.value, found.rule, found.from_labels) == (1.0, "RAG-F5", True)
     assert explained("faithfulness", {"answer": answer}, **labels)[0].endswith(f"no claim to check: {kind}.")
 
 
@@ -247,8 +255,9 @@ def test_relevance_is_the_answered_share_times_directness(
     ],
 )
 def test_what_a_refusal_lacks_is_named(lack: dict[str, Any], named: str) -> None:
-    labels = {"refusal": refusal_of(**lack), "needs": NOT_HELD}
-    assert explained("answer_relevance", **labels)[0] == f"A refusal without {named}: the date is not there."
+    told = explained("answer_relevance", refusal=refusal_of(**lack), needs=NOT_HELD)[0]
+    assert told == f"A refusal without {named}: the date is not there."
+    assert rulings({}, refusal=refusal_of(**lack), needs=NOT_HELD)["answer_relevance"].from_labels
 
 
 def test_a_right_refusal_is_told_with_its_category_and_shows_its_criteria() -> None:

@@ -121,7 +121,7 @@ def _undecided(outcome: Outcome) -> str:
 
 def _evidence(outcome: Outcome, candidate: CandidateFacts) -> str:
     cited, truth = outcome.facts.cited, outcome.truth
-    if cited.key is not None and candidate.key == cited.key:
+    if candidate.key == cited.key:
         return "ecli"
     if candidate.carries_number:
         return "number" if candidate.relation in ("EXACT", "NORMALISED") else "near_number"

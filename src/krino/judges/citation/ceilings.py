@@ -42,7 +42,7 @@ def ceiling_for(candidate: CandidateFacts, facts: CitationFacts) -> Ceiling | No
     if candidate.alignment == "OTHER_JURISDICTION":
         return ceiling("jurisdiction")
     cited = facts.cited
-    by_ecli = cited.key is not None and candidate.key == cited.key
+    by_ecli = candidate.key == cited.key
     found = []
     if cited.classification == "GENERIC":
         found.append(ceiling("generic"))

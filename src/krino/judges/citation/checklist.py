@@ -9,7 +9,7 @@ from krino.judges.citation.labels import CitationLabels, Reasoning, YesNo
 
 
 class Answers(NamedTuple):
-    """The six answers, and whether a labeller gave them."""
+    """The six answers, of a labeller or by the words."""
 
     court_first: bool
     languages_as_one: bool
@@ -17,7 +17,6 @@ class Answers(NamedTuple):
     missing_told_apart: bool
     context_cited: bool
     others_rejected: bool
-    labelled: bool = False
 
     def words(self) -> tuple[str, ...]:
         """The answers as evidence."""
@@ -44,7 +43,6 @@ def answers_of(facts: CitationFacts, labels: CitationLabels | None) -> Answers:
         missing_told_apart=given.missing_told_apart.yes,
         context_cited=given.context_cited.yes,
         others_rejected=given.others_rejected.yes,
-        labelled=True,
     )
 
 

@@ -81,10 +81,9 @@ def truth_by_code(case: CitationCase, cited: Cited, field: Field) -> Truth:
     """The truth as far as identifiers and courts decide it."""
     if case.ground_truth_known:
         return _given(case.ground_truth, field.candidates)
-    if cited.key is not None:
-        for candidate in field.candidates:
-            if candidate.key == cited.key:
-                return _found("ecli", candidate)
+    for candidate in field.candidates:
+        if candidate.key == cited.key:
+            return _found("ecli", candidate)
     if len(field.carriers) == 1:
         return _found("number", field.carriers[0])
     if field.carriers:
@@ -101,16 +100,14 @@ def truth_by_code(case: CitationCase, cited: Cited, field: Field) -> Truth:
 
 
 def truth_with_context(truth: Truth, pointed: CandidateFacts | None, strength: Strength) -> Truth:
-    """The truth once the context has spoken: for which contender, and with what force."""
-    if not truth.open:
-        return truth
+    """The truth once the context has spoken: for which contender, and with what force. A closed truth has none."""
     if pointed is None or pointed.key not in {contender.key for contender in truth.contenders}:
         return truth
     if truth.signal == "only":
-        return _found("only", pointed, is_open=True, strength=strength)
+        return _found("only", pointed, strength=strength)
     # A candidate that carries another number than the one cited must be supported strongly.
     enough = strength == "strong" if pointed.relation == "DIFFERENT" else strength in _USABLE
-    return _found("context", pointed, is_open=True, strength=strength) if enough else truth
+    return _found("context", pointed, strength=strength) if enough else truth
 
 
 def best_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from krino.contract import Finding, Ruling, Settlement
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.findings import find_remarks
-from krino.judges.rag.goals import Goal, read_goal
+from krino.judges.rag.goals import read_goal
 from krino.judges.rag.labels import Directness, RagLabels, RefusalLabel, Similarity
 from krino.judges.rag.tables import table
 from krino.judges.rag.verdict import RagVerdict
@@ -50,8 +50,11 @@ class Score:
 
 def two_decimals(value: Number) -> float:
     """Rounded half to even on the decimal value: 0.125 is 0.12, and 0.285 is 0.28 as it reads, not as it is stored."""
-    exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-    return float(round(min(max(exact, Fraction(0)), Fraction(1)), 2))
+    return float(round(min(max(_as_it_reads(value), Fraction(0)), Fraction(1)), 2))
+
+
+def _as_it_reads(value: Number) -> Fraction:
+    return Fraction(str(value))
 
 
 @lru_cache(maxsize=4_096)
@@ -62,12 +65,10 @@ def faithfulness(supported: int, claims: int, critical: bool = False) -> float:
     return two_decimals(Fraction(supported, claims)) if claims else 1.0
 
 
-def context_relevance(recall: Number, precision: Number, goal: str | Goal = "balanced") -> float:
+def context_relevance(recall: Number, precision: Number, goal: str = "balanced") -> float:
     """w·recall + (1−w)·precision, with the goal's w."""
-    weight = (read_goal(goal) if isinstance(goal, str) else goal).recall_weight
-    held = Fraction(str(recall)) if isinstance(recall, float) else Fraction(recall)
-    useful = Fraction(str(precision)) if isinstance(precision, float) else Fraction(precision)
-    return two_decimals(weight * held + (1 - weight) * useful)
+    weight = read_goal(goal).recall_weight
+    return two_decimals(weight * _as_it_reads(recall) + (1 - weight) * _as_it_reads(precision))
 
 
 @lru_cache(maxsize=4_096)
