@@ -292,6 +292,7 @@ def test_a_refusal_settled_by_its_words_says_what_it_shows_or_lacks() -> None:
     assert right["answer_relevance_explanation"].value.startswith(
         "A right refusal: reason given, category insufficient context, what is missing is named ("
     )
+    assert '("")' not in right["answer_relevance_explanation"].value
     bare = settle(facts_of(context=[], answer="I can't help with that."), None).rulings
     assert bare["answer_relevance"].rule == "RAG-A2"
     assert bare["answer_relevance_explanation"].value == (

@@ -45,7 +45,9 @@ def _widest(facts: EfficiencyFacts, start: int, room: int, most: int) -> Stretch
         window = fit(facts, places, room - outside, folds)
         if window is not None:
             return window
-        size = 2 if 2 < size < 4 else size // 2
+        if size == 2:
+            break
+        size = max(2, size // 2)
     raise CannotJudge(
         f"the trace has {count} steps, and the window does not hold even two of them (number {start + 1} and the "
         f"next) with all their texts folded: it has room for {room} characters beside the task; "
@@ -96,14 +98,9 @@ def join(
 
 
 def _weight(facts: EfficiencyFacts, window: range, item: StepLabel) -> tuple[int, bool]:
-    """How much a window sees around a step; where that is the same, in doubt the step is unnecessary.
-
-    Beyond the first and the last step of the trace there is nothing to see: such an edge hides nothing.
-    """
-    place, count = facts.places[item.step], len(facts.steps)
-    before = place - window.start if window.start > 0 else count
-    behind = window.stop - 1 - place if window.stop < count else count
-    return min(before, behind), item.label != "necessary"
+    """How much a window sees around a step; where that is the same, in doubt the step is unnecessary."""
+    place = facts.places[item.step]
+    return min(place - window.start, window.stop - 1 - place), item.label != "necessary"
 
 
 def _findings(
