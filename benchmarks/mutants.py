@@ -3,7 +3,8 @@
 python benchmarks/mutants.py src/krino/judges/rag/scale.py tests/judges/rag/test_rag_rubric.py --most 30 --seed 2
 python benchmarks/mutants.py --guards [NAME ...]     # the guards of guards.toml, or those with NAME in their path
 
-It works on a copy of the tree and never touches the tree itself. Exit code 1: fewer were noticed than `--least`.
+It works on a copy of the tree and never touches the tree itself. Tests are files, folders or patterns (test_rag_*.py).
+Exit codes: 0 enough were noticed, 1 fewer than `--least`, 2 nothing could be measured.
 """
 
 from __future__ import annotations
@@ -53,9 +54,16 @@ class Fault:
     source: str
 
 
+class NothingMeasured(Exception):
+    """The table or the tests are such that a count of noticed faults would mean nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A module that must not go wrong in silence, the tests that watch it, and the faults that are known to be none."""
+    """A module that must not go wrong in silence, the tests that watch it, and the faults that are known to be none.
+
+    `same` gives a reason for each of those: they change what is written, not what it does.
+    """
 
     module: str
     tests: list[str]
@@ -73,8 +81,7 @@ def faults_of(source: str) -> list[Fault]:
     found: list[Fault] = []
     seen: Counter[str] = Counter()
     for old, new in sorted(changes, key=lambda change: (change[0].lineno, change[0].col_offset)):
-        shown = parents[old] if isinstance(old, ast.Constant) and isinstance(parents[old], ast.expr) else old
-        name = f"{_function(old, parents)}: {_spell(shown)} => {_spell(_replaced(shown, old, new))}"
+        name = f"{_function(old, parents)}: {_told(old, new, parents)}"
         seen[name] += 1
         name += f" #{seen[name]}" if seen[name] > 1 else ""
         found.append(Fault(old.lineno, name, ast.unparse(_replaced(tree, old, new))))
@@ -130,6 +137,16 @@ def _function(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
     return ".".join(reversed(names)) or "module"
 
 
+def _told(old: ast.expr, new: ast.expr, parents: dict[ast.AST, ast.AST]) -> str:
+    """A bare number or truth value is told with what it stands in."""
+    around = parents[old]
+    if not isinstance(old, ast.Constant) or not isinstance(around, ast.expr | ast.keyword | ast.Assign | ast.AnnAssign):
+        return f"{_spell(old)} => {_spell(new)}"
+    if isinstance(around, ast.Dict) and old in around.values and (key := around.keys[around.values.index(old)]):
+        return f"{_spell(key)}: {_spell(old)} => {_spell(new)}"
+    return f"{_spell(around)} => {_spell(_replaced(around, old, new))}"
+
+
 def _spell(node: ast.AST) -> str:
     return " ".join(ast.unparse(node).split())
 
@@ -153,24 +170,29 @@ def _replaced(tree: ast.AST, old: ast.AST, new: ast.AST) -> ast.AST:
 
 
 class Copy:
-    """A copy of the tree in which a module is changed and tested."""
+    """A copy of the tree in which a module is changed and tested.
+
+    The tests must pass as things are and fail without the module: else nothing that they notice means anything.
+    """
 
     def __init__(self, root: Path, folder: Path, guard: Guard) -> None:
         self.folder = folder / "tree"
         shutil.copytree(root, self.folder, ignore=shutil.ignore_patterns(*NOT_COPIED))
         self.module = self.folder / guard.module
-        self.whole = self.module.read_text(encoding="utf-8")
-        self.tests = guard.tests
+        self.tests = [str(path) for pattern in guard.tests for path in self._tests(pattern)]
         self.limit = 600.0
-
-    def stands(self) -> None:
-        """The tests must pass as things are, and fail without the module: else nothing that follows means anything."""
         begun = time.monotonic()
-        if self.notices(self.whole):
-            raise SystemExit(f"{self._shown()}: the tests fail without any fault; make them pass first")
+        if self.notices(self.module.read_text(encoding="utf-8")):
+            raise NothingMeasured(f"{guard.module}: its tests fail without any fault; make them pass first")
         self.limit = 10 + PATIENCE * (time.monotonic() - begun)
         if not self.notices("raise AssertionError('nothing here works')\n"):
-            raise SystemExit(f"{self._shown()}: these tests pass without it; name tests that use it")
+            raise NothingMeasured(f"{guard.module}: these tests pass without it; name tests that use it")
+
+    def _tests(self, pattern: str) -> list[Path]:
+        found = sorted(self.folder.glob(pattern))
+        if not found:
+            raise NothingMeasured(f"there are no tests {pattern}")
+        return found
 
     def notices(self, source: str) -> bool:
         self.module.write_text(source, encoding="utf-8")
@@ -191,21 +213,17 @@ class Copy:
             running.wait()
             return True
 
-    def _shown(self) -> str:
-        return str(self.module.relative_to(self.folder))
-
 
 def watch(root: Path, guard: Guard, most: int, seed: int) -> float:
     """Prints what the tests of one guard noticed and what they did not; the share that was noticed."""
     faults = faults_of((root / guard.module).read_text(encoding="utf-8"))
     if gone := guard.same.keys() - {fault.name for fault in faults}:
-        raise SystemExit(f"{TABLE.name}: {guard.module} has no such fault any more: {min(gone)}")
+        raise NothingMeasured(f"{guard.module} has no such fault any more, take it out of the table: {min(gone)}")
     real = [fault for fault in faults if fault.name not in guard.same]
     random.Random(seed).shuffle(real)
     tried = sorted(real[:most], key=lambda fault: fault.line)
     with tempfile.TemporaryDirectory() as folder:
         tree = Copy(root, Path(folder), guard)
-        tree.stands()
         missed = [fault for fault in tried if not tree.notices(fault.source)]
     known = f", {len(guard.same)} known to change nothing" if guard.same else ""
     print(f"{guard.module}: {len(tried) - len(missed)} of {len(tried)} noticed ({len(real)} possible{known})")
@@ -235,7 +253,10 @@ def main() -> None:
     guards = guards_in(TABLE, args.what) if args.guards else [Guard(args.what[0], args.what[1:])]
     if not guards:
         parser.error(f"no guard of {TABLE.name} has {' or '.join(args.what)} in its path")
-    shares = [watch(args.root, guard, args.most, args.seed) for guard in guards]
+    try:
+        shares = [watch(args.root, guard, args.most, args.seed) for guard in guards]
+    except (NothingMeasured, OSError) as error:
+        parser.error(str(error))
     sys.exit(1 if min(shares) < args.least else 0)
 
 

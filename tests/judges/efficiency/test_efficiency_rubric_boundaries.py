@@ -125,6 +125,7 @@ def voted(*words: str) -> tuple[str, tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("words", "label", "tied"),
     [
+        (("indirect",), "indirect", False),
         (("necessary", "necessary", "speculative"), "necessary", False),
         (("necessary", "indirect", "indirect"), "indirect", False),
         (("necessary", "speculative"), "speculative", True),

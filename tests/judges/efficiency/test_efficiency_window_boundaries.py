@@ -112,15 +112,21 @@ def said(facts: EfficiencyFacts, places: range, **named: str) -> tuple[list[str]
 
 
 @pytest.mark.parametrize(
-    ("step", "label"),
-    [("s4", "necessary"), ("s5", "indirect"), ("s6", "indirect")],
+    ("step", "by_first", "by_second"),
+    [("s4", "indirect", "necessary"), ("s5", "indirect", "indirect"), ("s6", "necessary", "indirect")],
 )
-def test_the_window_that_sees_more_around_a_step_decides_and_in_doubt_it_is_unnecessary(step: str, label: str) -> None:
-    """Steps 4 to 6 of nine are in both windows: 2, 1 and 0 from the end of the first, 0, 1 and 2 into the second."""
+def test_the_window_that_sees_more_around_a_step_decides_and_in_doubt_it_is_unnecessary(
+    step: str, by_first: str, by_second: str
+) -> None:
+    """Steps 4 to 6 of nine are in both windows: 2, 1 and 0 from the end of the first, 0, 1 and 2 into the second.
+
+    `by_first` is what becomes of a step that the first window alone calls indirect.
+    """
     facts = notes(9)
     shared = {f"s{number}": "indirect" for number in (4, 5, 6)}
-    joined, _ = join(facts, [said(facts, range(6)), said(facts, range(3, 9), **shared)])
-    assert {item.step: item.label for item in joined.steps}[step] == label
+    for first, second, label in ((shared, {}, by_first), ({}, shared, by_second)):
+        joined, _ = join(facts, [said(facts, range(6), **first), said(facts, range(3, 9), **second)])
+        assert {item.step: item.label for item in joined.steps}[step] == label
 
 
 def test_how_a_trace_was_labelled_and_where_windows_differed_is_told() -> None:
