@@ -51,7 +51,14 @@ class Fault:
 
     line: int
     name: str
-    source: str
+    tree: ast.Module
+    old: ast.expr
+    new: ast.expr
+
+    @property
+    def source(self) -> str:
+        """The module with this fault in it."""
+        return ast.unparse(_replaced(self.tree, self.old, self.new))
 
 
 class NothingMeasured(Exception):
@@ -84,7 +91,7 @@ def faults_of(source: str) -> list[Fault]:
         name = f"{_function(old, parents)}: {_told(old, new, parents)}"
         seen[name] += 1
         name += f" #{seen[name]}" if seen[name] > 1 else ""
-        found.append(Fault(old.lineno, name, ast.unparse(_replaced(tree, old, new))))
+        found.append(Fault(old.lineno, name, tree, old, new))
     return found
 
 

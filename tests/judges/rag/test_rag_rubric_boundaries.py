@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krino.contract import Ruling
-from krino.judges.rag.goals import read_goal
+from krino.judges.rag.goals import goal_names, names_a_goal, read_goal
 from krino.judges.rag.rubric import context_relevance, settle, two_decimals
 from krino.judges.rag.scale import step_of
 from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
@@ -65,6 +65,18 @@ def test_a_goal_is_read_from_the_first_500_letters_and_shown_with_80() -> None:
     assert read_goal("aim " * 123 + "legal").name == "legal"
     assert read_goal("aim " * 124 + "legal").name == "balanced"
     assert read_goal("abcdefghij" * 9).note == f"goal '{'abcdefghij' * 8}' names no known goal: read as balanced"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("legal", True), ("for our lawyers", True), ("creative legal writing", True), ("whatever", False), ("", True)],
+)
+def test_a_text_names_a_goal_unless_no_word_of_it_stands_for_one(text: str, names: bool) -> None:
+    assert names_a_goal(text) == names
+
+
+def test_the_goals_are_those_of_the_rubric_and_balanced_comes_first() -> None:
+    assert goal_names() == ["balanced", "fact-checking", "legal", "medical", "creative", "safety-critical"]
 
 
 def test_a_share_is_weighed_as_it_reads_not_as_it_is_stored() -> None:
