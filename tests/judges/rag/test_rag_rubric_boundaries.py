@@ -98,15 +98,16 @@ def test_supported_claims_are_counted_and_the_others_named_with_why() -> None:
     )
 
 
-def test_a_sentence_without_a_label_counts_as_unsupported_and_is_told() -> None:
-    settlement = settle(facts_of(), labels_of(claims=[claim_of()]))
+@pytest.mark.parametrize(("labelled", "missed"), [(1, 2), (2, 1)])
+def test_a_sentence_without_a_label_counts_as_unsupported_and_is_told(labelled: int, missed: int) -> None:
+    settlement = settle(facts_of(), labels_of(claims=[claim_of(sentence=labelled)]))
     ruling = settlement.rulings["faithfulness"]
     assert (ruling.value, ruling.rule) == (0.5, "RAG-F4")
     assert settlement.rulings["faithfulness_explanation"].value == (
-        "1 of 2 claims supported by the context. Unlabelled and counted as unsupported: sentence 2."
+        f"1 of 2 claims supported by the context. Unlabelled and counted as unsupported: sentence {missed}."
     )
     told = [(item.text, item.where) for item in settlement.findings if item.rule == "RAG-N3"]
-    assert told == [("answer sentence 2 got no label: counted as unsupported", "sentence 2")]
+    assert told == [(f"answer sentence {missed} got no label: counted as unsupported", f"sentence {missed}")]
 
 
 def test_with_no_sentence_labelled_nothing_is_supported() -> None:
@@ -181,6 +182,12 @@ def test_a_plain_refusal_of_nothing_is_read_by_its_words_whatever_else_a_labelle
     assert not found["context_relevance"].from_labels
     assert found["faithfulness"].evidence == (f'answer sentence 1: "{answer}"',)
     assert found["answer_relevance"].evidence == (f'answer sentence 1: "{answer}"',)
+
+
+def test_the_sentence_that_declines_is_the_evidence() -> None:
+    found = settle(facts_of(context=[], answer="I'm sorry. I can't help with that."), None).rulings
+    for metric in ("faithfulness", "answer_relevance"):
+        assert found[metric].evidence == ('answer sentence 2: "I can\'t help with that."',)
 
 
 def test_an_answer_from_nothing_that_does_not_decline_has_no_words_of_refusal_to_show() -> None:

@@ -177,8 +177,7 @@ def _faithfulness_without_context(facts: RagFacts, labels: RagLabels | None) -> 
 def _context_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
     if not facts.has_context or labels is None:
         return Score(0.0, "RAG-C1", "No context was retrieved.")
-    useful = {item.passage for item in labels.passages if item.useful}
-    useful -= {item.passage for item in labels.passages if not item.useful}
+    useful = {item.passage for item in labels.passages} - {item.passage for item in labels.passages if not item.useful}
     off_topic = [item for item in facts.passages if item.number not in useful]
     count = len(facts.passages)
     missing = [item.need for item in labels.needs if not item.held]
