@@ -36,7 +36,7 @@ def settle(facts: CitationFacts, labels: CitationLabels | None) -> Settlement:
     scored = _Scored(outcome, faults, expected, ceiling, *calibrate(outcome, expected, ceiling))
     rulings = {
         **_truth_rulings(outcome),
-        **_court_rulings(outcome, faults),
+        **_court_rulings(scored),
         **_confidence_rulings(scored),
         **_reasoning_rulings(scored),
     }
@@ -52,6 +52,11 @@ class _Scored(NamedTuple):
     ceiling: Ceiling | None
     calibration: Calibration
     calibration_rule: str
+
+    @property
+    def handling(self) -> AlignmentHandling:
+        """The fault that wins, or that there is none."""
+        return self.faults[0] if self.faults else "CORRECT_ALIGNMENT"
 
 
 FIELDS = tuple(CitationVerdict.model_fields)
@@ -77,9 +82,9 @@ def _truth_evidence(outcome: Outcome) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _court_rulings(outcome: Outcome, faults: tuple[AlignmentHandling, ...]) -> dict[str, Ruling]:
+def _court_rulings(scored: _Scored) -> dict[str, Ruling]:
+    outcome, handling = scored.outcome, scored.handling
     cited, top = outcome.facts.cited, outcome.top
-    handling: AlignmentHandling = faults[0] if faults else "CORRECT_ALIGNMENT"
     evidence = (f"top match: {top.candidate.alignment.lower()}",) if top is not None else ("no match",)
     alias: tuple[str, ...] = ()
     if isinstance(cited.court, Court | Other):
@@ -90,7 +95,7 @@ def _court_rulings(outcome: Outcome, faults: tuple[AlignmentHandling, ...]) -> d
     from_words = handling in ("MISSED_COURT_MATCH", "SKIPPED_COURT_CHECK", "CORRECT_ALIGNMENT")
     return {
         "court_alignment_handling": Ruling(
-            handling, ALIGNMENT_RULES[handling], (*evidence, *faults[1:]), outcome.labelled and from_words
+            handling, ALIGNMENT_RULES[handling], (*evidence, *scored.faults[1:]), outcome.labelled and from_words
         ),
         "cited_court_classification": Ruling(cited.classification, rule, alias),
     }
@@ -112,12 +117,11 @@ def _confidence_rulings(scored: _Scored) -> dict[str, Ruling]:
 
 
 def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
-    outcome, faults = scored.outcome, scored.faults
-    errors = find_errors(outcome, faults, scored.calibration, scored.ceiling)
-    quality, lacks = mark_reasoning(outcome, faults, errors)
-    handling = faults[0] if faults else "CORRECT_ALIGNMENT"
+    outcome = scored.outcome
+    errors = find_errors(outcome, scored.faults, scored.calibration, scored.ceiling)
+    quality, lacks = mark_reasoning(outcome, scored.faults, errors)
     suggestions = None
-    if not is_faultless(outcome.correctness, scored.calibration, handling, quality):
+    if not is_faultless(outcome.correctness, scored.calibration, scored.handling, quality):
         advised = Advised(errors, scored.calibration, scored.expected, scored.ceiling, quality, lacks)
         suggestions = write_suggestions(outcome, advised)
     notes = write_notes(outcome, scored.expected, scored.ceiling)
