@@ -7,11 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
+import orjson
 from pydantic import BaseModel, ConfigDict
 
+from krino.contract import Status
 from krino.reports.clean import clean_line
 from krino.reports.codes import codes_of
 from krino.reports.numbers import as_number
+from krino.reports.wording import figure
 from krino.runs.fields import ROLL_UPS, fields_of
 
 WORST = 10
@@ -27,11 +30,20 @@ class NamedCase(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
+    status: Status
     value: Any = None
     """Of the field that is looked at; null where the case has no verdict, or the field is null."""
+    before: Any = None
+    """Of a comparison: the same field in the other run."""
     reason: str
     inputs: dict[str, Any] = {}
     """The main inputs of the case (its question and answer, say), where the judgement carries them."""
+
+    @property
+    def shown(self) -> str:
+        """The value in a few characters; of a change, both."""
+        value = value_text(self.value) if self.status == "ok" else "no verdict"
+        return value if self.before is None else f"{value_text(self.before)} → {value}"
 
 
 def worst_cases(
@@ -72,15 +84,28 @@ def named_case(judgement: Mapping[str, Any], field: str | None, rules: Mapping[s
     ok = judgement["status"] == "ok"
     return NamedCase(
         id=str(judgement["id"]),
+        status=judgement["status"],
         value=fields_of(judgement).get(field) if ok and field is not None else None,
         reason=reason_of(judgement, field, rules),
-        inputs=dict(judgement.get("inputs") or {}),
+        inputs={name: _short(value) for name, value in (judgement.get("inputs") or {}).items()},
     )
+
+
+def value_text(value: Any) -> str:
+    """A value of a verdict in a few characters."""
+    if isinstance(value, float):
+        return figure(value)
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return clean_line(text, 60) if isinstance(text, str) else orjson.dumps(text, default=str).decode()
 
 
 def reason_of(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str] | None = None) -> str:
     """Why a field is what it is, on one line: what went wrong, the explanation given, or the rule and its evidence."""
     return next((clean_line(text, _LONGEST) for text in _reasons(judgement, field, rules or {}) if text.strip()), "")
+
+
+def _short(value: Any) -> Any:
+    return clean_line(value, _LONGEST) if isinstance(value, str) else value
 
 
 def _reasons(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str]) -> Iterator[str]:
