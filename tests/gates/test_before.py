@@ -26,18 +26,18 @@ class _Open(_Closed):
 
 
 class _Rolling(ToyJudge):
-    verdict_model = _Closed
+    verdict_model = _Closed  # type: ignore[assignment]
 
     def roll_up(self, verdict: Any, rules: Any) -> Literal["pass"]:
         return "pass"
 
 
 class _Plain(ToyJudge):
-    verdict_model = _Closed
+    verdict_model = _Closed  # type: ignore[assignment]
 
 
 class _Any(ToyJudge):
-    verdict_model = _Open
+    verdict_model = _Open  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_a_verdict_may_answer_is_left_to_the_run(kind: Kind, rule: str) -> 
 
 
 def test_a_judge_that_rolls_nothing_up_has_no_pass() -> None:
-    with pytest.raises(krino.UsageProblem, match="judge `toy` rolls nothing up .* name a field: score, kind"):
+    with pytest.raises(krino.UsageProblem, match=r"judge `toy` rolls nothing up .* name a field: score, kind"):
         refuse_for(_Plain(), parse_flags("min", ["pass=50%"]))
 
 
