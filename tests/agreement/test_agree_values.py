@@ -64,7 +64,7 @@ def test_the_labels_given_are_not_changed() -> None:
         ({"kind": {"good": "A"}}, "--values kind: no such field in the labels; there are 'score'"),
         (
             None,
-            r"say what words stand for with --values score:WORD=NUMBER,... \(words seen: 'bad', 'good', ' Bad', 'GOOD'\)",
+            r"with --values score:WORD=NUMBER,... \(words seen: 'bad', 'good', ' Bad', 'GOOD'\)",
         ),
         ({"good": 1}, r"the label 'bad' is none; .* \(words seen: 'bad', ' Bad'\)"),
         ({"good": "high", "bad": 0}, "the label 'high' is none"),
