@@ -161,3 +161,19 @@ def test_the_last_judgement_of_a_case_counts(krino: Run) -> None:
     made([failed(0), *JUDGED])
     code, _, _ = krino("r", "l.csv")
     assert code == 0
+
+
+def test_words_are_read_by_values_and_the_headline_is_everywhere(krino: Run) -> None:
+    words = "id,score\n" + "".join(f"case-{number},{'bad' if number < 2 else 'Good'}\n" for number in range(4))
+    made([ok(number, score=float(number > 1)) for number in range(4)], labels=words)
+    code, out, _ = krino("r", "l.csv", "--values", "good=1,bad=0", "--markdown", "a.md")
+    told = "The judge says what people say in 100 % of 4 cases"
+    assert (code, told in out.splitlines()[1]) == (0, True), out
+    assert told in Path("a.md").read_text("utf-8").splitlines()[2]
+    found = json.loads(krino("r", "l.csv", "--values", "score:good=1,bad=0", "--json")[1])
+    assert found["headline"].startswith(told)
+    assert (found["fields"][0]["headline"], found["fields"][0]["standing"]) == (found["headline"], "one rater")
+    code, _, err = krino("r", "l.csv", "--values", "fine=1,bad=0")
+    assert (code, "no label says so; the labels say 'bad', 'good'" in err) == (2, True)
+    code, _, err = krino("r", "l.csv", "--values", "good")
+    assert (code, "write it as good=1,bad=0" in err) == (2, True)

@@ -119,6 +119,8 @@ def test_a_file_that_cannot_be_written_is_exit_2(krino: Command) -> None:
         (("good", "--not-worse-than", "others", "--may-fall", "score=0.1"), 2),
         (("good", "--not-worse-than", "worse"), 2),
         (("good", "--may-fall", "score=0.1"), 2),
+        (("good", "--not-worse-than", "../{here}/good", "--may-fall", "score=0.1"), 2),
+        (("good", "--worst", "-1"), 2),
         (("good", "--not-worse-than", "nowhere", "--may-fall", "score=0.1"), 2),
         (("good", "--min", "scor=0.7"), 2),
         (("good", "--min", "score"), 2),
@@ -130,7 +132,7 @@ def test_a_file_that_cannot_be_written_is_exit_2(krino: Command) -> None:
     ],
 )
 def test_exit_codes_of_gate(krino: Command, args: tuple[str, ...], code: int) -> None:
-    done = krino("gate", *args)
+    done = krino("gate", *(part.format(here=Path.cwd().name) for part in args))
     assert done.code == code, done
     assert ("Gate passed" in done.out, "Gate failed" in done.out, bool(done.err)) == (code == 0, code == 1, code == 2)
 
@@ -152,6 +154,21 @@ def test_gate_writes_json_junit_and_markdown(krino: Command, tmp_path: Path) -> 
     (suite,) = ElementTree.parse(tmp_path / "g.xml").getroot()
     assert suite.attrib["failures"] == "1"
     assert "Gate failed: 1 of 5 checks broken." in (tmp_path / "g.md").read_text("utf-8")
+
+
+def test_the_worst_cases_are_named_as_many_as_asked_for(krino: Command, tmp_path: Path) -> None:
+    make_run(tmp_path / "mixed", scores(*(n / 60 for n in range(60))))
+
+    def named(*args: str) -> list[str]:
+        checks = json.loads(krino("gate", "mixed", "--min", "score=0.8", "--json", *args).out)["checks"]
+        return [case["id"] for case in next(item for item in checks if item["rule"] == "min score=0.8")["worst"]]
+
+    assert named() == [f"c{n}" for n in range(10)]
+    assert named("--worst", "2") == ["c0", "c1"]
+    assert named("--worst", "0") == []
+    (tmp_path / "krino.toml").write_text("[gate]\nworst = 3\n")
+    assert named() == ["c0", "c1", "c2"]
+    assert named("--worst", "1") == ["c0"]
 
 
 def test_rules_come_from_the_file_and_a_flag_takes_the_place_of_one(krino: Command, tmp_path: Path) -> None:
@@ -181,7 +198,8 @@ def test_the_other_run_lies_where_the_file_says_from_wherever_the_command_is_cal
     (tmp_path / "krino.toml").write_text("[gate]\nnot_worse_than = 'good'\n[gate.may_fall]\nscore = 0.1\n")
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
-    assert krino("gate", "../good").code == 0
+    make_run(tmp_path / "as good", scores(*[0.9] * 60))
+    assert krino("gate", "../as good").code == 0
     assert krino("gate", "../worse").code == 1
     monkeypatch.chdir(tmp_path)
     whole = f"[gate]\nnot_worse_than = '{tmp_path / 'good'}'\n[gate.may_fall]\nscore = 0.1\n"
@@ -203,6 +221,8 @@ def test_a_byte_order_mark_before_the_settings_is_passed_over(krino: Command, tm
         ("[gate]\nmin = 0.5\n", "`min` must be a table"),
         ("[gate]\nfew = 0\n", "`few` must be a whole number"),
         ("[gate]\nfew = true\n", "`few` must be a whole number"),
+        ("[gate]\nworst = -1\n", "`worst` must be a whole number"),
+        ("[gate]\nworst = 2.5\n", "`worst` must be a whole number"),
         ("[gate]\npoint = 'yes'\n", "`point` must be true or false"),
         ("[gate]\nby = ['court']\n", "`by` must be columns"),
         ("[gate.min]\nscore = 'high'\n", "[gate.min]: score = high"),

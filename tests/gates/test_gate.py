@@ -59,7 +59,7 @@ def test_one_case_without_a_verdict_breaks_every_gate_that_does_not_allow_it(
     for point in (False, True):
         result = gated(run, Gate(rules(**extra), point=point))
         assert broken(result) == ["max failed=0"]
-        assert check(result, "max failed=0").message == "1 of 100 cases without a verdict; it is above 0"
+        assert check(result, "max failed=0").message == "1 of 100 cases have no verdict, more than the 0 allowed"
 
 
 @pytest.mark.parametrize(("limit", "passes"), [("1%", True), ("1", True), ("0.9%", False), ("0", False)])
@@ -89,7 +89,8 @@ def test_where_nothing_was_judged_every_rule_is_broken(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", [failed_row("a"), error_row("b")])
     result = gated(run, Gate(rules(min="score=0.1 pass=1%", max="failed=100% kind:A=99%")))
     assert broken(result) == ["has verdicts", "min score=0.1", "min pass=1%", "max kind:A=99%"]
-    assert all(item.message == "no case has a value" for item in result.broken[1:])
+    fields = ("score", "roll_up", "kind")
+    assert [item.message for item in result.broken[1:]] == [f"no case has a value of `{name}`" for name in fields]
 
 
 def test_a_limit_on_failed_cases_does_not_let_a_run_without_any_verdict_pass(tmp_path: Path) -> None:
@@ -122,9 +123,10 @@ def test_at_most_is_held_at_the_upper_end(tmp_path: Path) -> None:
 def test_the_reason_says_what_is_too_low(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", scores(*GOOD))
     told = check(gated(run, Gate(rules(min="score=0.8"))), "min score=0.8").message
-    assert told == "mean 0.850 of 100 cases; 95 % interval 0.766 to 0.908; the lower end is below 0.8"
+    measured = "mean score 0.850 of 100 cases (95 % interval 0.766 to 0.908)"
+    assert told == f"{measured} is at least 0.8, but the lower end of the interval is below 0.8"
     told = check(gated(run, Gate(rules(min="score=0.9"))), "min score=0.9").message
-    assert told.endswith("; it is below 0.9")
+    assert told == f"{measured} is below 0.9"
 
 
 def test_a_mean_at_the_limit_is_at_the_limit(tmp_path: Path) -> None:
@@ -141,7 +143,7 @@ def test_numbers_on_another_scale_need_thirty_values_or_point(tmp_path: Path) ->
     run = make_run(tmp_path / "r", scores(4, 5, 5, 4))
     result = gated(run, Gate(rules(min="score=2")))
     assert (
-        "too few for an interval (30 are needed; --point gates the value itself)"
+        "is at least 2, but so few cases have no interval (30 are needed; --point gates the value itself)"
         in check(result, "min score=2").message
     )
     assert gated(run, Gate(rules(min="score=2"), point=True)).passed
@@ -198,12 +200,13 @@ def test_a_null_breaks_a_rule_over_its_field_unless_it_is_allowed(tmp_path: Path
     field = text.partition("=")[0].partition(":")[0]
     found = check(gated(run, Gate(rules(**{kind: text}), point=point)), rule)
     assert (found.outcome, found.nulls) == ("broken", 5)
-    assert f"5 of 100 judged cases are null; allow nulls with --max {field}:null=SHARE%" in found.message
+    told = f"5 of 100 judged cases have no {field} (null): allow them with --max {field}:null=SHARE%"
+    assert told in found.message
     given = {kind: text}
     allowed = rules(max=f"{given.get('max', '')} {field}:null=5%", min=given.get("min", ""))
     result = gated(run, Gate(allowed, point=point))
     assert result.passed
-    assert "5 of 100 judged cases are null" in check(result, rule).message, "it is still said"
+    assert "5 of 100 judged cases have no" in check(result, rule).message, "it is still said"
 
 
 def test_more_nulls_than_allowed_break_the_gate(tmp_path: Path) -> None:
@@ -418,7 +421,7 @@ def test_an_unfinished_base_breaks_the_gate(tmp_path: Path) -> None:
 def test_few_common_cases_show_nothing(tmp_path: Path) -> None:
     result = against(tmp_path, scores(*[0.5] * 5), scores(*[0.5] * 5), may_fall="score=0.1")
     assert broken(result) == ["may-fall score=0.1"]
-    assert "too few for an interval" in result.broken[0].message
+    assert "so few cases have no interval" in result.broken[0].message
 
 
 def test_a_null_where_there_was_a_score_is_told(tmp_path: Path) -> None:
@@ -494,6 +497,6 @@ def test_a_base_that_mostly_failed_is_nothing_to_compare_with(tmp_path: Path) ->
     base = [*shifted(0.0)[:40], *(failed_row(f"c{n}") for n in range(40, 99)), error_row("c99")]
     result = against(tmp_path / "a", base, shifted(0.0), may_fall="score=0.1")
     assert broken(result) == ["other run: max failed=0"]
-    assert result.broken[0].message.endswith("base: 60 of 100 cases without a verdict; it is above 0")
+    assert result.broken[0].message.endswith("base: 60 of 100 cases have no verdict, more than the 0 allowed")
     assert not against(tmp_path / "b", base, shifted(0.0), may_fall="score=0.1", max="failed=59%").passed
     assert against(tmp_path / "c", base, shifted(0.0), may_fall="score=0.1", max="failed=60%").passed

@@ -48,7 +48,7 @@ def test_junit_has_a_test_case_for_each_rule_and_slice(tmp_path: Path) -> None:
     assert outcomes["min score=0.5 [court=cass]"] == "system-out"
     assert outcomes["max failed=0"] == "failure"
     failure = next(case[0] for case in suite if case.attrib["name"] == "max failed=0")
-    assert failure.attrib["message"] == "1 of 61 cases without a verdict; it is above 0"
+    assert failure.attrib["message"] == "1 of 61 cases have no verdict, more than the 0 allowed"
 
 
 def test_junit_is_xml_whatever_the_text() -> None:
@@ -61,7 +61,7 @@ def test_junit_is_xml_whatever_the_text() -> None:
 def test_markdown_has_the_reasons_and_opens_nothing(tmp_path: Path) -> None:
     text = to_markdown(made(tmp_path))
     assert text.startswith("### ✗ Gate failed: 2 of 7 checks broken.")
-    assert "| ✗ | `max failed=0` |  | 1 of 61 cases without a verdict; it is above 0 |" in text
+    assert "| ✗ | `max failed=0` |  | 1 of 61 cases have no verdict, more than the 0 allowed |" in text
     nasty = to_markdown(hostile())
     (line,) = (line for line in nasty.splitlines() if line.startswith("| ✗"))
     assert line.replace("\\|", "").count("|") == 5

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from citation_cases import CASSATION, candidate, citation, match
 from krino.contract import Joined, Judge, Task
+from krino.errors import CannotJudge
 from krino.judges.citation.judge import CitationJudge
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.efficiency.judge import EfficiencyJudge
@@ -19,6 +20,7 @@ from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.judges.rag.judge import RagJudge
 from krino.judges.rag.labels import RagLabels
 from krino.labellers.panel import join
+from krino.runs.fields import ROLL_UPS
 from rag_making import BRIDGE, HARBOUR, case_of, claim_of, raw_labels, refusal_of, unsupported_claim
 
 # --- cases that leave much open ----------------------------------------------------------------------
@@ -138,12 +140,23 @@ def drawn(name: str, data: st.DataObject) -> list[BaseModel]:
     return list(data.draw(st.lists(BALLOTS[name], min_size=1, max_size=5)))
 
 
+def outcome_of(task: Task[Any, Any, Any], seats: list[BaseModel]) -> Joined[Any] | str:
+    """What is joined, or why a tie leaves the case unjudged."""
+    try:
+        return join(task, seats)
+    except CannotJudge as tie:
+        assert "the seats are evenly split" in str(tie)
+        return str(tie)
+
+
 @judges
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_joined_labels_always_fit_the_case_and_can_be_settled(name: str, data: st.DataObject) -> None:
     task = TASKS[name]
-    joined = join(task, drawn(name, data))
+    joined = outcome_of(task, drawn(name, data))
+    if isinstance(joined, str):
+        return
     assert task.judge.check(task.case, task.facts, joined.labels) == []
     task.judge.verdict_of(task.judge.settle(task.case, task.facts, joined.labels))
 
@@ -155,7 +168,7 @@ def test_the_order_of_the_seats_does_not_matter(name: str, data: st.DataObject, 
     given_ = drawn(name, data)
     moved = list(given_)
     draw.shuffle(moved)
-    assert join(TASKS[name], given_) == join(TASKS[name], moved)
+    assert outcome_of(TASKS[name], given_) == outcome_of(TASKS[name], moved)
 
 
 @judges
@@ -183,6 +196,30 @@ def test_what_all_but_one_say_decides_every_score(name: str, data: st.DataObject
     ]
     assert plain[0] == plain[1]
     assert joined.ties == ()
+
+
+def scores_of(task: Task[Any, Any, Any], labels: Any) -> dict[str, float]:
+    """The numbers of a verdict, and the roll-up as one: the higher the better."""
+    settlement = task.judge.settle(task.case, task.facts, labels)
+    verdict = task.judge.verdict_of(settlement)
+    rolled = task.judge.roll_up(verdict, {name: ruling.rule for name, ruling in settlement.rulings.items()})
+    found = {name: value for name, value in verdict.items() if isinstance(value, float)}
+    return found if rolled is None else {"roll_up": -float(ROLL_UPS.index(rolled))}
+
+
+@judges
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_two_seats_that_differ_never_score_above_the_better_of_them(name: str, data: st.DataObject) -> None:
+    """A tie is no reason to be kinder than anybody was."""
+    task = TASKS[name]
+    seats = [data.draw(BALLOTS[name]) for _ in range(2)]
+    alone = [scores_of(task, labels) for labels in seats]
+    joined = outcome_of(task, seats)
+    if isinstance(joined, str):  # no score at all is not above anybody's
+        return
+    for field, score in scores_of(task, joined.labels).items():
+        assert score <= max(one[field] for one in alone) + 1e-9, field
 
 
 # --- RAG -------------------------------------------------------------------------------------------
@@ -224,10 +261,22 @@ def test_a_tie_over_a_sentence_leaves_it_unsupported(one: dict[str, Any], other:
     assert len(joined.ties) == 1
 
 
-def test_a_tie_over_whether_a_sentence_claims_anything_counts_the_claims() -> None:
-    joined = rag({"claims": [claim_of(), SUPPORTED[1]]}, {"claims": [claim_of()], "empty_sentences": [2]})
+def test_a_tie_over_whether_a_sentence_claims_anything_counts_what_is_not_supported() -> None:
+    joined = rag({"claims": [claim_of(), unsupported_claim(2)]}, {"claims": [claim_of()], "empty_sentences": [2]})
     assert [claim.sentence for claim in joined.labels.claims] == [1, 2]
     assert joined.ties == ("sentence 2: claims 1, none 1; taken as claims",)
+
+
+def test_a_supported_claim_that_half_of_the_seats_do_not_see_makes_up_for_no_other() -> None:
+    seats = {"claims": [unsupported_claim(1), SUPPORTED[1]]}, {"claims": [unsupported_claim(1)], "empty_sentences": [2]}
+    joined = rag(*seats)
+    assert [claim.sentence for claim in joined.labels.claims] == [1]
+    assert joined.labels.empty_sentences == [2]
+    assert joined.ties == ("sentence 2: claims 1, none 1; taken as none",)
+    judge = RAG.judge
+    assert judge.verdict_of(judge.settle(RAG.case, RAG.facts, joined.labels))["faithfulness"] == 0.0
+    seen_by_most = rag(*seats, seats[0])
+    assert [claim.sentence for claim in seen_by_most.labels.claims] == [1, 2]
 
 
 def test_other_ties_of_rag_labels_take_what_is_shown_least() -> None:
@@ -287,6 +336,15 @@ def test_a_tie_between_candidates_points_to_nobody() -> None:
     joined = join(CITATION, [pointed(1, "strong"), pointed(2, "strong")])
     assert joined.labels.subject.model_dump() == {"candidate": None, "strength": "none", "quote": None}
     assert joined.ties == ("subject.candidate: 1 1, 2 1; taken as null",)
+
+
+def test_seats_that_all_call_the_answer_wrong_do_not_make_it_right_by_differing() -> None:
+    """The matcher took candidate 1. Without a candidate nothing decides, and its answer would be as good as any."""
+    with pytest.raises(CannotJudge, match=r"subject\.candidate: 2 1, 3 1; all call the answer wrong"):
+        join(CITATION, [pointed(2, "strong"), pointed(3, "strong")])
+    assert join(CITATION, [pointed(2, "weak"), pointed(3, "weak")]).labels.subject.candidate is None, "too weak to tell"
+    assert join(CITATION, [pointed(2, "strong"), pointed(None, "none")]).labels.subject.candidate is None
+    assert join(CITATION, [pointed(2, "strong")] * 2 + [pointed(3, "strong")]).labels.subject.candidate == 2
 
 
 def test_strength_is_voted_on_by_those_who_chose_the_candidate_and_a_tie_takes_the_weaker() -> None:

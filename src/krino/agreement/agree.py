@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,12 @@ import numpy as np
 from krino.agreement.clusters import find_clusters
 from krino.agreement.confidence import calibrations
 from krino.agreement.fields import FieldData, Sampling, compare_field, field_data
+from krino.agreement.headline import overall, with_headline
 from krino.agreement.kinds import NotComparable
 from krino.agreement.labels import Labels, labels_of, read_labels
+from krino.agreement.reasons import with_reasons
 from krino.agreement.result import Agreement, AgreementCounts, CalibrationResult, Skipped
+from krino.agreement.values import with_values
 from krino.agreement.verdicts import ABSENT, ERROR, FAILED, OK, Verdicts, gather
 from krino.agreement.wording import listed, shown
 from krino.contract import Judgement
@@ -33,33 +36,54 @@ def agree(
     confidence: Mapping[str, str] | None = None,
     cluster: str | None = None,
     worst: int = WORST,
+    values: Mapping[str, Any] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Agreement:
     """How far judgements (or the folder of a run) agree with labels (rows, or a file of them).
 
     `fields`: only these; `confidence`: which field of the verdict each confidence is about, where the names do not
-    tell; `cluster`: a column of the labels or the metadata whose cases the bootstrap draws together.
+    tell; `cluster`: a column of the labels or the metadata whose cases the bootstrap draws together; `values`: what
+    words of the labels stand for, as {"good": 1, "bad": 0}, or of one field {"faithfulness": {"good": 1, "bad": 0}}.
+    Judgements are gone through twice, the second time for reasons, so that an iterator is kept in memory.
     """
     given = _labels(labels)
     verdicts = Verdicts(given, frozenset(confidence or ()), cluster)
-    gather(load_run(judgements).records() if isinstance(judgements, str | os.PathLike) else judgements, verdicts)
+    read, rules = _source(judgements)
+    gather(read(), verdicts)
     _check_overlap(given, verdicts)
+    given = with_values(given, values or {}, verdicts.names)
     compared, skipped = _compared(given, verdicts, fields, cluster)
     groups, clusters = find_clusters(cluster, given, verdicts) if cluster is not None else (None, None)
     sampling = Sampling(draws, seed, groups)
+    held = [with_headline(compare_field(data, given, sampling, worst)) for data in compared]
+    counts = _counts(compared, verdicts)
     calibrated = list(calibrations(verdicts, compared, confidence or {}, sampling))
     return Agreement(
-        counts=_counts(compared, verdicts),
+        headline=overall(held, counts),
+        counts=counts,
         absent_ids=_absent(given, verdicts),
         raters=tuple(dict.fromkeys(rater for data in compared for rater in data.raters)),
-        fields=tuple(compare_field(data, given, sampling, worst) for data in compared),
+        fields=with_reasons(held, read, rules),
         calibration=tuple(item for item in calibrated if isinstance(item, CalibrationResult)),
         skipped=(*skipped, *(item for item in calibrated if isinstance(item, Skipped))),
         clusters=clusters,
         level=LEVEL,
         seed=seed,
     )
+
+
+def _source(
+    judgements: str | os.PathLike[str] | Iterable[Judgement | Mapping[str, Any]],
+) -> tuple[Callable[[], Iterable[Judgement | Mapping[str, Any]]], Mapping[str, str]]:
+    """How to read the judgements, as often as is needed, and what the rules say that they name."""
+    if isinstance(judgements, str | os.PathLike):
+        run = load_run(judgements)
+        return run.records, run.manifest.about.rules
+    again: Iterable[Judgement | Mapping[str, Any]] = (
+        list(judgements) if isinstance(judgements, Iterator) else judgements
+    )
+    return lambda: again, {}
 
 
 def _labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]]) -> Labels:

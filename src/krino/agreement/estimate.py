@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from krino.agreement.battery import Figures, Part
+from krino.agreement.battery import JUDGE, PEOPLE, Figures, Part
 from krino.agreement.result import Figure
 from krino.stats.resample import LEVEL, Floats, percentile_interval
 
+GAP = "gap"
 NOTHING = "there is no case to compare"
 ONE_VALUE = "everything got one and the same value: there is no chance agreement to go beyond"
 NO_VARIATION = "one side never varies"
@@ -31,8 +32,9 @@ def estimate(
     units: int,
     drawn_parts: Sequence[Part] | None = None,
 ) -> dict[str, dict[str, Figure]]:
-    """By side and name. `counts`: cases of each pattern; `draws`: the same in resampled data.
+    """By side and name, and under `GAP` the judge less people, of all that both sides have, in the same draws.
 
+    `counts`: cases of each pattern; `draws`: the same in resampled data.
     `drawn_parts`: the same figures of the patterns that the draws are about, where those are others.
     """
     points = [part.figures(counts) for part in parts]
@@ -41,12 +43,25 @@ def estimate(
         for part, kept in zip(drawn_parts or parts, drawn, strict=True):
             kept.append(part.figures(weights))
     found: dict[str, dict[str, Figure]] = {}
+    samples: dict[tuple[str, str], Floats] = {}
     for part, point, sample in zip(parts, points, drawn, strict=True):
         side = found.setdefault(part.side, {})
         for name, value in point.items():
-            values = np.array([figures[name] for figures in sample])
+            samples[part.side, name] = values = np.array([figures[name] for figures in sample])
             side[name] = to_figure(name, value, values, part.n, units)
+    judge, people = found.get(JUDGE, {}), found.get(PEOPLE, {})
+    for name, theirs in people.items():
+        if name in judge:
+            apart = samples[JUDGE, name] - samples[PEOPLE, name]
+            found.setdefault(GAP, {})[name] = _gap(name, judge[name], theirs, apart, units)
     return found
+
+
+def _gap(name: str, ours: Figure, theirs: Figure, apart: Floats, units: int) -> Figure:
+    n = min(ours.n, theirs.n)
+    if ours.value is None or theirs.value is None:
+        return Figure(value=None, n=n, why=ours.why or theirs.why)
+    return to_figure(name, ours.value - theirs.value, apart, n, units)
 
 
 def to_figure(name: str, value: float, drawn: Floats, n: int, units: int) -> Figure:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from krino.agreement.battery import CLASS_FIGURES, CLASSES, JUDGE, MOST_CLASSES, MOST_PAIRED, PEOPLE, battery_of
-from krino.agreement.estimate import estimate
+from krino.agreement.estimate import GAP, estimate
 from krino.agreement.kinds import Coding, coarsened, code_field
 from krino.agreement.labels import LabelColumn, Labels
 from krino.agreement.patterns import Patterns
@@ -138,6 +138,7 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
         draws=resampler.draws,
         figures=found[JUDGE],
         people=found.get(PEOPLE, {}),
+        gap=found.get(GAP, {}),
         classes=_classes(patterns, data.coding, found.get(CLASSES)),
         confusion=_confusion(patterns, data.coding),
         disagreeing=int(patterns.counts[patterns.differs()].sum()),
@@ -162,6 +163,7 @@ def _nothing(data: FieldData) -> FieldAgreement:
         draws=0,
         figures={},
         people={},
+        gap={},
         classes=(),
         confusion=None,
         disagreeing=0,

@@ -13,7 +13,7 @@ import orjson
 
 from krino.agreement.labels import LabelColumn
 from krino.agreement.pool import FREE_TEXT, Pool
-from krino.agreement.wording import shown
+from krino.agreement.wording import listed, shown
 from krino.errors import UsageProblem
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.stats.agreement import MISSING, Codes
@@ -74,8 +74,9 @@ def _type_of(value: Any) -> str:
 
 def _numbers(name: str, judged: Sequence[Any], labels: LabelColumn) -> Coding:
     ours = [None if value is None else _tidy(value) for value in judged]
+    words = [value for value in labels.pool.values if isinstance(value, str) and not _NUMBER.fullmatch(value.strip())]
     theirs = [
-        None if value is None else _read_number(name, value, place)
+        None if value is None else _read_number(name, value, place, words)
         for value, place in zip(labels.pool.values, labels.places, strict=True)
     ]
     found = sorted({value for value in (*ours, *theirs) if value is not None})
@@ -91,14 +92,15 @@ def _numbers(name: str, judged: Sequence[Any], labels: LabelColumn) -> Coding:
     )
 
 
-def _read_number(name: str, value: Any, place: str) -> float:
+def _read_number(name: str, value: Any, place: str, words: Sequence[str]) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _tidy(value)
     text = value.strip() if isinstance(value, str) else ""
     if not _NUMBER.fullmatch(text):
         raise UsageProblem(
-            f"{place}: the judge's `{name}` is a number, the label {shown(value)} is none; "
-            "write the labels as numbers, or leave the field out by naming others with --field"
+            f"{place}: the judge's `{name}` is a number, the label {shown(value)} is none; say what words stand for "
+            f"with --values {name}:WORD=NUMBER,... (words seen: {listed(words)}), write the labels as numbers, "
+            "or leave the field out by naming others with --field"
         )
     number = float(text.replace(",", "."))  # a decimal comma, as spreadsheets of half of Europe write it
     if not math.isfinite(number):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -40,6 +41,10 @@ class Pool:
         self._numbers[key] = len(self.values)
         self.values.append(value)
         return self._numbers[key]
+
+    def replaced(self, meant: Callable[[Any], Any]) -> Pool:
+        """The same numbers for what the values stand for."""
+        return Pool([meant(value) for value in self.values], self._numbers)
 
     @property
     def has_free_text(self) -> bool:

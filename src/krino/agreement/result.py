@@ -8,6 +8,9 @@ from pydantic import BaseModel, ConfigDict
 
 from krino.agreement.kinds import Kind
 
+Standing = Literal["more", "about as much", "less", "too few", "one rater", "nothing"]
+"""The judge agrees with people more than they with each other, ...; or why that cannot be told."""
+
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,6 +51,8 @@ class Disagreement(_Frozen):
     judge: str
     people: dict[str, str]
     """Rater to label."""
+    reason: str = ""
+    """Why the judge says what it says, in words."""
     distance: float
     """Classes: the share of raters that say something else. Numbers: how far from the mean of the raters."""
 
@@ -74,6 +79,10 @@ class FieldAgreement(_Frozen):
     """How far judge and people agree in one field of the verdict."""
 
     field: str
+    standing: Standing = "nothing"
+    """How far the judge agrees with people, beside how far they agree with each other."""
+    headline: str = ""
+    """The same as a sentence."""
     kind: Kind
     raters: tuple[str, ...]
     counts: FieldCounts
@@ -82,6 +91,8 @@ class FieldAgreement(_Frozen):
     """The judge against people."""
     people: dict[str, Figure]
     """People among themselves, on the same cases; empty where there is one rater."""
+    gap: dict[str, Figure]
+    """The judge with people less people among themselves, drawn together: whether the two differ is for it to say."""
     classes: tuple[ClassAgreement, ...]
     confusion: Confusion | None
     disagreeing: int
@@ -146,6 +157,8 @@ class AgreementCounts(_Frozen):
 class Agreement(_Frozen):
     """A run against the labels of people."""
 
+    headline: str = ""
+    """What was found, in a sentence or two."""
     counts: AgreementCounts
     absent_ids: tuple[str, ...]
     """The first of the labelled ids that the run does not have."""

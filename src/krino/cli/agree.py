@@ -38,6 +38,15 @@ def agree(
         str | None,
         typer.Option(help="Column of the labels or metadata: cases that belong together.", show_default=False),
     ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--values",
+            help="What words of the labels stand for: good=1,bad=0, or in one field faithfulness:good=1,bad=0; "
+            "may be repeated. Capitals do not matter.",
+            show_default=False,
+        ),
+    ] = None,
     worst: Annotated[int, typer.Option(min=0, help="Cases to list that disagree most, a field.")] = 10,
     draws: Annotated[int, typer.Option(min=1, help="Draws of the bootstrap behind the intervals.")] = 1_000,
     map: options.Mapping = None,  # noqa: A002 - the flag's name
@@ -48,7 +57,10 @@ def agree(
     ] = None,
     json: options.AsJson = False,
 ) -> None:
-    """Hold RUN against the labels of people: kappa, alpha, F1, rank correlation, calibration, with intervals.
+    """Hold RUN against the labels of people.
+
+    First a sentence: does the judge agree with people as they agree with each other? Then where it disagrees most,
+    with its reasons; then kappa, alpha, F1, rank correlation and calibration, with intervals.
 
     Exit code 3 when a labelled case has no verdict, or is not in the run at all.
     """
@@ -56,6 +68,7 @@ def agree(
 
     from krino.agreement.agree import agree as hold_against
     from krino.agreement.labels import read_labels
+    from krino.agreement.values import parse_values
     from krino.cases import parse_mapping
     from krino.reports.agree_markdown import agreement_to_markdown
     from krino.reports.agree_terminal import print_agreement
@@ -70,6 +83,7 @@ def agree(
         confidence=_pairs(confidence or ()),
         cluster=cluster,
         worst=worst,
+        values=parse_values(values or ()),
         draws=draws,
     )
     title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name}"

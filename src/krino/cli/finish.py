@@ -11,6 +11,7 @@ import typer
 from krino.cli import exits
 from krino.errors import UsageProblem
 from krino.exports.parquet_file import write_beside
+from krino.gates.summary import print_gate
 from krino.reports.asked import Asked
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
@@ -21,7 +22,9 @@ from krino.runs.rereading import with_cases
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from krino.cli.gating import Gating
     from krino.engine.one import AnyJudge
+    from krino.gates.result import GateResult
     from krino.runs.manifest import Manifest
 
 MANY = 20_000  # from so many on, summing up takes long enough to be announced
@@ -34,8 +37,9 @@ def finish(
     console: Console,
     as_json: bool,
     command: str,
+    gating: Gating | None = None,
 ) -> int:
-    """Summarise what there is, finished or not."""
+    """Summarise what there is, finished or not; then hold it against the rules of a gate, if there is one."""
     from rich.console import Console
 
     if manifest.state == "finished" and not manifest.cases:
@@ -48,23 +52,32 @@ def finish(
         shown = with_cases(read_raw_in_order(journal, manifest.cases), folder, manifest.plan)
         write_report(folder, manifest, shown, judge.rules, Asked(judge))
         write_beside(folder, lambda: read_raw_in_order(journal, manifest.cases))
+    gated = gating.hold(folder) if gating is not None else None
     if as_json:
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
-        typer.echo(orjson.dumps(result).decode())
+        found = {} if gated is None else {"gate": gated.model_dump(mode="json")}
+        typer.echo(orjson.dumps({**result, **found}).decode())
     else:
         print_summary(Console(), summary, manifest, folder)
+        if gated is not None:
+            print_gate(Console(), gated, heading="\nGate")
     if manifest.state != "finished":
         reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"
         console.print(reason, highlight=False, markup=False, soft_wrap=True)
         higher = " (with a higher limit)" if "limit of" in (manifest.stop_reason or "") else ""
         console.print(f"continue with{higher}: {command}", highlight=False, markup=False, soft_wrap=True)
-    return exit_code(manifest)
+    return exit_code(manifest, gated)
 
 
-def exit_code(manifest: Manifest) -> int:
-    """Nothing but a finished run in which every case is ok is a success."""
+def exit_code(manifest: Manifest, gated: GateResult | None = None) -> int:
+    """Nothing but a finished run in which every case is ok is a success; with a gate, one that keeps its rules.
+
+    A run that did not come to its end has not failed its gate: it can go on, and 1 is kept for what is decided.
+    """
     if manifest.state == "interrupted":
         return exits.INTERRUPTED
+    if gated is not None and manifest.state == "finished":
+        return exits.DONE if gated.passed else exits.GATE_FAILED
     if manifest.state != "finished" or manifest.counts.failed or manifest.counts.error:
         return exits.CASES_FAILED
     return exits.DONE

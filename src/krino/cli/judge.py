@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from krino.cases.item import CaseItem
+    from krino.cli.gating import Gating
     from krino.cli.stdin import KeptStdin
     from krino.contract import Judge, Labeller
     from krino.runs.folder import Place
@@ -34,6 +35,8 @@ FILES = (
     "is one case for each."
 )
 
+NOT_IN_FILE = frozenset({"judge_name", "files", "min", "max", "junit", "markdown"})
+"""What krino.toml's section judge cannot set: the rules of a gate have a section of their own."""
 NEVER_SENT = "dry-run"
 """Stands in for the key of a model that is not asked."""
 
@@ -68,14 +71,27 @@ def judge(
     map: options.Mapping = None,  # noqa: A002 - the flag's name
     option: options.Options = None,
     run: options.RunFolder = None,
+    gate: options.GateToo = False,
+    min: options.GateMin = None,  # noqa: A002 - the flag's name
+    max: options.GateMax = None,  # noqa: A002 - the flag's name
+    junit: options.Junit = None,
+    markdown: options.GateMarkdown = None,
     dry_run: options.DryRun = False,
     json: options.AsJson = False,
 ) -> None:
-    """Judge the cases of FILE... Running the same command again continues where it stopped."""
+    """Judge the cases of FILE... Running the same command again continues where it stopped.
+
+    With --gate the run is held against rules when all is judged, and the exit code is the gate's: 0 when every rule
+    holds (failed cases too, where a rule allows them), 1 when not. A run that did not come to its end never passes: it
+    ends with 3, or with 130 if it was interrupted, and the same command goes on with it.
+    """
     from krino.cases import parse_mapping
+    from krino.cli.gating import gating_of_judge
     from krino.judges.registry import load_judge
 
     ready = load_judge(judge_name, judge_options(judge_name, option), _read_prompt(prompt))
+    files_of_gate = {"junit": junit, "markdown": markdown}
+    gating = gating_of_judge(ready, wanted=gate, flags={"min": min, "max": max}, files=files_of_gate, run=run)
     chosen = _labeller(
         labeller,
         repeat,
@@ -106,7 +122,7 @@ def judge(
         price_out=price_out,
         dry_run=dry_run,
     )
-    job = Job(judge_name, ready, chosen, files, format.value, parse_mapping(map or []), run)
+    job = Job(judge_name, ready, chosen, files, format.value, parse_mapping(map or []), run, gating)
     raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
 
 
@@ -122,6 +138,7 @@ class Job:
         format: str,  # noqa: A002
         mapping: dict[str, str],
         named: Path | None,
+        gating: Gating | None = None,
     ) -> None:
         from rich.console import Console
 
@@ -132,6 +149,7 @@ class Job:
         self.format = format
         self.mapping = mapping
         self.named = named
+        self.gating = gating
         self.console = Console(stderr=True)
 
     def plan(self, kept: KeptStdin) -> Plan:
@@ -168,7 +186,7 @@ class Job:
             announce(place, self.console)
             inputs = [kept.settle_in(place.folder) if name == "-" else name for name in self.files]
         manifest = asyncio.run(self._sit(plan, place, inputs))
-        return finish(place.folder, manifest, self.judge, self.console, as_json, _command())
+        return finish(place.folder, manifest, self.judge, self.console, as_json, _command(), self.gating)
 
     def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases import read_cases

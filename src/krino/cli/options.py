@@ -24,6 +24,7 @@ MODEL = "Asking a model"
 PACE = "Pace and money"
 INPUT = "Input"
 OUTPUT = "Output"
+GATE = "Gate"
 
 
 def _flag(names: str | tuple[str, ...], text: str, panel: str, variable: str | None) -> object:
@@ -102,6 +103,10 @@ RunFolder = Annotated[
     _flag("--run", "Folder of the run (default runs/<judge>-<date>-<hash>).", OUTPUT, "KRINO_RUN"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
+Junit = Annotated[Path | None, _flag("--junit", "Write what the gate found to this file, as JUnit XML.", GATE, None)]
+GateMarkdown = Annotated[
+    Path | None, _flag("--markdown", "Write what the gate found to this file, for a pull request.", GATE, None)
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count calls, tokens and cost; spend nothing.", rich_help_panel=OUTPUT)
 ]
@@ -118,3 +123,18 @@ Format = Annotated[
     CaseFormat, _flag("--format", "How the cases are written; by default what the name says.", INPUT, "KRINO_FORMAT")
 ]
 Options = Annotated[list[str] | None, _flag(("--option", "-o"), "An option of the judge, as goal=legal.", INPUT, None)]
+GateToo = Annotated[
+    bool,
+    typer.Option(
+        "--gate",
+        help="Hold the run against the rules of krino.toml's section gate, as `krino gate` does: exit code 0 when all "
+        "hold, 1 when not; 3 and 130, as without it, when the run did not come to its end.",
+        rich_help_panel=GATE,
+    ),
+]
+GateMin = Annotated[
+    list[str] | None, _flag("--min", "With --gate, or instead of it: at least, as faithfulness=0.8.", GATE, None)
+]
+GateMax = Annotated[
+    list[str] | None, _flag("--max", "With --gate, or instead of it: at most, as failed=1%.", GATE, None)
+]

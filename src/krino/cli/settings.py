@@ -66,10 +66,10 @@ def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
     """A misspelt key must not be passed over in silence."""
     import inspect
 
-    from krino.cli.gate import FROM_FILE
-    from krino.cli.judge import judge
+    from krino.cli.gating import FROM_FILE
+    from krino.cli.judge import NOT_IN_FILE, judge
 
-    known = FROM_FILE if name == "gate" else inspect.signature(judge).parameters.keys() - {"judge_name", "files"}
+    known = FROM_FILE if name == "gate" else inspect.signature(judge).parameters.keys() - NOT_IN_FILE
     if unknown := sorted(section.keys() - known):
         raise UsageProblem(f"{path}: [{name}] has no key `{unknown[0]}`; it has {', '.join(sorted(known))}")
 

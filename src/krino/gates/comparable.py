@@ -7,22 +7,23 @@ from collections.abc import Iterable, Iterator
 from krino.comparison.columns import RunColumns
 from krino.comparison.compare import other_settings
 from krino.comparison.pairs import Pairs, Places
+from krino.gates.against import Against, Found
 from krino.gates.result import Check, fact
 from krino.reports.clean import clean_line
 
 _NAMED = 5
 
 
-def comparable(base: RunColumns, run: RunColumns, pairs: Pairs) -> Iterator[Check]:
+def comparable(base: RunColumns, run: RunColumns, pairs: Pairs) -> Iterator[Found]:
     state = base.manifest.state
     if state != "finished":
-        yield fact("other run finished", False, f"{base.folder} is {state}", len(base))
+        yield Found(fact("other run finished", False, f"{base.folder} is {state}", len(base)))
     yield _same_cases(base, pairs)
     yield _same_content(base, run, pairs)
-    yield _same_judge(base, run)
+    yield Found(_same_judge(base, run))
 
 
-def _same_cases(base: RunColumns, pairs: Pairs) -> Check:
+def _same_cases(base: RunColumns, pairs: Pairs) -> Found:
     """A case that the other run has and this one has not may be the one that got worse."""
     if missing := len(pairs.only_a):
         told = f"{missing:,} cases of {base.folder} are not in this run: {_named(base, pairs.only_a)}"
@@ -30,10 +31,11 @@ def _same_cases(base: RunColumns, pairs: Pairs) -> Check:
         told = f"all {len(base):,} cases of {base.folder} are in this run"
     if pairs.repeated:
         told += f"; {pairs.repeated:,} ids are given to several cases, matched in their order"
-    return fact("same cases", not missing, told, len(pairs))
+    lost = Against("not in this run", pairs.only_a, in_base=True, why=f"in {base.folder}, and not in this run")
+    return Found(fact("same cases", not missing, told, len(pairs)), lost)
 
 
-def _same_content(base: RunColumns, run: RunColumns, pairs: Pairs) -> Check:
+def _same_content(base: RunColumns, run: RunColumns, pairs: Pairs) -> Found:
     """Another answer under the same id is what a new system gives; under the same line number it may be any case."""
     other = pairs.other_content
     in_base, in_run = pairs.a[other], pairs.b[other]
@@ -47,7 +49,9 @@ def _same_content(base: RunColumns, run: RunColumns, pairs: Pairs) -> Check:
         told = f"{len(other):,} of {len(pairs):,} cases have other content under the same id: {_named(base, in_base)}"
     else:
         told = f"all {len(pairs):,} cases have the same content"
-    return fact("same content", not len(unknown), told, len(pairs))
+    why = f"other content than in {base.folder}, and no id of its own"
+    others = Against("with other content", unknown, in_base=True, why=why)
+    return Found(fact("same content", not len(unknown), told, len(pairs)), others)
 
 
 def _same_judge(base: RunColumns, run: RunColumns) -> Check:

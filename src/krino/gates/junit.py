@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from xml.etree import ElementTree as Tree
 
 from krino.gates.result import Check, GateResult
@@ -28,7 +29,7 @@ def to_junit(result: GateResult) -> bytes:
         )
         if check.outcome == "broken":
             failure = Tree.SubElement(case, "failure", type="gate", message=_text(check.message))
-            failure.text = _text(f"{_name(check)}: {check.message}")
+            failure.text = _text("\n".join(_lines(check)))
         elif check.outcome == "too few":
             Tree.SubElement(case, "skipped", message=_text(check.message))
         else:
@@ -38,6 +39,14 @@ def to_junit(result: GateResult) -> bytes:
     Tree.indent(root)
     written: bytes = Tree.tostring(root, encoding="utf-8", xml_declaration=True)
     return written + b"\n"
+
+
+def _lines(check: Check) -> Iterator[str]:
+    yield f"{_name(check)}: {check.message}"
+    if check.worst:
+        yield f"{check.heading()}:"
+    for case in check.worst:
+        yield f"  {case.id}: {case.shown}{f': {case.reason}' if case.reason else ''}"
 
 
 def _name(check: Check) -> str:

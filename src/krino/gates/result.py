@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, computed_field
 
+from krino.reports.worst import NamedCase
 from krino.runs.manifest import Counts
 
 Outcome = Literal["holds", "broken", "too few"]
@@ -23,6 +24,16 @@ class Check(BaseModel):
     nulls: int = 0
     value: float | None = None
     interval: tuple[float, float] | None = None
+    against: int = 0
+    """Of a broken check: how many cases speak against it."""
+    against_words: str = ""
+    """What they are: `4 cases below 0.9, 1 case with null`."""
+    worst: tuple[NamedCase, ...] = ()
+    """The worst of those, with their reasons."""
+
+    def heading(self) -> str:
+        """What stands above the cases."""
+        return self.against_words + (f", the worst {len(self.worst):,}" if len(self.worst) < self.against else "")
 
 
 def fact(rule: str, holds: bool, message: str, cases: int) -> Check:

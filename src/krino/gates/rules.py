@@ -15,7 +15,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 PAIRED: tuple[Kind, ...] = ("may_fall", "may_rise")
 FAILED = "failed"
 NULL = "null"
-_NEARLY = 1e-9  # sums of binary fractions: a mean of 0.8 may come out as 0.7999999999999999
+NEARLY = 1e-9
+"""Sums of binary fractions: a mean of 0.8 may come out as 0.7999999999999999."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Rule:
         return -self.limit.amount if self.kind == "may_fall" else self.limit.amount
 
     def allows(self, value: float) -> bool:
-        return value >= self.edge - _NEARLY if self.lower else value <= self.edge + _NEARLY
+        return value >= self.edge - NEARLY if self.lower else value <= self.edge + NEARLY
 
     def __str__(self) -> str:
         return f"{self.kind.replace('_', '-')} {self.target}={self.limit}"

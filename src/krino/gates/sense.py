@@ -72,16 +72,11 @@ class Sense:
         label = rule.target.label
         if label is None or not self._unseen(field, label):
             return
-        known = self._known_labels(field)
-        if known is not None and label not in known:
-            raise UsageProblem(f"{rule}: `{field}` has no label `{label}`; it has {', '.join(sorted(known))}")
+        refuse_label(rule, field, label, self._known_labels(field))
 
     def _refuse_limit(self, rule: Rule, field: str) -> None:
-        """Only of a scale that the judge declares: seconds that lie in 0 to 1 today need not do so tomorrow."""
-        scale = None if rule.target.label is not None else declared_scale(self._schema, field)
-        if scale is not None and _holds_of_all(rule, scale):
-            least, most = scale
-            raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so that nothing can break this limit")
+        if rule.target.label is None:
+            refuse_limit(rule, field, declared_scale(self._schema, field))
 
     # --- what is known -----------------------------------------------------------------------------
 
@@ -103,6 +98,19 @@ class Sense:
         numbers = self.run.fields[field].numbers
         known = numbers[~np.isnan(numbers)]
         return bool(known.size and known.min() >= 0.0 and known.max() <= 1.0)
+
+
+def refuse_label(rule: Rule, field: str, label: str, known: set[str] | None) -> None:
+    """`known`: all labels that the field can have, None where nobody can tell."""
+    if known is not None and label not in known:
+        raise UsageProblem(f"{rule}: `{field}` has no label `{label}`; it has {', '.join(sorted(known))}")
+
+
+def refuse_limit(rule: Rule, field: str, scale: Scale | None) -> None:
+    """Only of a scale that the judge declares: seconds that lie in 0 to 1 today need not do so tomorrow."""
+    if scale is not None and _holds_of_all(rule, scale):
+        least, most = scale
+        raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so that nothing can break this limit")
 
 
 def _holds_of_all(rule: Rule, scale: Scale) -> bool:

@@ -31,13 +31,15 @@ def _lines(agreement: Agreement, title: str) -> Iterator[str]:
     counts = agreement.counts
     yield f"### {escape(title)}"
     yield ""
+    yield f"**{escape(agreement.headline, _LONG)}**"
+    yield ""
     found = f"{counts.judged:,} judged, {counts.failed:,} failed, {counts.error:,} error"
     yield f"{counts.labelled:,} labelled cases: {found}."
     for line in rest_text(agreement):
         yield f"{escape(line, _LONG)}."
     yield ""
     for field in agreement.fields:
-        yield from _field(field)
+        yield from _field(field, alone=len(agreement.fields) == 1)
     for calibration in agreement.calibration:
         yield from _calibration(calibration)
     for line in footnotes(agreement):
@@ -45,9 +47,16 @@ def _lines(agreement: Agreement, title: str) -> Iterator[str]:
         yield ""
 
 
-def _field(field: FieldAgreement) -> Iterator[str]:
+def _field(field: FieldAgreement, *, alone: bool) -> Iterator[str]:
     yield f"#### {escape(field.field)}: {escape(heading(field))}"
     yield ""
+    if not alone:
+        yield escape(field.headline, _LONG)
+        yield ""
+    if field.worst:
+        yield from table_lines(
+            ("Disagrees most", "Apart", "Judge", "People", "Why the judge says so"), _worst_rows(field)
+        )
     yield f"{escape(counts_text(field), _LONG)}."
     yield ""
     if field.figures:
@@ -59,20 +68,15 @@ def _field(field: FieldAgreement) -> Iterator[str]:
         yield from table_lines(heads, _class_rows(field))
     if field.confusion is not None:
         yield from _confusion(field.confusion)
-    if field.worst:
-        rows = (
-            (
-                escape(case.id),
-                figure(case.distance),
-                escape(case.judge),
-                escape(", ".join(f"{rater}: {label}" for rater, label in case.people.items())),
-            )
-            for case in field.worst
-        )
-        yield from table_lines(("Disagrees most", "Apart", "Judge", "People"), rows)
     for line in (*reasons(field), *(f"{note}." for note in field.notes)):
         yield f"- {escape(line, _LONG)}"
     yield ""
+
+
+def _worst_rows(field: FieldAgreement) -> Iterator[tuple[str, ...]]:
+    for case in field.worst:
+        said = ", ".join(f"{rater}: {label}" for rater, label in case.people.items())
+        yield escape(case.id), figure(case.distance), escape(case.judge), escape(said), escape(case.reason, 240)
 
 
 def _figures(field: FieldAgreement) -> Iterator[str]:

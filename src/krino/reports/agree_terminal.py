@@ -27,13 +27,15 @@ from krino.reports.wording import figure, interval_text
 
 _MOST_COLUMNS = 8
 _SHOWN_LABELS = 6
+_LONGEST_REASON = 240
 
 
 def print_agreement(console: Console, agreement: Agreement, title: str) -> None:
-    parts: list[RenderableType] = [Text(clean_line(title, 200), style="bold"), _counts(agreement)]
+    parts: list[RenderableType] = [Text(clean_line(title, 200), style="bold"), Text(clean_line(agreement.headline))]
+    parts += [Text(), _counts(agreement)]
     parts += [Text(clean_line(line), style="yellow") for line in rest_text(agreement)]
     for field in agreement.fields:
-        parts += [Text(), *_field(field)]
+        parts += [Text(), *_field(field, alone=len(agreement.fields) == 1)]
     for calibration in agreement.calibration:
         parts += [Text(), *_calibration(calibration)]
     parts.append(Text())
@@ -52,8 +54,15 @@ def _counts(agreement: Agreement) -> Text:
     return line.append_text(Text("   ").join(shown))
 
 
-def _field(field: FieldAgreement) -> Iterator[RenderableType]:
+def _field(field: FieldAgreement, *, alone: bool) -> Iterator[RenderableType]:
+    """`alone`: what is said of it has just been said of the whole."""
     yield Text.assemble((clean_line(field.field, 60), "bold cyan"), f"  {clean_line(heading(field), 200)}")
+    if not alone:
+        yield note_line(field.headline, "bold")
+    if field.worst:
+        yield Text()
+        yield _worst(field)
+        yield Text()
     without = field.counts.failed + field.counts.error
     yield note_line(counts_text(field), "yellow" if without else "dim")
     if field.figures:
@@ -65,9 +74,6 @@ def _field(field: FieldAgreement) -> Iterator[RenderableType]:
     if field.confusion is not None and len(field.confusion.values) <= _MOST_COLUMNS:
         yield Text()
         yield _confusion(field.confusion)
-    if field.worst:
-        yield Text()
-        yield _worst(field)
     for line in (*reasons(field), *(f"Note: {note}." for note in field.notes)):
         yield note_line(line, "dim")
 
@@ -115,7 +121,7 @@ def _confusion(found: Confusion) -> Table:
 
 
 def _worst(field: FieldAgreement) -> Table:
-    table = plain_table("Disagrees most", "apart", "judge", "people", right=range(1, 2))
+    table = plain_table("Disagrees most", "apart", "judge", "people", "why the judge says so", right=range(1, 2))
     for case in field.worst:
         said = [f"{clean_line(rater, 20)}: {clean_line(label, 30)}" for rater, label in case.people.items()]
         more = ["…"] if len(said) > _SHOWN_LABELS else []
@@ -124,9 +130,10 @@ def _worst(field: FieldAgreement) -> Table:
             figure(case.distance),
             Text(clean_line(case.judge, 40)),
             Text(", ".join([*said[:_SHOWN_LABELS], *more])),
+            Text(clean_line(case.reason, _LONGEST_REASON)),
         )
     if field.disagreeing > len(field.worst):
-        table.add_row(Text(f"and {field.disagreeing - len(field.worst):,} more", style="dim"), "", "", "")
+        table.add_row(Text(f"and {field.disagreeing - len(field.worst):,} more", style="dim"), "", "", "", "")
     return table
 
 

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from random import Random
 
 from krino.contract import Joined, Reordered
+from krino.errors import CannotJudge
 from krino.joining import canonical, leaders, spell
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.checklist import reasoning_by_words
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels, Reasoning, Subject, YesNo
+from krino.judges.citation.outcome import weigh_answer
 from krino.judges.citation.topics import Strength
+from krino.judges.citation.verdict import RIGHT
 from krino.judges.shuffling import shuffled
 
 _WEAKEST_FIRST: tuple[Strength, ...] = ("none", "weak", "moderate", "strong")
@@ -37,7 +40,9 @@ def reorder(
 
 
 def join_votes(facts: CitationFacts, ballots: Sequence[CitationLabels]) -> Joined[CitationLabels]:
+    """Raises `CannotJudge` where a tie would make the answer right that all who are tied call wrong."""
     ties: list[str] = []
+    _refuse_to_be_kinder(facts, ballots)
     subject = _subject([ballot.subject for ballot in ballots], ties)
     by_words = reasoning_by_words(facts)
     answers = {
@@ -45,6 +50,25 @@ def join_votes(facts: CitationFacts, ballots: Sequence[CitationLabels]) -> Joine
         for name in Reasoning.model_fields
     }
     return Joined(CitationLabels(subject=subject, reasoning=Reasoning(**answers)), tuple(ties))
+
+
+def _refuse_to_be_kinder(facts: CitationFacts, ballots: Sequence[CitationLabels]) -> None:
+    """Seats that point to different candidates may still agree that the matcher took none of these."""
+    candidates = [ballot.subject.candidate for ballot in ballots]
+    best = leaders(candidates)
+    if len(best) == 1:
+        return
+    tied = [ballot for ballot in ballots if ballot.subject.candidate in best]
+    nobody = ballots[0].model_copy(update={"subject": _NOBODY})
+    if _is_right(facts, nobody) and not any(_is_right(facts, ballot) for ballot in tied):
+        told = f"subject.candidate: {spell(candidates)}"
+        raise CannotJudge(
+            f"the seats are evenly split: {told}; all call the answer wrong, but not for the same decision"
+        )
+
+
+def _is_right(facts: CitationFacts, labels: CitationLabels) -> bool:
+    return weigh_answer(facts, labels).correctness in RIGHT
 
 
 def _subject(votes: Sequence[Subject], ties: list[str]) -> Subject:

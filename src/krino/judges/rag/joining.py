@@ -68,14 +68,21 @@ def _with_claims(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels
 
 
 def _sentence(votes: Sequence[tuple[Claim, ...]], where: str, ties: list[str]) -> tuple[Claim, ...]:
-    """What one seat takes for a claim is checked unless most seats see none; split seats leave it unsupported."""
+    """What half of the seats take for a claim is checked; split seats leave it unsupported.
+
+    A claim that only half of the seats see, and these call supported, is left out: it is not shown to be one, and must
+    not outweigh another that nothing supports.
+    """
     made = [claims for claims in votes if claims]
     if 2 * len(made) < len(votes):
         return ()
-    if 2 * len(made) == len(votes):
-        ties.append(f"{where}: claims {len(made)}, none {len(votes) - len(made)}; taken as claims")
     standings = [_standing(claims) for claims in made]
     best = leaders(standings)
+    if 2 * len(made) == len(votes):
+        taken = "none" if best == ["supported"] else "claims"
+        ties.append(f"{where}: claims {len(made)}, none {len(votes) - len(made)}; taken as {taken}")
+        if taken == "none":
+            return ()
     if len(best) == 1:
         return _middle([claims for claims in made if _standing(claims) == best[0]])
     ties.append(f"{where}: {spell(standings)}; taken as {'contradicted' if _both_contradict(best) else 'unsupported'}")
