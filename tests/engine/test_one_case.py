@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -31,6 +32,14 @@ async def test_every_field_says_who_decided_it_and_by_which_rule() -> None:
     assert judgement.rules == {"score": "TOY-LABEL", "note": "TOY-LABEL"}
     assert judgement.evidence == {"score": ["a goo"]}
     assert judgement.findings[0].rule == "TOY-LABEL"
+
+
+@pytest.mark.parametrize("text", ["a good text", "", "unjudgeable", "explode", 3])
+async def test_every_judgement_says_when_it_was_finished(text: object) -> None:
+    before = datetime.now(UTC)
+    judgement = await judged(text)
+    assert judgement.time is not None and before <= judgement.time <= datetime.now(UTC)
+    assert krino.Judgement.model_validate_json(judgement.to_json()) == judgement
 
 
 async def test_a_missing_field_is_a_failed_judgement_that_names_it() -> None:

@@ -26,6 +26,11 @@ EXAMPLES = Path(krino.__file__).parent / "examples"
 CASE = {"text": "a fine text"}
 
 
+@pytest.fixture(autouse=True)
+def _plain_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("krino.cli.judge.tune_memory", lambda: None)
+
+
 @pytest.fixture
 def server() -> Iterator[FakeServer]:
     with FakeServer(reply={"label": "good", "quote": "fine"}) as running:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -34,6 +35,12 @@ def input_hash(item: CaseItem) -> str:
 
 async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None) -> Judgement:
     """Only `RunStopped` and `UsageProblem` get out; every other fault is a judgement that says what happened."""
+    judgement = await _judged(judge, labeller, item, digest)
+    judgement.time = datetime.now(UTC)
+    return judgement
+
+
+async def _judged(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None) -> Judgement:
     digest = digest or input_hash(item)
     if item.record is None:
         return without_verdict(judge, item, digest, "failed", item.problem or "the case could not be read")
@@ -120,6 +127,7 @@ def _with_verdict(
         roll_up=judge.roll_up(verdict, rules),
         evidence={field: list(ruling.evidence) for field, ruling in rulings.items() if ruling.evidence},
         findings=[*settlement.findings, *(labelled.findings if labelled else ())],
+        labeller_findings=len(labelled.findings) if labelled else 0,
         labels=labelled.labels.model_dump(mode="json") if labelled else None,
         labeller=labelled.info if labelled else None,
         usage=labelled.usage if labelled else Usage(),
