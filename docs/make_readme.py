@@ -2,9 +2,9 @@
 
     python docs/make_readme.py [--check]
 
-A block of output stands under a comment `<!-- printed by: COMMAND, from "FIRST WORDS" to "WORDS" -->`: the command is run
-in an empty folder, and of what it prints the lines from the first to before the second are shown. Dates vary, so they
-are fixed. `--check` changes nothing and ends with 1 where the README says something else.
+A block of output stands under a comment `<!-- printed by: COMMAND, from "WORDS" to "WORDS" -->`: the command is run in
+an empty folder, and of what it prints the lines from the first words to before the second are shown. Dates vary, so
+they are fixed. `--check` changes nothing and ends with 1 where the README says something else.
 """
 
 from __future__ import annotations
