@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -118,6 +119,15 @@ def test_the_test_passes(place: Path, environment: dict[str, str]) -> None:
     done = ran(place, alone, "-m", "pytest", "-q", "-p", "krino.pytest_plugin", "test_answers.py")
     assert done.returncode == 0, done.stdout
     assert "1 case judged: 1 ok" in done.stdout
+
+
+def test_what_is_shown_as_printed_is_what_the_program_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "docs"))
+    make_readme = importlib.import_module("make_readme")
+    shown = make_readme.blocks(README)
+    assert shown == blocks("text"), "a block of output without the command that printed it"
+    stale = README.replace(shown[0], "what an earlier version printed\n")
+    assert make_readme.filled(stale) == README, "run docs/make_readme.py"
 
 
 def test_the_settings_file_is_understood(place: Path, environment: dict[str, str]) -> None:

@@ -12,8 +12,10 @@ from krino.contract import Judge, Judgement, Labeller
 from krino.engine import portal
 from krino.engine.local import in_order
 from krino.engine.one import AnyJudge, judge_item
+from krino.engine.rehearsal import rehearse, rehearsed
 from krino.errors import UsageProblem
-from krino.judges.registry import load_judge
+from krino.judges.registry import load_judge, rival
+from krino.judges.soundness import made, refuse_unsound
 from krino.labellers.choose import choose
 
 Case = Mapping[str, Any]
@@ -30,8 +32,10 @@ async def ajudge(
 ) -> Judgement:
     """Judge one case. `labeller`: `local`, a model's name, or a `Labeller`."""
     ready = ready_judge(judge, options, prompt)
+    item = _item(0, case)
+    rehearse(ready, item)
     async with _closing(labeller) as chosen:
-        return await judge_item(ready, chosen, _item(0, case))
+        return await judge_item(ready, chosen, item)
 
 
 def judge(
@@ -67,7 +71,7 @@ async def ajudge_many(
     ready = ready_judge(judge, options, prompt)
     items = split_items((_item(index, case) for index, case in enumerate(cases)), ready)
     async with _closing(labeller) as chosen:
-        stream = in_order(ready, chosen, items, chosen.workers)
+        stream = in_order(ready, chosen, rehearsed(items, ready), chosen.workers)
         async with contextlib.aclosing(stream) as judgements:
             async for judgement in judgements:
                 yield judgement
@@ -92,11 +96,12 @@ def judge_many(
 def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
     """The judge that a name, a class or a judge with other settings means."""
     if isinstance(judge, type) and issubclass(judge, Judge):
-        return judge(options=options, prompt=prompt)
+        return made(judge, options, prompt, rival)
     if isinstance(judge, Judge):
+        refuse_unsound(judge, rival)
         if options is None and prompt is None:
             return judge
-        return type(judge)(options=judge.options if options is None else options, prompt=prompt or judge.prompt)
+        return made(type(judge), judge.options if options is None else options, prompt or judge.prompt, rival)
     return load_judge(judge, options, prompt)
 
 

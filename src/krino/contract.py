@@ -13,6 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from random import Random
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -178,6 +179,9 @@ class Judgement(BaseModel):
     rules: dict[str, str] = Field(default_factory=dict, description="per verdict field: the rule applied")
     evidence: dict[str, list[str]] = Field(default_factory=dict)
     findings: list[Finding] = Field(default_factory=list)
+    labeller_findings: int = Field(
+        default=0, ge=0, description="how many of the findings, the last ones, came with the labels; left out if none"
+    )
     labels: dict[str, Any] | None = None
     labeller: dict[str, Any] | None = Field(default=None, description="who labelled: model, parameters, channel")
     usage: Usage = Field(default_factory=Usage)
@@ -185,6 +189,7 @@ class Judgement(BaseModel):
     source: Source | None = None
     roll_up: RollUp | None = Field(default=None, description="one word for reports, where the judge gives one")
     metadata: dict[str, Any] = Field(default_factory=dict, description="short facts about the case to slice by")
+    time: datetime | None = Field(default=None, description="when the case was finished (UTC)")
     raw_reply: str | None = Field(default=None, description="the reply that could not be used (status error)")
     ballots: list[Ballot] = Field(
         default_factory=list, description="of a panel (a jury, repeats): what each seat said; left out otherwise"
@@ -208,7 +213,7 @@ class Judgement(BaseModel):
         return self
 
     def to_json(self) -> bytes:
-        unused = None if self.ballots else {"ballots"}
+        unused = {name for name in ("ballots", "labeller_findings") if not getattr(self, name)}
         return self.model_dump_json(warnings=False, exclude=unused).encode()
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field
 
+import krino
 from krino.cases import CaseItem
 from krino.cases.unread import names_read, watched
 from krino.judges.registry import load_judge
@@ -43,10 +46,22 @@ def test_every_name_that_a_judge_knows_a_field_by_is_read() -> None:
     assert told(AliasedJudge(), {"boddy": "x", "text": "x"}) == ["not read by toy: boddy (did you mean body?), text"]
 
 
-@pytest.mark.parametrize("name", ["efficiency", "citation"])
-def test_a_judge_that_takes_records_whole_reads_every_field(name: str) -> None:
-    assert names_read(load_judge(name)) is None
-    assert told(load_judge(name), {"anything": 1}) == []
+def test_a_judge_that_takes_records_whole_reads_every_field() -> None:
+    assert names_read(load_judge("efficiency")) is None
+    assert told(load_judge("efficiency"), {"anything": 1}) == []
+
+
+def test_the_citation_judge_reads_names_in_any_spelling_and_tells_of_others() -> None:
+    read = {"citedCourtName": "x", "cited_date": "x", "candidatesList": [], "modelOutput": {}, "groundTruth": "x"}
+    assert told(load_judge("citation"), {**read, "id": "1", "metadata": {}}) == []
+    (said,) = told(load_judge("citation"), {**read, "citedCaseNumbr": "x", "reviewer": "Anna"})
+    assert said == "not read by citation: citedCaseNumbr (did you mean cited_case_number?), reviewer"
+
+
+@pytest.mark.parametrize("name", ["citation", "rag", "efficiency"])
+def test_nothing_in_the_examples_goes_unread(name: str) -> None:
+    lines = (Path(krino.__file__).parent / f"examples/{name}.jsonl").read_bytes().splitlines()
+    assert told(load_judge(name), *map(orjson.loads, lines)) == []
 
 
 def test_many_and_hostile_names_are_told_briefly() -> None:

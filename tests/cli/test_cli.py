@@ -316,7 +316,10 @@ def test_nothing_on_stdin_is_said_and_leaves_nothing_behind(tmp_path: Path, file
     [
         ("def broken(:", "SyntaxError"),
         ("import nothing_of_the_kind", "ModuleNotFoundError"),
-        ("from krino import Judge\nclass Mine(Judge):\n    pass", "must still define ask, settle, study"),
+        (
+            "from krino import Judge\nclass Mine(Judge):\n    pass",
+            "mine.py:2: Mine does not define `ask`; write",
+        ),
         ("class Mine: pass", "is a krino.Judge"),
     ],
 )

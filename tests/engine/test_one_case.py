@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -33,6 +34,14 @@ async def test_every_field_says_who_decided_it_and_by_which_rule() -> None:
     assert judgement.findings[0].rule == "TOY-LABEL"
 
 
+@pytest.mark.parametrize("text", ["a good text", "", "unjudgeable", "explode", 3])
+async def test_every_judgement_says_when_it_was_finished(text: object) -> None:
+    before = datetime.now(UTC)
+    judgement = await judged(text)
+    assert judgement.time is not None and before <= judgement.time <= datetime.now(UTC)
+    assert krino.Judgement.model_validate_json(judgement.to_json()) == judgement
+
+
 async def test_a_missing_field_is_a_failed_judgement_that_names_it() -> None:
     judgement = await judge_item(ToyJudge(), LocalLabeller(), CaseItem(0, "c", {"txt": "typo"}))
     assert judgement.status == "failed"
@@ -48,7 +57,7 @@ async def test_what_cannot_be_judged_is_failed_with_the_reason() -> None:
 async def test_a_fault_in_the_judge_is_an_error_that_says_where() -> None:
     judgement = await judged("explode")
     assert judgement.status == "error"
-    assert "RuntimeError: a fault in the judge's own code (in study, line" in (judgement.error or "")
+    assert judgement.error == "RuntimeError: a fault in the judge's own code (toy_judge.py:57, in study)"
 
 
 async def test_a_fault_in_the_labeller_is_an_error() -> None:
@@ -81,7 +90,7 @@ async def test_a_ruling_by_an_unlisted_rule_never_comes_out() -> None:
 
     judgement = await judged("fine", Lawless())
     assert judgement.status == "error"
-    assert "MADE-UP, which its rules do not list" in (judgement.error or "")
+    assert "rules by 'MADE-UP', which `rules` does not list" in (judgement.error or "")
 
 
 async def test_one_bad_case_does_not_spoil_its_batch() -> None:

@@ -110,6 +110,15 @@ def test_the_same_run_gives_the_same_bytes() -> None:
     assert record.time_unix_nano == 1740832200 * 10**9
 
 
+def test_every_event_has_the_time_at_which_its_case_was_finished() -> None:
+    timed = [{**ok(0, score=0.5), "time": "2025-03-01T12:00:00.000123Z"}, {**ok(1, score=1), "time": None}]
+    odd = {**failed(2, "r"), "time": "2025-03-01T12:00:00"}  # without a zone it is no moment
+    run = manifest(updated="2025-03-01T12:30:00Z")
+    records = parsed(next(otel_lines(run, "r", [*timed, odd], ()))).resource_logs[0].scope_logs[0].log_records
+    times = [record.time_unix_nano for record in records]
+    assert times == [1740830400 * 10**9 + 123_000, 1740832200 * 10**9, 1740832200 * 10**9]
+
+
 def test_many_events_come_in_lines_of_bounded_size() -> None:
     lines = lines_of(*many(RECORDS * 2 + 1))
     sizes = [len(parsed(line).resource_logs[0].scope_logs[0].log_records) for line in lines]

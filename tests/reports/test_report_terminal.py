@@ -48,8 +48,14 @@ def test_summary_shows_scores_categories_and_reasons() -> None:
 
 
 def test_a_small_n_is_marked() -> None:
-    assert "n < 30" in " ".join(_summary([ok(score=0.5)]).split())
+    assert "n < 30" in " ".join(_summary([ok(score=0.5)] * 2).split())
     assert "n < 30" not in " ".join(_summary([ok(score=0.5)] * 30).split())
+
+
+def test_one_case_has_no_interval_and_no_note_about_intervals() -> None:
+    shown = " ".join(_summary([ok(score=0.5)]).split())
+    assert "score 1 – 0.500 – " in shown
+    assert "intervals of the mean" not in shown
 
 
 def test_summary_fits_80_columns() -> None:

@@ -23,28 +23,37 @@ AnyJudge = Judge[Any, Any, Any]
 def watched(items: Iterator[CaseItem], judge: AnyJudge, tell: Callable[[str], None]) -> Iterator[CaseItem]:
     """The items as they are; after the first hundred (or all), the fields that went unread are told, if any."""
     known = names_read(judge)
-    return items if known is None else _watched(items, judge.name, known, tell)
+    return items if known is None else _watched(items, judge, known, tell)
 
 
 def _watched(
-    items: Iterator[CaseItem], judge: str, known: frozenset[str], tell: Callable[[str], None]
+    items: Iterator[CaseItem], judge: AnyJudge, known: frozenset[str], tell: Callable[[str], None]
 ) -> Iterator[CaseItem]:
+    spelled: Callable[[str], str] = getattr(judge.case_model, "spelled", str)
     unread: dict[str, None] = {}
     looked_at = 0
     for item in items:
         if looked_at < _LOOKED_AT:
             looked_at += 1
             fields = item.record or {}
-            unread |= dict.fromkeys(name for name in fields if name not in known and not name.startswith(PREFIX))
+            unread |= dict.fromkeys(
+                name for name in fields if spelled(name) not in known and not name.startswith(PREFIX)
+            )
             if looked_at == _LOOKED_AT and unread:
-                tell(_told(judge, list(unread), known))
+                tell(_told(judge.name, list(unread), known))
         yield item
     if unread and looked_at < _LOOKED_AT:
-        tell(_told(judge, list(unread), known))
+        tell(_told(judge.name, list(unread), known))
 
 
 def names_read(judge: AnyJudge) -> frozenset[str] | None:
-    """Every name that the judge looks for in a record; None where it takes the whole record, whatever its fields."""
+    """Every name that the judge looks for in a record; None where it takes the whole record, whatever its fields.
+
+    A case that takes a record whole to rename its keys says itself what it reads: `names_read()`, and `spelled(key)`
+    where keys may be written in several ways.
+    """
+    if (stated := getattr(judge.case_model, "names_read", None)) is not None:
+        return frozenset({*stated(), *ID_FIELDS, PREFIX.rstrip(".")})
     asked = _Asked()
     with suppress(Exception):  # an empty record is rarely a case: only what was looked for matters
         judge.case_model.model_validate(asked)

@@ -180,13 +180,21 @@ class Job:
 
         tune_memory()
         with stdin_kept(self.files) as kept:
-            self._read([kept.path if name == "-" else name for name in self.files])  # complain before anything is done
+            self._rehearse([kept.path if name == "-" else name for name in self.files])  # complain before all else
             plan = self.plan(kept)
             place = find_place(plan, named=self.named)
             announce(place, self.console)
             inputs = [kept.settle_in(place.folder) if name == "-" else name for name in self.files]
         manifest = asyncio.run(self._sit(plan, place, inputs))
         return finish(place.folder, manifest, self.judge, self.console, as_json, _command(), self.gating)
+
+    def _rehearse(self, inputs: list[str]) -> None:
+        """Before a folder is claimed; what can be read only once is left to the run itself."""
+        from krino.engine.rehearsal import rehearse_first
+
+        cases = self._read(inputs)
+        if all(Path(name).is_file() or Path(name).is_dir() for name in inputs):
+            rehearse_first(self.judge, cases)
 
     def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases import read_cases
@@ -195,11 +203,12 @@ class Job:
 
     def _watch(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases.unread import watched
+        from krino.engine.rehearsal import rehearsed
 
         def tell(text: str) -> None:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-        return watched(self._read(inputs), self.judge, tell)
+        return watched(rehearsed(self._read(inputs), self.judge), self.judge, tell)
 
     async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
         import asyncio

@@ -48,7 +48,7 @@ def resettle(
     if not journal.exists():
         raise UsageProblem(f"{run} has no judgements yet: there is nothing to settle again")
     recorded = RecordedLabels(journal)
-    labeller = PanelReplay(recorded, recorded.ballots, of={"run": run.name, **old.plan.labeller})
+    labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.name, **old.plan.labeller})
     plan = old.plan.model_copy(
         update={"judge": {"address": address, **judge.fingerprint()}, "labeller": labeller.describe()}
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from krino.cases.item import CaseItem
 from krino.contract import Judgement, Labeller
 from krino.engine.one import AnyJudge, input_hash, judge_item
+from krino.engine.trial import Trial
 from krino.errors import RunStopped
 
 BREATH = 64  # cases settled without waiting for anything before other tasks get a turn
@@ -23,6 +24,7 @@ class Crew:
     workers: int
     on_judgement: Callable[[Judgement, CaseItem], None]
     is_done: Callable[[CaseItem, str], bool]
+    trial: Trial = field(default_factory=Trial)
     stopping: bool = False
     stopped: RunStopped | None = field(default=None)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
@@ -59,6 +61,10 @@ class Crew:
                     self.stop()
                     return
                 self.on_judgement(judgement, item)
+                if (broken := self.trial.ended_by(judgement)) is not None:
+                    self.stopped = self.stopped or broken
+                    self.stop()
+                    return
             since_breath += 1
             if since_breath >= BREATH:
                 since_breath = 0
@@ -93,6 +99,7 @@ async def in_order(
 
     feeder = asyncio.create_task(feed())
     stopped: RunStopped | None = None
+    trial = Trial()
     try:
         while (task := await window.get()) is not None:
             try:
@@ -103,6 +110,10 @@ async def in_order(
                 labeller.stop()
                 continue
             yield judgement
+            if (broken := trial.ended_by(judgement)) is not None:
+                stopped = stopped or broken
+                feeder.cancel()
+                labeller.stop()
         if (owed := stopped or labeller.take_owed()) is not None:
             raise owed
         await feeder  # a fault of the stream itself is the caller's to see

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from krino.cases.item import CaseItem
 from krino.cases.metadata import record_metadata
+from krino.conduct import BrokenContract, questions_of, verdict_of
 from krino.contract import (
     Judge,
     Judgement,
@@ -23,6 +24,7 @@ from krino.contract import (
     hash_record,
 )
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
+from krino.places import fault_in
 
 AnyJudge = Judge[Any, Any, Any]
 
@@ -33,6 +35,12 @@ def input_hash(item: CaseItem) -> str:
 
 async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None) -> Judgement:
     """Only `RunStopped` and `UsageProblem` get out; every other fault is a judgement that says what happened."""
+    judgement = await _judged(judge, labeller, item, digest)
+    judgement.time = datetime.now(UTC)
+    return judgement
+
+
+async def _judged(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None) -> Judgement:
     digest = digest or input_hash(item)
     if item.record is None:
         return without_verdict(judge, item, digest, "failed", item.problem or "the case could not be read")
@@ -58,7 +66,7 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
     except (RunStopped, UsageProblem):
         raise
     except Exception as fault:
-        judgement = without_verdict(judge, item, digest, "error", describe_fault(fault), labelled)
+        judgement = without_verdict(judge, item, digest, "error", describe_fault(fault, judge), labelled)
     judgement.metadata = _known_of(judge, item.record, case)
     return judgement
 
@@ -77,7 +85,7 @@ def _known_of(judge: AnyJudge, record: Mapping[str, Any], case: Any) -> dict[str
 def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -> Questions | None:
     """What the labeller is asked; a labeller that reads no questions is spared their writing."""
     if labeller.reads_questions:
-        return judge.ask(case, facts)
+        return questions_of(judge, judge.ask(case, facts))
     return Questions((), "") if judge.leaves_open(case, facts) else None
 
 
@@ -88,11 +96,11 @@ def _paid_for(judgement: Judgement, labeller: Labeller, failure: LabelFailed | U
     return judgement
 
 
-def describe_fault(fault: Exception) -> str:
-    """What went wrong and where in the code, in one line."""
-    frames = traceback.extract_tb(fault.__traceback__)
-    where = f" (in {frames[-1].name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(fault).__name__}: {fault}{where}"
+def describe_fault(fault: Exception, judge: AnyJudge | None = None) -> str:
+    """What went wrong and where in the code, in one line; of a judge's fault, where in the judge's own code."""
+    if isinstance(fault, BrokenContract):
+        return str(fault)
+    return f"{type(fault).__name__}: {fault}{fault_in(type(judge), fault)}"
 
 
 def _with_verdict(
@@ -104,8 +112,8 @@ def _with_verdict(
     metadata: dict[str, Any],
 ) -> Judgement:
     orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
+    verdict = verdict_of(judge, settlement)
     rulings = settlement.rulings
-    verdict = judge.verdict_of(settlement)
     rules = {field: ruling.rule for field, ruling in rulings.items()}
     return Judgement(
         index=item.index,
@@ -119,6 +127,7 @@ def _with_verdict(
         roll_up=judge.roll_up(verdict, rules),
         evidence={field: list(ruling.evidence) for field, ruling in rulings.items() if ruling.evidence},
         findings=[*settlement.findings, *(labelled.findings if labelled else ())],
+        labeller_findings=len(labelled.findings) if labelled else 0,
         labels=labelled.labels.model_dump(mode="json") if labelled else None,
         labeller=labelled.info if labelled else None,
         usage=labelled.usage if labelled else Usage(),
@@ -160,4 +169,4 @@ def without_verdict(
     try:
         return made(status, message, judge.failed_form(status, message))
     except Exception as fault:  # the judge's own failed form is no good: say so, and give none
-        return made("error", f"{message}; and the judge's failed form: {describe_fault(fault)}", None)
+        return made("error", f"{message}; and the judge's failed form: {describe_fault(fault, judge)}", None)

@@ -8,6 +8,7 @@ What only Krino knows stands under `krino.*`. Each line of the file is one `Logs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import IO, Any
@@ -26,6 +27,7 @@ ERROR_TYPES = {"failed": "cannot_judge", "error": "judging_failed"}
 SEVERITIES = {"ok": (9, "INFO"), "failed": (13, "WARN"), "error": (17, "ERROR")}
 RECORDS = 500  # in one line or request: well below the 4 MB that collectors take
 _LONGEST_EXPLANATION = 4_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Attribute = dict[str, Any]
 
@@ -40,13 +42,28 @@ def write_otel(sink: IO[bytes], lines: Iterable[bytes]) -> int:
 
 def otel_lines(manifest: Manifest, run: str, judgements: Iterable[Record], labels: Sequence[str]) -> Iterator[bytes]:
     """The run as lines of OTLP/JSON. `labels` names the verdict fields whose values are labels of a closed list."""
-    # The journal keeps no time of each judgement; the run's last write is the one moment that is known.
-    moment = str(int(manifest.updated.timestamp() * 1_000_000) * 1_000)
     resource = _resource(manifest, run)
-    records = (record for judgement in judgements for record in events_of(judgement, labels, moment))
+    records = (
+        record
+        for judgement in judgements
+        for record in events_of(judgement, labels, _nanoseconds(_finished(judgement) or manifest.updated))
+    )
     while batch := list(islice(records, RECORDS)):
         scope = {"scope": {"name": "krino", "version": __version__}, "logRecords": batch}
         yield orjson.dumps({"resourceLogs": [{"resource": resource, "scopeLogs": [scope]}]})
+
+
+def _finished(judgement: Record) -> datetime | None:
+    """When the case was finished; runs made before times were kept say nothing, and have the run's last write."""
+    try:
+        time = datetime.fromisoformat(judgement.get("time") or "")
+    except (TypeError, ValueError):
+        return None
+    return time if time.tzinfo is not None else None
+
+
+def _nanoseconds(time: datetime) -> str:
+    return str((time - _EPOCH) // timedelta(microseconds=1) * 1_000)
 
 
 def events_of(judgement: Record, labels: Sequence[str], moment: str) -> Iterator[dict[str, Any]]:

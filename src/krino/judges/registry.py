@@ -6,13 +6,16 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from krino.contract import Judge
 from krino.errors import UsageProblem
+from krino.judges.soundness import made
+from krino.places import broken_at
 
 OURS = {
     "citation": "krino.judges.citation.judge:CitationJudge",
@@ -30,10 +33,20 @@ def judge_names() -> dict[str, str]:
 
 def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str | None = None) -> Judge[Any, Any, Any]:
     """`rag`, `package.module:Class` or `path/to/file.py:Class`."""
-    found = _class(judge_names().get(name, name), name)
-    if missing := sorted(getattr(found, "__abstractmethods__", ())):
-        raise UsageProblem(f"judge `{name}`: {found.__name__} must still define {', '.join(missing)}")
-    return found(options=options, prompt=prompt)
+    if not isinstance(name, str):
+        raise UsageProblem(f"{name!r} is no judge; give a name, `file.py:Class`, or a class that is a krino.Judge")
+    return made(_class(judge_names().get(name, name), name), options, prompt, rival)
+
+
+def rival(name: str, kind: type) -> str | None:
+    """Where another judge lives that this name means already: one of ours, or one that a package offers."""
+    if (ours := OURS.get(name)) is not None:
+        return None if ours == f"{kind.__module__}:{kind.__qualname__}" else ours
+    for point in entry_points(group=GROUP, name=name):
+        with suppress(Exception):  # a package that is broken takes no name from anybody
+            if point.load() is not kind:
+                return point.value
+    return None
 
 
 def _class(address: str, name: str) -> type[Judge[Any, Any, Any]]:
@@ -42,10 +55,16 @@ def _class(address: str, name: str) -> type[Judge[Any, Any, Any]]:
         known = ", ".join(sorted(judge_names()))
         raise UsageProblem(f"no judge `{name}`; there are {known}, or name yours as `module:Class` or `file.py:Class`")
     module = _module_from_file(Path(where)) if where.endswith(".py") else _module(where, name)
-    found = getattr(module, attribute, None)
-    if not (isinstance(found, type) and issubclass(found, Judge)):
-        raise UsageProblem(f"judge `{name}`: {where} has no class `{attribute}` that is a krino.Judge")
-    return found
+    found: Any = getattr(module, attribute, None)
+    if not _is_judge(found):
+        there = [key for key, value in vars(module).items() if _is_judge(value) and value.__module__ == module.__name__]
+        hint = f"; it has {', '.join(there)}" if there else "; write `class MyJudge(krino.Judge): ...`"
+        raise UsageProblem(f"judge `{name}`: {where} has no class `{attribute}` that is a krino.Judge{hint}")
+    return cast("type[Judge[Any, Any, Any]]", found)
+
+
+def _is_judge(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Judge) and value is not Judge
 
 
 def _module(where: str, name: str) -> ModuleType:
@@ -70,5 +89,5 @@ def _module_from_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise UsageProblem(f"judge file {path}: {type(error).__name__}: {error}") from error
+        raise UsageProblem(f"judge file {path}: {type(error).__name__}: {error}{broken_at(path, error)}") from error
     return module

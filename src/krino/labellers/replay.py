@@ -6,20 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from krino.contract import Ballot, CaseT, FactsT, Labelled, Labeller, LabelsT, Task, Usage
+from krino.contract import Ballot, CaseT, FactsT, Finding, Labelled, Labeller, LabelsT, Task, Usage
 from krino.errors import LabelFailed
-from krino.labellers.panel import Vote, conclude, majority
+from krino.labellers.panel import ABSENT, TIE, Vote, conclude, majority
 
 Recorded = Mapping[str, Mapping[str, Any]] | Callable[[Task[Any, Any, Any]], Mapping[str, Any] | None]
+Findings = Callable[[Task[Any, Any, Any]], Sequence[Finding]]
 
 
 class ReplayLabeller(Labeller):
-    """Recorded labels: a mapping from `input_hash` to labels, or a function that finds those of a task."""
+    """Recorded labels: a mapping from `input_hash` to labels, or a function that finds those of a task.
+
+    `findings` finds what came with the labels (a planted answer, windows that disagreed): it stays with them.
+    """
 
     reads_questions = False
 
-    def __init__(self, recorded: Recorded, of: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, recorded: Recorded, of: Mapping[str, Any] | None = None, findings: Findings | None = None
+    ) -> None:
         self._find = recorded if callable(recorded) else lambda task: recorded.get(task.input_hash)
+        self._findings: Findings = findings or (lambda task: ())
         self.of = dict(of or {})
 
     def describe(self) -> dict[str, Any]:
@@ -30,7 +37,7 @@ class ReplayLabeller(Labeller):
         if labels is None:
             raise LabelFailed("no labels were recorded for this case")
         try:
-            return Labelled(task.accept(labels), self.describe())
+            return Labelled(task.accept(labels), self.describe(), findings=tuple(self._findings(task)))
         except ValueError as error:
             raise LabelFailed(f"the recorded labels do not fit this version of the judge: {error}") from None
 
@@ -42,9 +49,10 @@ class PanelReplay(ReplayLabeller):
         self,
         recorded: Recorded,
         ballots: Callable[[Task[Any, Any, Any]], Sequence[Ballot]],
+        findings: Findings | None = None,
         of: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(recorded, of)
+        super().__init__(recorded, of, findings)
         self._ballots = ballots
         self._quorum = _quorum(self.of)
 
@@ -52,7 +60,9 @@ class PanelReplay(ReplayLabeller):
         votes = [_cast_again(task, ballot) for ballot in self._ballots(task)]
         if not votes:
             return await super().label(task)
-        return conclude(task, votes, self._quorum or majority(len(votes)), self.describe())
+        concluded = conclude(task, votes, self._quorum or majority(len(votes)), self.describe())
+        kept = [found for found in self._findings(task) if found.rule not in (ABSENT, TIE)]  # those are found again
+        return replace(concluded, findings=(*kept, *concluded.findings))
 
 
 def _cast_again(task: Task[CaseT, FactsT, LabelsT], ballot: Ballot) -> Vote[LabelsT]:

@@ -9,7 +9,7 @@ import orjson
 
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel
-from krino.judges.efficiency.steps import Step
+from krino.judges.efficiency.steps import Step, are_numbered
 from krino.judges.efficiency.traces.detect import read_trace
 from krino.reports.views import Block, DataTable, MarkedText, Segment, Tone
 
@@ -33,28 +33,30 @@ def efficiency_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
     labels = {item.step: item for item in EfficiencyLabels.model_validate(judgement["labels"]).steps}
     trace = read_trace(case.trace)
     steps = trace.steps[:_MOST_STEPS]
+    numbered = are_numbered(trace.steps)  # then the reason tells of steps by their number
+    named = [(str(number) if numbered else step.id, step) for number, step in enumerate(steps, 1)]
     title = f"Timeline, read as {trace.format}"
     if len(trace.steps) > len(steps):
         title += f" (the first {len(steps)} of {len(trace.steps)} steps)"
     return [
         MarkedText("Task", [Segment(case.task or trace.task or "")]),
-        MarkedText(title, list(_timeline(steps, labels)), _TONES),
-        DataTable("Steps", ("step", "kind", "what", "label", "why"), [_row(step, labels) for step in steps]),
+        MarkedText(title, list(_timeline(named, labels)), _TONES),
+        DataTable("Steps", ("step", "kind", "what", "label", "why"), [_row(*pair, labels) for pair in named]),
     ]
 
 
-def _timeline(steps: Sequence[Step], labels: Mapping[str, StepLabel]) -> Iterator[Segment]:
-    for step in steps:
+def _timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> Iterator[Segment]:
+    for called, step in named:
         label = labels.get(step.id)
         back = f"step-{label.because_of}" if label is not None and label.because_of else None
         told = label.why if label is not None and label.why else None
-        yield Segment(f"{step.id}  {_what(step)}", label.label if label else None, told, back, key=f"step-{step.id}")
+        yield Segment(f"{called}  {_what(step)}", label.label if label else None, told, back, key=f"step-{step.id}")
         yield Segment("\n")
 
 
-def _row(step: Step, labels: Mapping[str, StepLabel]) -> tuple[str, ...]:
+def _row(called: str, step: Step, labels: Mapping[str, StepLabel]) -> tuple[str, ...]:
     label = labels.get(step.id)
-    return (step.id, step.kind, _what(step), label.label if label else "", label.why if label else "")
+    return (called, step.kind, _what(step), label.label if label else "", label.why if label else "")
 
 
 def _what(step: Step) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from krino.reports.clean import clean_line
-from krino.reports.slices import SliceTable, slice_heads
+from krino.reports.slices import SliceNumber, SliceTable, slice_heads
 from krino.reports.stability import Stability
 from krino.reports.summary import Summary, spent
 from krino.reports.wording import (
@@ -87,8 +87,9 @@ def _scores(summary: Summary) -> Iterator[str]:
             for item in summary.numbers
         ),
     )
-    few = f", {FEW_NOTE}" if any(item.few for item in summary.numbers) else ""
-    yield f"<sub>{INTERVAL_NOTE}{few.replace('<', '&lt;')}.</sub>"
+    if told := [item for item in summary.numbers if item.interval is not None]:
+        few = f", {FEW_NOTE}" if any(item.few for item in told) else ""
+        yield f"<sub>{INTERVAL_NOTE}{few.replace('<', '&lt;')}.</sub>"
     yield ""
 
 
@@ -118,11 +119,16 @@ def _stability(stability: Stability) -> Iterator[str]:
     yield ""
 
 
+def _mean(found: SliceNumber) -> str:
+    if found.mean is None:
+        return "–"
+    return figure(found.mean) if found.interval is None else f"{figure(found.mean)} ({interval_text(found.interval)})"
+
+
 def _slices(table: SliceTable) -> Iterator[str]:
     rows = []
     for item in table.slices:
-        means = (item.numbers[name] for name in table.numbers)
-        scores = ("–" if one.mean is None else f"{figure(one.mean)} ({interval_text(one.interval)})" for one in means)
+        scores = (_mean(item.numbers[name]) for name in table.numbers)
         n = f"{item.n:,}{escape('*') if item.few else ''}"
         ends = (f"{item.roll_up.get(word, 0):,}" for word in table.roll_ups)
         rows.append((escape(item.value), n, f"{item.not_ok:,}", *ends, *scores))

@@ -6,7 +6,7 @@ erase or link something is shown as the plain text that it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def print_summary(console: Console, summary: Summary, manifest: Manifest, folder
     """The whole run on one screen, 80 columns are enough."""
     parts: list[RenderableType] = [_heading(manifest), _counts(summary), Text()]
     if summary.numbers:
-        parts += [_numbers(summary.numbers), _interval_note(summary.numbers), Text()]
+        parts += [_numbers(summary.numbers), *_interval_note(summary.numbers), Text()]
     if summary.codes:
         parts += [_codes(summary.codes), Text()]
     if summary.stability is not None:
@@ -129,9 +129,11 @@ def _numbers(fields: Iterable[NumberField]) -> Table:
     return table
 
 
-def _interval_note(fields: Iterable[NumberField]) -> Padding:
-    few = any(item.few for item in fields)
-    return note_line(f"{INTERVAL_NOTE}{f', {FEW_NOTE}' if few else ''}.")
+def _interval_note(fields: Iterable[NumberField]) -> Iterator[Padding]:
+    """Where there is an interval to speak of."""
+    told = [item for item in fields if item.interval is not None]
+    if told:
+        yield note_line(f"{INTERVAL_NOTE}{f', {FEW_NOTE}' if any(item.few for item in told) else ''}.")
 
 
 def _codes(fields: Iterable[CodeField]) -> Table:

@@ -9,10 +9,11 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
-from krino.contract import Ballot, Task
+from krino.contract import Ballot, Finding, Task
 from krino.runs.journal import scan
 
 _BALLOT = TypeAdapter(Ballot)
+_FINDING = TypeAdapter(Finding)
 
 
 class RecordedLabels:
@@ -29,6 +30,12 @@ class RecordedLabels:
     def ballots(self, task: Task[Any, Any, Any]) -> list[Ballot]:
         """What each seat of a panel said; empty where one labeller was asked."""
         return [_BALLOT.validate_python(ballot) for ballot in self._line(task).get("ballots") or ()]
+
+    def findings(self, task: Task[Any, Any, Any]) -> list[Finding]:
+        """What came with the labels: the rules of today find their own again, these nobody would."""
+        line = self._line(task)
+        count = line.get("labeller_findings") or 0
+        return [_FINDING.validate_python(found) for found in (line.get("findings") or [])[-count:]] if count else []
 
     def _line(self, task: Task[Any, Any, Any]) -> Mapping[str, Any]:
         if not self._progress.is_done(task.index, task.input_hash):

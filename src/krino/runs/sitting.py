@@ -13,6 +13,7 @@ from krino.cases.item import CaseItem
 from krino.contract import Judgement, Labeller, Usage
 from krino.engine.local import Crew
 from krino.engine.one import AnyJudge, describe_fault, without_verdict
+from krino.engine.trial import Trial
 from krino.errors import RunStopped, UsageProblem
 from krino.runs.journal import Journal
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
@@ -120,6 +121,7 @@ class Sitting:
             workers=self.labeller.workers,
             on_judgement=lambda judgement, item: self._take(judgement, item, journal),
             is_done=(lambda item, digest: self._is_settled(item, digest, journal)) if first else _never,
+            trial=Trial(passed=not first or journal.progress.counts(None).ok > 0),
         )
         if self.interrupted:
             return

@@ -38,10 +38,14 @@ def score_interval(values: Moments) -> tuple[float, float] | None:
 
 
 def mean_interval(values: Moments) -> tuple[float, float] | None:
-    """What reports show: of scores the interval above, of other numbers the normal one."""
+    """What reports show: of scores the interval above, of other numbers the normal one; one value has none."""
+    if values.n < 2:
+        return None
     return score_interval(values) if values.in_unit else values.normal_interval()
 
 
 def careful_interval(values: Moments) -> tuple[float, float] | None:
-    """What a gate may rely on: the same, but of other numbers only where there are enough."""
-    return mean_interval(values) if values.in_unit or values.n >= FEW else None
+    """What a gate may rely on: of scores also that of a single one, which is wide; of other numbers only of many."""
+    if values.in_unit:
+        return score_interval(values)
+    return values.normal_interval() if values.n >= FEW else None

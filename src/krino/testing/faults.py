@@ -15,17 +15,8 @@ from typing import Any
 import orjson
 
 from krino.errors import UsageProblem
-from krino.testing.replies import (
-    Answer,
-    Asked,
-    Dialect,
-    ReceivedRequest,
-    Schema,
-    alternatives,
-    decode_at,
-    resolve,
-    type_of,
-)
+from krino.schema_instances import Schema, alternatives, resolve, type_of
+from krino.testing.replies import Answer, Asked, Dialect, ReceivedRequest, decode_at
 
 # --- when ------------------------------------------------------------------------------------------
 

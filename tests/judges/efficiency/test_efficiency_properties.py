@@ -69,8 +69,8 @@ def labelled(judge: EfficiencyJudge, trace: list[Record]) -> tuple[float, list[s
     settlement = judge.settle(case, facts, labels)
     judge.verdict_model.model_validate({key: ruling.value for key, ruling in settlement.rulings.items()})
     score = settlement.rulings["score"]
-    named = [line.split(" ")[1] for line in score.evidence if line.startswith("step ")]
-    return score.value, named
+    named = [line.split(" ")[1:3] for line in score.evidence if line.startswith("step ")]
+    return score.value, [own[1:-1] if own.startswith("(") else called for called, own in named]
 
 
 @LEISURELY

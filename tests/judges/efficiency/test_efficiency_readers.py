@@ -118,7 +118,10 @@ def test_nested_spans_leave_containers_out() -> None:
     }
     trace = read_trace(root)
     assert (trace.format, trace.task, trace.answer) == ("deepeval", "Plan a trip.", "Done.")
-    assert shape(trace) == [("1", "llm", "gpt"), ("2", "tool", "maps"), ("3", "retrieval", "docs")]
+    assert shape(trace) == [
+        *(("1", "llm", "gpt"), ("2", "tool", "maps"), ("3", "retrieval", "docs")),
+        ("4", "message", "message"),  # what the agent said at the end stands in its own span alone
+    ]
     assert trace.steps[0].tokens == 5
 
 

@@ -420,5 +420,12 @@ def test_a_run_labelled_in_windows_is_settled_again_from_its_labels(server: Fake
     again = [sys.executable, "-m", "krino", "resettle", str(tmp_path / "run"), "--option", "mode=scaled", "--json"]
     done = subprocess.run(again, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["counts"]["ok"] == 1
+    said = json.loads(done.stdout)
+    assert said["counts"]["ok"] == 1
     assert server.stats().calls == paid
+    windows = [
+        [found for found in json.loads(line)["findings"] if found["rule"].startswith("EFF-W")]
+        for run in (tmp_path / "run", Path(said["run"]))
+        for line in (run / "judgements.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert windows[0] and windows[0] == windows[1], "what the joining of windows found is kept"

@@ -78,6 +78,16 @@ class CitationCase(_Record):
     ground_truth: str | None = None
     ground_truth_known: bool = False
 
+    @classmethod
+    def names_read(cls) -> frozenset[str]:
+        """What is looked for in a record, as `spelled` writes it; other keys are kept and never read."""
+        return frozenset({*cls.model_fields, "candidates_list", "model_output", "reasoning"})
+
+    @staticmethod
+    def spelled(name: str) -> str:
+        """A key of a record as it is looked for: `citedDate` is `cited_date`."""
+        return _snake(name)
+
     @model_validator(mode="before")
     @classmethod
     def _from_any_names(cls, record: Any) -> Any:

@@ -11,7 +11,7 @@ from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.nearness import Nearness, by_words
 from krino.judges.efficiency.patterns import Cycle, cycles, fan_outs, restarts
 from krino.judges.efficiency.repeats import Repeat, RepeatSearch
-from krino.judges.efficiency.steps import Step, Trace
+from krino.judges.efficiency.steps import Step, Trace, are_numbered
 from krino.judges.efficiency.traces.detect import Format, read_trace
 from krino.judges.efficiency.use import after_completion, echoes, restylings, unused_results
 
@@ -42,6 +42,12 @@ class EfficiencyFacts:
     restyled: dict[int, int]
     echoes: frozenset[int]
     places: dict[str, int]
+    numbered: bool = False
+    """Whether the trace's own ids mean nothing to a reader, so that steps are called by their number."""
+
+    def called(self, step: str) -> str:
+        """What a reader knows a step by: the trace's own id, or its number where ids are a machine's."""
+        return str(self.places[step] + 1) if self.numbered and step in self.places else step
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -108,6 +114,7 @@ def _gather(
         restyled=restyled,
         echoes=echoed,
         places={step.id: place for place, step in enumerate(steps)},
+        numbered=are_numbered(steps),
     )
 
 

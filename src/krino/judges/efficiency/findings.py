@@ -28,18 +28,19 @@ def gather_findings(
     unnecessary = {item.step for item in wasted}
     for item in settled:
         if item.step in unnecessary:
-            of = f", because of step {item.because_of}" if item.because_of else ""
+            of = f", because of step {facts.called(item.because_of)}" if item.because_of else ""
             why = f": {item.why}" if item.why else ""
             yield Finding(_LABEL_RULES[item.label], f"{item.label}{of}{why}", item.step)
         elif item.label == "failed":
             yield Finding("EFF-F1", item.why or "a passing fault", item.step)
-    yield _minimal(settled, unnecessary)
+    yield _minimal(facts, settled, unnecessary)
     yield from _costs(facts, unnecessary)
     yield from _patterns(facts)
 
 
-def _minimal(settled: Sequence[StepLabel], unnecessary: set[str]) -> Finding:
-    kept = [item.step for item in settled if item.step not in unnecessary and item.label == "necessary"]
+def _minimal(facts: EfficiencyFacts, settled: Sequence[StepLabel], unnecessary: set[str]) -> Finding:
+    necessary = (item for item in settled if item.step not in unnecessary and item.label == "necessary")
+    kept = [facts.called(item.step) for item in necessary]
     listed = ", ".join(kept) if kept else "none"
     return Finding("EFF-N2", f"minimal sequence, {len(kept)} of {len(settled)} steps: {listed}")
 
@@ -55,12 +56,12 @@ def _costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Finding]:
 def _patterns(facts: EfficiencyFacts) -> Iterator[Finding]:
     steps = facts.steps
     for cycle in facts.cycles:
-        last = steps[cycle.start + cycle.length - 1].id
+        last = facts.called(steps[cycle.start + cycle.length - 1].id)
         opening = steps[cycle.start].id
-        what = f"step {last} was" if cycle.length == 1 else f"steps {opening} to {last} were"
+        what = f"step {last} was" if cycle.length == 1 else f"steps {facts.called(opening)} to {last} were"
         yield Finding("EFF-N4", f"{what} run {cycle.times} times in a row", opening)
     for first, end in facts.fan_outs:
-        text = f"{end - first + 1} calls of {steps[first].name} in a row, to step {steps[end].id}"
+        text = f"{end - first + 1} calls of {steps[first].name} in a row, to step {facts.called(steps[end].id)}"
         yield Finding("EFF-N5", text, steps[first].id)
     for place in facts.restarts:
-        yield Finding("EFF-N6", f"the run starts over, as at step {steps[0].id}", steps[place].id)
+        yield Finding("EFF-N6", f"the run starts over, as at step {facts.called(steps[0].id)}", steps[place].id)

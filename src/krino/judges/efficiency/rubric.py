@@ -34,7 +34,7 @@ def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) 
     settled, overruled = _overrule(facts, by_place)
     wasted = [item for item in settled if _is_wasted(facts, item)]
     score, rule = look_up(_tally(facts, settled, wasted), mode)
-    evidence = tuple(_evidence(item) for item in wasted)
+    evidence = tuple(_evidence(facts, item) for item in wasted)
     told = labels is not None
     rulings = {
         "score": Ruling(score, rule, (f"mode: {mode}", *evidence), from_labels=told),
@@ -89,23 +89,25 @@ def _overrule(facts: EfficiencyFacts, given: list[StepLabel]) -> tuple[list[Step
     """Two things are no matter of opinion: a retry after a fault is necessary, an identical repeat is not."""
     settled, findings = [], []
     for item in given:
-        place = facts.places[item.step]
+        place, called = facts.places[item.step], facts.called(item.step)
         repeat = facts.repeats.get(place)
         if repeat is not None and repeat.retry and item.label == "redundant" and facts.steps[place].error is None:
             settled.append(item.model_copy(update={"label": "necessary", "because_of": None}))
-            findings.append(Finding("EFF-F1", f"step {item.step} was labelled {item.label}", item.step))
+            findings.append(Finding("EFF-F1", f"step {called} was labelled {item.label}", item.step))
         elif facts.is_certain(place) and item.label == "necessary" and repeat is not None:
             of = facts.steps[repeat.of].id
             settled.append(
                 item.model_copy(update={"label": "redundant", "because_of": of, "why": "the same call and result"})
             )
-            findings.append(Finding("EFF-F2", f"step {item.step} was labelled {item.label}", item.step))
+            findings.append(Finding("EFF-F2", f"step {called} was labelled {item.label}", item.step))
         else:
             settled.append(item)
     return settled, findings
 
 
-def _evidence(item: StepLabel) -> str:
-    because = f" because of step {item.because_of}" if item.because_of else ""
+def _evidence(facts: EfficiencyFacts, item: StepLabel) -> str:
+    """With the trace's own id beside a number, so that the step can be found there."""
+    own = f" ({item.step})" if facts.called(item.step) != item.step else ""
+    because = f" because of step {facts.called(item.because_of)}" if item.because_of else ""
     why = f": {item.why}" if item.why else ""
-    return f"step {item.step} {item.label}{because}{why}"
+    return f"step {facts.called(item.step)}{own} {item.label}{because}{why}"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from krino.contract import Media
+
+_MACHINE_ID = re.compile(r"(?=[^\W_]*\d)[^\W_]{8,}|[^\W_]{16,}")  # a span's id, a UUID, a call's random letters
+_LONGEST_ID = 24
 
 Kind = Literal["tool", "retrieval", "llm", "message", "other"]
 """`llm` is a call of a model, `message` a text that an assistant or agent sends; both are made of words."""
@@ -54,6 +59,11 @@ def with_own_ids(steps: list[Step]) -> tuple[Step, ...]:
         used.add(own)
         named.append(step if own == step.id else replace(step, id=own))
     return tuple(named)
+
+
+def are_numbered(steps: Sequence[Step]) -> bool:
+    """Whether steps are told by their number: one id that only a machine can read is enough, so that none is mixed."""
+    return any(len(step.id) > _LONGEST_ID or _MACHINE_ID.search(step.id) for step in steps)
 
 
 def one_line(text: str) -> str:

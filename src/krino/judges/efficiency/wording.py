@@ -61,7 +61,7 @@ def write_reason(facts: EfficiencyFacts, wasted: Sequence[StepLabel], score: flo
     if not wasted:
         count = len(facts.steps)
         return f"{NOTHING_FOUND} in {_counted(count, 'step')}."
-    ids = [item.step for item in wasted]
+    ids = [facts.called(item.step) for item in wasted]
     for excerpts in (True, False):
         reason = " ".join(_sentences(facts, wasted, excerpts))
         if not check_reason(reason, score, ids):
@@ -79,9 +79,8 @@ def _sentences(facts: EfficiencyFacts, wasted: Sequence[StepLabel], excerpts: bo
     sentences = [_sentence(facts, group, excerpts) for group in told]
     rest = [item for group in ranked[len(told) :] for item in group]
     if rest:
-        sentences.append(
-            f"{_steps([item.step for item in rest])} {'was' if len(rest) == 1 else 'were'} unnecessary too."
-        )
+        named = _steps([facts.called(item.step) for item in rest])
+        sentences.append(f"{named} {'was' if len(rest) == 1 else 'were'} unnecessary too.")
     return sentences
 
 
@@ -90,15 +89,15 @@ def _sentence(facts: EfficiencyFacts, group: Sequence[StepLabel], excerpts: bool
     one, many = _PHRASES[label]
     if len(group) == 1:
         item = group[0]
-        of = f" step {_plain(item.because_of)}" if label == "redundant" and item.because_of else ""
+        of = f" step {_plain(facts.called(item.because_of))}" if label == "redundant" and item.because_of else ""
         shown = f": {_excerpt(facts, item)}" if excerpts else ""
-        return f"Step {_plain(item.step)} {one}{of}{shown}."
+        return f"Step {_plain(facts.called(item.step))} {one}{of}{shown}."
     if label != "redundant":
         shown = f", first {_excerpt(facts, group[0])}" if excerpts else ""
-        return f"{_steps([item.step for item in group])} {many}{shown}."
+        return f"{_steps([facts.called(item.step) for item in group])} {many}{shown}."
     sources: dict[str, list[str]] = {}
     for item in group:
-        sources.setdefault(item.because_of or "", []).append(item.step)
+        sources.setdefault(facts.called(item.because_of or ""), []).append(facts.called(item.step))
     parts = [
         f"{_steps(ids, upper=False)} {one if len(ids) == 1 else many} step {_plain(of)}" for of, ids in sources.items()
     ]

@@ -9,6 +9,7 @@ from krino.errors import CannotJudge
 from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
 from krino.judges.rag.goals import Goal, read_goal
+from krino.judges.rag.instructions import find_instructions
 from krino.judges.rag.languages import guess_language
 from krino.judges.rag.refusals import RefusalReading, read_refusal
 from krino.judges.rag.sentences import Sentence, split_sentences
@@ -103,6 +104,19 @@ class RagFacts:
     @lazy
     def refusal(self) -> RefusalReading | None:
         return read_refusal(self.sentences)
+
+    @lazy
+    def instructions(self) -> frozenset[int]:
+        """Numbers of the sentences that speak to whoever judges the answer."""
+        return find_instructions(self.sentences, self.case.question)
+
+    @lazy
+    def said(self) -> str:
+        """The answer without those sentences."""
+        if not self.instructions:
+            return self.case.answer
+        kept = (item.text for number, item in enumerate(self.sentences, 1) if number not in self.instructions)
+        return " ".join(kept)
 
     @lazy
     def same_as_reference(self) -> bool:

@@ -12,12 +12,14 @@ from krino.judges.rag.values import find_values
 from krino.judges.rag.words import may_deny, opposed_words, read_sentence
 
 _MOST = 8
+_LONGEST = 120
 
 
 def find_remarks(facts: RagFacts, labels: RagLabels | None) -> tuple[Finding, ...]:
     """Findings that follow from the case and the labels, in a fixed order."""
     return (
         *_goal(facts),
+        *_instructions(facts),
         *_absent(facts),
         *_unchecked_numbers(facts, labels),
         *_odd_support(facts, labels),
@@ -29,6 +31,12 @@ def find_remarks(facts: RagFacts, labels: RagLabels | None) -> tuple[Finding, ..
 def _goal(facts: RagFacts) -> Iterator[Finding]:
     if facts.goal.note is not None:
         yield Finding("RAG-N1", facts.goal.note, "goal")
+
+
+def _instructions(facts: RagFacts) -> Iterator[Finding]:
+    for number in sorted(facts.instructions)[:_MOST]:
+        shown = facts.sentences[number - 1].text[:_LONGEST]
+        yield Finding("RAG-N8", f"speaks to whoever judges the answer: {shown}", f"sentence {number}")
 
 
 def _absent(facts: RagFacts) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from krino.judges.rag.asking import QuestionPart
-from krino.judges.rag.desk import Desk
+from krino.judges.rag.desk import Desk, Draft
 from krino.judges.rag.evidence import coverage
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Directness
@@ -29,7 +29,7 @@ def open_pairs(desk: Desk, parts: tuple[QuestionPart, ...]) -> Iterator[TextPair
             yield from _speakers(desk, item.number)
     for part in parts:
         if _answered_by_words(desk, part) is None:
-            yield part.text, facts.case.answer
+            yield part.text, facts.said
 
 
 def is_useful(desk: Desk, number: int, rests_on_it: bool, near: Mapping[TextPair, float]) -> bool:
@@ -73,22 +73,29 @@ def is_answered(desk: Desk, part: QuestionPart, near: Mapping[TextPair, float]) 
     by_words = _answered_by_words(desk, part)
     if by_words is not None:
         return by_words
-    return near.get((part.text, desk.facts.case.answer), 0.0) >= _limit("answered_by_meaning")
+    return near.get((part.text, desk.facts.said), 0.0) >= _limit("answered_by_meaning")
 
 
 def _answered_by_words(desk: Desk, part: QuestionPart) -> bool | None:
     """None where words leave it open."""
     facts = desk.facts
-    if not any(_has_kind(reading, part) for reading in facts.readings):
+    said = [reading for number, reading in enumerate(facts.readings, 1) if number not in facts.instructions]
+    if not any(_has_kind(reading, part) for reading in said):
         return False
     weights = desk.index.weigh(_read_part(facts, part))
-    if not weights or any(draft.polarity is not None for draft in desk.drafts):
+    drafts = _answering(desk)
+    if not weights or any(draft.polarity is not None for draft in drafts):
         return True
-    readings = [*facts.readings, *(reading for draft in desk.drafts for reading in draft.pair.found[:1])]
+    readings = [*said, *(reading for draft in drafts for reading in draft.pair.found[:1])]
     share = coverage(weights, readings)
     if part.kind is not None and (share > 0 or sum(len(item.content) for item in readings) <= _TERSE):
         return True
     return True if share >= _limit("answered") else None
+
+
+def _answering(desk: Desk) -> list[Draft]:
+    """The claims of sentences that speak to the one who asked, not to whoever judges the answer."""
+    return [draft for draft in desk.drafts if draft.sentence not in desk.facts.instructions]
 
 
 def directness(desk: Desk, any_answered: bool) -> Directness:
@@ -96,9 +103,10 @@ def directness(desk: Desk, any_answered: bool) -> Directness:
     if not any_answered:
         return "no"
     weights = desk.index.question_weights
-    if not desk.drafts or not weights:
+    drafts = _answering(desk)
+    if not drafts or not weights:
         return "full"
-    first = desk.drafts[0]
+    first = drafts[0]
     readings = (desk.facts.readings[first.sentence - 1], *first.pair.found[:1])
     return "full" if first.polarity is not None or coverage(weights, readings) >= _limit("on_topic") else "partly"
 

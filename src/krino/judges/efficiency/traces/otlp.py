@@ -10,7 +10,7 @@ from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.content import dump, number, whole
 from krino.judges.efficiency.traces.span_tree import grow, orphans, refuse_fragment
 from krino.judges.efficiency.traces.spans import Span, is_span, spans_of
-from krino.judges.efficiency.traces.tree import Node, Role, root_input, tree_steps
+from krino.judges.efficiency.traces.tree import Node, Role, closing_agent, root_input, tree_steps
 
 NAME = "otlp"
 _OPERATIONS: Mapping[str, Role] = {
@@ -54,7 +54,9 @@ def read(value: Any) -> Trace:
     known = any(_named_role(span) for span in spans)
     roots = grow(spans, lambda span: _node(span, known))
     refuse_fragment(spans, roots)
-    return Trace(tuple(tree_steps(roots)), root_input(roots), orphans=orphans(spans))
+    agent = closing_agent(roots)
+    answer = dump(agent.output) if agent is not None else None
+    return Trace(tuple(tree_steps(roots)), root_input(roots), answer, orphans(spans))
 
 
 def _named_role(span: Span) -> Role | None:

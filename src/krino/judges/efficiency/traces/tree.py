@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from krino.judges.efficiency.steps import Kind, Step
@@ -51,7 +51,8 @@ def tree_steps(roots: list[Node]) -> list[Step]:
     observed, failed = _observations(roots)
     for _, node in found:
         node.error = node.error or failed.get(id(node))
-    return [_step(node, observed.get(id(node), "")) for _, node in sorted(found, key=lambda item: item[0])]
+    steps = [_step(node, observed.get(id(node), "")) for _, node in sorted(found, key=lambda item: item[0])]
+    return with_answer(roots, steps)
 
 
 def _without_copies(roots: list[Node]) -> Iterator[Node]:
@@ -118,6 +119,57 @@ def _step(node: Node, observed: str) -> Step:
     )
 
 
+def with_answer(roots: list[Node], steps: list[Step]) -> list[Step]:
+    """The steps with the final answer as the last one, where the agent's own span is all that holds it.
+
+    Then no words of a model follow the last tool: no span shows that call, or its span is without its words. In a list
+    of messages the answer is always there, and the same work must score the same.
+    """
+    agent = closing_agent(roots)
+    said = _said(clean(from_json(agent.output), Album())).strip() if agent is not None else ""
+    if agent is None or not said or not steps:
+        return steps
+    last = steps[-1]
+    if last.kind == "llm":
+        return steps if dump(last.output) or last.error else [*steps[:-1], replace(last, output=said)]
+    if last.kind == "message" or _one_line(said) in _one_line(" ".join(_spoken(steps))):
+        return steps
+    return [*steps, Step(agent.id, "message", "message", None, said)]
+
+
+def closing_agent(roots: list[Node]) -> Node | None:
+    """The outermost agent or chain that gave something back."""
+    holders = (node for node in walk(roots) if node.role == "container" and node.children)
+    return next((node for node in holders if node.output not in (None, "", {}, [])), None)
+
+
+def _spoken(steps: list[Step]) -> Iterator[str]:
+    """Where the answer may stand already: in a model's words, or in a last call that hands it over."""
+    for step in steps:
+        if step.kind in ("llm", "message"):
+            yield f"{dump(step.output)} {step.observed}"
+    yield f"{dump(steps[-1].input)} {dump(steps[-1].output)}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _said(value: Any, depth: int = 0) -> str:
+    """The words of an agent's output: a text, or those of the last message in it that has any; data has none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and depth < _MAX_DEPTH and all(isinstance(item, dict) for item in value):
+        spoken = [item for item in value if item.get("role", item.get("type")) in ("assistant", "ai", None)]
+        return next((text for item in reversed(spoken) if (text := _said(item, depth + 1))), "")
+    if isinstance(value, dict) and depth < _MAX_DEPTH:
+        name = next((name for name in _ANSWER_FIELDS if value.get(name)), None)
+        if name in ("content", "parts", "text"):
+            return text_of(value[name])
+        return _said(value[name], depth + 1) if name else ""
+    return ""
+
+
 def root_input(roots: list[Node]) -> str | None:
     """The task, where the outermost span that has an input states it in words."""
     for node in walk(roots):
@@ -131,7 +183,7 @@ def task_text(value: Any, depth: int = 0) -> str | None:
     value = from_json(value)
     if isinstance(value, str):
         return value.strip() or None
-    if depth > 4:
+    if depth > _MAX_DEPTH:
         return None
     if isinstance(value, list):
         users = [item for item in value if isinstance(item, dict) and item.get("role", item.get("type")) in _USERS]
@@ -148,6 +200,8 @@ def task_text(value: Any, depth: int = 0) -> str | None:
     return None
 
 
+_MAX_DEPTH = 4
+_ANSWER_FIELDS = ("content", "parts", "text", "messages", "message", "output", "answer")
 _USERS = ("user", "human")
 _TASK_FIELDS = (
     "task",

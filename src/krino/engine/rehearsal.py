@@ -1,0 +1,141 @@
+"""Tries a judge on its first case with made-up labels, so that faults in its own code show before any call is paid.
+
+`settle` meets labels for the first time when they have been paid for. So it is tried before, on labels made from their
+schema: what it gives back must be a settlement with a known rule for every field. Labels that the judge's own `check`
+accepts could come from a model, so a field whose value changes with them must say that labels decided it. An exception
+counts only where no data could be to blame (an unknown name, a wrong number of arguments): made labels are odd.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakSet
+
+from pydantic import BaseModel, ValidationError
+
+from krino.cases.item import CaseItem
+from krino.conduct import BrokenContract, questions_of, settlement_problems, verdict_of
+from krino.contract import Judge, Questions, Settlement, describe_validation
+from krino.engine.made_labels import made_labels
+from krino.errors import UsageProblem
+from krino.places import fault_in, place_of_attribute
+
+AnyJudge = Judge[Any, Any, Any]
+MOST_TRIED = 20
+_WRONG_CALL = re.compile(r"missing \d+ required|takes .+ positional argument|unexpected keyword argument")
+_WRONG_TYPE = re.compile(r"_type|_parsing$")
+_rehearsed: WeakSet[type] = WeakSet()
+
+
+def rehearsed(items: Iterator[CaseItem], judge: AnyJudge) -> Iterator[CaseItem]:
+    """The items as they are; before the first that leaves something to ask about, `judge` is tried on it."""
+    for number, item in enumerate(items):
+        if number < MOST_TRIED:
+            rehearse(judge, item)
+        yield item
+
+
+def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem]) -> None:
+    """The same with nothing done to the items: for the look before a run begins."""
+    for number, item in enumerate(items):
+        if type(judge) in _rehearsed or number >= MOST_TRIED:
+            return
+        rehearse(judge, item)
+
+
+def rehearse(judge: AnyJudge, item: CaseItem) -> None:
+    """Nothing, or a `UsageProblem` with what the judge's code must give back instead; once for each class."""
+    if type(judge) in _rehearsed or item.record is None:
+        return
+    try:
+        case = judge.read(item.record)
+        facts = judge.study(case)
+        questions = questions_of(judge, judge.ask(case, facts))
+        if questions is None:
+            return
+        _try(judge, case, facts, questions)
+    except UsageProblem:
+        raise
+    except Exception as fault:
+        if isinstance(fault, BrokenContract):
+            raise UsageProblem(f"{fault} (seen on case {item.id}, before anybody was asked)") from None
+        if _is_certain(fault):
+            told = f"{type(fault).__name__}: {fault}{fault_in(type(judge), fault)}"
+            raise UsageProblem(
+                f"judge `{judge.name}` breaks: {told} (on case {item.id}, before anybody was asked)"
+            ) from fault
+        return  # the case is an odd one, or the judge breaks: the real judgement says which
+    _rehearsed.add(type(judge))
+
+
+def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
+    fair: list[Settlement] = []
+    for labels in made_labels(judge.labels_model, _texts(questions)):
+        try:
+            is_fair = not judge.check(case, facts, labels)
+            settlement = judge.settle(case, facts, labels)
+            again = judge.settle(case, facts, labels)
+        except Exception as fault:
+            if _is_certain(fault):
+                raise
+            continue
+        if not isinstance(settlement, Settlement) or (is_fair and settlement_problems(judge, settlement)):
+            verdict_of(judge, settlement)  # which says what is wrong
+        if is_fair and again == settlement:
+            fair.append(settlement)
+    _must_fit_the_verdict(judge, fair)
+    for field in judge.verdict_model.model_fields:
+        _must_say_from_labels(judge, field, fair)
+
+
+def _is_certain(fault: Exception) -> bool:
+    """Whether this would happen with any labels: the code itself is wrong, whatever the data."""
+    if isinstance(fault, AttributeError):
+        return isinstance(fault.obj, BaseModel)
+    return type(fault) is NameError or (isinstance(fault, TypeError) and bool(_WRONG_CALL.search(str(fault))))
+
+
+def _must_fit_the_verdict(judge: AnyJudge, settlements: list[Settlement]) -> None:
+    """A value of the wrong type in every settlement is no accident of the labels; one out of range may be."""
+    told = ""
+    for settlement in settlements:
+        try:
+            judge.verdict_of(settlement)
+        except ValidationError as error:
+            if not all(_WRONG_TYPE.search(item["type"]) for item in error.errors(include_url=False)):
+                return
+            told = describe_validation(error)
+        else:
+            return
+    if told:
+        raise BrokenContract(
+            f"{place_of_attribute(type(judge), 'settle')}settle: a value that `{judge.verdict_model.__name__}` "
+            f"does not take: {told}"
+        )
+
+
+def _must_say_from_labels(judge: AnyJudge, field: str, settlements: list[Settlement]) -> None:
+    """The case and its facts are the same in all of them, so what differs comes from the labels."""
+    rulings = [settlement.rulings[field] for settlement in settlements]
+    silent = [ruling for ruling in rulings if not ruling.from_labels]
+    if len(silent) < len(rulings) or not silent:
+        return
+    for other in silent:
+        if other.value != silent[0].value:
+            raise BrokenContract(
+                f"{place_of_attribute(type(judge), 'settle')}settle: `{field}` changes with the labels "
+                f"({_shown(silent[0].value)} with some, {_shown(other.value)} with others) but says that the rule "
+                f"{other.rule} alone decided it; write `Ruling(value, {other.rule!r}, from_labels=True)`"
+            )
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def _texts(questions: Questions) -> list[str]:
+    pieces = [questions, *questions.parts]
+    return [passage.text for piece in pieces for passage in piece.passages]
