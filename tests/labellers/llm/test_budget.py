@@ -45,7 +45,7 @@ async def send(budget: Budget, taken: krino.Usage, sent: list[str], name: str, g
     async with budget.hold(taken.input_tokens):
         sent.append(name)
         await gate.wait()
-    budget.settle(taken)
+    budget.settle(taken, taken.input_tokens)
 
 
 # --- whole runs --------------------------------------------------------------------------------------
