@@ -3,6 +3,7 @@ found dead in minutes however many are waiting."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ LONE = 0.8
 endpoint or the case is to blame."""
 SHORTEST_TRY = 5.0
 """Seconds that a try has at least, however little of the patience is left."""
+LONGEST_WAIT = 120.0
+"""Seconds that an endpoint may ask to be left alone; while it is, nobody can tell whether it lives."""
 IDLE = 60.0
 """Seconds without any request after which old trouble says nothing."""
 
@@ -29,19 +32,20 @@ class Health:
 
     patience: float
     since: float | None = None
-    """When the first try began that failed, of those since something last got through."""
+    """When the trouble began: when something last got through, or the first try that failed since (see `failed`)."""
     trouble: str = ""
     """What went wrong last."""
     tries: int = 0
     _victims: set[int] = field(default_factory=set)
     _watched: int = 0
-    _left_at: float | None = None
+    _calm_at: float = 0.0
+    _left_at: float = -math.inf
 
     @contextmanager
     def watching(self, clock: Callable[[], float]) -> Iterator[None]:
         """While a request is made, with all its tries. Trouble from before a long rest says nothing."""
-        if not self._watched and self._left_at is not None and clock() - self._left_at > IDLE:
-            self.got_through()
+        if not self._watched and clock() - self._left_at > IDLE:
+            self.got_through(clock())
         self._watched += 1
         try:
             yield
@@ -49,13 +53,14 @@ class Health:
             self._watched -= 1
             self._left_at = clock()
 
-    def got_through(self) -> None:
-        self.since, self.trouble, self.tries = None, "", 0
+    def got_through(self, now: float) -> None:
+        self.since, self.trouble, self.tries, self._calm_at = None, "", 0, now
         self._victims.clear()
 
     def failed(self, request: int, started: float, trouble: str) -> None:
+        """A wait that the endpoint asked for before is part of the trouble; a pace of our own is not."""
         if self.since is None:
-            self.since = started
+            self.since = max(self._calm_at, started - LONGEST_WAIT)
         self.trouble = trouble
         self.tries += 1
         self._victims.add(request)

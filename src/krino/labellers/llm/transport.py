@@ -15,13 +15,12 @@ import aiohttp
 from krino.errors import LabelFailed, RunStopped
 from krino.labellers.llm.address import clean_address
 from krino.labellers.llm.body import ENCODINGS, MOST_BYTES, MOST_ERROR_BYTES, PIECE, BadBody, read_bounded
-from krino.labellers.llm.health import Health, usual_patience
+from krino.labellers.llm.health import LONGEST_WAIT, Health, usual_patience
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.secrets import Secrets, secrets_of
 from krino.labellers.llm.wire import ApiError, HttpReply, read_error, retry_after
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-LONGEST_WAIT = 120.0  # an endpoint that asks for more is not waited for: the run stops and can be continued
 BACKOFF_CAP = 30.0
 PATIENCE = 3  # times as many waits as retries
 HOPELESS = 10  # cases in a row that got nothing through before the run stops
@@ -85,7 +84,7 @@ class Transport:
             if reply is not None and not self._worth_retrying(reply):
                 if reply.status < 400:
                     self.pace.went_well()
-                self.health.got_through()
+                self.health.got_through(now)
                 self.reached, self._lost_in_a_row = True, 0
                 return reply
             self.health.failed(request, started, trouble)
@@ -199,6 +198,7 @@ class Transport:
     def _asked_wait(self, reply: HttpReply | None) -> float | None:
         asked = None if reply is None else retry_after(reply.headers)
         if asked is not None and asked > LONGEST_WAIT:
+            # It is not waited for: the run stops, and can be continued then.
             raise RunStopped(f"the endpoint asks to wait {asked:.0f} s", kind="rate-limit")
         self._told_until = (asked or 0.0, self.pace.clock() + (asked or 0.0))
         return asked
