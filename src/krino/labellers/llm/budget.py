@@ -12,7 +12,7 @@ from krino.contract import Usage
 from krino.errors import RunStopped, UsageProblem
 
 FIRST_REPLY = 800
-"""Tokens expected of a reply while none has come back to go by."""
+"""Tokens set aside for a reply while none has come back to go by."""
 MARGIN = 2
 """Where no reply limit is sent, the next reply is taken to be at most so many times as long as the longest so far."""
 LAST_PART = 0.1
@@ -238,9 +238,7 @@ class Budget:
 
     def _outlook(self, estimate: int, reply_limit: int | None) -> Outlook:
         if not self._replies:
-            first = FIRST_REPLY if reply_limit is None else min(FIRST_REPLY, reply_limit)
-            likely = self._need(estimate, first)
-            return Outlook(likely, likely, None if reply_limit is None else self._need(estimate, reply_limit))
+            return self._first_outlook(estimate, reply_limit)
         dense = math.ceil(estimate * self._most_dense)
         likely = self._need(
             math.ceil(estimate * self._input / max(self._estimated, 1)), math.ceil(self._output / self._replies)
@@ -251,6 +249,14 @@ class Budget:
         # Nobody was told a limit, so the longest reply is yet to be seen: no more are sent than have come back.
         known = self._flying < self._replies
         return Outlook(likely, long, self._need(dense, MARGIN * self._longest) if known else None)
+
+    def _first_outlook(self, estimate: int, reply_limit: int | None) -> Outlook:
+        """Before any reply of this sitting: as replies went in earlier ones; else one goes to find out."""
+        earlier = self.purse.earlier
+        usual = math.ceil(earlier.output_tokens / earlier.calls) if earlier.calls else 0
+        long = usual or (FIRST_REPLY if reply_limit is None else min(FIRST_REPLY, reply_limit))
+        most = None if reply_limit is None else self._need(estimate, max(usual, reply_limit))
+        return Outlook(self._need(estimate, usual), self._need(estimate, long), most)
 
     def _need(self, input_tokens: int, output_tokens: int) -> Need:
         return Need(input_tokens + output_tokens, self.prices.cost(input_tokens, output_tokens) or 0.0)
