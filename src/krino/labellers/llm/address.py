@@ -6,7 +6,8 @@ import ipaddress
 import re
 from urllib.parse import urlsplit
 
-_NO_HOST = re.compile(r"[\s\x00-\x1f\\^|`<>{}\"%]")
+_BLANK = re.compile(r"[\s\x00-\x1f]")
+_NO_HOST = re.compile(r"[\\^|`<>{}\"%]")
 _SECRET_PARTS = re.compile(r"(?<=://)[^/?#@]*(?:@[^/?#@]*)*@|\?.*", re.DOTALL)
 
 
@@ -25,6 +26,8 @@ def masked(text: str) -> str:
 
 def address_problem(url: str) -> str | None:
     """What is wrong with the address of an endpoint; None if requests can be sent there."""
+    if _BLANK.search(url):
+        return "holds a blank"
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -60,7 +60,7 @@ def find_endpoint(
     """`gpt-4o`, `claude-…`, or `provider:model`; flags win over the environment, that over the table."""
     provider, model = _split(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
     entry = providers()[provider]
-    base = base_url or _first(entry.get("base_url_env"), env) or entry.get("base_url")
+    base = (base_url or _first(entry.get("base_url_env"), env) or entry.get("base_url") or "").strip()
     if not base:
         raise UsageProblem(
             f"labeller `{name}`: no address; set --base-url or {' / '.join(entry.get('base_url_env', []))}"

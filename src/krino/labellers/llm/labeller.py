@@ -322,7 +322,7 @@ class LlmLabeller(Labeller):
             reply = _without_separators(self.endpoint.dialect.read(http.body))
         except UnreadableReply as error:
             fault = str(error) if http.whole else f"the endpoint's reply is longer than {MOST_BYTES:,} bytes"
-            reply = Reply(text=shortened(http.body.decode("utf-8", "replace"), RAW_KEPT), broken=fault)
+            reply = Reply(text=http.body.decode("utf-8", "replace"), broken=fault)
         # An endpoint that does not count, or not in earnest: the budget goes by what was sent and what came.
         taken = believable(reply.input_tokens, estimate)
         given = believable(reply.output_tokens, len(http.body if reply.broken else reply.raw()) // CHARS_PER_TOKEN)
