@@ -376,6 +376,10 @@ class Labeller(ABC):
         """Told at the start of a sitting what earlier sittings of the run have spent."""
         return
 
+    def waiting_for(self) -> str | None:
+        """What keeps it from answering at the moment, in a few words for the progress display; None: nothing."""
+        return None
+
     def stop(self) -> None:
         """The run is ending: begin nothing new. What is under way may finish."""
         return

@@ -27,6 +27,7 @@ class Check:
 
 
 def doctor(
+    ctx: typer.Context,
     labeller: options.Labeller = "local",
     base_url: options.BaseUrl = None,
     api_key_env: options.ApiKey = None,
@@ -41,9 +42,10 @@ def doctor(
 
     checks = _installation()
     if labeller != "local":
-        from krino.cli.judge import key_from
+        from krino.cli.trust import keys_for
         from krino.labellers.choose import llm, names_in
 
+        keys = keys_for(ctx, names_in(labeller), base_url, api_key_env)
         for name in names_in(labeller):
             if name == "local":
                 continue
@@ -51,7 +53,8 @@ def doctor(
             model = llm(
                 name,
                 base_url=base_url,
-                key=key_from(api_key_env),
+                key=keys.named,
+                env=keys.env,
                 api_version=api_version,
                 timeout=timeout,
                 retries=0,

@@ -64,8 +64,7 @@ def finish(
     if manifest.state != "finished":
         reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"
         console.print(reason, highlight=False, markup=False, soft_wrap=True)
-        higher = " (with a higher limit)" if "limit of" in (manifest.stop_reason or "") else ""
-        console.print(f"continue with{higher}: {command}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"continue with: {command}", highlight=False, markup=False, soft_wrap=True)
     return exit_code(manifest, gated)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import signal
 import sys
 from collections.abc import Iterator, Mapping
@@ -35,13 +33,14 @@ FILES = (
     "is one case for each."
 )
 
-NOT_IN_FILE = frozenset({"judge_name", "files", "min", "max", "junit", "markdown"})
+NOT_IN_FILE = frozenset({"ctx", "judge_name", "files", "min", "max", "junit", "markdown"})
 """What krino.toml's section judge cannot set: the rules of a gate have a section of their own."""
 NEVER_SENT = "dry-run"
 """Stands in for the key of a model that is not asked."""
 
 
 def judge(
+    ctx: typer.Context,
     judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="rag, …, module:Class or file.py:Class")],
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES)],
     labeller: options.Labeller = "local",
@@ -62,6 +61,7 @@ def judge(
     tpm: options.Tpm = None,
     timeout: options.Timeout = 120.0,
     retries: options.Retries = 6,
+    patience: options.Patience = None,
     max_cost: options.MaxCost = None,
     max_tokens: options.MaxTokens = None,
     price_in: options.PriceIn = None,
@@ -87,16 +87,21 @@ def judge(
     """
     from krino.cases import parse_mapping
     from krino.cli.gating import gating_of_judge
+    from krino.cli.trust import keys_for, within_its_folder
     from krino.judges.registry import load_judge
+    from krino.labellers.choose import names_in
 
+    prompt = within_its_folder(ctx, "prompt", prompt)
     ready = load_judge(judge_name, judge_options(judge_name, option), _read_prompt(prompt))
     files_of_gate = {"junit": junit, "markdown": markdown}
     gating = gating_of_judge(ready, wanted=gate, flags={"min": min, "max": max}, files=files_of_gate, run=run)
+    keys = keys_for(ctx, names_in(labeller), base_url, api_key_env)
     chosen = _labeller(
         labeller,
         repeat,
         base_url=base_url,
-        key=key_from(api_key_env),
+        key=keys.named,
+        env=keys.env,
         api_version=api_version,
         channel=channel,
         temperature="usual" if temperature is None else temperature,
@@ -115,6 +120,7 @@ def judge(
         tpm=tpm,
         timeout=timeout,
         retries=retries,
+        patience=patience,
         max_cost=max_cost,
         max_tokens=max_tokens,
         cache=cache,
@@ -175,6 +181,7 @@ class Job:
         import asyncio
 
         from krino.cli.finish import finish
+        from krino.cli.going_on import command_to_go_on
         from krino.cli.stdin import stdin_kept
         from krino.runs.folder import find_place
 
@@ -186,7 +193,8 @@ class Job:
             announce(place, self.console)
             inputs = [kept.settle_in(place.folder) if name == "-" else name for name in self.files]
         manifest = asyncio.run(self._sit(plan, place, inputs))
-        return finish(place.folder, manifest, self.judge, self.console, as_json, _command(), self.gating)
+        command = command_to_go_on(sys.argv[1:], manifest.stop_reason)
+        return finish(place.folder, manifest, self.judge, self.console, as_json, command, self.gating)
 
     def _rehearse(self, inputs: list[str]) -> None:
         """Before a folder is claimed; what can be read only once is left to the run itself."""
@@ -221,7 +229,8 @@ class Job:
         task = asyncio.ensure_future(sitting.hold(lambda: self._watch(inputs)))
         _on_interrupt(sitting, task, self.console)
         try:
-            with shown(sitting.tally, count_hint(inputs), self.console, priced=True):
+            waiting = self.labeller.waiting_for
+            with shown(sitting.tally, count_hint(inputs), self.console, priced=True, waiting=waiting):
                 return await task
         finally:
             await self.labeller.aclose()
@@ -340,17 +349,3 @@ def _read_prompt(path: Path | None) -> str | None:
     if not text.strip():
         raise UsageProblem(f"--prompt {path}: the file is empty")
     return text
-
-
-def key_from(variable: str | None) -> str | None:
-    from krino.errors import UsageProblem
-
-    if variable is None:
-        return None
-    if not (value := os.environ.get(variable)):
-        raise UsageProblem(f"--api-key-env {variable}: that variable is not set")
-    return value
-
-
-def _command() -> str:
-    return shlex.join(["krino", *sys.argv[1:]])

@@ -93,6 +93,10 @@ Rpm = Annotated[float | None, _flag("--rpm", "Most requests a minute.", PACE, "K
 Tpm = Annotated[float | None, _flag("--tpm", "Most tokens a minute.", PACE, "KRINO_TPM")]
 Timeout = Annotated[float, _flag("--timeout", "Seconds to wait for one reply (120).", PACE, "KRINO_TIMEOUT")]
 Retries = Annotated[int, _flag("--retries", "Tries after 429, 5xx or a lost connection (6).", PACE, "KRINO_RETRIES")]
+Patience = Annotated[
+    float | None,
+    _flag("--patience", "Stop when nothing has got through for so many seconds (290).", PACE, "KRINO_PATIENCE"),
+]
 MaxCost = Annotated[float | None, _flag("--max-cost", "Stop before the run costs more.", PACE, "KRINO_MAX_COST")]
 MaxTokens = Annotated[int | None, _flag("--max-tokens", "Stop before the run takes more.", PACE, "KRINO_MAX_TOKENS")]
 PriceIn = Annotated[float | None, _flag("--price-in", "Money per million input tokens.", PACE, "KRINO_PRICE_IN")]

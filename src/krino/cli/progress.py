@@ -5,29 +5,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from krino.runs.sitting import Tally
 
 LIVE_SECONDS = 0.2
 PLAIN_SECONDS = 10.0
+FIRST_LOOK = 1.0  # seconds after which it is said for the first time what is waited for
+Waiting = Callable[[], str | None]
 
 
 @contextlib.contextmanager
-def shown(tally: Tally, total: int | None, console: Console, *, priced: bool) -> Iterator[None]:
-    """While the block runs, in a running event loop."""
-    watch = _live(tally, total, console, priced) if console.is_terminal else _plain(tally, total, console, priced)
-    task = asyncio.create_task(watch)
+def shown(tally: Tally, total: int | None, console: Console, *, priced: bool, waiting: Waiting) -> Iterator[None]:
+    """While the block runs, in a running event loop; `waiting` tells what keeps the labeller."""
+    watch = _live if console.is_terminal else _plain
+    task = asyncio.create_task(watch(tally, total, console, priced, waiting))
     try:
         yield
     finally:
         task.cancel()
 
 
-async def _live(tally: Tally, total: int | None, console: Console, priced: bool) -> None:
+async def _live(tally: Tally, total: int | None, console: Console, priced: bool, waiting: Waiting) -> None:
     columns = (
         TextColumn("judging"),
         BarColumn(),
@@ -42,16 +45,25 @@ async def _live(tally: Tally, total: int | None, console: Console, priced: bool)
         started = time.monotonic()
         while True:
             goal = None if total is None else max(total, tally.seen)  # records may hold more than one case
-            bar.update(task, total=goal, completed=tally.seen, note=_note(tally, started, priced))
+            note = escape(waiting() or _note(tally, started, priced))
+            bar.update(task, total=goal, completed=tally.seen, note=note)
             await asyncio.sleep(LIVE_SECONDS)
 
 
-async def _plain(tally: Tally, total: int | None, console: Console, priced: bool) -> None:
+async def _plain(tally: Tally, total: int | None, console: Console, priced: bool, waiting: Waiting) -> None:
     started = time.monotonic()
+
+    def tell(told: str) -> None:
+        of = f" of {total:,}" if total and total >= tally.seen else ""
+        console.print(f"{tally.seen:,}{of} cases, {told}", highlight=False, markup=False, soft_wrap=True)
+
+    await asyncio.sleep(FIRST_LOOK)
+    if (kept := waiting()) is not None:
+        tell(kept)
     while True:
         await asyncio.sleep(PLAIN_SECONDS)
-        of = f" of {total:,}" if total and total >= tally.seen else ""
-        console.print(f"{tally.seen:,}{of} cases, {_note(tally, started, priced)}", highlight=False)
+        kept = waiting()
+        tell(_note(tally, started, priced) + (f" · {kept}" if kept else ""))
 
 
 def _note(tally: Tally, started: float, priced: bool) -> str:

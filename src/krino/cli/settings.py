@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ class FileSettings:
     """What the file says, by section."""
 
     path: Path | None = None
+    found: bool = False
+    """In a folder, where anybody may have put it; `$KRINO_CONFIG` did not name it."""
     judge: Mapping[str, Any] = field(default_factory=dict)
     doctor: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -57,9 +60,13 @@ def load_settings() -> FileSettings:
         if wrong := [key for key, value in sections[name].items() if not isinstance(value, dict)]:
             raise UsageProblem(f'{path}: `{wrong[0]}` must be a section, as in [{name}."{wrong[0]}"]')
     for model, prices in sections["prices"].items():
-        if set(prices) != {"input", "output"} or not all(isinstance(value, int | float) for value in prices.values()):
-            raise UsageProblem(f'{path}: [prices."{model}"] needs two numbers, input and output')
-    return FileSettings(path, **sections)
+        if set(prices) != {"input", "output"} or not all(map(_is_price, prices.values())):
+            raise UsageProblem(f'{path}: [prices."{model}"] needs two numbers that are not below 0, input and output')
+    return FileSettings(path, not os.environ.get("KRINO_CONFIG"), **sections)
+
+
+def _is_price(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:

@@ -106,6 +106,7 @@ def llm(
     timeout: float = 120.0,
     retries: int = 6,
     backoff: float = 0.5,
+    patience: float | None = None,
     insist: tuple[str, ...] = (),
     max_cost: float | None = None,
     max_tokens: int | None = None,
@@ -137,6 +138,7 @@ def llm(
         timeout=timeout,
         retries=retries,
         backoff=backoff,
+        patience=patience,
         insist=insist,
     )
     budget = Budget(Prices(price_in, price_out), Purse(max_cost, max_tokens))

@@ -120,6 +120,10 @@ class Panel(Labeller):
         for member in self.members.values():
             member.already_spent(usage)
 
+    def waiting_for(self) -> str | None:
+        told = dict.fromkeys(filter(None, (member.waiting_for() for member in self.members.values())))
+        return "; ".join(told) or None
+
     def stop(self) -> None:
         for member in self.members.values():
             member.stop()

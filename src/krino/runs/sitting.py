@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ class Sitting:
         journal = Journal(self.folder / "judgements.jsonl")
         try:
             manifest = self._open_manifest(journal)
-            self.labeller.already_spent(journal.progress.usage)
+            self.labeller.already_spent(replace(journal.progress.usage))  # as it is now: the total goes on growing
             manifest.write(self.folder)
             try:
                 await self._judge_all(cases, journal, manifest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krino.errors import UsageProblem
+from krino.labellers.llm.address import clean_address, is_loopback, masked
 from krino.labellers.llm.endpoint import find_endpoint, providers
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.pace import Pace
@@ -51,6 +52,10 @@ def test_the_flag_wins_over_the_environment_and_that_over_the_table() -> None:
     assert find_endpoint("m", env=env).url == "http://env:1/v1/chat/completions"
     assert find_endpoint("m", env=KEYS).url == "https://api.openai.com/v1/chat/completions"
     assert find_endpoint("m", env={**KEYS, "OPENAI_BASE_URL": ""}).base_url == "https://api.openai.com/v1"
+
+
+def test_a_line_break_after_the_address_is_not_part_of_it() -> None:
+    assert find_endpoint("m", env={"OPENAI_BASE_URL": "http://env:1/v1\n"}).base_url == "http://env:1/v1"
 
 
 def test_a_variable_of_one_provider_moves_no_other() -> None:
@@ -103,6 +108,85 @@ def test_an_address_of_your_own_needs_no_key() -> None:
 def test_an_address_that_is_no_http_url_is_a_usage_problem(address: str) -> None:
     with pytest.raises(UsageProblem, match="--base-url"):
         find_endpoint("m", env=KEYS, base_url=address)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("http://127.0.0.1:99999/v1", "is no address"),
+        ("http://127.0.0.1:abc/v1", "is no address"),
+        ("http://127.0.0.1:-1/v1", "is no address"),
+        ("http://[bad", "is no address"),
+        ("http://[::1/v1", "is no address"),
+        ("http://127.0.0.1:0/v1", "has port 0"),
+        ("http://", "names no host"),
+        ("http://:80/v1", "names no host"),
+        ("http://user@/v1", "names no host"),
+        ("http://two words/v1", "holds a blank"),
+        ("http://tab\there/v1", "holds a blank"),
+        ("http://line\nbreak/v1", "holds a blank"),
+        ("http://a\\b/v1", "names no host"),
+        ("http://%41/v1", "names no host"),
+    ],
+)
+@pytest.mark.parametrize("from_environment", [False, True])
+def test_an_address_where_nothing_can_be_sent_is_named(address: str, words: str, from_environment: bool) -> None:
+    env, flag = ({"OPENAI_BASE_URL": address}, None) if from_environment else ({}, address)
+    with pytest.raises(UsageProblem) as problem:
+        find_endpoint("m", env=env, base_url=flag)
+    assert words in str(problem.value)
+    assert ("OPENAI_BASE_URL" if from_environment else "--base-url") in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["http://u:p@ss@[bad", "http://u:TOPSECRET@host:abc/v1", "ftp://u:TOPSECRET@h/?k=TOPSECRET"]
+)
+def test_a_wrong_address_is_told_without_its_password(address: str) -> None:
+    with pytest.raises(UsageProblem) as problem:
+        find_endpoint("m", env={}, base_url=address)
+    assert "***@" in str(problem.value)
+    assert "TOPSECRET" not in str(problem.value)
+    assert "p@ss" not in str(problem.value)
+
+
+@pytest.mark.parametrize("address", ["http://[::1]:8000/v1", "https://host", "http://host:65535/a/b"])
+def test_addresses_where_something_may_answer_are_taken(address: str) -> None:
+    assert find_endpoint("m", env={}, base_url=address).base_url == address
+
+
+def test_a_user_in_the_address_and_a_key_cannot_both_be_sent() -> None:
+    with pytest.raises(UsageProblem, match="holds a user, and there is a key as well"):
+        find_endpoint("m", env=KEYS, base_url="http://user:password@host/v1")
+    assert find_endpoint("m", env={}, base_url="http://user:password@host/v1").key is None
+
+
+@pytest.mark.parametrize(
+    ("url", "clean", "hidden"),
+    [
+        ("http://h:1/v1", "http://h:1/v1", "http://h:1/v1"),
+        ("http://u:p@h:1/v1", "http://h:1/v1", "http://***@h:1/v1"),
+        ("http://u:p@x@h/v1?key=1", "http://h/v1", "http://***@h/v1?***"),
+        ("http://[::1]:8/v1", "http://[::1]:8/v1", "http://[::1]:8/v1"),
+    ],
+)
+def test_addresses_are_shown_without_secrets(url: str, clean: str, hidden: str) -> None:
+    assert (clean_address(url), masked(url)) == (clean, hidden)
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://127.0.0.1:1/v1", True),
+        ("http://127.9.9.9/v1", True),
+        ("http://localhost:8000", True),
+        ("http://[::1]:8/v1", True),
+        ("http://localhost.evil.example/v1", False),
+        ("http://10.0.0.1/v1", False),
+        ("https://example.com", False),
+    ],
+)
+def test_what_stays_on_this_machine(url: str, local: bool) -> None:
+    assert is_loopback(url) == local
 
 
 def test_only_the_providers_own_address_is_sure_to_know_the_newer_limit() -> None:

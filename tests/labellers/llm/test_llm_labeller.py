@@ -16,7 +16,7 @@ import pytest
 import krino
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
 from krino.labellers.llm.openai import OpenAIDialect
-from krino.labellers.llm.wire import HttpReply, Reply
+from krino.labellers.llm.wire import Reply
 from krino.testing import FakeServer, Faults, ReceivedRequest
 from toy_judge import ToyJudge
 
@@ -500,15 +500,11 @@ async def test_a_cost_limit_counts_what_was_spent_before(server: FakeServer) -> 
     assert server.stats().calls == 0
 
 
-async def test_no_secret_of_the_address_or_the_key_is_in_what_is_said(server: FakeServer) -> None:
+async def test_no_secret_of_the_address_is_in_what_is_said() -> None:
     dead = krino.llm("m", base_url="http://u:TOPSECRET@127.0.0.1:9/v1?key=TOPSECRET", cache="off", retries=0)
     with pytest.raises(krino.RunStopped) as stopped:
         await judged(dead)
     assert "TOPSECRET" not in str(stopped.value) + str(dead.describe())
-    labeller = labeller_for(server)
-    quoting = HttpReply(401, body=json.dumps({"error": {"message": "bad key secret-key-of-mine"}}).encode())
-    labeller.transport._secrets = ("secret-key-of-mine",)
-    assert labeller.transport.read_error(quoting).message == "bad key ***"
 
 
 async def test_what_was_paid_for_is_handed_out_before_the_stop(server: FakeServer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 import krino
 from krino.labellers.llm.cache import LOT, ReplyCache, cache_path, open_cache
+from krino.testing import FakeServer
+from toy_judge import ToyJudge
 
 WRITER = """
 import sys
@@ -63,6 +66,34 @@ def test_a_cache_that_cannot_be_written_warns_and_goes_on(tmp_path: Path) -> Non
     store.put(b"k", b"v")
     with pytest.warns(UserWarning, match="1 replies not kept"):
         store.flush()
+    store.close()
+
+
+@pytest.mark.parametrize("body", ["text", None, 5, 10**15, 0.5, "", b"[1, 2]", b'"text"', b"{", b"\xff"], ids=repr)
+async def test_a_row_that_is_no_reply_is_a_miss_and_is_written_anew(tmp_path: Path, body: object) -> None:
+    """Of any type: 10**15 was taken for the length of a reply."""
+    path = tmp_path / "c.sqlite"
+    with FakeServer(reply={"label": "good", "quote": "fine"}) as server:
+
+        async def judged() -> krino.Judgement:
+            async with krino.llm("m", base_url=server.url, key="secret-key", cache=path) as labeller:
+                return await krino.ajudge(ToyJudge(), {"text": "a fine text"}, labeller=labeller)
+
+        await judged()
+        store = sqlite3.connect(path)
+        with store:
+            assert store.execute("update replies set body = ?", (body,)).rowcount == 1
+        store.close()
+        again, third = await judged(), await judged()
+        assert server.stats().calls == 2
+    assert (again.status, again.usage.calls, third.usage.cached) == ("ok", 1, 1)
+
+
+@pytest.mark.parametrize("body", ["text", None, 5, 0.5])
+def test_only_bytes_come_out_of_the_cache(tmp_path: Path, body: object) -> None:
+    store = ReplyCache(tmp_path / "c.sqlite")
+    store._writer.execute("insert into replies values (?, ?)", (b"k", body))
+    assert store.get(b"k") is None
     store.close()
 
 

@@ -67,7 +67,8 @@ class ReplyCache:
             row = self._reader.execute("select body from replies where key = ?", (key,)).fetchone()
         except sqlite3.Error:  # a damaged cache knows nothing; that costs a call, not a verdict
             return None
-        return None if row is None else bytes(row[0])
+        # Anything but bytes was not written by us (another program, a damaged file): it is no reply.
+        return row[0] if row is not None and isinstance(row[0], bytes) else None
 
     def put(self, key: bytes, body: bytes) -> None:
         """Written in small lots: a transaction for each reply would cost more than the rest of a case."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from krino.errors import UsageProblem
+from krino.labellers.llm.address import address_problem, masked
 from krino.labellers.llm.anthropic import AnthropicDialect
 from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.wire import Dialect
@@ -59,14 +60,20 @@ def find_endpoint(
     """`gpt-4o`, `claude-…`, or `provider:model`; flags win over the environment, that over the table."""
     provider, model = _split(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
     entry = providers()[provider]
-    base = base_url or _first(entry.get("base_url_env"), env) or entry.get("base_url")
+    base = (base_url or _first(entry.get("base_url_env"), env) or entry.get("base_url") or "").strip()
     if not base:
         raise UsageProblem(
             f"labeller `{name}`: no address; set --base-url or {' / '.join(entry.get('base_url_env', []))}"
         )
-    if urlsplit(base).scheme not in {"http", "https"}:
-        raise UsageProblem(f"labeller `{name}`: the address {base!r} is no http(s) URL (--base-url)")
+    if problem := address_problem(base):
+        set_by = "--base-url" if base_url else " / ".join(entry.get("base_url_env", []))
+        raise UsageProblem(f"labeller `{name}`: the address {masked(base)!r} {problem} ({set_by})")
     found_key = (key or _first(entry.get("key"), env) or "").strip() or None
+    if found_key and urlsplit(base).username is not None:
+        raise UsageProblem(
+            f"labeller `{name}`: the address {masked(base)!r} holds a user, and there is a key as well; only one of "
+            "them can be sent: take the user out of the address, or unset the key"
+        )
     own_address = entry.get("base_url") in {None, base}
     if not found_key and not entry.get("keyless") and own_address:
         raise UsageProblem(f"labeller `{name}`: no key; set {' or '.join(entry['key'])} in the environment")
@@ -80,6 +87,13 @@ def find_endpoint(
         # Only the provider's own address is sure to know the newer name of the limit.
         limit_name=entry.get("limit_name", "max_tokens") if own_address else "max_tokens",
     )
+
+
+def key_variables(names: Iterable[str], base_url: str) -> list[str]:
+    """The variables from which keys would be taken for these models, were they asked at an address not their own."""
+    entries = [providers()[_split(name, addressed=True)[0]] for name in names if name != "local"]
+    foreign = [entry for entry in entries if entry.get("base_url") != base_url.rstrip("/")]
+    return [variable for entry in foreign for variable in entry.get("key", [])]
 
 
 def _split(name: str, addressed: bool) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,27 +19,30 @@ from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import Abilities
 from krino.labellers.llm.address import clean_address
-from krino.labellers.llm.budget import Budget
+from krino.labellers.llm.body import MOST_BYTES
+from krino.labellers.llm.budget import Budget, believable
 from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.endpoint import Endpoint
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.planted import Plants
 from krino.labellers.llm.reply import BadReply, read_answer
 from krino.labellers.llm.schema import strict_schema
-from krino.labellers.llm.transport import Transport
+from krino.labellers.llm.transport import MAYBE_BILLED, Transport
 from krino.labellers.llm.wire import (
     Channel,
     ChatRequest,
+    HttpReply,
     Params,
     Reply,
     Turn,
     UnreadableReply,
-    read_error,
 )
 from krino.labellers.parts import label_in_parts
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
-RAW_KEPT = 10_000  # characters of a reply that is no reply, kept for the record
+RAW_KEPT = 10_000  # characters of a reply that cannot be used, kept for the record
+RAW_SENT_BACK = 4_000  # characters of it that are shown to the model when it is asked again
+PROBLEM_KEPT = 4_000  # characters of what is wrong with it: a long list of faults says no more than its beginning
 PLANTED = "KRINO-PLANTED"
 
 
@@ -58,19 +62,23 @@ class LlmSettings:
     timeout: float = 120.0
     retries: int = 6
     backoff: float = 0.5
+    patience: float | None = None
+    """Seconds without anything getting through before the run stops; None: some five minutes (see `health`)."""
     insist: tuple[str, ...] = ()
     """Parameters that must be sent as set: an endpoint that rejects one stops the run. Others are dropped openly."""
 
     def __post_init__(self) -> None:
         if self.channel is not None and self.channel not in get_args(Channel):
             raise UsageProblem(f"unknown reply channel `{self.channel}`; one of {', '.join(get_args(Channel))}")
-        for name, least in (("reasks", 0), ("retries", 0), ("concurrency", 1)):
-            if getattr(self, name) < least:
+        for name, least in (("reasks", 0), ("retries", 0), ("backoff", 0), ("concurrency", 1)):
+            if not getattr(self, name) >= least:
                 raise UsageProblem(f"{name} must be at least {least}, not {getattr(self, name)}")
-        positive = {"rpm": self.rpm, "tpm": self.tpm, "timeout": self.timeout, "reply_tokens": self.params.reply_tokens}
-        for name, value in positive.items():
-            if value is not None and not value > 0:
+        positive = ("rpm", "tpm", "timeout", "patience")
+        for name, value in [(n, getattr(self, n)) for n in positive] + [("reply_tokens", self.params.reply_tokens)]:
+            if value is not None and not 0 < value < math.inf:
                 raise UsageProblem(f"{name} must be more than 0, not {value}")
+        if self.params.temperature is not None and not math.isfinite(self.params.temperature):
+            raise UsageProblem(f"temperature must be a number, not {self.params.temperature}")
         if unknown := sorted(set(self.media) - {"image", "audio", "file"}):
             raise UsageProblem(f"unknown kind of media `{unknown[0]}`; one of image, audio, file")
 
@@ -129,13 +137,17 @@ class LlmLabeller(Labeller):
             timeout=self.settings.timeout,
             retries=self.settings.retries,
             backoff=self.settings.backoff,
+            patience=self.settings.patience,
         )
         self._prepared: dict[tuple[str, type[BaseModel]], _Prepared] = {}
         self.workers = self.settings.concurrency
         self._description = self._describe()
 
     def already_spent(self, usage: Usage) -> None:
-        self.budget.purse.earlier = usage
+        self.budget.begin(usage)
+
+    def waiting_for(self) -> str | None:
+        return self.transport.waiting_for()
 
     def stop(self) -> None:
         self.transport.stop()
@@ -233,7 +245,7 @@ class LlmLabeller(Labeller):
         started = time.perf_counter()
         http = await self.transport.post(orjson.dumps(self.endpoint.dialect.body(request)), 100)
         if http.status != 200:
-            error = read_error(http.status, http.body)
+            error = self.transport.read_error(http)
             if error.status in {401, 403}:
                 raise RunStopped(f"the endpoint refuses the key: {error}", kind="key")
             if error.status == 404:
@@ -241,7 +253,7 @@ class LlmLabeller(Labeller):
             if self.abilities.drops_for_probe(error, request):
                 return await self.probe(channel)
             raise LabelFailed(str(error))
-        reply, usage = self._read(http.body, 100)
+        reply, usage = self._read(http, 100)
         try:
             answer = read_answer(reply, channel, "probe")
             Probe.model_validate(answer)
@@ -265,14 +277,15 @@ class LlmLabeller(Labeller):
                 answer = read_answer(reply, request.channel, tag)
                 labels = _accept(task, answer, plants)
             except BadReply as bad:
-                problem = str(bad)
+                problem = shortened(str(bad), PROBLEM_KEPT)
                 self.abilities.note_reply(request, shapeless=bad.shape)
             else:
                 self.abilities.note_reply(request, shapeless=False)
                 return labels, answer, request.channel
-            turns = (*turns[:1], Turn("assistant", raw or "(empty)"), Turn("user", prompt.again_text(problem)))
-        tries = 1 + self.settings.reasks
-        raise LabelFailed(f"no valid labels in {tries} replies; the last fault: {problem}", raw_reply=raw)
+            shown = shortened(raw, RAW_SENT_BACK) or "(empty)"
+            turns = (*turns[:1], Turn("assistant", shown), Turn("user", prompt.again_text(problem)))
+        message = f"no valid labels in {1 + self.settings.reasks} replies; the last fault: {problem}"
+        raise LabelFailed(message, raw_reply=None if raw is None else shortened(raw, RAW_KEPT))
 
     async def _exchange(
         self, prepared: _Prepared, turns: tuple[Turn, ...], usage: Usage, repeat: int = 0
@@ -280,36 +293,41 @@ class LlmLabeller(Labeller):
         """One reply from the endpoint, adapting to what it does not support."""
         while True:
             request = _reseeded(self._request(prepared, turns), repeat)
-            body = orjson.dumps(self.endpoint.dialect.body(request))
+            said = self.endpoint.dialect.body(request)
+            body, reply_limit = orjson.dumps(said), said.get(request.completion_limit_name)
             estimate = len(body) // CHARS_PER_TOKEN
-            answer = await self.transport.post(body, estimate, partial(self._sending, estimate, usage))
+            answer = await self.transport.post(body, estimate, partial(self._sending, estimate, reply_limit, usage))
             if answer.status == 200:
-                reply, spent = self._read(answer.body, estimate)
-                self.budget.settle(spent)
+                reply, spent = self._read(answer, estimate)
+                self.budget.settle(spent, estimate)
                 usage.add(spent)
                 return request, reply
             self.abilities.adapt(self.transport.read_error(answer), request)
 
     @asynccontextmanager
-    async def _sending(self, estimate: int, usage: Usage) -> AsyncIterator[None]:
+    async def _sending(self, estimate: int, reply_limit: int | None, usage: Usage) -> AsyncIterator[None]:
         """Around one request on its way: the time in our own queues is not the endpoint's."""
-        async with self.budget.hold(estimate):
+        async with self.budget.hold(estimate, reply_limit):
             started = time.perf_counter()
             try:
                 yield
+            except MAYBE_BILLED:
+                self.budget.lose(estimate)
+                raise
             finally:
                 usage.seconds += time.perf_counter() - started
 
-    def _read(self, body: bytes, estimate: int) -> tuple[Reply, Usage]:
+    def _read(self, http: HttpReply, estimate: int) -> tuple[Reply, Usage]:
         try:
-            reply = _without_separators(self.endpoint.dialect.read(body))
+            reply = _without_separators(self.endpoint.dialect.read(http.body))
         except UnreadableReply as error:
-            reply = Reply(text=body[:RAW_KEPT].decode("utf-8", "replace"), broken=str(error))
-        taken, given = reply.input_tokens, reply.output_tokens
-        if not taken and not given:  # an endpoint that does not count: the budget goes by the estimate
-            taken, given = estimate, len(reply.raw()) // CHARS_PER_TOKEN
-        cost = self.budget.prices.cost(taken, given) if reply.cost is None else reply.cost
+            fault = str(error) if http.whole else f"the endpoint's reply is longer than {MOST_BYTES:,} bytes"
+            reply = Reply(text=http.body.decode("utf-8", "replace"), broken=fault)
+        # An endpoint that does not count, or not in earnest: the budget goes by what was sent and what came.
+        taken = believable(reply.input_tokens, estimate)
+        given = believable(reply.output_tokens, len(http.body if reply.broken else reply.raw()) // CHARS_PER_TOKEN)
         self.pace.correct(estimate, taken + given)
+        cost = self.budget.cost(taken, given, reply.cost)
         return reply, Usage(calls=1, input_tokens=taken, output_tokens=given, cost=cost)
 
     # --- what is the same for every case -------------------------------------------------------------
@@ -356,8 +374,11 @@ class LlmLabeller(Labeller):
         if stored is None:
             return None
         try:
-            labels = _accept(task, orjson.loads(stored), plants)
+            answer = orjson.loads(stored)
+            labels = _accept(task, answer, plants) if isinstance(answer, dict) else None
         except (BadReply, ValueError):  # the checks have changed since: ask again
+            return None
+        if labels is None:
             return None
         return Labelled(labels, self._info(None), Usage(cached=1), _findings(plants))
 
@@ -396,6 +417,11 @@ def _findings(plants: Plants) -> tuple[Finding, ...]:
         return ()
     text = "the case names every field of an answer, as text does that plants one; the answer was not taken from it"
     return (Finding(PLANTED, text),)
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning of a text, with a mark that says how much is left out."""
+    return text if len(text) <= most else f"{text[:most]} [… {len(text) - most:,} more characters left out]"
 
 
 def _without_separators(reply: Reply) -> Reply:

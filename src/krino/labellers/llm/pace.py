@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 CUT = 0.67
 BURST_SECONDS = 5.0  # a minute's allowance is given out in slices of this length
+NAP = 0.5  # seconds after which one that holds still looks whether it still has to
 
 
 @dataclass(slots=True)
@@ -63,6 +64,7 @@ class Pace:
     _cut_at: float = -1.0
     _hold_until: float = 0.0
     _bad_run: int = 0
+    _ending: bool = False
     _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -78,7 +80,7 @@ class Pace:
             await self._queue()
         try:
             while (delay := self._delay()) > 0:  # noqa: ASYNC110 - waits for a moment, not for an event
-                await asyncio.sleep(delay)
+                await asyncio.sleep(min(delay, NAP))
         except asyncio.CancelledError:
             self.release()
             raise
@@ -120,15 +122,17 @@ class Pace:
             self._hold_until = max(self._hold_until, now + hold)
 
     def release_waiting(self) -> None:
-        """Let everyone through who waits for a place: the run is stopping, and they will find that out."""
+        """Let everyone through who waits for a place or a moment: the run is stopping, and they will find that out."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
                 self.in_flight += 1
                 turn.set_result(None)
-        self._hold_until = 0.0
+        self._ending = True
 
     def _delay(self) -> float:
+        if self._ending:
+            return 0.0
         now = self.clock()
         waits = [bucket.wait(now) for bucket in (self._requests, self._tokens) if bucket]
         return max([self._hold_until - now, *waits])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,16 +14,24 @@ import aiohttp
 
 from krino.errors import LabelFailed, RunStopped
 from krino.labellers.llm.address import clean_address
+from krino.labellers.llm.body import ENCODINGS, MOST_BYTES, MOST_ERROR_BYTES, PIECE, BadBody, read_bounded
+from krino.labellers.llm.health import LONGEST_WAIT, Health, usual_patience
 from krino.labellers.llm.pace import Pace
+from krino.labellers.llm.secrets import Secrets, secrets_of
 from krino.labellers.llm.wire import ApiError, HttpReply, read_error, retry_after
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-LONGEST_WAIT = 120.0  # an endpoint that asks for more is not waited for: the run stops and can be continued
 BACKOFF_CAP = 30.0
 PATIENCE = 3  # times as many waits as retries
-SHORTEST_SECRET = 12  # shorter header values (a version) are no keys
-Permit = Callable[[], contextlib.AbstractAsyncContextManager[None]]
 HOPELESS = 10  # cases in a row that got nothing through before the run stops
+MESSAGE_KEPT = 1_000  # characters of what a refusal says
+CODE_KEPT = 100
+QUIET = 1.0  # seconds without a reply before the progress display speaks of it
+LOST = (aiohttp.ClientError, TimeoutError, BadBody)
+"""How it shows that no whole reply came back."""
+MAYBE_BILLED = (aiohttp.ClientPayloadError, TimeoutError, BadBody)
+"""The endpoint had the request, and may have written the reply that was lost."""
+Permit = Callable[[], contextlib.AbstractAsyncContextManager[None]]
 
 
 @dataclass(slots=True)
@@ -35,18 +44,27 @@ class Transport:
     timeout: float = 120.0
     retries: int = 6
     backoff: float = 0.5
+    patience: float | None = None
+    """Seconds without anything getting through before the endpoint counts as dead; None: as the time-out makes it."""
     reached: bool = False
     stopping: bool = False
+    health: Health = field(init=False)
+    secrets: Secrets = field(init=False, repr=False)
+    in_flight: int = 0
+    """Requests that are sent and not answered."""
+    _heard_at: float = 0.0
+    _told_until: tuple[float, float] = (0.0, 0.0)
+    """How long the endpoint last asked to wait, and until when that is."""
     _lost_in_a_row: int = 0
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
     _sleepers: set[asyncio.Future[None]] = field(default_factory=set)
     _session: aiohttp.ClientSession | None = None
     _loop: asyncio.AbstractEventLoop | None = None
     _random: random.Random = field(default_factory=random.Random)
-    _secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        keys = (value.removeprefix("Bearer ") for value in self.headers.values())
-        self._secrets = tuple(key for key in keys if len(key) >= SHORTEST_SECRET)
+        self.health = Health(usual_patience(self.timeout) if self.patience is None else self.patience)
+        self.secrets = secrets_of(self.url, self.headers)
 
     async def post(self, body: bytes, tokens: int, permit: Permit = contextlib.nullcontext) -> HttpReply:
         """The endpoint's answer to one request (200 or a refusal that no retry would change).
@@ -54,23 +72,33 @@ class Transport:
         Each try is sent within a `permit` of its own, asked for when it has its place: a permit is never held by one
         that waits for a place, so those that have a place can wait for a permit.
         """
+        with self.health.watching(self.pace.clock):
+            return await self._until_answered(body, tokens, permit)
+
+    async def _until_answered(self, body: bytes, tokens: int, permit: Permit) -> HttpReply:
         faults = waits = 0
+        request = next(self._numbers)
         while True:
             reply, trouble, started = await self._try(body, tokens, permit)
+            now = self.pace.clock()
             if reply is not None and not self._worth_retrying(reply):
                 if reply.status < 400:
                     self.pace.went_well()
+                self.health.got_through(now)
                 self.reached, self._lost_in_a_row = True, 0
                 return reply
+            self.health.failed(request, started, trouble)
             asked = self._asked_wait(reply)
             # Being told to slow down is no fault of the request: it may be told so more often before it gives up.
             busy = reply is not None and reply.status == 429
             waits, faults = (waits + 1, faults) if busy else (waits, faults + 1)
             pause = self._wait(max(faults, waits) - 1, asked)
             self.pace.push_back(started, asked or (pause if busy else None))
-            if faults > self.retries or waits > PATIENCE * self.retries:
+            self._stop_if_dead()
+            if faults > self.retries or waits > PATIENCE * self.retries or self.health.lone_is_lost(now):
                 self._give_up(faults + waits, trouble)
-            await self._pause(pause)
+            await self._pause(min(pause, max(0.0, self.health.left(now))))
+            self._stop_if_dead()
 
     def stop(self) -> None:
         """Send nothing more: what waits for its turn, or to be tried again, ends at once."""
@@ -80,31 +108,82 @@ class Transport:
             if not sleeper.done():
                 sleeper.set_result(None)
 
+    def waiting_for(self) -> str | None:
+        """What keeps the endpoint's answers from coming, in a few words; None while they come."""
+        now, host = self.pace.clock(), clean_address(self.url).split("/")[2]
+        if self.health.since is not None:
+            asked, until = self._told_until
+            wish = f", asked to wait {asked:.0f} s" if until > now else ""
+            lasted = f"nothing for {self.health.lasted(now):.0f} s, stops at {self.health.patience:.0f}"
+            return f"waiting for {host}: {self.health.trouble[:80]}{wish} ({lasted})"
+        quiet = now - self._heard_at
+        if self.in_flight and quiet >= QUIET:
+            return f"waiting for {host}: {self.in_flight} in flight, no reply yet for {quiet:.0f} s"
+        return None
+
     def read_error(self, reply: HttpReply) -> ApiError:
-        """What a refusal says, with our own secrets struck out should it quote them."""
+        """What a refusal says, cut to what a person reads."""
         error = read_error(reply.status, reply.body)
-        for secret in self._secrets:
-            error = replace(error, message=error.message.replace(secret, "***"))
-        return error
+        return replace(
+            error,
+            message=_cut(error.message, MESSAGE_KEPT),
+            code=error.code and _cut(error.code, CODE_KEPT),
+            param=error.param and _cut(error.param, CODE_KEPT),
+            kind=error.kind and _cut(error.kind, CODE_KEPT),
+        )
 
     async def _try(self, body: bytes, tokens: int, permit: Permit) -> tuple[HttpReply | None, str, float]:
         """One request: the reply, or what went wrong instead; and when it was sent."""
         self._check_stopping()
-        started = await self.pace.acquire(tokens)
+        started = await self._place(tokens)
         try:
             async with permit():
                 self._check_stopping()
-                reply = await self._once(body)
-        except (aiohttp.ClientError, TimeoutError) as error:
+                reply = await self._send(body)
+        except LOST as error:
             return None, self._describe(error), started
         finally:
             self.pace.release()
         trouble = str(self._stop_if_final(reply)) if self._worth_retrying(reply) else ""
         return reply, trouble, started
 
+    async def _place(self, tokens: int) -> float:
+        """A place and the moment; in trouble nobody waits for them longer than the endpoint is given."""
+        now = self.pace.clock()
+        if self.health.tries < 2:
+            return await self.pace.acquire(tokens)
+        try:
+            async with asyncio.timeout(max(0.0, self.health.left(now))):
+                return await self.pace.acquire(tokens)
+        except TimeoutError:
+            self._stop_if_dead()  # something may have got through meanwhile
+            return await self.pace.acquire(tokens)
+
+    async def _send(self, body: bytes) -> HttpReply:
+        """Watched while it is on its way."""
+        self._stop_if_dead()
+        now = self.pace.clock()
+        seconds = self.health.time_for_a_try(self.timeout, now)
+        if not self.in_flight:
+            self._heard_at = now
+        self.in_flight += 1
+        try:
+            return await self._once(body, seconds)
+        except TimeoutError:
+            raise TimeoutError(f"no reply within {seconds:.3g} s (--timeout)") from None
+        finally:
+            self.in_flight -= 1
+            self._heard_at = self.pace.clock()
+
     def _check_stopping(self) -> None:
         if self.stopping:
             raise RunStopped("stopped by the user", kind="interrupt")
+
+    def _stop_if_dead(self) -> None:
+        now = self.pace.clock()
+        if self.health.is_dead(now):
+            lasted = f"nothing has got through to {clean_address(self.url)} for {self.health.lasted(now):.0f} s"
+            raise RunStopped(f"{lasted} (--patience): {self.health.trouble}", kind="endpoint")
 
     async def _pause(self, seconds: float) -> None:
         """A sleep that `stop` can end."""
@@ -119,7 +198,9 @@ class Transport:
     def _asked_wait(self, reply: HttpReply | None) -> float | None:
         asked = None if reply is None else retry_after(reply.headers)
         if asked is not None and asked > LONGEST_WAIT:
+            # It is not waited for: the run stops, and can be continued then.
             raise RunStopped(f"the endpoint asks to wait {asked:.0f} s", kind="rate-limit")
+        self._told_until = (asked or 0.0, self.pace.clock() + (asked or 0.0))
         return asked
 
     def _give_up(self, tries: int, trouble: str) -> NoReturn:
@@ -128,16 +209,27 @@ class Transport:
             raise RunStopped(f"no answer from {clean_address(self.url)}: {trouble}", kind="endpoint")
         raise LabelFailed(f"no answer after {tries} tries; the last one: {trouble}")
 
-    async def _once(self, body: bytes) -> HttpReply:
+    async def _once(self, body: bytes, seconds: float) -> HttpReply:
+        """What comes back, with our secrets struck out before anybody reads it."""
         session = self._session
         if session is None or session.closed or self._loop is not asyncio.get_running_loop():
             session = await self._open()
-        async with session.post(self.url, data=body, allow_redirects=False) as response:
-            content = await response.read()
-            if response.status == 200:
-                return HttpReply(200, body=content)
-            headers = {name.lower(): value for name, value in response.headers.items()}
-            return HttpReply(response.status, headers, content)
+        limit = aiohttp.ClientTimeout(total=seconds)
+        async with session.post(self.url, data=body, allow_redirects=False, timeout=limit) as response:
+            ok = response.status == 200
+            content, whole = await read_bounded(
+                response.content.iter_chunked(PIECE),
+                response.headers.get("Content-Encoding"),
+                MOST_BYTES if ok else MOST_ERROR_BYTES,
+            )
+            if not whole:
+                response.close()  # the rest is not waited for
+            content = self.secrets.strike(content)
+            if ok:
+                return HttpReply(200, body=content, whole=whole)
+            strike = self.secrets.strike_text
+            headers = {strike(name.lower()): strike(value) for name, value in response.headers.items()}
+            return HttpReply(response.status, headers, content, whole=whole)
 
     async def _open(self) -> aiohttp.ClientSession:
         """A session on the running loop; one left over from a loop that has ended is put away."""
@@ -145,8 +237,8 @@ class Transport:
         self._loop = loop
         self._session = session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
-            timeout=aiohttp.ClientTimeout(total=self.timeout),
-            headers={"Content-Type": "application/json", **self.headers},
+            headers={"Content-Type": "application/json", "Accept-Encoding": ENCODINGS, **self.headers},
+            auto_decompress=False,
         )
         if old is not None and not old.closed:
             with contextlib.suppress(RuntimeError):
@@ -174,8 +266,8 @@ class Transport:
 
     def _describe(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):
-            return f"no reply within {self.timeout:g} s (--timeout)"
-        return f"{type(error).__name__}: {error}"
+            return str(error)
+        return _cut(self.secrets.strike_text(f"{type(error).__name__}: {error}"), MESSAGE_KEPT)
 
     async def aclose(self) -> None:
         session, self._session = self._session, None
@@ -187,3 +279,7 @@ class Transport:
         session, loop = self._session, self._loop
         if session is not None and not session.closed and loop is not None and loop.is_running():
             loop.call_soon_threadsafe(lambda: asyncio.ensure_future(session.close(), loop=loop))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -199,3 +199,5 @@ class HttpReply:
     status: int
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
+    whole: bool = True
+    """False where the body was longer than is read of one."""

@@ -1,0 +1,111 @@
+"""Strikes our own secrets from what an endpoint says, before anything reads it: an echo must not land in a record."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+STRUCK = "***"
+SHORTEST = 8
+"""Shorter ones are stand-ins for servers that want no key (`EMPTY`, `none`): striking such words spoils replies."""
+SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key"})
+_ESCAPES = (b"%", b"\\", b"&#")
+_PERCENT = re.compile(rb"%(?:25)*([0-9a-fA-F]{2})")
+_UNICODE = re.compile(rb"\\+(?:u00|x)([0-9a-fA-F]{2})")
+
+
+class Secrets:
+    """Knows a few secrets in every dress: plain, JSON-escaped, as HTML, percent-coded, in base64 at any offset."""
+
+    __slots__ = ("_plain",)
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        known = {secret.encode("utf-8", "surrogatepass") for secret in secrets if len(secret) >= SHORTEST}
+        plain = {needle for secret in known for needle in (secret, *_in_base64(secret))}
+        self._plain = tuple(sorted(plain, key=len, reverse=True))
+
+    def strike(self, text: bytes) -> bytes:
+        """The same text, with `***` where a secret stood. Costs next to nothing where none does."""
+        return _pattern(self._plain).sub(STRUCK.encode(), text) if self._occur_in(text) else text
+
+    def strike_text(self, text: str) -> str:
+        return self.strike(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+    def _occur_in(self, text: bytes) -> bool:
+        if any(needle in text for needle in self._plain):
+            return True
+        if not self._plain or not any(mark in text for mark in _ESCAPES):
+            return False
+        bare = _undressed(text)
+        return any(needle in bare for needle in self._plain)
+
+
+def secrets_of(url: str, headers: Mapping[str, str]) -> Secrets:
+    """What must stay ours: the keys in the headers, and whatever the address holds of user, password or query."""
+    parts = urlsplit(url)
+    found = [value.removeprefix("Bearer ") for name, value in headers.items() if name.lower() in SECRET_HEADERS]
+    for user, password in {(parts.username, parts.password), (_bare(parts.username), _bare(parts.password))}:
+        found += [password or "", f"{user or ''}:{password}" if password else user or ""]
+    found += [value for name, value in parse_qsl(parts.query) if name != "api-version"]
+    return Secrets(found)
+
+
+def _bare(text: str | None) -> str | None:
+    return None if text is None else unquote(text)
+
+
+def _in_base64(secret: bytes) -> set[bytes]:
+    """What is the same in base64 wherever the secret begins in the coded text (`user:key` puts something before it).
+
+    A group of four characters holds three bytes; those that also hold a neighbour's bits are left out.
+    """
+    found = set()
+    for before in range(3):
+        first = -before % 3  # bytes of the secret that share a group with what stands before it
+        whole = secret[first : first + (len(secret) - first) // 3 * 3]
+        coded = base64.b64encode(whole)
+        found |= {coded, coded.replace(b"+", b"-").replace(b"/", b"_")}
+    return {coded for coded in found if len(coded) >= SHORTEST}
+
+
+@cache
+def _pattern(needles: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    """Made when a secret is first seen: it takes a while, and most endpoints never quote one."""
+    return re.compile(b"|".join(map(_in_any_dress, needles)))
+
+
+def _in_any_dress(needle: bytes) -> bytes:
+    return b"".join(map(_one_byte, needle))
+
+
+def _one_byte(byte: int) -> bytes:
+    """A byte as itself or as an escape of JSON, of a URL or of HTML; escapes may be escaped again."""
+    itself = re.escape(bytes([byte]))
+    hexed = b"".join(b"[%c%c]" % (digit, digit ^ 0x20) if digit > 57 else bytes([digit]) for digit in b"%02x" % byte)
+    forms = [
+        rb"\\*" + itself,
+        rb"\\+(?:u00|x)" + hexed,
+        rb"%(?:25)*" + hexed,
+        rb"&#0*" + b"%d" % byte + rb";?",
+        rb"&#[xX]0*" + hexed + rb";?",
+    ]
+    return b"(?:" + b"|".join(forms) + b")"
+
+
+def _undressed(text: bytes) -> bytes:
+    """The text with every escape taken off, only to look whether a secret is in it."""
+    if b"&#" in text:
+        text = html.unescape(text.decode("latin-1")).encode("latin-1", "replace")
+    if b"%" in text:
+        text = _PERCENT.sub(_byte, text)
+    if b"\\" in text:
+        text = _UNICODE.sub(_byte, text).replace(b"\\", b"")
+    return text
+
+
+def _byte(found: re.Match[bytes]) -> bytes:
+    return bytes([int(found[1], 16)])

@@ -1,0 +1,346 @@
+"""A dead endpoint is found dead within five minutes, whatever the concurrency: simulated on a loop whose time is made
+up, and over real HTTP with a short patience."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any, TypeVar
+
+import aiohttp
+import orjson
+import pytest
+
+import krino
+from krino.cases.item import CaseItem
+from krino.engine.local import Crew
+from krino.labellers.choose import choose
+from krino.labellers.llm.health import IDLE, LONE, LONGEST_WAIT, PATIENCE, SHORTEST_TRY, Health, usual_patience
+from krino.labellers.llm.labeller import LlmLabeller
+from krino.labellers.llm.transport import Transport
+from krino.labellers.llm.wire import HttpReply
+from krino.testing import FakeServer, Faults
+from toy_judge import ToyJudge
+
+T = TypeVar("T")
+FIVE_MINUTES = 300.0
+GOOD = {"label": "good", "quote": "fine"}
+OK_BODY = orjson.dumps(
+    {"choices": [{"message": {"content": orjson.dumps(GOOD).decode()}, "finish_reason": "stop"}], "usage": {}}
+)
+BUSY = orjson.dumps({"error": {"message": "Too busy.", "code": "rate_limit_exceeded"}})
+
+
+class SkippingSelector(selectors.DefaultSelector):
+    """Where a loop would wait for a moment, the moment is now."""
+
+    skipped = 0.0
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        ready = super().select(0)
+        if not ready and timeout:
+            self.skipped += timeout
+        return ready
+
+
+class MadeUpTime(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self.selector = SkippingSelector()
+        super().__init__(self.selector)
+
+    def time(self) -> float:
+        return 1000.0 + self.selector.skipped
+
+
+def in_made_up_time(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    with asyncio.Runner(loop_factory=MadeUpTime) as runner:
+        return runner.run(work())
+
+
+Behaviour = Callable[[int, bytes, float], Coroutine[Any, Any, HttpReply]]
+
+
+async def never(number: int, body: bytes, seconds: float) -> HttpReply:
+    await asyncio.sleep(seconds)
+    raise TimeoutError
+
+
+async def busy(number: int, body: bytes, seconds: float) -> HttpReply:
+    return HttpReply(429, {}, BUSY)
+
+
+async def busy_and_asks(number: int, body: bytes, seconds: float) -> HttpReply:
+    return HttpReply(429, {"retry-after": "100"}, BUSY)
+
+
+async def refused(number: int, body: bytes, seconds: float) -> HttpReply:
+    raise aiohttp.ClientConnectionError("connection refused")
+
+
+async def broken(number: int, body: bytes, seconds: float) -> HttpReply:
+    return HttpReply(500, {}, b"oops")
+
+
+def well_first(count: int, then: Behaviour) -> Behaviour:
+    async def behave(number: int, body: bytes, seconds: float) -> HttpReply:
+        if number >= count:
+            return await then(number, body, seconds)
+        await asyncio.sleep(1.0)
+        return HttpReply(200, body=OK_BODY)
+
+    return behave
+
+
+class Simulated:
+    """A run of toy cases against a made-up endpoint, with the moments at which things happened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, behave: Behaviour, **settings: Any) -> None:
+        self.judgements: list[krino.Judgement] = []
+        self.calls = 0
+        self.stopped: krino.RunStopped | None = None
+        self.ended = self.answered = 0.0
+        """Seconds after the beginning; `answered` is when something last got through."""
+        self.told: list[str | None] = []
+        self._settings = {"cache": "off", "key": "secret-key", **settings}
+
+        async def once(transport: Transport, body: bytes, seconds: float) -> HttpReply:
+            self.calls += 1
+            reply = await behave(self.calls - 1, body, seconds)
+            if reply.status == 200:
+                self.answered = asyncio.get_running_loop().time() - 1000.0
+            return reply
+
+        monkeypatch.setattr(Transport, "_once", once)
+
+    async def run(self, cases: int = 300) -> None:
+        clock = asyncio.get_running_loop().time
+        labeller = choose("m", base_url="http://127.0.0.1:9/v1", **self._settings)
+        assert isinstance(labeller, LlmLabeller)
+        labeller.pace.clock = clock
+        items = (CaseItem(n, str(n), {"text": f"a fine text {n}"}) for n in range(cases))
+        crew = Crew(
+            ToyJudge(), labeller, labeller.workers, lambda judgement, _: self.judgements.append(judgement), never_done
+        )
+        watch = asyncio.create_task(self._watch(labeller))
+        began = clock()
+        try:
+            await crew.run(items)
+        except krino.RunStopped as reason:
+            self.stopped = reason
+        watch.cancel()
+        self.ended = clock() - began
+
+    async def _watch(self, labeller: LlmLabeller) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            self.told.append(labeller.waiting_for())
+
+
+def never_done(item: CaseItem, digest: str) -> bool:
+    return False
+
+
+# --- at the usual settings ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 8, 32, 256])
+@pytest.mark.parametrize("behave", [never, busy, busy_and_asks, refused, broken], ids=lambda made: str(made.__name__))
+@pytest.mark.parametrize("answers_first", [0, 40])
+def test_a_dead_endpoint_ends_the_run_within_five_minutes(
+    monkeypatch: pytest.MonkeyPatch, behave: Behaviour, concurrency: int, answers_first: int
+) -> None:
+    simulated = Simulated(monkeypatch, well_first(answers_first, behave), concurrency=concurrency)
+    in_made_up_time(simulated.run)
+    assert simulated.stopped is not None
+    assert simulated.stopped.kind == "endpoint"
+    assert simulated.ended - simulated.answered <= FIVE_MINUTES, simulated.stopped
+    assert sum(judgement.status == "ok" for judgement in simulated.judgements) == answers_first
+    # The case that was first to show the trouble may be blamed for it, and those of a few round trips; not all.
+    assert sum(judgement.status == "error" for judgement in simulated.judgements) < 10
+
+
+def test_what_stops_it_is_said_with_the_address_and_the_last_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = Simulated(monkeypatch, busy, concurrency=8)
+    in_made_up_time(simulated.run)
+    words = "nothing has got through to http://127.0.0.1:9/v1/chat/completions for 290 s (--patience): HTTP 429"
+    assert words in str(simulated.stopped)
+
+
+@pytest.mark.parametrize("behave", [busy, busy_and_asks, never], ids=lambda made: str(made.__name__))
+def test_a_trouble_that_passes_in_time_costs_no_case(monkeypatch: pytest.MonkeyPatch, behave: Behaviour) -> None:
+    """Minutes of trouble: all that fail are tried again until it is over."""
+
+    async def passing(number: int, body: bytes, seconds: float) -> HttpReply:
+        if asyncio.get_running_loop().time() < 1000.0 + (230.0 if behave is busy else 190.0):
+            return await behave(number, body, min(seconds, 100.0))
+        return HttpReply(200, body=OK_BODY)
+
+    simulated = Simulated(monkeypatch, passing, concurrency=8)
+    in_made_up_time(simulated.run)
+    assert simulated.stopped is None
+    assert [judgement.status for judgement in simulated.judgements] == ["ok"] * 300
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_one_poisonous_case_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch, concurrency: int) -> None:
+    """It gets no reply ever; it alone is an error, also where nothing else is under way to tell who is to blame."""
+
+    async def poisoned(number: int, body: bytes, seconds: float) -> HttpReply:
+        if b"a fine text 17." in body or b"a fine text 17\\n" in body:
+            return await never(number, body, seconds)
+        await asyncio.sleep(1.0)
+        return HttpReply(200, body=OK_BODY)
+
+    simulated = Simulated(monkeypatch, poisoned, concurrency=concurrency)
+    in_made_up_time(lambda: simulated.run(30))
+    assert simulated.stopped is None
+    assert [judgement.id for judgement in simulated.judgements if judgement.status != "ok"] == ["17"]
+    assert len(simulated.judgements) == 30
+
+
+def test_replies_that_take_as_long_as_they_may_are_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def slow(number: int, body: bytes, seconds: float) -> HttpReply:
+        await asyncio.sleep(119.0)
+        return HttpReply(200, body=OK_BODY)
+
+    simulated = Simulated(monkeypatch, slow, concurrency=1)
+    in_made_up_time(lambda: simulated.run(10))
+    assert (simulated.stopped, len(simulated.judgements)) == (None, 10)
+    assert simulated.ended == pytest.approx(1190, abs=5)
+
+
+def test_a_longer_time_out_brings_a_longer_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = Simulated(monkeypatch, never, concurrency=8, timeout=600.0)
+    in_made_up_time(simulated.run)
+    assert 1200 <= simulated.ended <= 1250
+    assert simulated.stopped is not None
+
+
+# --- what is said meanwhile --------------------------------------------------------------------------
+
+
+def test_from_the_first_second_it_is_said_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asking = Simulated(monkeypatch, busy_and_asks, concurrency=8)
+    in_made_up_time(asking.run)
+    assert asking.told[0] is not None
+    assert asking.told[0].startswith(
+        "waiting for 127.0.0.1:9: HTTP 429 (rate_limit_exceeded): Too busy., asked to wait 100 s (nothing for 1 s"
+    )
+    silent = Simulated(monkeypatch, never, concurrency=8)
+    in_made_up_time(silent.run)
+    assert silent.told[11] == "waiting for 127.0.0.1:9: 8 in flight, no reply yet for 12 s"
+
+
+def test_nothing_is_said_while_answers_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def quick(number: int, body: bytes, seconds: float) -> HttpReply:
+        await asyncio.sleep(0.5)
+        return HttpReply(200, body=OK_BODY)
+
+    simulated = Simulated(monkeypatch, quick, concurrency=8)
+    in_made_up_time(simulated.run)
+    assert len(simulated.told) > 5
+    assert set(simulated.told) == {None}
+
+
+# --- the clock itself --------------------------------------------------------------------------------
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_one_lost_try_proves_nothing_however_long_it_took() -> None:
+    health = Health(100.0)
+    health.failed(1, 0.0, "lost")
+    assert not health.is_dead(1000.0)
+    assert not health.lone_is_lost(1000.0)
+    health.failed(2, 1000.0, "lost")
+    assert health.is_dead(1000.0)
+
+
+def test_the_patience_is_counted_from_when_something_last_got_through() -> None:
+    health = Health(100.0)
+    health.got_through(10.0)
+    health.failed(1, 15.0, "first")
+    health.failed(2, 60.0, "second")
+    assert (health.since, health.trouble) == (10.0, "second")
+    assert not health.is_dead(109.9)
+    assert health.is_dead(110.0)
+    assert health.left(70.0) == 40.0
+    health.got_through(120.0)
+    assert (health.is_dead(10_000.0), health.lasted(10_000.0), health.left(10_000.0)) == (False, 0.0, 100.0)
+
+
+def test_a_long_wait_of_our_own_before_a_try_is_not_held_against_the_endpoint() -> None:
+    health = Health(100.0)
+    health.got_through(0.0)
+    health.failed(1, 600.0, "lost")
+    assert health.since == 600.0 - LONGEST_WAIT
+
+
+def test_only_a_request_that_is_alone_in_trouble_is_given_up_by_itself() -> None:
+    health = Health(100.0)
+    for _ in range(2):
+        health.failed(7, 0.0, "lost")
+    assert not health.lone_is_lost(LONE * 100.0 - 0.1)
+    assert health.lone_is_lost(LONE * 100.0)
+    health.failed(8, 0.0, "lost")
+    assert not health.lone_is_lost(99.0)
+
+
+def test_a_try_amid_trouble_does_not_outlast_the_patience_by_much() -> None:
+    health = Health(100.0)
+    assert health.time_for_a_try(120.0, 50.0) == 120.0
+    health.failed(1, 0.0, "lost")
+    assert health.time_for_a_try(120.0, 40.0) == 60.0
+    assert health.time_for_a_try(30.0, 40.0) == 30.0
+    assert health.time_for_a_try(120.0, 99.0) == SHORTEST_TRY
+
+
+def test_trouble_from_before_a_long_rest_is_forgotten() -> None:
+    health, clock = Health(100.0), Clock()
+    with health.watching(clock):
+        health.failed(1, 0.0, "lost")
+        clock.now = IDLE + 1  # a long wait within a request is no rest
+        with health.watching(clock):
+            assert health.since == 0.0
+    clock.now += IDLE
+    with health.watching(clock):
+        assert health.since == 0.0
+    clock.now += IDLE + 0.1
+    with health.watching(clock):
+        assert health.since is None
+
+
+def test_the_usual_patience_leaves_room_for_two_time_outs_and_another_try() -> None:
+    assert usual_patience(1.0) == usual_patience(120.0) == PATIENCE < FIVE_MINUTES
+    assert usual_patience(600.0) == 1250.0
+
+
+# --- over real HTTP ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FakeServer]:
+    async with FakeServer(reply=GOOD) as running:
+        yield running
+
+
+@pytest.mark.parametrize("fault", ["429-bare", "hang", "500"])
+async def test_a_dead_endpoint_is_found_over_http(server: FakeServer, fault: str) -> None:
+    server.configure(faults=Faults(schedule=[None] * 5, rates={fault: 1.0}))
+    labeller = krino.llm(
+        "m", base_url=server.url, cache="off", key="secret-key", concurrency=8, timeout=0.3, patience=0.7, backoff=0.05
+    )
+    cases = [{"text": f"a fine text {number}"} for number in range(60)]
+    done = []
+    with pytest.raises(krino.RunStopped, match=r"nothing has got through|no answer from") as stopped:
+        async with labeller:
+            async for judgement in krino.ajudge_many(ToyJudge(), cases, labeller=labeller):
+                done.append(judgement.status)
+    assert stopped.value.kind == "endpoint"
+    assert done.count("ok") == 5

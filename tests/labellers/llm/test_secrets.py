@@ -1,0 +1,302 @@
+"""A key never lands anywhere: struck from whatever an endpoint says, in every dress, before anything reads it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+import pytest
+from aiohttp import web
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import krino
+from krino.labellers.llm.secrets import SHORTEST, STRUCK, Secrets, secrets_of
+from odd_endpoint import OddEndpoint
+from toy_judge import ToyJudge
+
+KEY = "sk-Proj/0aB1+cD2=eF3~gH4_iJ5.kL6"
+TOY = f"{Path(__file__).parents[2] / 'toy_judge.py'}:ToyJudge"
+GOOD = {"label": "good", "quote": "fine"}
+
+
+def dresses(key: str) -> dict[str, str]:
+    """How an endpoint, a proxy or a log may quote a key."""
+    coded = base64.b64encode(key.encode()).decode()
+    return {
+        "plain": key,
+        "bearer": f"Bearer {key}",
+        "base64": coded,
+        "base64 without padding": coded.rstrip("="),
+        "base64 for URLs": base64.urlsafe_b64encode(key.encode()).decode(),
+        **{f"basic {user}": base64.b64encode(f"{user}:{key}@end".encode()).decode() for user in ("", "u", "us", "usr")},
+        "URL": quote(key, safe=""),
+        "URL, every character": "".join(f"%{ord(letter):02x}" for letter in key),
+        "URL, every character, upper case": "".join(f"%{ord(letter):02X}" for letter in key),
+        "URL, twice": quote(quote(key, safe=""), safe=""),
+        "base64 in a URL": quote(coded, safe=""),
+        "JSON, every character": "".join(f"\\u{ord(letter):04x}" for letter in key),
+        "JSON, slashes": key.replace("/", "\\/"),
+        "JSON in JSON": "".join(f"\\\\u{ord(letter):04X}" for letter in key),
+        "HTML": "".join(f"&#{ord(letter)};" for letter in key),
+        "HTML, hexadecimal": "".join(f"&#x{ord(letter):x};" for letter in key),
+    }
+
+
+def traces(text: bytes, key: str = KEY) -> list[str]:
+    """The dresses in which a key, or most of one, stands in a text."""
+    found = []
+    for name, dress in dresses(key).items():
+        middle = dress[4:-4].encode()  # the ends of base64 hold neighbours' bits
+        if dress.encode() in text or middle in text:
+            found.append(name)
+    return found
+
+
+# --- the striking itself -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dress", dresses(KEY).keys())
+def test_a_key_is_struck_in_every_dress(dress: str) -> None:
+    worn = dresses(KEY)[dress]
+    struck = Secrets([KEY]).strike(f"before {worn} after, and {worn}".encode())
+    assert struck.count(STRUCK.encode()) == 2
+    assert traces(struck) == []
+    assert struck.startswith(b"before ")
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=SHORTEST, max_size=60), st.binary())
+def test_no_key_in_base64_survives_whatever_stands_before_it(key: str, before: bytes) -> None:
+    secrets = Secrets([key])
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        coded = encode(before + key.encode() + b":rest")
+        assert secrets.strike(coded) != coded
+    assert key.encode() not in secrets.strike(f"x{key}y".encode())
+
+
+def test_what_holds_no_key_is_left_as_it_is() -> None:
+    text = orjson.dumps({"text": 'caf\u00e9 100% "quoted" &#38; \\u0041 a/b ' * 50, "version": "2026-10-21"})
+    assert Secrets([KEY]).strike(text) is text
+    assert Secrets([]).strike(b"%41 anything") == b"%41 anything"
+
+
+def test_a_stand_in_for_a_key_is_a_word_like_others() -> None:
+    assert Secrets(["EMPTY", "x" * (SHORTEST - 1)]).strike(b"the list is EMPTY xxxxxxx") == b"the list is EMPTY xxxxxxx"
+    assert Secrets(["x" * SHORTEST]).strike(b"a xxxxxxxx") == b"a ***"
+
+
+def test_the_secrets_are_the_key_and_what_the_address_holds() -> None:
+    headers = {"Authorization": "Bearer the-bearer-key", "anthropic-version": "2026-10-21", "API-Key": "the-azure-key"}
+    url = "https://user:p%40ssword1@host/v1?key=in-the-query&api-version=2024-10-21"
+    secrets = secrets_of(url, headers)
+    for secret in ("the-bearer-key", "the-azure-key", "p%40ssword1", "p@ssword1", "user:p@ssword1", "in-the-query"):
+        assert secrets.strike_text(f"<{secret}>") == f"<{STRUCK}>", secret
+    coded = base64.b64encode(b"user:p@ssword1").decode()
+    assert coded not in secrets.strike_text(f"Basic {coded}")
+    assert secrets.strike_text("2026-10-21 2024-10-21 host user") == "2026-10-21 2024-10-21 host user"
+
+
+def test_a_short_password_is_struck_with_its_user() -> None:
+    secrets = secrets_of("https://someone:pw1@host/v1", {})
+    assert secrets.strike_text("someone:pw1 and someone alone") == "*** and someone alone"
+
+
+# --- every field of every reply ----------------------------------------------------------------------
+
+Reply = Callable[[str], web.Response]
+
+
+def answer(status: int, body: Any, headers: dict[str, str] | None = None) -> web.Response:
+    raw = body if isinstance(body, bytes) else orjson.dumps(body)
+    return web.Response(status=status, body=raw, headers={"Content-Type": "application/json", **(headers or {})})
+
+
+def refusal(status: int) -> Reply:
+    def reply(worn: str) -> web.Response:
+        fields = {name: f"{name} {worn}" for name in ("message", "code", "param", "type")}
+        named = {f"x-{name}": worn for name in ("request-id", "key")}
+        headers = {**named, "Location": f"/{worn}", "WWW-Authenticate": worn}
+        raw = b'{"error":{' + b",".join(b'"%s":"%s"' % (k.encode(), v.encode()) for k, v in fields.items()) + b"}}"
+        return answer(status, raw, headers)
+
+    return reply
+
+
+def page(status: int) -> Reply:
+    return lambda worn: answer(status, f"<html>Authorization: {worn}</html>".encode())
+
+
+def completion(worn: str, **message: Any) -> web.Response:
+    """Written by hand: the dress stands in the bytes as it is, escapes and all."""
+    content = message.pop("content", f"I was sent {worn}")
+    texts = {"content": content, **message}
+    inner = ",".join(f'"{name}":"{text}"' for name, text in texts.items())
+    choice = f'{{"index":0,"finish_reason":"{message.get("finish", "stop")}","message":{{"role":"assistant",{inner}}}}}'
+    body = f'{{"id":"{worn}","model":"m {worn}","system_fingerprint":"{worn}","choices":[{choice}],"usage":{{}}}}'
+    return answer(200, body.encode(), {"x-echo": worn})
+
+
+def labels_with(worn: str) -> web.Response:
+    """An answer that is accepted: the case has `***` in it."""
+    labels = f'{{\\"label\\": \\"good\\", \\"quote\\": \\"{worn}\\"}}'
+    return completion(worn, content=labels)
+
+
+GOING_ON: dict[str, Reply] = {
+    "400": refusal(400),
+    "403": refusal(403),
+    "413": refusal(413),
+    "422": refusal(422),
+    "302": refusal(302),
+    "a page with 400": page(400),
+    "a page with 200": page(200),
+    "a 200 that echoes the headers": lambda worn: answer(200, f'{{"headers":{{"authorization":"{worn}"}}}}'.encode()),
+    "prose": completion,
+    "a refusal": lambda worn: completion(worn, refusal=f"no, {worn}"),
+    "a finish reason": lambda worn: completion(worn, finish=f"because {worn}"),
+    "labels": labels_with,
+}
+STOPPING: dict[str, Reply] = {
+    "401": refusal(401),
+    "404": refusal(404),
+    "429": refusal(429),
+    "500": refusal(500),
+    "a page with 500": page(500),
+}
+
+
+class Echo:
+    """Quotes the key in a dress that goes on from request to request, in a kind of reply that the case names."""
+
+    def __init__(self, replies: dict[str, Reply], key: str = KEY) -> None:
+        self.replies = list(replies.values())
+        self.worn = [text for text in dresses(key).values() if "\n" not in text]
+        self.calls = 0
+
+    async def __call__(self, request: web.BaseRequest, body: bytes) -> web.StreamResponse:
+        assert request.headers["Authorization"] == f"Bearer {KEY}"
+        number, self.calls = self.calls, self.calls + 1
+        return self.replies[number % len(self.replies)](self.worn[number // len(self.replies) % len(self.worn)])
+
+
+def command(*args: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("KRINO_", "OPENAI_"))}
+    env = {**clean, "OPENAI_API_KEY": KEY, "KRINO_CACHE": str(cwd / "replies.sqlite"), "COLUMNS": "200"}
+    words = [sys.executable, "-m", "krino", *args]
+    return subprocess.run(words, cwd=cwd, capture_output=True, check=False, env=env, timeout=120)
+
+
+def everything(folder: Path) -> bytes:
+    """Every file below a folder, tables unpacked."""
+    import pyarrow.parquet
+
+    parts = []
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        parts.append(path.read_bytes())
+        if path.suffix == ".parquet":
+            parts.append(orjson.dumps(pyarrow.parquet.read_table(path).to_pylist(), default=str))
+    return b"\n".join(parts)
+
+
+def test_no_file_and_no_output_holds_the_key_whatever_the_endpoint_quotes(tmp_path: Path) -> None:
+    echo = Echo(GOING_ON)
+    cases = [{"id": str(n), "text": f"a fine text *** {n}"} for n in range(len(echo.replies) * len(echo.worn))]
+    (tmp_path / "cases.jsonl").write_bytes(b"".join(orjson.dumps(case) + b"\n" for case in cases))
+    flags = ("--run", "r", "-l", "m", "--reasks", "0", "--concurrency", "1", "--channel", "text")
+    with OddEndpoint(echo) as endpoint:
+        done = command("judge", TOY, "cases.jsonl", *flags, "--base-url", endpoint.url, cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert echo.calls == len(cases)
+    assert b"finished" in (tmp_path / "r" / "run.json").read_bytes(), "all kinds of replies were read"
+    for kind in ("csv", "jsonl"):
+        told = command("export", "r", f"out.{kind}", cwd=tmp_path)
+        assert told.returncode == 0, told.stderr
+    texts = everything(tmp_path) + done.stdout + done.stderr + command("show", "r", cwd=tmp_path).stdout
+    assert texts.count(STRUCK.encode()) > len(cases), "they were quoted, and struck"
+    assert traces(texts) == []
+
+
+@pytest.mark.parametrize("kind", STOPPING)
+def test_no_reason_to_stop_holds_the_key(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "cases.jsonl").write_bytes(b'{"text": "a fine text"}\n')
+    flags = ("--run", "r", "-l", "m", "--retries", "0")
+    with OddEndpoint(Echo({kind: STOPPING[kind]})) as endpoint:
+        done = command("judge", TOY, "cases.jsonl", *flags, "--base-url", endpoint.url, cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    texts = everything(tmp_path) + done.stdout + done.stderr
+    assert STRUCK.encode() in texts
+    assert traces(texts) == []
+
+
+@pytest.mark.parametrize("kinds", [GOING_ON, {"401": refusal(401)}, {"500": refusal(500)}], ids=["any", "401", "500"])
+def test_doctor_does_not_tell_the_key(tmp_path: Path, kinds: dict[str, Reply]) -> None:
+    with OddEndpoint(Echo(kinds)) as endpoint:
+        told = command("doctor", "-l", "m", "--base-url", endpoint.url, cwd=tmp_path)
+    assert STRUCK.encode() in told.stdout
+    assert traces(told.stdout + told.stderr) == []
+
+
+@pytest.mark.parametrize("kind", [*GOING_ON, *STOPPING])
+async def test_no_judgement_and_no_exception_of_the_python_interface_holds_the_key(kind: str) -> None:
+    worn = ""
+
+    async def quote_it(request: web.BaseRequest, body: bytes) -> web.StreamResponse:
+        return {**GOING_ON, **STOPPING}[kind](worn)
+
+    with OddEndpoint(quote_it) as endpoint:
+        for dress, text in dresses(KEY).items():
+            worn = text
+            told = await said_of_one_case(endpoint)
+            assert traces(told) == [], dress
+            assert STRUCK.encode() in told, dress
+
+
+async def said_of_one_case(endpoint: OddEndpoint) -> bytes:
+    settings: dict[str, Any] = {"cache": "off", "retries": 1, "backoff": 0.0, "reasks": 1}
+    async with krino.llm("m", base_url=endpoint.url, key=KEY, **settings) as labeller:
+        try:
+            return (await krino.ajudge(ToyJudge(), {"text": "a fine text ***"}, labeller=labeller)).to_json()
+        except krino.RunStopped as reason:
+            return str(reason).encode()
+
+
+async def test_a_key_is_not_sent_back_when_asking_again() -> None:
+    seen: list[bytes] = []
+
+    async def quote_it(request: web.BaseRequest, body: bytes) -> web.StreamResponse:
+        seen.append(body)
+        return completion(dresses(KEY)["base64"])
+
+    with OddEndpoint(quote_it) as endpoint:
+        async with krino.llm("m", base_url=endpoint.url, key=KEY, cache="off", reasks=2) as labeller:
+            await krino.ajudge(ToyJudge(), {"text": "a fine text"}, labeller=labeller)
+    assert len(seen) == 3
+    assert traces(b"".join(seen)) == []
+
+
+async def test_a_broken_header_that_quotes_the_key_is_struck_from_the_error() -> None:
+    """The HTTP library puts what it cannot parse into the text of its exception."""
+
+    async def broken(reader: Any, writer: Any) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 200 OK\r\nx echo {KEY}: \x01\r\n\r\n".encode())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(broken, "127.0.0.1", 0)
+    async with server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        async with krino.llm("m", base_url=address, key=KEY, cache="off", retries=0) as labeller:
+            with pytest.raises(krino.RunStopped) as stopped:
+                await krino.ajudge(ToyJudge(), {"text": "a fine text"}, labeller=labeller)
+    assert STRUCK in str(stopped.value)
+    assert traces(str(stopped.value).encode()) == []
