@@ -205,7 +205,7 @@ class Copy:
         self.module.write_text(source, encoding="utf-8")
         where = os.pathsep.join([str(self.folder / "src"), str(self.folder)])
         command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *self.tests]
-        # In "CI" Hypothesis draws the same examples each time and sets no deadline: only the fault can make a difference.
+        # In CI Hypothesis draws the same examples each time and sets no deadline: only the fault makes a difference.
         running = subprocess.Popen(
             command,
             cwd=self.folder,
