@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import ast
+import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -22,7 +24,7 @@ def questions_of(judge: AnyJudge, given: Any) -> Questions | None:
     if given is None or isinstance(given, Questions):
         return given
     raise BrokenContract(
-        f"{place_of_return(judge, 'ask', given)}ask must return krino.Questions or None, not {a(given)}; "
+        f"{place_of_return(judge, 'ask', given)}ask must return krino.Questions or None, not {in_words(given)}; "
         'write `return Questions((Passage("name", text),), "what is asked")`'
     )
 
@@ -31,7 +33,7 @@ def verdict_of(judge: AnyJudge, given: Any) -> dict[str, Any]:
     """The verdict of what `settle` gave; all that is wrong with it is said at once."""
     if not isinstance(given, Settlement):
         raise BrokenContract(
-            f"{place_of_return(judge, 'settle', given)}settle must return a krino.Settlement, not {a(given)}; "
+            f"{place_of_return(judge, 'settle', given)}settle must return a krino.Settlement, not {in_words(given)}; "
             "write `return Settlement({...})`"
         )
     if problems := settlement_problems(judge, given):
@@ -49,11 +51,13 @@ def settlement_problems(judge: AnyJudge, settlement: Settlement) -> list[str]:
     """What is wrong with a settlement whatever its values are."""
     rulings: Any = settlement.rulings
     if not isinstance(rulings, Mapping):
-        return [f"Settlement takes a mapping of fields to rulings, not {a(rulings)}; write `Settlement({{...}})`"]
+        return [
+            f"Settlement takes a mapping of fields to rulings, not {in_words(rulings)}; write `Settlement({{...}})`"
+        ]
     problems = field_problems(judge.verdict_model, rulings)
     for name, ruling in rulings.items():
         if not isinstance(ruling, Ruling):
-            problems.append(f'`{name}` is {a(ruling)}, not a krino.Ruling; write `Ruling(value, "RULE")`')
+            problems.append(f'`{name}` is {in_words(ruling)}, not a krino.Ruling; write `Ruling(value, "RULE")`')
             continue
         if not isinstance(ruling.rule, str) or ruling.rule not in judge.rules:
             problems.append(unknown_rule(ruling.rule, judge.rules))
@@ -85,7 +89,7 @@ def unknown_rule(rule: Any, rules: Mapping[str, str]) -> str:
 
 def place_of_return(judge: AnyJudge, name: str, given: Any) -> str:
     """The line of a `return` that is written as such a value, else that of the function."""
-    function: Callable[..., Any] = getattr(type(judge), name)
+    function: Any = inspect.unwrap(getattr(type(judge), name))
     for node, line in syntax_of(function):
         if literal_type(node) is type(given):
             return place_of_code(function.__code__, line)
@@ -94,20 +98,18 @@ def place_of_return(judge: AnyJudge, name: str, given: Any) -> str:
 
 def literal_type(node: Any) -> type | None:
     """The type of what a `return` statement gives back, where it is written out."""
-    from ast import Constant, Dict, JoinedStr, List, Return, Set, Tuple
-
-    if not isinstance(node, Return):
+    if not isinstance(node, ast.Return):
         return None
     if node.value is None:
         return type(None)
-    if isinstance(node.value, Constant):
+    if isinstance(node.value, ast.Constant):
         return type(node.value.value)
-    kinds: dict[type, type] = {Dict: dict, JoinedStr: str, List: list, Set: set, Tuple: tuple}
+    kinds: dict[type, type] = {ast.Dict: dict, ast.JoinedStr: str, ast.List: list, ast.Set: set, ast.Tuple: tuple}
     return kinds.get(type(node.value))
 
 
-def a(value: Any) -> str:
-    """`a dict`, `an int`: what a value is, in words."""
+def in_words(value: Any) -> str:
+    """`a dict`, `an int`: what a value is."""
     return of_type(type(value))
 
 

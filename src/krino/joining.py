@@ -63,10 +63,7 @@ class _Joining:
 
     def objects(self, given: Sequence[ModelT], where: str) -> ModelT:
         """Field by field; what is free text then comes from the one seat that fits the decided fields best."""
-        first = given[0]
-        if all(item == first for item in given):
-            return first
-        kinds = {name: _Kind(info.annotation) for name, info in type(first).model_fields.items()}
+        kinds = {name: _Kind(info.annotation) for name, info in type(given[0]).model_fields.items()}
         decided = {
             name: self.values([getattr(item, name) for item in given], kind, f"{where}.{name}" if where else name)
             for name, kind in kinds.items()
@@ -98,7 +95,7 @@ class _Joining:
             self.ties.append(f"{told}; taken as {_word(taken)}")
             return taken
         self.hopeless.append(f"{told}, and the label has no value for that")
-        return best[0]
+        return None
 
     def keyed(self, lists: Sequence[Sequence[BaseModel]], name: str, where: str) -> list[BaseModel]:
         """Objects with the same key are one object; one that half of the seats or fewer name is left out."""

@@ -67,7 +67,8 @@ def fault_in(owner: type, fault: BaseException) -> str:
 
 def broken_at(file: Path, fault: BaseException) -> str:
     """The line of a file at which its loading broke; a syntax error says it itself."""
-    frames = [frame for frame in traceback.extract_tb(fault.__traceback__) if Path(frame.filename) == file]
+    own = file.resolve()
+    frames = [frame for frame in traceback.extract_tb(fault.__traceback__) if Path(frame.filename).resolve() == own]
     return f" (line {frames[-1].lineno})" if frames else ""
 
 

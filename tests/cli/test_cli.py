@@ -418,6 +418,15 @@ def test_judges_and_schema_describe_what_there_is(tmp_path: Path) -> None:
     assert len(verdict["properties"]) == 11
 
 
+def test_a_dry_run_counts_a_case_on_which_the_judge_breaks(tmp_path: Path, server: FakeServer) -> None:
+    write(tmp_path / "cases.jsonl", "fine", "explode", "unjudgeable")
+    options = ["-l", "m", "--base-url", server.url, "--dry-run", "--json"]
+    done = krino("judge", TOY, "cases.jsonl", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["cases"], said["asked"], said["cannot_be_judged"]) == (3, 1, 2)
+
+
 def test_resettle_applies_new_rules_to_old_labels_without_a_call(tmp_path: Path, server: FakeServer) -> None:
     write(tmp_path / "cases.jsonl", "fine", "")
     krino("judge", TOY, "cases.jsonl", "--run", "r", "-l", "m", "--base-url", server.url, cwd=tmp_path)

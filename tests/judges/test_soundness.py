@@ -172,10 +172,12 @@ def test_an_init_that_takes_nothing_is_a_message(tmp_path: Path) -> None:
         loaded(tmp_path, text)
 
 
-def test_a_fault_of_the_file_names_its_line(tmp_path: Path) -> None:
+def test_a_fault_of_the_file_names_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = TEXT.replace("case_model = Letter", "case_model = Leter")
-    with pytest.raises(krino.UsageProblem, match=rf"Leter.*\(line {line_of(text, 'case_model =')}\)"):
-        loaded(tmp_path, text)
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path, Path()):
+        with pytest.raises(krino.UsageProblem, match=rf"Leter.*\(line {line_of(text, 'case_model =')}\)"):
+            loaded(folder, text)
 
 
 def test_a_wrong_class_name_lists_the_judges_there_are(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from krino.cases.item import CaseItem
 from krino.cli import exits
 from krino.contract import Forecast, Judge, Labeller, Task
 from krino.engine.one import input_hash, open_questions
-from krino.errors import CannotJudge
+from krino.errors import RunStopped, UsageProblem
 
 
 def estimate(judge: Judge[Any, Any, Any], labeller: Labeller, items: Iterator[CaseItem], as_json: bool) -> int:
@@ -42,7 +42,9 @@ def _look(judge: Judge[Any, Any, Any], labeller: Labeller, item: CaseItem) -> tu
         case = judge.read(item.record)
         facts = judge.study(case)
         questions = open_questions(judge, labeller, case, facts)
-    except CannotJudge:
+    except (RunStopped, UsageProblem):
+        raise
+    except Exception:  # also where the judge's code breaks on it: a run would record an error, and ask nobody
         return "cannot_be_judged", Forecast()
     if questions is None:
         return "decided_by_rules", Forecast()

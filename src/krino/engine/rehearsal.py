@@ -40,14 +40,14 @@ def rehearsed(items: Iterator[CaseItem], judge: AnyJudge) -> Iterator[CaseItem]:
 def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem]) -> None:
     """The same with nothing done to the items: for the look before a run begins."""
     for number, item in enumerate(items):
-        if type(judge) in _rehearsed or number >= MOST_TRIED:
+        if _needs_none(judge) or number >= MOST_TRIED:
             return
         rehearse(judge, item)
 
 
 def rehearse(judge: AnyJudge, item: CaseItem) -> None:
     """Nothing, or a `UsageProblem` with what the judge's code must give back instead; once for each class."""
-    if type(judge) in _rehearsed or item.record is None:
+    if item.record is None or _needs_none(judge):
         return
     try:
         case = judge.read(item.record)
@@ -68,6 +68,11 @@ def rehearse(judge: AnyJudge, item: CaseItem) -> None:
             ) from fault
         return  # the case is an odd one, or the judge breaks: the real judgement says which
     _rehearsed.add(type(judge))
+
+
+def _needs_none(judge: AnyJudge) -> bool:
+    """Judges that were tried before, and our own: tests try those, and the first trace may be a long one."""
+    return type(judge) in _rehearsed or type(judge).__module__.startswith("krino.judges.")
 
 
 def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
@@ -93,7 +98,7 @@ def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
 def _is_certain(fault: Exception) -> bool:
     """Whether this would happen with any labels: the code itself is wrong, whatever the data."""
     if isinstance(fault, AttributeError):
-        return isinstance(fault.obj, BaseModel)
+        return isinstance(fault.obj, BaseModel) and fault.obj.model_config.get("extra") != "allow"
     return type(fault) is NameError or (isinstance(fault, TypeError) and bool(_WRONG_CALL.search(str(fault))))
 
 

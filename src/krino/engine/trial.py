@@ -27,8 +27,8 @@ class Trial:
             return None
         return RunStopped(
             f"the judge's own code broke on each of the first {self.broken} cases that were labelled for it, and on "
-            f"none did it come to a verdict: {judgement.error}. Put it right; replies are cached, so that what was "
-            "asked is not paid again",
+            f"none did it come to a verdict: {judgement.error}. Put that right first: going on would only pay "
+            "for more of them (replies that are in the cache are not paid again)",
             kind="judge",
         )
 

@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 from pydantic import BaseModel, RootModel
 
-from krino.conduct import a
+from krino.conduct import in_words
 from krino.contract import Judge
 from krino.errors import UsageProblem
 from krino.judges.written import written_faults
@@ -114,7 +114,7 @@ def _fault_of_attribute(kind: type, name: str, value: Any) -> str | None:
     if name == "rules":
         return _fault_of_rules(value)
     if not isinstance(value, str):
-        return f"`{name}` must be a text, not {a(value)}; write `{example}`"
+        return f"`{name}` must be a text, not {in_words(value)}; write `{example}`"
     if not value.strip():
         return f"`{name}` is empty; write `{example}`"
     if name == "name" and (not _NAME.fullmatch(value) or value.endswith(".")):
@@ -128,7 +128,7 @@ def _fault_of_attribute(kind: type, name: str, value: Any) -> str | None:
 
 def _fault_of_rules(value: Any) -> str | None:
     if not isinstance(value, Mapping):
-        return f"`rules` must be a mapping of rule ids to what they say, not {a(value)}; write `{RULES}`"
+        return f"`rules` must be a mapping of rule ids to what they say, not {in_words(value)}; write `{RULES}`"
     if not value:
         return f"`rules` is empty, and every ruling names one; write `{RULES}`"
     odd = [key for key, text in value.items() if not (_is_text(key) and _is_text(text))]
@@ -147,7 +147,7 @@ def _fault_of_model(kind: type, name: str, value: Any) -> str | None:
     if isinstance(value, BaseModel):
         return f"`{name}` is made already; write the class itself: `{name} = {type(value).__name__}`"
     if not (isinstance(value, type) and issubclass(value, BaseModel)):
-        shown = f"the class `{value.__name__}`" if isinstance(value, type) else a(value)
+        shown = f"the class `{value.__name__}`" if isinstance(value, type) else in_words(value)
         return f"`{name}` is {shown}, no pydantic model; write `class X(BaseModel): ...`, {MODELS[name]}"
     if name == "verdict_model":
         if issubclass(value, RootModel) or not value.model_fields:
@@ -188,7 +188,7 @@ def _fault_of_method(kind: type, name: str) -> str | None:
     if value is getattr(Judge, name):
         return None
     if not callable(value):
-        return f"`{name}` is {a(value)} and cannot be called; write `{example}`"
+        return f"`{name}` is {in_words(value)} and cannot be called; write `{example}`"
     if inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value):
         return f"`{name}` is asynchronous, and judges do not wait; write `{example}`"
     if inspect.isgeneratorfunction(value) and name != "split":

@@ -101,6 +101,12 @@ def test_a_match_that_gets_what_it_earns_was_not_punished(court: str) -> None:
     assert handling(labour(court, GHENT), GHENT, 0.74, by_hand(), SEAT_BLAMED) != "CORRECT_ALIGNMENT"
 
 
+def test_a_generic_citation_was_punished_also_where_the_decision_meant_was_not_kept_in_the_list() -> None:
+    """A match was due, and a seat that nobody cited was held against it: which decision is meant does not matter."""
+    record = labour("C. trav.", GHENT, ground_truth="ECLI:BE:CTMON:2018:ARR.20180315.9", candidate_count=5)
+    assert handling(record, None, 0, by_hand(), SEAT_BLAMED) == "WRONG_JURISDICTION_OVERPUNISHED"
+
+
 def test_a_national_court_has_no_seat_to_blame() -> None:
     assert handling(cassation(NUMBER, NUMBER), ONE, 0.2, by_hand(), SEAT_BLAMED) == "CORRECT_ALIGNMENT"
 
@@ -130,6 +136,7 @@ NO_GROUND = ("court_first", "number_compared", "context_cited")
         (cassation(NUMBER, NUMBER, OTHER_NUMBER), ONE, NO_GROUND, "The number.", False),
         (cassation(NUMBER, NUMBER, OTHER_NUMBER), ONE, NO_GROUND, "The court.", False),
         (cassation(NUMBER, NUMBER), ONE, NOT_FIRST, " ", True),
+        (cassation(NUMBER, NUMBER), ONE, NO_GROUND, " ", True),
         (cassation(NUMBER, NUMBER), None, NO_GROUND, "Words.", False),
         (citation("Cass."), None, NOT_FIRST, "Words.", False),
         (labour("Kantoor van de heer Janssens", GHENT, LIEGE), GHENT, NOT_FIRST, "Words.", False),
@@ -201,3 +208,9 @@ def test_the_name_that_counts_is_that_of_the_decision_meant_or_of_the_first_of_t
         record = citation("Cour de cassation", cited, candidates=[short, full], no_match_reason="Unlike it.")
         found = settle_with(record, AS_TWO_COURTS).rulings["errors"].value
         assert error in found, cited
+
+
+def test_a_court_of_another_type_is_not_the_one_whose_name_was_missed() -> None:
+    others = [candidate(GHENT, "Arbh. Gent"), candidate(ONE, "Hof van Cassatie", OTHER_NUMBER)]
+    record = citation("Cour de cassation", NUMBER, candidates=others, no_match_reason="Unlike it.")
+    assert "FR_NL_CONFUSION" in settle_with(record, AS_TWO_COURTS).rulings["errors"].value
