@@ -1,0 +1,33 @@
+"""Why a field of a verdict is what it is, in the verdict's own words, and by which rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krino.reports.codes import codes_of
+
+
+def explanation(judgement: Mapping[str, Any], field: str) -> str | None:
+    """The field that explains this one (`score_explanation` beside `score`), else the evidence."""
+    for other, value in (judgement.get("verdict") or {}).items():
+        if other.startswith(f"{field}_") and isinstance(value, str):
+            return value
+    return "; ".join((judgement.get("evidence") or {}).get(field) or ()) or None
+
+
+def reason(judgement: Mapping[str, Any], field: str) -> str | None:
+    """Why a case stands where it does: why it was not judged, or what is said of the field, or of the whole."""
+    if judgement["status"] != "ok":
+        return judgement.get("reason") or judgement.get("error")
+    verdict: Mapping[str, Any] = judgement.get("verdict") or {}
+    for other, value in verdict.items():
+        if other.startswith(f"{field}_") and isinstance(value, str):
+            return value
+    told = (value for value in verdict.values() if isinstance(value, str) and value and codes_of(value) is None)
+    return next(told, None) or explanation(judgement, field)
+
+
+def rule_in_words(rule: str, rules: Mapping[str, str]) -> str:
+    """The rule's id with what it says; the id alone where the judge's rules are not at hand."""
+    return f"{rule}: {rules[rule]}" if rule in rules else rule
