@@ -34,9 +34,9 @@ HELP = "\n\n".join(  # one line a paragraph: the terminal breaks them where it e
         "CSV and Excel have the columns that a person reads (the case, its status, the verdict, notes); --all adds "
         "those for machines (usage, versions, labels and evidence as JSON), which parquet and jsonl always have. "
         "xlsx needs krino[excel], parquet needs krino[parquet].",
-        "In CSV, text that a spreadsheet would run as a formula (it begins with = + - @ or a tab) gets an apostrophe in "
-        "front, as do these signs after a ; a tab or a line break inside the text, and control characters are left out. "
-        "Excel cells are never formulas. jsonl and parquet hold the text as it is.",
+        "In CSV, text that a spreadsheet would run as a formula (it begins with = + - @ or a tab) gets an apostrophe "
+        "in front, as do these signs after a ; a tab or a line break inside the text, and control characters are left "
+        "out. Excel cells are never formulas. jsonl and parquet hold the text as it is.",
         "otel writes one gen_ai.evaluation.result event for each score and label, as OTLP/JSON lines.",
     )
 )
@@ -77,6 +77,8 @@ def export(
             _write(found, chosen, sink, every)
     code = _send(found, endpoint) if endpoint is not None else exits.DONE
     _tell(found, None if file in (None, "-") else file)
+    if file is not None and chosen in FOR_PEOPLE and not every:
+        typer.echo("columns for machines (usage, labels, evidence, …) are left out; --all adds them", err=True)
     raise typer.Exit(code)
 
 

@@ -12,6 +12,7 @@ from krino.cli import exits
 from krino.errors import UsageProblem
 from krino.exports.parquet_file import write_beside
 from krino.reports.asked import Asked
+from krino.reports.grades import scales_of
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_summary
@@ -52,7 +53,8 @@ def finish(
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
         typer.echo(orjson.dumps(result).decode())
     else:
-        print_summary(Console(), summary, manifest, folder)
+        scales = scales_of(judge.verdict_model.model_json_schema())
+        print_summary(Console(), summary, manifest, folder, judge.rules, scales)
     if manifest.state != "finished":
         reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"
         console.print(reason, highlight=False, markup=False, soft_wrap=True)

@@ -10,22 +10,24 @@ from krino.reports.codes import codes_of
 
 def explanation(judgement: Mapping[str, Any], field: str) -> str | None:
     """The field that explains this one (`score_explanation` beside `score`), else the evidence."""
-    for other, value in (judgement.get("verdict") or {}).items():
-        if other.startswith(f"{field}_") and isinstance(value, str):
-            return value
-    return "; ".join((judgement.get("evidence") or {}).get(field) or ()) or None
+    own = _beside(judgement.get("verdict") or {}, field)
+    return own if own is not None else "; ".join((judgement.get("evidence") or {}).get(field) or ()) or None
 
 
 def reason(judgement: Mapping[str, Any], field: str) -> str | None:
-    """Why a case stands where it does: why it was not judged, or what is said of the field, or of the whole."""
+    """Why a case stands where it does: why it was not judged, or what is said of the field, or at most length."""
     if judgement["status"] != "ok":
         return judgement.get("reason") or judgement.get("error")
     verdict: Mapping[str, Any] = judgement.get("verdict") or {}
-    for other, value in verdict.items():
-        if other.startswith(f"{field}_") and isinstance(value, str):
-            return value
-    told = (value for value in verdict.values() if isinstance(value, str) and value and codes_of(value) is None)
-    return next(told, None) or explanation(judgement, field)
+    if own := _beside(verdict, field):
+        return own
+    told = [value for value in verdict.values() if isinstance(value, str) and codes_of(value) is None]
+    return max(told, key=len, default=None) or explanation(judgement, field)
+
+
+def _beside(verdict: Mapping[str, Any], field: str) -> str | None:
+    found = (value for name, value in verdict.items() if name.startswith(f"{field}_") and isinstance(value, str))
+    return next(found, None)
 
 
 def rule_in_words(rule: str, rules: Mapping[str, str]) -> str:

@@ -34,10 +34,10 @@ class Order:
 
     def told(self) -> str:
         if self.field == ROLL_UP and self.bad is None:
-            return f"{ROLL_UP}: {', '.join(reversed(ROLL_UPS))}"
+            return f"by {ROLL_UP}: {', '.join(reversed(ROLL_UPS))}"
         if self.bad is None or self.bad in ("low", "high"):
-            return f"{self.field}, the {'highest' if self.falling else 'lowest'} first"
-        return f"{self.field} is {self.bad}"
+            return f"by {self.field}, the {'highest' if self.falling else 'lowest'} first"
+        return f"with the label {self.bad} in {self.field}"
 
 
 @dataclass(slots=True)
