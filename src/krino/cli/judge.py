@@ -66,13 +66,14 @@ def judge(
     cache: options.CacheFile = None,
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
     map: options.Mapping = None,  # noqa: A002 - the flag's name
+    split: options.Split = None,
     option: options.Options = None,
     run: options.RunFolder = None,
     dry_run: options.DryRun = False,
     json: options.AsJson = False,
 ) -> None:
     """Judge the cases of FILE... Running the same command again continues where it stopped."""
-    from krino.cases import parse_mapping
+    from krino.cases import parse_mapping, parse_splits
     from krino.judges.registry import load_judge
 
     ready = load_judge(judge_name, judge_options(judge_name, option), _read_prompt(prompt))
@@ -106,7 +107,8 @@ def judge(
         price_out=price_out,
         dry_run=dry_run,
     )
-    job = Job(judge_name, ready, chosen, files, format.value, parse_mapping(map or []), run)
+    mapping, splits = parse_mapping(map or []), parse_splits(split or [])
+    job = Job(judge_name, ready, chosen, files, format.value, mapping, splits, run)
     raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
 
 
@@ -121,6 +123,7 @@ class Job:
         files: list[str],
         format: str,  # noqa: A002
         mapping: dict[str, str],
+        split: dict[str, str],
         named: Path | None,
     ) -> None:
         from rich.console import Console
@@ -131,6 +134,7 @@ class Job:
         self.files = files
         self.format = format
         self.mapping = mapping
+        self.split = split
         self.named = named
         self.console = Console(stderr=True)
 
@@ -143,6 +147,7 @@ class Job:
             inputs=[kept.name if name == "-" else str(Path(name).resolve()) for name in self.files],
             format=self.format,
             mapping=self.mapping,
+            split=self.split,
         )
 
     def estimate(self, as_json: bool) -> int:
@@ -173,15 +178,22 @@ class Job:
     def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases import read_cases
 
-        return read_cases(inputs, format=self.format, mapping=self.mapping, judge=self.judge)  # type: ignore[arg-type]
+        return read_cases(
+            inputs,
+            format=self.format,  # type: ignore[arg-type]
+            mapping=self.mapping,
+            split=self.split,
+            judge=self.judge,
+        )
 
     def _watch(self, inputs: list[str]) -> Iterator[CaseItem]:
+        from krino.cases.separators import looked_for_separators
         from krino.cases.unread import watched
 
         def tell(text: str) -> None:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-        return watched(self._read(inputs), self.judge, tell)
+        return looked_for_separators(watched(self._read(inputs), self.judge, tell), self.judge, tell)
 
     async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
         import asyncio

@@ -7,6 +7,8 @@ from typing import Any
 
 from krino.reports.codes import codes_of
 
+_WHY = ("reason", "reasons", "reasoning", "rationale", "explanation", "why", "note", "notes", "comment")
+
 
 def explanation(judgement: Mapping[str, Any], field: str) -> str | None:
     """The field that explains this one (`score_explanation` beside `score`), else the evidence."""
@@ -15,14 +17,16 @@ def explanation(judgement: Mapping[str, Any], field: str) -> str | None:
 
 
 def reason(judgement: Mapping[str, Any], field: str) -> str | None:
-    """Why a case stands where it does: why it was not judged, or what is said of the field, or at most length."""
+    """Why a case stands where it does: why it was not judged, or what is said of the field, or of the whole."""
     if judgement["status"] != "ok":
         return judgement.get("reason") or judgement.get("error")
     verdict: Mapping[str, Any] = judgement.get("verdict") or {}
     if own := _beside(verdict, field):
         return own
-    told = [value for value in verdict.values() if isinstance(value, str) and codes_of(value) is None]
-    return max(told, key=len, default=None) or explanation(judgement, field)
+    told = [(name, value) for name, value in verdict.items() if isinstance(value, str) and codes_of(value) is None]
+    named = [value for name, value in told if name.lower().endswith(_WHY)]
+    longest = max((value for _, value in told), key=len, default=None)
+    return next(iter(named), longest) or explanation(judgement, field)
 
 
 def _beside(verdict: Mapping[str, Any], field: str) -> str | None:
