@@ -87,7 +87,14 @@ def make_run(judge: str, folder: Path) -> Manifest:
     manifest = Manifest(plan=plan, state="finished", started=DAY, cases=len(judged), counts=counts)
     manifest.write(folder)
     run = krino.load_run(folder)
-    write_report(folder, manifest, with_cases(run.records(), folder, plan), ready.rules, Asked(ready))
+    write_report(
+        folder,
+        manifest,
+        with_cases(run.records(), folder, plan),
+        ready.rules,
+        Asked(ready),
+        scales_of(ready.verdict_model.model_json_schema()),
+    )
     return manifest
 
 

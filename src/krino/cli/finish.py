@@ -45,15 +45,15 @@ def finish(
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
     summary = summarise(read_raw_in_order(journal, manifest.cases))
+    scales = scales_of(judge.verdict_model.model_json_schema())
     if manifest.state == "finished":
         shown = with_cases(read_raw_in_order(journal, manifest.cases), folder, manifest.plan)
-        write_report(folder, manifest, shown, judge.rules, Asked(judge))
+        write_report(folder, manifest, shown, judge.rules, Asked(judge), scales)
         write_beside(folder, lambda: read_raw_in_order(journal, manifest.cases))
     if as_json:
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
         typer.echo(orjson.dumps(result).decode())
     else:
-        scales = scales_of(judge.verdict_model.model_json_schema())
         print_summary(Console(), summary, manifest, folder, judge.rules, scales)
     if manifest.state != "finished":
         reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"
