@@ -75,7 +75,7 @@ def field_map(mapping: Mapping[str, str] | None, split: Mapping[str, str] | None
 def _split(record: dict[str, Any], field: str, separator: str) -> Any:
     """The texts between the separators, without what is blank; what is no text (a list, null) stays as it is."""
     if field not in record:
-        raise FieldMissing(f"field `{field}` (to split) is not there: {_there(record)}; correct one of the two")
+        raise FieldMissing(f"field `{field}` (to split) is not there: {_there(record)}; correct --split or the record")
     value = record[field]
     if not isinstance(value, str):
         return value

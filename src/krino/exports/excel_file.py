@@ -92,7 +92,8 @@ class _Sheet:
             self._sheet.write_number(self.rows, place, value, self._plain)
         else:
             text = _fitting(clean(str(value)))
-            style = self._quoted if text.lstrip().startswith(RUNS_AS_FORMULA) else self._plain
+            formula = text.startswith(RUNS_AS_FORMULA) or text.lstrip().startswith(RUNS_AS_FORMULA)
+            style = self._quoted if formula else self._plain
             self._sheet.write_string(self.rows, place, text, style)
 
 

@@ -30,10 +30,10 @@ STATUS_CODES = {"ok": 0, "failed": 1, "error": 2}
 
 _MB = 1_000_000
 _DATA = 19 * _MB  # of all data together: the page stays under 20 MB
-_DETAILS = 16 * _MB  # of rows and details: what is left is for the requests
+_DETAILS = 17 * _MB  # of rows, texts and details: what is left is for the requests
 # Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
 _ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
-_TEXTS = 4 * _MB  # of what the cases are about: all of it in a small run, the first words in a large one
+_TEXTS = 5 * _MB  # of what the cases are about: all of it in a small run, the first words in a large one
 _LONGEST_ID = 200
 _LONGEST_NOTE = 140
 _LONGEST_FINDING = 100

@@ -23,10 +23,11 @@ def reason(judgement: Mapping[str, Any], field: str) -> str | None:
     verdict: Mapping[str, Any] = judgement.get("verdict") or {}
     if own := _beside(verdict, field):
         return own
-    told = [(name, value) for name, value in verdict.items() if isinstance(value, str) and codes_of(value) is None]
-    named = [value for name, value in told if name.lower().endswith(_WHY)]
-    longest = max((value for _, value in told), key=len, default=None)
-    return next(iter(named), longest) or explanation(judgement, field)
+    texts = {name: value for name, value in verdict.items() if isinstance(value, str) and value}
+    if named := [value for name, value in texts.items() if name.lower().endswith(_WHY)]:
+        return named[0]
+    longest = max((value for value in texts.values() if codes_of(value) is None), key=len, default=None)
+    return longest or explanation(judgement, field)
 
 
 def _beside(verdict: Mapping[str, Any], field: str) -> str | None:

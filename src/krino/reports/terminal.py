@@ -215,9 +215,7 @@ def _foot(summary: Summary, manifest: Manifest, folder: Path) -> Table:
     report = folder / "report.html"
     table.add_row("Report" if report.exists() else "Run", Text(clean_line(str(report if report.exists() else folder))))
     name = clean_line(shlex.quote(str(folder)))
-    table.add_row(
-        "Cases", Text(f"krino show {name} --worst 10 lists the worst with their ids, krino show {name} ID one")
-    )
+    table.add_row("Cases", Text(f"krino show {name} --worst 10 (ids and reasons), krino show {name} ID (one in full)"))
     return table
 
 

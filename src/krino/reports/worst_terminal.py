@@ -53,7 +53,7 @@ def _case(record: Record, value: Text, field: str, rules: Mapping[str, str]) -> 
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for name, text in (record.get("inputs") or {}).items():
-        table.add_row(clean_line(str(name), 30), Text(clean_line(str(text), _LONGEST_INPUT)))
+        table.add_row(Text(clean_line(str(name), 30)), Text(clean_line(str(text), _LONGEST_INPUT)))
     for line, style in _why(record, field, rules):
         table.add_row("why" if not style else "", Text(line, style=style))
     return Group(head, Padding(table, (0, 0, 1, 2)))

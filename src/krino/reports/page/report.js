@@ -145,8 +145,20 @@
     const { words, conditions } = state.query;
     if (!conditions.every(({ place, holds, wanted }) => holds(valueOf(row, place) ?? "null", wanted))) return false;
     if (!words) return true;
-    const holds = (value) => value !== null && String(value).toLowerCase().includes(words);
-    return row.some((value, at) => at !== 0 && at !== 2 && holds(value)) || texts(row).some(holds) || holds(note(row));
+    return haystack(row).includes(words);
+  }
+
+  const haystacks = new Map();
+
+  /* All that is searched of a row, made once: the second search is quick. */
+  function haystack(row) {
+    let found = haystacks.get(row);
+    if (found === undefined) {
+      const shown = [row[1], note(row), ...row.slice(FIXED), ...texts(row)];
+      found = shown.filter((value) => value !== null).join("\n").toLowerCase();
+      haystacks.set(row, found);
+    }
+    return found;
   }
 
   const inWords = new Intl.Collator(undefined, { numeric: true }); // made once: it is asked a million times
@@ -555,8 +567,10 @@
     else if (byId("case").open) byId("case").close();
   }
 
+  /* The address is cleared of the case that was left, and of no other: the next may have been asked for already. */
   function leaveCase() {
-    if (rowOfHash()) history.replaceState(null, "", `${location.pathname}${location.search}#cases`);
+    const row = rowOfHash();
+    if (row && row[0] === Number(byId("case").dataset.index)) history.replaceState(null, "", `${location.pathname}${location.search}#cases`);
     const link = [...byId("table").querySelectorAll("td.id a")].find((a) => a.getAttribute("href") === linkTo(placeOf.get(Number(byId("case").dataset.index))));
     if (link) link.focus();
   }
