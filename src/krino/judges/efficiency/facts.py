@@ -12,7 +12,7 @@ from krino.judges.efficiency.nearness import Nearness, by_words
 from krino.judges.efficiency.patterns import Cycle, cycles, fan_outs, restarts
 from krino.judges.efficiency.repeats import Repeat, RepeatSearch
 from krino.judges.efficiency.steps import Step, Trace
-from krino.judges.efficiency.traces.detect import Format, read_trace
+from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.use import after_completion, echoes, restylings, unused_results
 
 
@@ -69,7 +69,7 @@ class EfficiencyFacts:
 
 def study(case: EfficiencyCase, wanted: Format, usual_task: str = "", nearness: Nearness = by_words) -> EfficiencyFacts:
     """`usual_task` is the task of traces that state none, in cases that name none."""
-    trace = read_trace(case.trace, wanted)
+    trace = case.read_as(wanted)
     task = case.task.strip() or (trace.task or "").strip() or usual_task.strip()
     if not task:
         raise CannotJudge(

@@ -18,7 +18,7 @@ from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
 from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
 from krino.judges.efficiency.tables import package_text
-from krino.judges.efficiency.traces.detect import Format, read_trace
+from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.shapes import is_piece, is_trace, traces_in
 from krino.judges.efficiency.windows import join, shown_ids
 
@@ -123,6 +123,6 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
 def _stated_task(case: EfficiencyCase, wanted: Format) -> str:
     """Of a trace that no reader takes there is nothing to say here: `study` says what is wrong with it."""
     try:
-        return (read_trace(case.trace, wanted).task or "").strip()
+        return (case.read_as(wanted).task or "").strip()
     except CannotJudge:
         return ""
