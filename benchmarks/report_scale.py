@@ -28,11 +28,19 @@ def write_report(folder: Path) -> None:
     """As `krino judge` does at the end of a run."""
     import krino
     from krino.reports.asked import Asked
+    from krino.reports.grades import scales_of
     from krino.reports.html import write_report as write
     from krino.runs.rereading import with_cases
 
     run, judge = krino.load_run(folder), krino.load_judge("rag")
-    write(folder, run.manifest, with_cases(run.records(), folder, run.manifest.plan), judge.rules, Asked(judge))
+    write(
+        folder,
+        run.manifest,
+        with_cases(run.records(), folder, run.manifest.plan),
+        judge.rules,
+        Asked(judge),
+        scales_of(judge.verdict_model.model_json_schema()),
+    )
 
 
 # --- in the browser --------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from rich.terminal_theme import TerminalTheme
 
 import krino
 from krino.reports.asked import Asked
+from krino.reports.grades import scales_of
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_judgement, print_summary
@@ -86,18 +87,26 @@ def make_run(judge: str, folder: Path) -> Manifest:
     manifest = Manifest(plan=plan, state="finished", started=DAY, cases=len(judged), counts=counts)
     manifest.write(folder)
     run = krino.load_run(folder)
-    write_report(folder, manifest, with_cases(run.records(), folder, plan), ready.rules, Asked(ready))
+    write_report(
+        folder,
+        manifest,
+        with_cases(run.records(), folder, plan),
+        ready.rules,
+        Asked(ready),
+        scales_of(ready.verdict_model.model_json_schema()),
+    )
     return manifest
 
 
 def terminal_pages(base: Path) -> dict[str, str]:
     """What the two commands print, as pages."""
-    run = krino.load_run(base / "krino-demo/rag")
+    run, judge = krino.load_run(base / "krino-demo/rag"), krino.load_judge("rag")
+    scales = scales_of(judge.verdict_model.model_json_schema())
     summary = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     with contextlib.chdir(base):  # so that paths read as they would for a user
-        print_summary(summary, summarise(run.records()), run.manifest, Path("krino-demo/rag"))
+        print_summary(summary, summarise(run.records()), run.manifest, Path("krino-demo/rag"), judge.rules, scales)
     one = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
-    print_judgement(one, run["half-supported"], krino.load_judge("rag").rules)
+    print_judgement(one, run["half-supported"], judge.rules, scales=scales)
     return {
         "summary.png": terminal_page(summary, "krino show krino-demo/rag"),
         "case.png": terminal_page(one, "krino show krino-demo/rag half-supported"),

@@ -190,6 +190,9 @@ class Judgement(BaseModel):
     roll_up: RollUp | None = Field(default=None, description="one word for reports, where the judge gives one")
     metadata: dict[str, Any] = Field(default_factory=dict, description="short facts about the case to slice by")
     time: datetime | None = Field(default=None, description="when the case was finished (UTC)")
+    inputs: dict[str, str] = Field(
+        default_factory=dict, description="what the case is known by (question and answer, a citation, a task)"
+    )
     raw_reply: str | None = Field(default=None, description="the reply that could not be used (status error)")
     ballots: list[Ballot] = Field(
         default_factory=list, description="of a panel (a jury, repeats): what each seat said; left out otherwise"
@@ -406,6 +409,10 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     rules: ClassVar[Mapping[str, str]]
     """Rule id to what the rule says. Every ruling names one of these."""
     options_model: ClassVar[type[BaseModel]] = NoOptions
+    main_fields: ClassVar[Sequence[str]] = ()
+    """The fields of the case that a person knows it by; empty: its first few text fields."""
+    record_names: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """The names that a field of the case may have in a record, the best first, where they are not its own."""
     case_model: type[CaseT]
     labels_model: type[LabelsT]
     verdict_model: type[BaseModel]
@@ -494,6 +501,18 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     def metadata(self, case: CaseT) -> dict[str, Any]:
         """Short facts about the case to slice results by."""
         return {}
+
+    def main_inputs(self, case: CaseT) -> dict[str, str]:
+        """What a person knows the case by, in tables and lists: name to text. By default its `main_fields`."""
+        from krino.case_fields import inputs_of_case
+
+        return inputs_of_case(self, case)
+
+    def raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
+        """The same of a record that could not be read as a case, as far as it holds them."""
+        from krino.case_fields import inputs_of_record
+
+        return inputs_of_record(self, record)
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp | None:
         """An ok verdict in one word, from its fields and the rules that gave them; None where a judge has no such."""

@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import openpyxl
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
@@ -54,7 +55,7 @@ def test_an_export_of_an_unfinished_run_says_so(run: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["out.xlsx"], "name the format with --to"),
+        (["out.ods"], "name the format with --to"),
         (["-"], "name the format with --to"),
         ([], "say where to write"),
         (["--to", "csv"], "say where to write"),
@@ -92,7 +93,23 @@ def test_a_run_without_judgements_has_a_header_and_no_row(run: Path, tmp_path: P
     (run / "judgements.jsonl").write_bytes(b"")
     assert export(run, tmp_path / "out.csv").exit_code == 0
     (head,) = (tmp_path / "out.csv").read_text().splitlines()
-    assert head.startswith("index,id,status,roll_up,reason,error,usage_calls,") and head.endswith("source,ballots")
+    assert head == "id,status,roll_up,reason,error,notes"
+    assert export(run, tmp_path / "all.csv", "--all").exit_code == 0
+    (head,) = (tmp_path / "all.csv").read_text().splitlines()
+    assert head.startswith("id,status,roll_up,reason,error,notes,usage_calls,") and head.endswith("source,ballots")
+
+
+def test_columns_left_out_are_told_and_all_of_them_are_not(run: Path, tmp_path: Path) -> None:
+    assert "--all adds them" in export(run, tmp_path / "out.csv").stderr
+    assert "--all" not in export(run, tmp_path / "out.csv", "--all").stderr
+    assert "--all" not in export(run, tmp_path / "out.parquet").stderr
+
+
+def test_excel_is_told_by_its_ending_and_holds_numbers_as_numbers(run: Path, tmp_path: Path) -> None:
+    assert export(run, tmp_path / "out.xlsx").exit_code == 0
+    first, *rows = openpyxl.load_workbook(tmp_path / "out.xlsx").active.iter_rows(values_only=True)
+    assert first[:4] == ("id", "status", "roll_up", "verdict_score")
+    assert [row[:4] for row in rows] == [("case-0", "ok", None, 0.5), ("case-1", "failed", None, None)]
 
 
 def test_a_failed_export_leaves_neither_file_nor_draft(run: Path, tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ from krino.exports.parquet_file import write_beside, write_parquet
 from made_judgements import failed, manifest, many, ok
 
 
-def csv_rows(*judgements: dict[str, Any]) -> list[dict[str, str]]:
+def csv_rows(*judgements: dict[str, Any], every_column: bool = True) -> list[dict[str, str]]:
     sink = io.BytesIO()
-    assert write_csv(sink, lambda: judgements) == len(judgements)
+    assert write_csv(sink, lambda: judgements, every_column=every_column) == len(judgements)
     return list(csv.DictReader(io.StringIO(sink.getvalue().decode(), newline="")))
 
 
@@ -38,10 +38,37 @@ def parquet_rows(*judgements: dict[str, Any]) -> Any:
 
 
 def test_columns_begin_with_what_a_reader_looks_for_and_end_with_what_is_nested() -> None:
-    names = list(columns_of([ok(0, score=0.5), failed(1)]))
-    assert tuple(names[:4]) == FIRST
-    assert names[4:7] == ["verdict_score", "reason", "error"]
+    asked = {"inputs": {"question": "How tall?", "answer": "99 m."}}
+    names = list(columns_of([{**ok(0, score=0.5), **asked}, failed(1)]))
+    assert names[:4] == [*FIRST, "inputs_question", "inputs_answer"]
+    assert names[4:9] == ["roll_up", "verdict_score", "reason", "error", "notes"]
     assert tuple(names[-len(NESTED) :]) == NESTED
+
+
+def test_a_person_gets_the_columns_that_are_for_people_and_everybody_gets_the_case() -> None:
+    judgement = {**ok(0, ("N1",), score=0.5), "inputs": {"question": "How tall?"}, "metadata": {"court": "CASS"}}
+    (row,) = csv_rows(judgement, every_column=False)
+    assert row == {
+        "id": "case-0",
+        "status": "ok",
+        "inputs_question": "How tall?",
+        "roll_up": "",
+        "verdict_score": "0.5",
+        "reason": "",
+        "error": "",
+        "notes": "look here [N1]",
+        "metadata_court": "CASS",
+    }
+    assert {"usage_cost", "labels", "evidence", "index"} <= csv_rows(judgement)[0].keys()
+    assert parquet_rows(judgement)["inputs_question"].to_pylist() == ["How tall?"]
+    assert list(krino.frame([judgement])["inputs_question"]) == ["How tall?"]
+
+
+def test_an_input_cannot_take_the_name_of_a_column_of_ours() -> None:
+    inputs = {"hash": "mine", "score": "not the verdict's", "id": "not the case's"}
+    row = csv_rows({**ok(0, score=0.5), "inputs": inputs})[0]
+    assert (row["input_hash"], row["verdict_score"], row["id"]) == ("0" * 32, "0.5", "case-0")
+    assert [row[f"inputs_{name}"] for name in inputs] == list(inputs.values())
 
 
 def test_the_ballots_of_a_panel_are_kept_and_none_is_null_however_written() -> None:
@@ -57,7 +84,7 @@ def test_verdict_fields_that_only_later_cases_have_stand_with_their_kin() -> Non
     first, second = ok(0, score=0.5), {**ok(1, score=0.5, extra="x"), "metadata": {"court": "CASS"}}
     names = list(columns_of([first, second]))
     assert names.index("verdict_extra") == names.index("verdict_score") + 1
-    assert names.index("usage_seconds") < names.index("metadata_court") < names.index("judge")
+    assert names.index("error") < names.index("metadata_court") < names.index("usage_seconds") < names.index("judge")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ import pytest_asyncio
 from browser import CHROMIUM, Tab, chromium, tab
 from krino.reports.asked import Asked
 from krino.reports.html import write_report
-from made_judgements import HOSTILE, error, failed, manifest, ok
+from krino.reports.views import DataTable, register_view
+from krino.runs.manifest import Counts
+from made_judgements import HOSTILE, error, failed, manifest, many, ok
 from toy_judge import ToyJudge
 
 pytestmark = [
@@ -267,3 +270,120 @@ async def test_a_narrow_screen_does_not_scroll_sideways(page: Tab, address: str)
         await page.open(place)
         assert await page.run("document.documentElement.scrollWidth <= 360")
         assert await page.run("document.getElementById('case').scrollWidth <= 360")
+
+
+# --- what the cases are about ----------------------------------------------------------------------
+
+LONG = "Which of the towers " + "that stand in the harbour " * 12 + "has a lighthouse?"
+WIDE = (1_400, 900)
+PHONE = (390, 800)
+BOX = "document.querySelector('#browser .scroll')"
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Cases with question and answer, scores on a scale, words beside codes, and the steps of a trace."""
+    cases: list[dict[str, Any]] = []
+    for n, value in enumerate((0.1, 0.6, 0.9)):
+        inputs = {"question": f"How tall is tower {n}?", "answer": f"It is {n} metres tall. <b>bold</b>"}
+        cases.append({**ok(n, score=value, other=value, kind="AB"[n % 2]), "inputs": inputs})
+    cases[1]["inputs"]["question"] = LONG
+    cases[2]["findings"] = [{"rule": "N1", "text": "names Ostend, which stands nowhere", "where": "sentence 2"}]
+    cases.append({**failed(3), "inputs": {"question": "Is it mute?"}})
+    call = "search(" + "averylongargumentwithoutablank" * 12 + ")"
+    why = "nothing used what it found, and nobody had asked for it in the first place either"
+    steps = DataTable("Steps", ("step", "kind", "what", "label", "why"), [("1", "tool", call, "speculative", why)])
+    register_view("told", lambda judgement: [steps] if judgement["id"] == "case-0" else [])
+    rules = {"R1": "The score is what it is.", "N1": "A name that stands in no passage."}
+    told = [{**case, "judge": "told"} for case in cases]
+    folder = tmp_path_factory.mktemp("told")
+    return write_report(folder, manifest(), told, rules, scales={"score": (0.0, 1.0)}).as_uri()
+
+
+async def opened(window: Tab, address: str, size: tuple[int, int] = WIDE) -> Tab:
+    await window.call("Emulation.setEmulatedMedia", media="", features=[])
+    metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
+    await window.call("Emulation.setDeviceMetricsOverride", **metrics)
+    await window.open(address)
+    return window
+
+
+async def test_the_list_shows_question_and_answer_as_text_and_finds_their_words(window: Tab, told: str) -> None:
+    page = await opened(window, told)
+    shown = await page.run("[...document.querySelectorAll('#table td.about')].map((cell) => cell.innerText)")
+    assert "How tall is tower 0?" in shown[0] and "<b>bold</b>" in shown[0]
+    assert await search(page, "tower 2?") == ["case-2"]
+    assert await search(page, "2 METRES") == ["case-2"], "of the answer, in capitals or not"
+    assert await search(page, "mute") == ["case-3"], "of a case that failed"
+    assert await search(page, "lighthouse") == ["case-1"]
+    assert await page.run("document.querySelector('#table td.about mark').innerText") == "lighthouse"
+    seen = """(() => {
+        const bottom = (name) => document.querySelector(`#table td.about ${name}`).getBoundingClientRect().bottom;
+        return bottom('mark') <= bottom('.line') + 1;
+    })()"""
+    assert await page.run(seen), "a word far inside is shown with what stands around it"
+
+
+async def test_scores_are_coloured_by_their_scale_and_say_so_in_words(window: Tab, told: str) -> None:
+    page = await opened(window, told)
+    found = "[...document.querySelectorAll('#table .grade')]"
+    assert await page.run(f"{found}.map((node) => [node.className, node.title, node.textContent])") == [
+        ["grade low", "low on its scale (0 to 1)", "0.1"],
+        ["grade middle", "in the middle of its scale (0 to 1)", "0.6"],
+        ["grade high", "high on its scale (0 to 1)", "0.9"],
+    ], "and a score without a declared scale has no colour"
+    assert len(set(await page.run(f"{found}.map((node) => getComputedStyle(node).backgroundColor)"))) == 3
+
+
+async def test_notes_and_findings_are_words_beside_their_rules(window: Tab, told: str) -> None:
+    page = await opened(window, told)
+    notes = await page.run("[...document.querySelectorAll('#table td.memo')].map((cell) => cell.innerText)")
+    assert notes[2] == "names Ostend, which stands nowhere (N1)" and notes[3] == "answer: missing"
+    await page.open(f"{told}#case=case-2")
+    finding = await page.run("document.querySelector('#case-body .finding').innerText")
+    assert finding.startswith("names Ostend, which stands nowhere")
+    assert "N1: A name that stands in no passage." in finding
+
+
+async def test_the_rules_of_a_large_run_are_put_into_words_and_found_by_them(window: Tab, tmp_path: Path) -> None:
+    rules = {"N1": "A name that stands in no passage.", "N2": "Less certain than usual."}
+    cases = list(many(5_100))
+    cases[3]["findings"] = [{"rule": "N1", "text": "x"}]
+    known = manifest(counts=Counts(ok=5_100))
+    page = await opened(window, write_report(tmp_path, known, cases, rules).as_uri())
+    assert await search(page, "in no passage") == ["case-3"]
+    memo = await page.run("document.querySelector('#table td.memo').innerText")
+    assert memo == "A name that stands in no passage. (N1)"
+
+
+async def test_a_case_without_a_view_shows_what_it_is_about(window: Tab, told: str) -> None:
+    page = await opened(window, f"{told}#case=case-3")
+    shown = await page.run("document.getElementById('case-body').innerText")
+    assert "Is it mute?" in shown and "answer: missing" in shown
+
+
+@pytest.mark.parametrize("size", [WIDE, (1_000, 900), PHONE])
+async def test_nothing_of_a_case_is_cut_at_the_side(window: Tab, told: str, size: tuple[int, int]) -> None:
+    page = await opened(window, f"{told}#case=case-0", size)
+    assert "in the first place either" in await page.run("document.getElementById('case-body').innerText")
+    out = """(() => {
+        const edge = document.getElementById('case').getBoundingClientRect().right;
+        const cells = [...document.querySelectorAll('#case-body td')];
+        const boxes = [...document.querySelectorAll('#case-body .wide')];
+        return [cells.length, cells.filter((cell) => cell.getBoundingClientRect().right > edge).length,
+            boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).length];
+    })()"""
+    count, outside, wider = await page.run(out)
+    assert count >= 5 and (outside, wider) == (0, 0)
+
+
+async def test_a_narrow_screen_hints_at_the_columns_it_hides(window: Tab, told: str) -> None:
+    hint = "(() => { const p = document.querySelector('#browser .more'); return !p.hidden && p.innerText; })()"
+    page = await opened(window, told)
+    await page.until("document.querySelector('#browser .more').hidden")
+    assert not await page.run(f"{BOX}.classList.contains('more-right')")
+    page = await opened(window, told, PHONE)
+    await page.until(f"{BOX}.classList.contains('more-right')")
+    assert "scroll sideways" in await page.run(hint)
+    await page.run(f"{BOX}.scrollLeft = 99999")
+    await page.until(f"!{BOX}.classList.contains('more-right') && {BOX}.classList.contains('more-left')")

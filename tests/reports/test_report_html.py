@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from krino.reports import views
+from krino.reports import embed, views
 from krino.reports.embed import script_json
 from krino.reports.html import write_report
 from krino.reports.views import Block, BulletList, DataTable, MarkedText, Segment, register_view
@@ -40,7 +40,7 @@ def test_report_holds_summary_rows_and_details(tmp_path: Path) -> None:
     page = _page(tmp_path, ok(0, ("N1",), score=0.25, labelled=True), ok(1, score=0.75), failed(2), error(3, "silent"))
     assert "toy 1.0" in page.visible and "0.500" in page.visible and "silent" in page.visible
     assert page.data("rows") == [
-        [0, "case-0", 0, "N1", 0.25],
+        [0, "case-0", 0, "look here (N1)", 0.25],
         [1, "case-1", 0, "", 0.75],
         [2, "case-2", 1, "answer: missing", None],
         [3, "case-3", 2, "silent", None],
@@ -50,6 +50,66 @@ def test_report_holds_summary_rows_and_details(tmp_path: Path) -> None:
     assert details[0]["evidence"] == {"score": ["seen in passage 1"]}
     assert details[3]["error"] == "silent"
     assert page.data("info")[0]["rules"] == RULES
+
+
+def test_what_the_cases_are_about_stands_beside_the_rows(tmp_path: Path) -> None:
+    first = {**ok(0, score=0.5), "inputs": {"question": "How  tall\nis it?", "answer": "99 m."}}
+    second = {**failed(1), "inputs": {"question": "And how wide?"}}
+    page = _page(tmp_path, first, second, ok(2, score=0.5))
+    assert page.data("info")[0]["inputs"] == ["question", "answer"]
+    assert page.data("texts") == [[0, "How tall is it?", "99 m."], [1, "And how wide?", ""]]
+    details = dict(page.data("details"))
+    assert details[1]["inputs"] == {"question": "And how wide?"} and "inputs" not in details[2]
+
+
+def test_in_a_large_run_the_first_words_stay_and_the_page_says_how_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed, "_TEXTS", 1_000_000)  # as a hundred thousand cases have it
+    words = {"question": "Which of the 1,000 towers? " * 40, "answer": "The tall one. " * 100}
+    page = _page(tmp_path, *({**case, "inputs": words} for case in many(8_000)))
+    told = re.search(r"first words of each case, (\d+) letters at most", page.visible)
+    texts = page.data("texts")
+    assert told is not None and len(texts) == len(page.data("rows")) == 8_000, "no case loses its row to the texts"
+    assert {len(line) for line in texts} == {2}, "one text that is long enough tells more than two short ones"
+    assert 60 < max(len(line[1].encode()) for line in texts) <= int(told.group(1)) <= 110
+    assert sum(len(json.dumps(line)) for line in texts) < 1_000_000
+
+
+def test_texts_that_fit_are_whole_and_nothing_is_said(tmp_path: Path) -> None:
+    words = {"question": "Which of the 1,000 towers? " * 40, "answer": "The tall one."}
+    page = _page(tmp_path, *({**ok(n, score=0.5), "inputs": words} for n in range(50)))
+    assert page.data("texts")[0] == [0, words["question"].strip(), words["answer"]]
+    assert "first words" not in page.visible
+
+
+def test_texts_that_grow_when_escaped_cannot_make_the_page_too_large(tmp_path: Path) -> None:
+    page = _page(tmp_path, *({**ok(n, score=0.5), "inputs": {"text": "<" * 3_000}} for n in range(4_000)))
+    assert (tmp_path / "report.html").stat().st_size < 20_000_000
+    kept = len(page.data("texts"))
+    assert 0 < kept < 4_000 and f"first words of {kept:,} cases" in page.visible
+
+
+def test_notes_are_words_with_the_rules_that_found_them(tmp_path: Path) -> None:
+    finding = {"rule": "N1", "text": "names Ostend, which stands nowhere.", "where": None}
+    others = [{"rule": f"N{n}", "text": f"text {n}", "where": None} for n in range(2, 6)]
+    page = _page(tmp_path, {**ok(0, score=1.0), "findings": [finding, *others]}, ok(1, score=0.0))
+    told = "names Ostend, which stands nowhere (N1); text 2 (N2); text 3 (N3); and 2 more"
+    assert [row[3] for row in page.data("rows")] == [told, ""]
+
+
+def test_nothing_is_cut_in_the_view_of_a_case_without_saying_so(tmp_path: Path) -> None:
+    page = _page(tmp_path, {**ok(0, score=1.0), "evidence": {"score": ["x" * 50_000]}})
+    (shown,) = dict(page.data("details"))[0]["evidence"]["score"]
+    assert shown.endswith("… (cut: 6,000 of 50,000 characters; krino show RUN ID has more)")
+
+
+def test_a_score_brings_its_declared_scale_the_worst_end_first(tmp_path: Path) -> None:
+    scales = {"score": (0.0, 1.0), "seconds": (60.0, 0.0)}
+    cases = iter([ok(0, score=0.5, seconds=3.0, free=7.0)])
+    text = write_report(tmp_path, manifest(), cases, RULES, scales=scales).read_text("utf-8")
+    columns = {column["name"]: column.get("scale") for column in Page(text).data("info")[0]["columns"]}
+    assert columns == {"score": [0.0, 1.0], "seconds": [60.0, 0.0], "free": None}
 
 
 def test_categories_that_vary_are_columns_too(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from krino.cases.count import count_hint
 from krino.cases.item import CaseItem
-from krino.cases.mapping import parse_mapping
+from krino.cases.mapping import parse_mapping, parse_splits
 from krino.cases.reader import read_cases
 
-__all__ = ["CaseItem", "count_hint", "parse_mapping", "read_cases"]
+__all__ = ["CaseItem", "count_hint", "parse_mapping", "parse_splits", "read_cases"]

@@ -1,4 +1,7 @@
-"""Read CSV and TSV row by row, under a required header; a cell that holds a JSON list or object is parsed."""
+"""Read CSV and TSV row by row, under a required header; a cell that holds a JSON list or object is parsed.
+
+But not where the judge wants text: an answer that happens to be JSON is an answer.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 from typing import Any
 
@@ -27,8 +30,13 @@ class _TooLong(Exception):
     """A line that goes on past what one case may hold."""
 
 
-def rows(stream: io.BufferedReader, shown: str, delimiter: str | None = None) -> Iterator[Row]:
-    """One row for each record under the header; without a delimiter, the header line tells it."""
+def rows(
+    stream: io.BufferedReader, shown: str, delimiter: str | None = None, texts: Collection[str] = ()
+) -> Iterator[Row]:
+    """One row for each record under the header; without a delimiter, the header line tells it.
+
+    `texts` are the columns whose cells are text, whatever they look like.
+    """
     # The csv module knows one limit for the whole process; its default is too small for long passages.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CASE_BYTES))
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
@@ -36,7 +44,7 @@ def rows(stream: io.BufferedReader, shown: str, delimiter: str | None = None) ->
         lines = _Lines(text)
         table = _reader(lines, shown, delimiter)
         names = _header(table, shown)
-        yield from _records(table, names, lines, shown)
+        yield from _records(table, names, [_text if name in texts else _value for name in names], lines, shown)
     finally:
         text.detach()  # closing the stream is the business of whoever opened it
 
@@ -106,7 +114,9 @@ def _header(table: Any, shown: str) -> list[str]:
     return names
 
 
-def _records(table: Any, names: list[str], lines: _Lines, shown: str) -> Iterator[Row]:
+def _records(
+    table: Any, names: list[str], readings: list[Callable[[str], Any]], lines: _Lines, shown: str
+) -> Iterator[Row]:
     width = len(names)
     start = table.line_num + 1
     try:
@@ -116,7 +126,12 @@ def _records(table: Any, names: list[str], lines: _Lines, shown: str) -> Iterato
                 continue
             problem = _row_problem(cells, names, lines)
             if problem is None and len(cells) == width:
-                yield number, dict(zip(names, map(_value, cells), strict=True)), None, None
+                yield (
+                    number,
+                    {name: read(cell) for name, read, cell in zip(names, readings, cells, strict=True)},
+                    None,
+                    None,
+                )
             else:
                 yield bad_row(number, f"{shown}:{number}: {problem}", _raw(cells))
     except (csv.Error, _TooLong, *READ_ERRORS) as error:
@@ -136,6 +151,10 @@ def _row_problem(cells: list[str], names: list[str], lines: _Lines) -> str | Non
     except UnicodeEncodeError:
         return "invalid UTF-8 in the row; save the table as UTF-8"
     return None
+
+
+def _text(cell: str) -> str | None:
+    return cell or None
 
 
 def _value(cell: str) -> Any:

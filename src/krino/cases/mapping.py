@@ -1,4 +1,4 @@
-"""Rename fields of records to the names a judge expects, also from deep inside nested objects."""
+"""Rename fields of records to the names a judge expects, also from deep inside, and split texts that are several."""
 
 from __future__ import annotations
 
@@ -18,12 +18,20 @@ class FieldMissing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """Each pair takes the target field from the source: a field's name, or a dotted path (`docs.0.text`)."""
+    """Each pair takes the target field from the source: a field's name, or a dotted path (`docs.0.text`).
+
+    `splits` are fields, by their new names, whose text holds several with a separator between them.
+    """
 
     pairs: tuple[tuple[str, str], ...]
+    splits: tuple[tuple[str, str], ...] = ()
 
     def apply(self, record: dict[str, Any]) -> dict[str, Any]:
         """A new record with the targets set. A top-level source moves, a nested one stays where it is."""
+        mapped = self._mapped(record)
+        return mapped | {field: _split(mapped, field, separator) for field, separator in self.splits}
+
+    def _mapped(self, record: dict[str, Any]) -> dict[str, Any]:
         taken = {target: _take(record, source, target) for target, source in self.pairs}
         moved = {source for _, source in self.pairs}
         kept = {name: value for name, value in record.items() if name not in moved}
@@ -45,9 +53,33 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
     return mapping
 
 
-def field_map(mapping: Mapping[str, str] | None) -> FieldMap | None:
-    """The mapping ready for use; None when there is nothing to map."""
-    return FieldMap(tuple(mapping.items())) if mapping else None
+def parse_splits(pairs: Sequence[str]) -> dict[str, str]:
+    """`["context=|||"]` as `{"context": "|||"}`: the field, then what stands between its texts."""
+    splits: dict[str, str] = {}
+    for pair in pairs:
+        field, equals, separator = pair.partition("=")
+        field, separator = field.strip(), separator.replace("\\n", "\n").replace("\\t", "\t")
+        if not (field and equals and separator):
+            raise UsageProblem(f"split `{pair}`: write it as field=separator, for example 'context=|||'")
+        if field in splits:
+            raise UsageProblem(f"split `{pair}`: `{field}` is split twice; keep one of them")
+        splits[field] = separator
+    return splits
+
+
+def field_map(mapping: Mapping[str, str] | None, split: Mapping[str, str] | None = None) -> FieldMap | None:
+    """The mapping ready for use; None when there is nothing to map or split."""
+    return FieldMap(tuple((mapping or {}).items()), tuple((split or {}).items())) if mapping or split else None
+
+
+def _split(record: dict[str, Any], field: str, separator: str) -> Any:
+    """The texts between the separators, without what is blank; what is no text (a list, null) stays as it is."""
+    if field not in record:
+        raise FieldMissing(f"field `{field}` (to split) is not there: {_there(record)}; correct --split or the record")
+    value = record[field]
+    if not isinstance(value, str):
+        return value
+    return [part for part in map(str.strip, value.split(separator)) if part]
 
 
 def _take(record: dict[str, Any], source: str, target: str) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
+from krino.case_fields import text_names
 from krino.cases import csv_table, json_array, jsonl, parquet
 from krino.cases.item import CaseItem, case_id
 from krino.cases.mapping import FieldMap, FieldMissing, field_map
@@ -27,12 +28,14 @@ def read_cases(
     *,
     format: Format = "auto",  # noqa: A002
     mapping: Mapping[str, str] | None = None,
+    split: Mapping[str, str] | None = None,
     stdin: BinaryIO | None = None,
     judge: AnyJudge | None = None,
 ) -> Iterator[CaseItem]:
     """The cases of all inputs in order. Raises `UsageProblem` at once for an input that cannot be read.
 
-    `judge` knows which lists are one case, and which records hold several.
+    `mapping` gives fields other names, `split` names fields whose text is several with a separator between them
+    (`{"context": "|||"}`). `judge` knows which lists are one case, and which records hold several.
     """
     if not inputs:
         raise UsageProblem("no input: name at least one file or folder of cases, or - for stdin")
@@ -40,7 +43,7 @@ def read_cases(
     for origin in origins:
         if origin.is_regular and not origin.in_folder:
             _check_start(origin)
-    fields = field_map(mapping)
+    fields = field_map(mapping, split)
     items = _items(origins, fields, stdin, judge)
     if judge is None:
         return items
@@ -72,9 +75,10 @@ def _items(
     origins: list[Origin], fields: FieldMap | None, stdin: BinaryIO | None, judge: AnyJudge | None
 ) -> Iterator[CaseItem]:
     index = 0
+    texts = _texts(fields, judge)
     for origin in origins:
         given, name, shown = origin.given, origin.name, origin.shown
-        for number, record, problem, raw in _rows(origin, stdin, judge):
+        for number, record, problem, raw in _rows(origin, stdin, judge, texts):
             own_id = None
             if record is not None:
                 own_id = case_id(record)
@@ -96,27 +100,40 @@ def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[
 # --- from an input to its rows ---------------------------------------------------------------------
 
 
-def _rows(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None) -> Iterator[Row]:
+def _texts(fields: FieldMap | None, judge: AnyJudge | None) -> frozenset[str]:
+    """The columns of a table that hold text: by the names the judge reads, before they are mapped."""
+    if judge is None:
+        return frozenset()
+    wanted = text_names(judge)
+    pairs = fields.pairs if fields is not None else ()
+    mapped = {source for target, source in pairs if target in wanted}
+    inside = {source.partition(".")[0] for _, source in pairs if "." in source}  # a path leads into it: it is JSON
+    return (wanted | mapped) - inside
+
+
+def _rows(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None, texts: frozenset[str]) -> Iterator[Row]:
     if not origin.in_folder:
-        return _rows_of_file(origin, stdin, judge)
+        return _rows_of_file(origin, stdin, judge, texts)
     return _rows_of_member(origin, judge)
 
 
 def _rows_of_member(origin: Origin, judge: AnyJudge | None) -> Iterator[Row]:
     """One bad file among the many of a folder is a problem of its own, it does not end the reading."""
     try:
-        yield from _rows_of_file(origin, None, judge)
+        yield from _rows_of_file(origin, None, judge, frozenset())
     except UsageProblem as problem:
         yield bad_row(1, str(problem))
 
 
-def _rows_of_file(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None) -> Iterator[Row]:
+def _rows_of_file(
+    origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None, texts: frozenset[str]
+) -> Iterator[Row]:
     if origin.format == "parquet" and origin.path is not None:
         yield from parquet.rows(origin.path, origin.shown)
         return
     with _opened(origin, stdin) as stream:
         if origin.format == "csv":
-            yield from csv_table.rows(stream, origin.shown, origin.delimiter)
+            yield from csv_table.rows(stream, origin.shown, origin.delimiter, texts)
         elif origin.format == "json":
             yield from json_array.rows(stream, origin.shown, judge)
         elif origin.format == "jsonl":

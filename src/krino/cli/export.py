@@ -1,4 +1,4 @@
-"""`krino export`: a run as CSV, Parquet, JSON lines or OpenTelemetry events."""
+"""`krino export`: a run as CSV, Excel, Parquet, JSON lines or OpenTelemetry events."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ import typer
 from krino.cli import exits
 
 if TYPE_CHECKING:
+    from krino.reports.grades import Scales
     from krino.runs.reading import Run
 
 
 class ExportFormat(StrEnum):
     csv = "csv"
+    xlsx = "xlsx"
     parquet = "parquet"
     jsonl = "jsonl"
     otel = "otel"
@@ -29,14 +31,17 @@ class ExportFormat(StrEnum):
 HELP = "\n\n".join(  # one line a paragraph: the terminal breaks them where it ends
     (
         "Write RUN for other tools: one row a case, also for cases that were not judged.",
-        "CSV and Parquet have the same columns. In CSV, text that a spreadsheet would run as a formula (it begins with "
-        "= + - @ or a tab) gets an apostrophe in front, as do these signs after a ; a tab or a line break inside the "
-        "text, and control characters are left out; jsonl and parquet hold the text as it is. otel writes one "
-        "gen_ai.evaluation.result event for each score and label, as OTLP/JSON "
-        "lines.",
+        "CSV and Excel have the columns that a person reads (the case, its status, the verdict, notes); --all adds "
+        "those for machines (usage, versions, labels and evidence as JSON), which parquet and jsonl always have. "
+        "xlsx needs krino[excel], parquet needs krino[parquet].",
+        "In CSV, text that a spreadsheet would run as a formula (it begins with = + - @ or a tab) gets an apostrophe "
+        "in front, as do these signs after a ; a tab or a line break inside the text, and control characters are left "
+        "out. Excel cells are never formulas. jsonl and parquet hold the text as it is.",
+        "otel writes one gen_ai.evaluation.result event for each score and label, as OTLP/JSON lines.",
     )
 )
-ENDINGS = {".csv": ExportFormat.csv, ".parquet": ExportFormat.parquet, ".jsonl": ExportFormat.jsonl}
+ENDINGS = {f".{item.value}": item for item in ExportFormat if item is not ExportFormat.otel}
+FOR_PEOPLE = (ExportFormat.csv, ExportFormat.xlsx)
 
 OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|stdin)\..*", re.IGNORECASE)
 """What a run keeps in its folder."""
@@ -46,8 +51,11 @@ def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
     file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="Where to write; - is stdout.")] = None,
     to: Annotated[
-        ExportFormat | None, typer.Option(help="csv, parquet, jsonl or otel; by default what FILE ends in.")
+        ExportFormat | None, typer.Option(help="csv, xlsx, parquet, jsonl or otel; by default what FILE ends in.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every column, also those for machines (csv, xlsx).", show_default=False)
+    ] = False,
     endpoint: Annotated[
         str | None,
         typer.Option(
@@ -66,9 +74,11 @@ def export(
         raise UsageProblem("say where to write: a FILE, or - for stdout")
     if file is not None:
         with _sink(file, run) as sink:
-            _write(found, chosen, sink)
+            _write(found, chosen, sink, every)
     code = _send(found, endpoint) if endpoint is not None else exits.DONE
     _tell(found, None if file in (None, "-") else file)
+    if file is not None and chosen in FOR_PEOPLE and not every:
+        typer.echo("columns for machines (usage, labels, evidence, …) are left out; --all adds them", err=True)
     raise typer.Exit(code)
 
 
@@ -113,19 +123,29 @@ def _sink(file: str, run: Path) -> Iterator[IO[bytes]]:
         draft.unlink(missing_ok=True)
 
 
-def _write(run: Run, chosen: ExportFormat, sink: IO[bytes]) -> None:
+def _write(run: Run, chosen: ExportFormat, sink: IO[bytes], every: bool) -> None:
     from krino.exports.csv_file import write_csv
+    from krino.exports.excel_file import write_excel
     from krino.exports.otel import write_otel
     from krino.exports.parquet_file import write_parquet
 
     if chosen is ExportFormat.csv:
-        write_csv(sink, run.records)
+        write_csv(sink, run.records, every_column=every)
+    elif chosen is ExportFormat.xlsx:
+        write_excel(sink, run.records, every_column=every, scales=_scales(run))
     elif chosen is ExportFormat.parquet:
         write_parquet(sink, run.records)
     elif chosen is ExportFormat.otel:
         write_otel(sink, _events(run))
     else:
         _write_lines(run, sink)
+
+
+def _scales(run: Run) -> Scales:
+    from krino.reports.closed_labels import verdict_schema
+    from krino.reports.grades import scales_of
+
+    return scales_of(verdict_schema(run.manifest.plan.judge))
 
 
 def _write_lines(run: Run, sink: IO[bytes]) -> None:

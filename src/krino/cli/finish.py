@@ -13,6 +13,7 @@ from krino.errors import UsageProblem
 from krino.exports.parquet_file import write_beside
 from krino.gates.summary import print_gate
 from krino.reports.asked import Asked
+from krino.reports.grades import scales_of
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_summary
@@ -48,9 +49,10 @@ def finish(
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
     summary = summarise(read_raw_in_order(journal, manifest.cases))
+    scales = scales_of(judge.verdict_model.model_json_schema())
     if manifest.state == "finished":
         shown = with_cases(read_raw_in_order(journal, manifest.cases), folder, manifest.plan)
-        write_report(folder, manifest, shown, judge.rules, Asked(judge))
+        write_report(folder, manifest, shown, judge.rules, Asked(judge), scales)
         write_beside(folder, lambda: read_raw_in_order(journal, manifest.cases))
     gated = gating.hold(folder) if gating is not None else None
     if as_json:
@@ -58,7 +60,7 @@ def finish(
         found = {} if gated is None else {"gate": gated.model_dump(mode="json")}
         typer.echo(orjson.dumps({**result, **found}).decode())
     else:
-        print_summary(Console(), summary, manifest, folder)
+        print_summary(Console(), summary, manifest, folder, judge.rules, scales)
         if gated is not None:
             print_gate(Console(), gated, heading="\nGate")
     if manifest.state != "finished":

@@ -69,6 +69,7 @@ def judge(
     cache: options.CacheFile = None,
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
     map: options.Mapping = None,  # noqa: A002 - the flag's name
+    split: options.Split = None,
     option: options.Options = None,
     run: options.RunFolder = None,
     gate: options.GateToo = False,
@@ -85,7 +86,7 @@ def judge(
     holds (failed cases too, where a rule allows them), 1 when not. A run that did not come to its end never passes: it
     ends with 3, or with 130 if it was interrupted, and the same command goes on with it.
     """
-    from krino.cases import parse_mapping
+    from krino.cases import parse_mapping, parse_splits
     from krino.cli.gating import gating_of_judge
     from krino.cli.trust import keys_for, within_its_folder
     from krino.judges.registry import load_judge
@@ -128,7 +129,8 @@ def judge(
         price_out=price_out,
         dry_run=dry_run,
     )
-    job = Job(judge_name, ready, chosen, files, format.value, parse_mapping(map or []), run, gating)
+    mapping, splits = parse_mapping(map or []), parse_splits(split or [])
+    job = Job(judge_name, ready, chosen, files, format.value, mapping, splits, run, gating)
     raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
 
 
@@ -143,6 +145,7 @@ class Job:
         files: list[str],
         format: str,  # noqa: A002
         mapping: dict[str, str],
+        split: dict[str, str],
         named: Path | None,
         gating: Gating | None = None,
     ) -> None:
@@ -154,6 +157,7 @@ class Job:
         self.files = files
         self.format = format
         self.mapping = mapping
+        self.split = split
         self.named = named
         self.gating = gating
         self.console = Console(stderr=True)
@@ -167,6 +171,7 @@ class Job:
             inputs=[kept.name if name == "-" else str(Path(name).resolve()) for name in self.files],
             format=self.format,
             mapping=self.mapping,
+            split=self.split,
         )
 
     def estimate(self, as_json: bool) -> int:
@@ -207,16 +212,24 @@ class Job:
     def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases import read_cases
 
-        return read_cases(inputs, format=self.format, mapping=self.mapping, judge=self.judge)  # type: ignore[arg-type]
+        return read_cases(
+            inputs,
+            format=self.format,  # type: ignore[arg-type]
+            mapping=self.mapping,
+            split=self.split,
+            judge=self.judge,
+        )
 
     def _watch(self, inputs: list[str]) -> Iterator[CaseItem]:
+        from krino.cases.separators import looked_for_separators
         from krino.cases.unread import watched
         from krino.engine.rehearsal import rehearsed
 
         def tell(text: str) -> None:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-        return watched(rehearsed(self._read(inputs), self.judge), self.judge, tell)
+        cases = watched(rehearsed(self._read(inputs), self.judge), self.judge, tell)
+        return looked_for_separators(cases, self.judge, tell)
 
     async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
         import asyncio

@@ -123,6 +123,15 @@ Mapping = Annotated[
         None,
     ),
 ]
+Split = Annotated[
+    list[str] | None,
+    _flag(
+        "--split",
+        "A field whose text is several, and what stands between them: 'context=|||' (\\n: a line break); after --map.",
+        INPUT,
+        None,
+    ),
+]
 Format = Annotated[
     CaseFormat, _flag("--format", "How the cases are written; by default what the name says.", INPUT, "KRINO_FORMAT")
 ]

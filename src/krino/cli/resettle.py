@@ -60,7 +60,8 @@ def resettle(
         shutil.copyfile(stored, place.folder / stored.name)
 
     def cases() -> Iterator[CaseItem]:
-        return read_cases(inputs, format=old.plan.format, mapping=old.plan.mapping, judge=judge)  # type: ignore[arg-type]
+        plan = old.plan
+        return read_cases(inputs, format=plan.format, mapping=plan.mapping, split=plan.split, judge=judge)  # type: ignore[arg-type]
 
     try:
         # Afresh: rules may have changed without a new version, and settling costs nothing.

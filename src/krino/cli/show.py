@@ -1,14 +1,18 @@
-"""`krino show`: a run's summary, or one judgement of it in full."""
+"""`krino show`: a run's summary, its worst cases, or one judgement of it in full."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from krino.cli import options
+
+if TYPE_CHECKING:
+    from krino.reports.grades import Scales
+    from krino.runs.manifest import Manifest
 
 
 def show(
@@ -16,22 +20,42 @@ def show(
     case_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Id of a case; without it, the summary.")
     ] = None,
+    worst: Annotated[
+        int | None,
+        typer.Option(
+            help="List so many of the worst cases, each with its id, what it is about and why; those that were not "
+            "judged come first.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
     by: Annotated[
         str | None,
-        typer.Option(help="Slices by columns of metadata: court,language, or court*language.", show_default=False),
+        typer.Option(
+            help="With --worst, the verdict's field that says what is bad: faithfulness (the lowest first), "
+            "seconds:high (the highest first), match_correctness:INCORRECT (one label); by default the roll-up or the "
+            "first score. Without --worst, slices by columns of metadata: court,language, or court*language.",
+            show_default=False,
+        ),
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="With an ID: the labels too.")] = False,
     json: options.AsJson = False,
 ) -> None:
-    """Show a run, or one case of it. With --json: every judgement, one a line, in the order of the input."""
+    """Show a run, its worst cases, or one case. With --json: judgements, one a line, in the order of the input."""
     import orjson
 
+    from krino.errors import UsageProblem
     from krino.runs.journal import read_raw_in_order
     from krino.runs.manifest import Manifest
 
     manifest = Manifest.load(run)
     journal = run / "judgements.jsonl"
     journal.touch()
+    if worst is not None:
+        if case_id is not None:
+            raise UsageProblem("--worst lists cases, and an ID shows one: give one of the two")
+        _worst(run, manifest, worst, by, json)
+        return
     if by is not None:
         _slices(read_raw_in_order(journal, manifest.cases), by, json)
         return
@@ -46,11 +70,29 @@ def show(
         if json:
             typer.echo(orjson.dumps(judgement).decode())
         else:
-            _one(judgement, _rules(manifest.plan.judge.get("address", "")), labels)
+            _one(judgement, manifest, labels)
     if case_id is not None and not found:
-        from krino.errors import UsageProblem
+        ways = f"`krino show {run} --worst 10` lists the worst by their ids, `krino show {run} --json` all of them"
+        raise UsageProblem(f"{run} has no judgement of a case `{case_id}`; {ways}")
 
-        raise UsageProblem(f"{run} has no judgement of a case `{case_id}`; `krino show {run} --json` lists them all")
+
+def _worst(run: Path, manifest: Manifest, most: int, by: str | None, as_json: bool) -> None:
+    import orjson
+    from rich.console import Console
+
+    from krino.reports.closed_labels import verdict_schema
+    from krino.reports.grades import scales_of
+    from krino.reports.worst import worst
+    from krino.reports.worst_terminal import print_worst
+    from krino.runs.journal import read_raw_in_order
+
+    schema = verdict_schema(manifest.plan.judge)
+    found = worst(lambda: read_raw_in_order(run / "judgements.jsonl", manifest.cases), most, by, schema)
+    if as_json:
+        for judgement in (*found.not_judged, *found.judged):
+            typer.echo(orjson.dumps(judgement).decode())
+    else:
+        print_worst(Console(), found, _rules(manifest), scales_of(schema), run)
 
 
 def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> None:
@@ -67,34 +109,40 @@ def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> Non
         print_slices(Console(), tables)
 
 
-def _summary(run: Path, manifest: object) -> None:
+def _summary(run: Path, manifest: Manifest) -> None:
     from rich.console import Console
 
     from krino.reports.summary import summarise
     from krino.reports.terminal import print_summary
     from krino.runs.journal import read_raw_in_order
-    from krino.runs.manifest import Manifest
 
-    assert isinstance(manifest, Manifest)
     summary = summarise(read_raw_in_order(run / "judgements.jsonl", manifest.cases))
-    print_summary(Console(), summary, manifest, run)
+    print_summary(Console(), summary, manifest, run, _rules(manifest), _scales(manifest))
 
 
-def _one(judgement: dict[str, object], rules: Mapping[str, str], labels: bool) -> None:
+def _one(judgement: dict[str, object], manifest: Manifest, labels: bool) -> None:
     from rich.console import Console
 
     from krino.contract import Judgement
     from krino.reports.terminal import print_judgement
 
-    print_judgement(Console(), Judgement.model_validate(judgement), rules, labels=labels)
+    shown = Judgement.model_validate(judgement)
+    print_judgement(Console(), shown, _rules(manifest), labels=labels, scales=_scales(manifest))
 
 
-def _rules(address: str) -> Mapping[str, str]:
+def _scales(manifest: Manifest) -> Scales:
+    from krino.reports.closed_labels import verdict_schema
+    from krino.reports.grades import scales_of
+
+    return scales_of(verdict_schema(manifest.plan.judge))
+
+
+def _rules(manifest: Manifest) -> Mapping[str, str]:
     """The judge's rules, if the judge can still be found: a run can be shown without it."""
     from krino.errors import UsageProblem
     from krino.judges.registry import load_judge
 
     try:
-        return load_judge(address).rules
+        return load_judge(manifest.plan.judge.get("address", "")).rules
     except UsageProblem:
         return {}

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from krino.case_fields import bounded_inputs
 from krino.cases.item import CaseItem
 from krino.cases.metadata import record_metadata
 from krino.conduct import BrokenContract, questions_of, verdict_of
@@ -46,15 +47,17 @@ async def _judged(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: s
         return without_verdict(judge, item, digest, "failed", item.problem or "the case could not be read")
     labelled: Labelled[Any] | None = None
     case: Any = None
+    inputs: dict[str, str] = {}
     try:
         case = judge.read(item.record)
+        inputs = bounded_inputs(judge.main_inputs(case))  # before anything is paid: a fault in it costs nothing
         facts = judge.study(case)
         questions = open_questions(judge, labeller, case, facts)
         if questions is not None:
             labelled = await labeller.label(Task(judge, case, facts, questions, item.index, digest))
         settlement = judge.settle(case, facts, labelled.labels if labelled else None)
         metadata = {**record_metadata(item.record), **judge.metadata(case)}
-        return _with_verdict(judge, item, digest, settlement, labelled, metadata)
+        return _with_verdict(judge, item, digest, settlement, labelled, metadata, inputs)
     except Undecided as tie:
         judgement = _paid_for(without_verdict(judge, item, digest, "failed", str(tie)), labeller, tie)
     except CannotJudge as reason:
@@ -68,6 +71,7 @@ async def _judged(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: s
     except Exception as fault:
         judgement = without_verdict(judge, item, digest, "error", describe_fault(fault, judge), labelled)
     judgement.metadata = _known_of(judge, item.record, case)
+    judgement.inputs = inputs or _raw_inputs(judge, item.record)
     return judgement
 
 
@@ -80,6 +84,14 @@ def _known_of(judge: AnyJudge, record: Mapping[str, Any], case: Any) -> dict[str
     except Exception:  # the case has failed already: that is its story, not this
         return record_metadata(record)
     return known
+
+
+def _raw_inputs(judge: AnyJudge, record: Mapping[str, Any]) -> dict[str, str]:
+    """What a case without a verdict can be known by, so that a person finds it again."""
+    try:
+        return bounded_inputs(judge.raw_inputs(record))
+    except Exception:  # the case has failed already: that is its story, not this
+        return {}
 
 
 def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -> Questions | None:
@@ -110,6 +122,7 @@ def _with_verdict(
     settlement: Settlement,
     labelled: Labelled[Any] | None,
     metadata: dict[str, Any],
+    inputs: dict[str, str],
 ) -> Judgement:
     orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
     verdict = verdict_of(judge, settlement)
@@ -134,6 +147,7 @@ def _with_verdict(
         input_hash=digest,
         source=item.source,
         metadata=metadata,
+        inputs=inputs,
         ballots=list(labelled.ballots) if labelled else [],
     )
 

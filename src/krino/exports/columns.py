@@ -1,7 +1,9 @@
-"""The columns of a judgement as a table: one definition for CSV, Parquet and data frames.
+"""The columns of a judgement as a table: one definition for CSV, Excel, Parquet and data frames.
 
-Plain columns come first, then `verdict_…`, usage and `metadata_…`, and last what is nested, as JSON text.
-The prefixes keep a judge's own names apart from ours, and are names that SQL and attribute access take as they are.
+First what a person reads: the case (`inputs_…`), how it ended, the verdict (`verdict_…`), notes in words and
+`metadata_…`. Then what machines read: usage, versions, and last what is nested, as JSON text. The prefixes are the
+names of the judgement's own fields: they keep a judge's names apart from ours, and are names that SQL and attribute
+access take as they are.
 """
 
 from __future__ import annotations
@@ -16,42 +18,56 @@ Kind = Literal["bool", "int", "float", "text"]
 Value = bool | int | float | str | None
 Record = Mapping[str, Any]
 
-FIRST = ("index", "id", "status", "roll_up")
-AFTER_VERDICT = ("reason", "error")
+FIRST = ("id", "status")
+BEFORE_VERDICT = ("roll_up",)
+AFTER_VERDICT = ("reason", "error", "notes")
 USAGE = ("calls", "cached", "input_tokens", "output_tokens", "cost", "seconds")
-LAST = ("judge", "judge_version", "input_hash")
+LAST = ("index", "judge", "judge_version", "input_hash")
 NESTED = ("decided_by", "rules", "evidence", "findings", "labels", "labeller", "source", "ballots")
 
 _SURE: Mapping[str, Kind] = {
     **dict.fromkeys(("index", "usage_calls", "usage_cached", "usage_input_tokens", "usage_output_tokens"), "int"),
     **dict.fromkeys(("usage_cost", "usage_seconds"), "float"),
-    **dict.fromkeys((*FIRST[1:], *AFTER_VERDICT, *LAST, *NESTED), "text"),
+    **dict.fromkeys((*FIRST, *BEFORE_VERDICT, *AFTER_VERDICT, *LAST[1:], *NESTED), "text"),
 }
+_FOR_MACHINES = frozenset({*(f"usage_{name}" for name in USAGE), *LAST, *NESTED})
+_OPEN = ("inputs", "verdict", "metadata")
+"""The fields of a judgement whose names are the judge's or the user's own: each name is a column."""
 
 
 def row_of(judgement: Record) -> dict[str, Value]:
     """The judgement's own columns; another judgement of the run may have others."""
-    row: dict[str, Value] = {name: judgement.get(name) for name in FIRST}
-    row |= {f"verdict_{name}": _scalar(value) for name, value in (judgement.get("verdict") or {}).items()}
-    row |= {name: judgement.get(name) for name in AFTER_VERDICT}
+    row: dict[str, Value] = {name: judgement.get(name) for name in (*FIRST, *BEFORE_VERDICT, *AFTER_VERDICT, *LAST)}
+    row["notes"] = notes_of(judgement)
+    for prefix in _OPEN:
+        row |= {f"{prefix}_{name}": _scalar(value) for name, value in (judgement.get(prefix) or {}).items()}
     usage = judgement.get("usage") or {}
     row |= {f"usage_{name}": usage.get(name) for name in USAGE}
-    row |= {f"metadata_{name}": _scalar(value) for name, value in (judgement.get("metadata") or {}).items()}
-    row |= {name: judgement.get(name) for name in LAST}
     ballots = judgement.get("ballots") or None  # only panels have them: none is null, however it was written
     return row | {name: _json(judgement.get(name)) for name in NESTED} | {"ballots": _json(ballots)}
 
 
+def notes_of(judgement: Record) -> str | None:
+    """The findings in words, each with its rule."""
+    lines = [_note(finding) for finding in judgement.get("findings") or () if isinstance(finding, Mapping)]
+    return "\n".join(lines) or None
+
+
+def for_people(kinds: Mapping[str, Kind]) -> dict[str, Kind]:
+    """Those of the columns that a person reads."""
+    return {name: kind for name, kind in kinds.items() if name not in _FOR_MACHINES}
+
+
 def columns_of(judgements: Iterable[Record]) -> dict[str, Kind]:
-    """Every column of the run, in the order of `row_of`, with the one kind that all its values have.
+    """Every column of the run, in its order, with the one kind that all its values have.
 
     A column of mixed kinds is text: its values are then written as JSON. A run without judgements has the columns
     that are sure.
     """
     seen: dict[str, set[str]] = {}
     for judgement in judgements:
-        for prefix, values in (("verdict", judgement.get("verdict")), ("metadata", judgement.get("metadata"))):
-            for name, value in (values or {}).items():
+        for prefix in _OPEN:
+            for name, value in (judgement.get(prefix) or {}).items():
                 found = seen.setdefault(f"{prefix}_{name}", set())
                 if value is not None:
                     found.add(_kind(value))
@@ -69,12 +85,16 @@ def as_kind(kind: Kind, value: Value) -> Value:
 
 
 def _in_order(open_names: Iterable[str]) -> list[str]:
-    """Verdict fields and metadata, also those that only later judgements have, each with their kin."""
+    """Inputs, verdict fields and metadata, also those that only later judgements have, each with their kin."""
     known = list(open_names)
-    verdict = [name for name in known if name.startswith("verdict_")]
-    metadata = [name for name in known if name.startswith("metadata_")]
+    inputs, verdict, metadata = ([name for name in known if name.startswith(f"{prefix}_")] for prefix in _OPEN)
     usage = [f"usage_{name}" for name in USAGE]
-    return [*FIRST, *verdict, *AFTER_VERDICT, *usage, *metadata, *LAST, *NESTED]
+    return [*FIRST, *inputs, *BEFORE_VERDICT, *verdict, *AFTER_VERDICT, *metadata, *usage, *LAST, *NESTED]
+
+
+def _note(finding: Mapping[str, Any]) -> str:
+    where = f" ({finding['where']})" if finding.get("where") else ""
+    return f"{finding.get('text') or ''}{where} [{finding.get('rule')}]"
 
 
 def _kind(value: Any) -> str:

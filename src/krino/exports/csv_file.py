@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from typing import IO
 
-from krino.exports.columns import Record, Value, as_kind, columns_of, row_of
+from krino.exports.columns import Record, Value, as_kind, columns_of, for_people, row_of
 from krino.reports.clean import clean
 
 RUNS_AS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -24,9 +24,13 @@ RUNS_AS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 _AFTER_SEPARATOR = re.compile(r"([;\t\r\n][;\s\"]*)([=+\-@＝＋－＠]?)")
 
 
-def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -> int:
-    """Read twice: first for the columns, then to write the rows. Gives the number of rows."""
+def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, every_column: bool = False) -> int:
+    """Read twice: first for the columns, then to write the rows. Gives the number of rows.
+
+    The columns that a person reads, or every one.
+    """
     kinds = columns_of(judgements())
+    kinds = kinds if every_column else for_people(kinds)
     text = TextIOWrapper(sink, "utf-8", errors="replace", newline="", write_through=True)
     count = 0
     try:

@@ -23,7 +23,7 @@ _PANDAS: Mapping[Kind, str] = {"bool": "boolean", "int": "Int64", "float": "Floa
 
 
 def frame(judgements: str | PathLike[str] | Run | Iterable[Judgement | Record], kind: FrameKind = "pandas") -> Any:
-    """One row a judgement, the columns of `krino export --to csv`. `judgements`: a run folder, a run, or judgements.
+    """One row a judgement, the columns of `krino export --all`. `judgements`: a run folder, a run, or judgements.
 
     A case that was not judged is a row too, with its status and reason and without numbers.
     """

@@ -20,6 +20,7 @@ from krino.exports.columns import Record
 from krino.exports.origin import Origin, origin_of
 from krino.reports.closed_labels import closed_labels, verdict_schema
 from krino.reports.numbers import as_number
+from krino.reports.reasons import explanation as explained
 from krino.runs.manifest import Manifest
 
 EVENT = "gen_ai.evaluation.result"
@@ -79,9 +80,9 @@ def events_of(judgement: Record, labels: Sequence[str], moment: str) -> Iterator
     for name, value in verdict.items():
         score = as_number(value)
         if score is not None:
-            yield event(name, {"gen_ai.evaluation.score.value": score}, explanation=_why(judgement, name))
+            yield event(name, {"gen_ai.evaluation.score.value": score}, explanation=explained(judgement, name))
         elif name in labels and value is not None:
-            yield event(name, {"gen_ai.evaluation.score.label": _label(value)}, explanation=_why(judgement, name))
+            yield event(name, {"gen_ai.evaluation.score.label": _label(value)}, explanation=explained(judgement, name))
 
 
 def _event(
@@ -116,14 +117,6 @@ def _event(
         if origin.span_id:
             record["spanId"] = origin.span_id
     return record
-
-
-def _why(judgement: Record, name: str) -> str | None:
-    """The field that explains this one (`score_explanation` beside `score`), else the evidence."""
-    for other, value in judgement["verdict"].items():
-        if other.startswith(f"{name}_") and isinstance(value, str):
-            return value
-    return "; ".join((judgement.get("evidence") or {}).get(name) or ()) or None
 
 
 def _label(value: Any) -> str:

@@ -11,9 +11,9 @@ import numpy as np
 from krino.comparison.columns import NO_CODE, RunColumns
 from krino.errors import UsageProblem
 from krino.gates.rules import NULL, Rule
-from krino.gates.scale import Scale, declared_scale
 from krino.reports.clean import clean_line
 from krino.reports.closed_labels import Schema, closed_labels, verdict_schema
+from krino.reports.scale import Scale, declared_scale
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 
 

@@ -15,7 +15,7 @@ from krino.judges.citation.notes import court_words
 from krino.reports.views import Block, DataTable, MarkedText, Segment, Tone
 
 _MOST_CANDIDATES = 60
-_LONGEST_TEXT = 1_200
+_LONGEST_TEXT = 5_000
 _COURTS: Mapping[Alignment, str] = {
     "SAME": "the cited court",
     "OTHER_JURISDICTION": "another place",
@@ -115,7 +115,8 @@ def _texts(
     pointed = facts.shown[subject.candidate - 1] if subject and subject.candidate else None
     for item in facts.candidates:
         if item.texts and (item in (chosen, pointed) or _is(item, right)):
-            text = "\n".join(item.texts)[:_LONGEST_TEXT]
+            whole = "\n".join(item.texts)
+            text = whole if len(whole) <= _LONGEST_TEXT else f"{whole[:_LONGEST_TEXT]}…"
             quote = subject.quote if subject is not None and item == pointed else None
             title = f"Text of {item.id or 'a candidate without id'}"
             yield MarkedText(title, list(_quoted(text, quote)), {"snippet's subject": "info"})

@@ -21,7 +21,8 @@ _TONES: Mapping[str, Tone] = {
     "indirect": "warn",
     "failed": "info",
 }
-_LONGEST = 120
+_LONGEST = 120  # of a call in the timeline; the table below has it whole
+_LONGEST_CALL = 2_000
 _MOST_STEPS = 400
 
 
@@ -56,12 +57,12 @@ def _timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]
 
 def _row(called: str, step: Step, labels: Mapping[str, StepLabel]) -> tuple[str, ...]:
     label = labels.get(step.id)
-    return (called, step.kind, _what(step), label.label if label else "", label.why if label else "")
+    return (called, step.kind, _what(step, _LONGEST_CALL), label.label if label else "", label.why if label else "")
 
 
-def _what(step: Step) -> str:
-    """The call as one line: name and input, shortened."""
+def _what(step: Step, longest: int = _LONGEST) -> str:
+    """The call as one line: name and input, shortened where it must be."""
     given = step.input if isinstance(step.input, str) else orjson.dumps(step.input, default=repr).decode()
     flat = " ".join(given.split()) if step.input is not None else ""
     text = f"{step.name}({flat})" if flat else step.name
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,7 +1,8 @@
 """Puts judgements into a web page as data: one JSON value a line, safe inside a script element, bounded in size.
 
-The table gets one short row a case. Full details are kept for every case of a small run; of a large one only for
-the cases that are not ok and the first ones. What a labeller was asked about a case takes the room that is left.
+The table gets one short row a case, and the first words of what the case is about. Full details are kept for every
+case of a small run; of a large one only for the cases that are not ok and the first ones. What a labeller was asked
+about a case takes the room that is left.
 All of it is collected on disk, so memory does not grow with the run.
 """
 
@@ -18,6 +19,7 @@ import orjson
 from krino.reports.asked import Asked
 from krino.reports.codes import CodeField
 from krino.reports.numbers import NumberField
+from krino.reports.opening_words import OpeningWords
 from krino.reports.summary import Summary
 from krino.reports.views import DataTable, blocks_of
 from krino.reports.votes import votes_of
@@ -28,11 +30,14 @@ STATUS_CODES = {"ok": 0, "failed": 1, "error": 2}
 
 _MB = 1_000_000
 _DATA = 19 * _MB  # of all data together: the page stays under 20 MB
-_DETAILS = 16 * _MB  # of rows and details: what is left is for the requests
+_DETAILS = 17 * _MB  # of rows, texts and details: what is left is for the requests
 # Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
 _ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
+_TEXTS = 5 * _MB  # of what the cases are about: all of it in a small run, the first words in a large one
 _LONGEST_ID = 200
 _LONGEST_NOTE = 140
+_LONGEST_FINDING = 100
+_MOST_FINDINGS = 3
 _LONGEST_CELL = 60
 _LONGEST_TEXT = 6_000
 _LONGEST_REQUEST = 20_000
@@ -81,17 +86,23 @@ class Kept:
     details_not_ok: int = 0
     requests: int = 0
     requests_made: int = 0
+    texts: int = 0
+    texts_made: int = 0
+    cut_texts_at: int | None = None
+    """How much of each text the table has, where it has not all of them whole."""
 
 
 @dataclass(slots=True)
 class Collector:
-    """Takes judgements one at a time; then `rows`, `details` and `requests`, in this order, give the page's lines.
+    """Takes judgements one at a time; then `rows`, `texts`, `details` and `requests`, in this order, give the lines.
 
-    The files are scratch space that the caller opens and closes: rows, details of cases that are not ok, details of
-    the first ok ones, and of later ok ones, which are left out once the run turns out to be large; then requests.
+    The files are scratch space that the caller opens and closes: rows, what cases are about, details of cases that are
+    not ok, details of the first ok ones, and of later ok ones, which are left out once the run turns out to be large;
+    then requests.
     """
 
     rows_file: IO[bytes]
+    texts_file: IO[bytes]
     not_ok_file: IO[bytes]
     first_file: IO[bytes]
     later_file: IO[bytes]
@@ -100,6 +111,7 @@ class Collector:
     expected: int = 0
     """How many cases are said to come: of a large run nothing is made that would be left out."""
     kept: Kept = field(default_factory=Kept)
+    words: OpeningWords = field(default_factory=OpeningWords)
     _ok_details: int = 0
     _spooled: int = 0
     _spooled_requests: int = 0
@@ -110,9 +122,12 @@ class Collector:
         ok = judgement["status"] == "ok"
         self.kept.cases += 1
         self.kept.not_ok += not ok
-        self.rows_file.write(orjson.dumps(_raw_row(index, judgement), default=str) + b"\n")
+        large = max(self.kept.cases, self.expected) > LARGE_RUN
+        self.rows_file.write(orjson.dumps(_raw_row(index, judgement, large), default=str) + b"\n")
+        if texts := self.words.add(judgement.get("inputs") or {}, large=large):
+            self.texts_file.write(orjson.dumps([index, texts]) + b"\n")
         first = ok and self._ok_details < FIRST_DETAILS
-        if ok and not first and max(self.kept.cases, self.expected) > LARGE_RUN:
+        if ok and not first and large:
             return
         line = script_json([index, detail_of(judgement)]) + b"\n"
         if not ok:
@@ -132,6 +147,22 @@ class Collector:
                 continue
             self._written += len(line)
             self.kept.rows += 1
+            yield line
+
+    def texts(self) -> Iterator[bytes]:
+        """One line a case: its index, and what it is about, as much as there is room for."""
+        count, longest = self.words.fitting(_TEXTS)
+        self.kept.texts_made, self.kept.cut_texts_at = self.words.cases, self.words.cut_at(longest)
+        self.texts_file.seek(0)
+        used = 0
+        for stored in self.texts_file:
+            index, texts = orjson.loads(stored)
+            line = script_json([index, *self.words.shown(texts, count, longest)]) + b"\n"
+            if used + len(line) > _TEXTS:  # signs that must be escaped take more room than they were counted for
+                continue
+            used += len(line)
+            self._written += len(line)
+            self.kept.texts += 1
             yield line
 
     def details(self) -> Iterator[bytes]:
@@ -184,8 +215,11 @@ def columns_of(summary: Summary) -> list[NumberField | CodeField]:
 def detail_of(judgement: Mapping[str, Any]) -> dict[str, Any]:
     """All that the page shows of a case; what is empty is left out, what is endless is cut."""
     detail = {key: judgement[key] for key in _DETAIL_KEYS if judgement.get(key) not in (None, {}, [])}
-    if blocks := [*blocks_of(judgement), *_votes(judgement)]:
+    own_blocks = blocks_of(judgement)
+    if blocks := [*own_blocks, *_votes(judgement)]:
         detail["blocks"] = blocks
+    if not own_blocks and judgement.get("inputs"):  # a view of the judge's own shows the case better
+        detail["inputs"] = judgement["inputs"]
     bounded: dict[str, Any] = _bounded(detail)
     return bounded
 
@@ -195,11 +229,11 @@ def _votes(judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [] if votes is None else [asdict(DataTable("Votes", votes.columns, votes.rows))]
 
 
-def _raw_row(index: int, judgement: Mapping[str, Any]) -> list[Any]:
+def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
     status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
     values = {} if status else _cells({"roll_up": judgement.get("roll_up"), **(judgement.get("verdict") or {})})
     name = _sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
-    return [index, name, status, _sound(_note(judgement)), values]
+    return [index, name, status, _sound(_note(judgement, large)), values]
 
 
 def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,17 +250,31 @@ def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
     return cells
 
 
-def _note(judgement: Mapping[str, Any]) -> str:
-    """Why a case was not judged; of a judged one, which findings it has."""
+def _note(judgement: Mapping[str, Any], large: bool) -> str:
+    """Why a case was not judged; of a judged one, what its first findings say, each with its rule.
+
+    In a large run the rules alone: the page puts their words in their place, and they take little room.
+    """
     if judgement["status"] != "ok":
         return _cut(" ".join(str(judgement.get("reason") or judgement.get("error") or "").split()), _LONGEST_NOTE)
-    rules = dict.fromkeys(str(finding["rule"]) for finding in judgement.get("findings") or ())
-    return _cut(", ".join(rules), _LONGEST_NOTE)
+    findings = judgement.get("findings") or ()
+    if not findings:
+        return ""
+    if large:
+        return _cut(", ".join(dict.fromkeys(str(finding["rule"]) for finding in findings)), _LONGEST_NOTE)
+    told = [_finding_note(finding) for finding in findings[:_MOST_FINDINGS]]
+    more = len(findings) - len(told)
+    return "; ".join([*told, f"and {more} more"] if more else told)
+
+
+def _finding_note(finding: Mapping[str, Any]) -> str:
+    text = " ".join(str(finding.get("text") or "").split()).rstrip(".")
+    return f"{_cut(text, _LONGEST_FINDING)} ({_cut(str(finding['rule']), _LONGEST_CELL)})".lstrip()
 
 
 def _bounded(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
-        return _cut(value, _LONGEST_TEXT)
+        return _told_cut(value)
     if not isinstance(value, dict | list | tuple):
         return value
     if depth >= _DEEPEST:
@@ -239,6 +287,13 @@ def _bounded(value: Any, depth: int = 0) -> Any:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _told_cut(text: str) -> str:
+    """In the view of one case nothing is cut in silence."""
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    return f"{text[:_LONGEST_TEXT]}… (cut: {_LONGEST_TEXT:,} of {len(text):,} characters; krino show RUN ID has more)"
 
 
 def _sound(text: str) -> str:

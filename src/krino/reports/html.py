@@ -16,7 +16,9 @@ from typing import IO, Any
 
 from krino.reports.asked import Asked
 from krino.reports.clean import clean_line
+from krino.reports.codes import CodeField
 from krino.reports.embed import Collector, columns_of, script_json
+from krino.reports.grades import Scales
 from krino.reports.markup import join, tag
 from krino.reports.numbers import NumberField
 from krino.reports.overview import header, kept_note, overview, prompt_fold, settings
@@ -35,15 +37,19 @@ def write_report(
     judgements: Iterable[Mapping[str, Any]],
     rules: Mapping[str, str],
     asked: Asked | None = None,
+    scales: Scales | None = None,
 ) -> Path:
-    """One pass over the judgements; the old report stays until the new one is whole. `asked` shows the prompts."""
+    """One pass over the judgements; the old report stays until the new one is whole.
+
+    `asked` shows the prompts, `scales` colour the scores.
+    """
     target = folder / REPORT
     draft = folder / f".{REPORT}.{os.getpid()}"
     with ExitStack() as scratch:
-        rows, not_ok, first, later, requests = (
-            scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(5)
+        rows, texts, not_ok, first, later, requests = (
+            scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(6)
         )
-        collector = Collector(rows, not_ok, first, later, requests, asked, manifest.counts.total)
+        collector = Collector(rows, texts, not_ok, first, later, requests, asked, manifest.counts.total)
         tally, slices = SummaryTally(), FewValued()
         for judgement in judgements:
             tally.add(judgement)
@@ -51,7 +57,7 @@ def write_report(
             collector.add(judgement)
         try:
             with draft.open("wb") as page:
-                _write_page(page, tally.result(), slices.result(), collector, manifest, rules)
+                _write_page(page, tally.result(), slices.result(), collector, manifest, rules, scales or {})
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
@@ -65,12 +71,14 @@ def _write_page(
     collector: Collector,
     manifest: Manifest,
     rules: Mapping[str, str],
+    scales: Scales,
 ) -> None:
     """The template's places are filled in their order: the data stands before the note that says how much it is."""
     columns = columns_of(summary)
     style, script = _page_file("report.css"), _page_file("report.js")
     info = {
-        "columns": [{"name": item.name, "number": isinstance(item, NumberField)} for item in columns],
+        "columns": [_column(item, scales) for item in columns],
+        "inputs": collector.words.names,
         "counts": summary.counts.model_dump(),
         "rules": dict(rules),
     }
@@ -84,6 +92,7 @@ def _write_page(
         "settings": lambda: _text(settings(manifest)),
         "info": lambda: [script_json(info)],
         "rows": lambda: collector.rows([item.name for item in columns]),
+        "texts": collector.texts,
         "details": collector.details,
         "requests": collector.requests,
         "kept": lambda: _text(kept_note(collector.kept)),
@@ -91,6 +100,12 @@ def _write_page(
     }
     for part in _parts(_page_file("report.html"), places):
         page.write(part)
+
+
+def _column(item: NumberField | CodeField, scales: Scales) -> dict[str, Any]:
+    """A number with a scale has its ends, the worst first."""
+    column = {"name": item.name, "number": isinstance(item, NumberField)}
+    return {**column, "scale": scales[item.name]} if item.name in scales else column
 
 
 def _parts(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -> Iterator[bytes]:

@@ -100,6 +100,13 @@ def kept_note(kept: Kept) -> Markup:
             f"{kept.not_ok:,} that are not ok, and the first {kept.details - kept.details_not_ok:,} that are. "
             "The run folder holds all; `krino show RUN ID` prints a case."
         )
+    if kept.cut_texts_at is not None or kept.texts < kept.texts_made:
+        letters = f", {kept.cut_texts_at:,} letters at most" if kept.cut_texts_at is not None else ""
+        cases = f"{kept.texts:,} cases" if kept.texts < kept.texts_made else "each case"
+        lines.append(
+            f"The table has the first words of {cases}{letters}: the filter finds no others. "
+            "`krino export RUN cases.csv` has them all."
+        )
     if kept.requests < min(kept.requests_made, kept.details):
         lines.append(
             f"What a labeller is asked is kept for {kept.requests:,} cases: more would make the page too large."

@@ -6,6 +6,7 @@ erase or link something is shown as the plain text that it is.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from rich.text import Text
 from krino.contract import Judgement
 from krino.reports.clean import clean, clean_line
 from krino.reports.codes import CodeField
+from krino.reports.grades import Scales, grade
 from krino.reports.numbers import Histogram, NumberField
+from krino.reports.reasons import rule_in_words
 from krino.reports.stability import Stability
 from krino.reports.summary import LABELLER, Summary, spent
 from krino.reports.votes import SPLIT, Votes, votes_of
@@ -45,6 +48,8 @@ from krino.runs.manifest import Manifest
 
 STYLES = {"ok": "green", "failed": "yellow", "error": "red"}
 SIGNS = {"ok": "✓", "failed": "–", "error": "✗"}
+GRADES = {"low": "bold red", "middle": "yellow", "high": "green"}
+"""The number itself says the same; where there is no colour (NO_COLOR) nothing is lost."""
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _SPARK_BINS = 10
@@ -52,37 +57,54 @@ _SHOWN_CODES = 6
 _SHOWN_RULES = 8
 _SHOWN_MESSAGES = 5
 _LONGEST_TEXT = 4_000
+_LONGEST_RULE = 160
 
 
-def print_summary(console: Console, summary: Summary, manifest: Manifest, folder: Path) -> None:
-    """The whole run on one screen, 80 columns are enough."""
+def print_summary(
+    console: Console,
+    summary: Summary,
+    manifest: Manifest,
+    folder: Path,
+    rules: Mapping[str, str] | None = None,
+    scales: Scales | None = None,
+) -> None:
+    """The whole run on one screen, 80 columns are enough. `rules` put findings into words, `scales` colour scores."""
     parts: list[RenderableType] = [_heading(manifest), _counts(summary), Text()]
     if summary.numbers:
-        parts += [_numbers(summary.numbers), *_interval_note(summary.numbers), Text()]
+        parts += [_numbers(summary.numbers, scales or {}), *_interval_note(summary.numbers), Text()]
     if summary.codes:
         parts += [_codes(summary.codes), Text()]
     if summary.stability is not None:
         parts += [_stability(summary.stability), Text()]
     if summary.messages:
         parts += [_messages(summary), Text()]
+    if summary.findings:
+        parts += [_finding_counts(summary, rules or {}), Text()]
     parts.append(_foot(summary, manifest, folder))
     console.print(Group(*parts))
 
 
 def print_judgement(
-    console: Console, judgement: Judgement, rules: Mapping[str, str] | None = None, *, labels: bool = False
+    console: Console,
+    judgement: Judgement,
+    rules: Mapping[str, str] | None = None,
+    *,
+    labels: bool = False,
+    scales: Scales | None = None,
 ) -> None:
     """One case: what was decided, by whom, on what evidence; or why it could not be. `labels`: those too."""
     parts: list[RenderableType] = [_case_heading(judgement)]
+    if judgement.inputs:
+        parts += [_title("Case"), _inputs(judgement.inputs)]
     for title, text in (("Reason", judgement.reason), ("Error", judgement.error)):
         if text:
             parts += [_title(title), _indented(_text(text))]
     if judgement.status == "ok" and judgement.verdict is not None:
-        parts += [_title("Verdict"), _verdict(judgement, rules or {})]
+        parts += [_title("Verdict"), _verdict(judgement, rules or {}, scales or {})]
     if judgement.ballots and (votes := votes_of(judgement.model_dump(mode="json"))):
         parts += [_title("Votes"), Padding(_votes(votes), (0, 0, 0, 2))]
     if judgement.findings:
-        parts += [_title("Findings"), _findings(judgement)]
+        parts += [_title("Findings"), _findings(judgement, rules or {})]
     if labels and judgement.labels is not None:
         parts += [_title("Labels"), _indented(_text(_pretty(judgement.labels)))]
     if labels:
@@ -115,14 +137,14 @@ def _counts(summary: Summary) -> Text:
     return line.append_text(Text("   ").join(shown))
 
 
-def _numbers(fields: Iterable[NumberField]) -> Table:
+def _numbers(fields: Iterable[NumberField], scales: Scales) -> Table:
     table = plain_table("Score", "n", "null", "mean", "95 % interval", "spread", right=range(1, 5))
     for item in fields:
         table.add_row(
             clean_line(item.name, 40),
             f"{item.n:,}",
             f"{item.nulls:,}" if item.nulls else "–",
-            Text(figure(item.mean), style="bold"),
+            Text(figure(item.mean), style=graded(scales, item.name, item.mean) or "bold"),
             interval_text(item.interval),
             Text(sparkline(item.histogram), style="cyan"),
         )
@@ -174,6 +196,15 @@ def _messages(summary: Summary) -> Table:
     return table
 
 
+def _finding_counts(summary: Summary, rules: Mapping[str, str]) -> Table:
+    table = plain_table("Findings", "what the rule says", right=range(1))
+    for rule, count in list(summary.findings.items())[:_SHOWN_RULES]:
+        table.add_row(f"{count:,}", Text(clean_line(rule_in_words(rule, rules), _LONGEST_RULE)))
+    if (more := len(summary.findings) - _SHOWN_RULES) > 0:
+        table.add_row("", Text(f"and {more} more kinds; the report lists them", style="dim"))
+    return table
+
+
 def _foot(summary: Summary, manifest: Manifest, folder: Path) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
@@ -182,13 +213,11 @@ def _foot(summary: Summary, manifest: Manifest, folder: Path) -> Table:
     if decided.total:
         by_rules = share(decided.rules, decided.total)
         table.add_row("Decided", f"{by_rules} of verdict fields by rules alone, the rest with labels")
-    if summary.findings:
-        shown = [f"{clean_line(rule, 40)} {count:,}" for rule, count in list(summary.findings.items())[:_SHOWN_RULES]]
-        more = len(summary.findings) - _SHOWN_RULES
-        table.add_row("Findings", Text(" · ".join([*shown, f"and {more} more"] if more > 0 else shown)))
     table.add_row("Spent", f"{spend_text(usage)}, {duration(usage.seconds)} of labelling")
     report = folder / "report.html"
     table.add_row("Report" if report.exists() else "Run", Text(clean_line(str(report if report.exists() else folder))))
+    name = clean_line(shlex.quote(str(folder)))
+    table.add_row("Cases", Text(f"krino show {name} --worst 10 (ids and reasons), krino show {name} ID (one in full)"))
     return table
 
 
@@ -218,12 +247,18 @@ def _case_heading(judgement: Judgement) -> Text:
     return heading.append("\n" + " · ".join(clean_line(fact, 200) for fact in facts if fact), style="dim")
 
 
-def _verdict(judgement: Judgement, rules: Mapping[str, str]) -> RenderableType:
+def _inputs(inputs: Mapping[str, str]) -> RenderableType:
+    lines = (Text.assemble((clean_line(name, 80), "cyan"), "  ", _text(text)) for name, text in inputs.items())
+    return Group(*map(_indented, lines))
+
+
+def _verdict(judgement: Judgement, rules: Mapping[str, str], scales: Scales) -> RenderableType:
     shown: list[RenderableType] = []
     decider = ""
     for name, value in (judgement.verdict or {}).items():
         before, decider = decider, _decider(judgement, name, rules)
-        line = Text.assemble((clean_line(name, 80), "cyan"), "  ", _text(_value(value), bold=_is_short(value)))
+        shown_value = _text(_value(value), style=graded(scales, name, value) or ("bold" if _is_short(value) else ""))
+        line = Text.assemble((clean_line(name, 80), "cyan"), "  ", shown_value)
         shown.append(Padding(line, (0, 0, 0, 2)))
         if decider != before:  # neighbours decided alike say so once
             shown.append(Padding(Text(decider, style="dim"), (0, 0, 0, 4)))
@@ -235,17 +270,18 @@ def _verdict(judgement: Judgement, rules: Mapping[str, str]) -> RenderableType:
 def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
     decider = judgement.decided_by.get(name, "")
     rule = judgement.rules.get(name) or (decider if decider != LABELLER else "")
-    said = f"{rule}: {rules[rule]}" if rule in rules else rule
+    said = rule_in_words(rule, rules)
     who = "by the labeller's labels" if decider == LABELLER else "by rule"
     return clean_line(f"{who}, {said}" if decider == LABELLER and said else f"{who} {said}".strip())
 
 
-def _findings(judgement: Judgement) -> RenderableType:
-    lines = []
+def _findings(judgement: Judgement, rules: Mapping[str, str]) -> RenderableType:
+    lines: list[RenderableType] = []
     for finding in judgement.findings:
         where = f" ({clean_line(finding.where, 80)})" if finding.where else ""
-        line = Text.assemble((clean_line(finding.rule, 80), "yellow"), (where, "dim"), "  ", _text(finding.text))
-        lines.append(Padding(line, (0, 0, 0, 2)))
+        lines.append(_indented(Text.assemble(_text(finding.text, style="yellow"), (where, "dim"))))
+        said = clean_line(rule_in_words(finding.rule, rules))
+        lines.append(Padding(Text(said, style="dim"), (0, 0, 0, 4)))
     return Group(*lines)
 
 
@@ -301,8 +337,13 @@ def _indented(text: Text) -> Padding:
     return Padding(text, (0, 0, 0, 2))
 
 
-def _text(text: str, *, bold: bool = False) -> Text:
+def graded(scales: Scales, field: str, value: Any) -> str:
+    """The style of a score by where it stands on its scale; none where the judge declares no scale."""
+    return GRADES.get(grade(scales, field, value) or "", "")
+
+
+def _text(text: str, *, style: str = "") -> Text:
     shown = clean(text[: 2 * _LONGEST_TEXT])
     if len(text) > _LONGEST_TEXT:
         shown = f"{shown[:_LONGEST_TEXT]}… ({len(text):,} characters)"
-    return Text(shown, style="bold" if bold else "")
+    return Text(shown, style=style)

@@ -1,128 +1,128 @@
-"""Picks the worst cases of a run by one field, each with its reason in words: one pass, only the worst are kept."""
+"""Finds the worst cases of a run in one pass, by a field of the verdict or by what the judge itself calls bad."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from operator import itemgetter
 from typing import Any
 
-import orjson
-from pydantic import BaseModel, ConfigDict
-
-from krino.contract import Status
+from krino.errors import UsageProblem
 from krino.reports.clean import clean_line
+from krino.reports.closed_labels import Schema
 from krino.reports.codes import codes_of
+from krino.reports.grades import lower_is_better, scales_of, standing
 from krino.reports.numbers import as_number
-from krino.reports.wording import figure
-from krino.runs.fields import ROLL_UPS, fields_of
+from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 
-WORST = 10
-"""How many cases are named where nobody says how many."""
-_LONGEST = 400
-_WHOLE_VERDICT = ("reason", "explanation", "rationale")
-"""Fields by which judges explain all of their verdict."""
+Record = Mapping[str, Any]
+_LOOKED_AT = 1_000  # judged cases are enough to know which fields are numbers
+_MOST_LABELS = 12
+_BADNESS: Mapping[Any, float] = {word: float(place) for place, word in enumerate(reversed(ROLL_UPS))}
 
 
-class NamedCase(BaseModel):
-    """A case that is worth a look, and why it got what it got."""
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is worst: a field of the verdict, and which end of it, or which label of it, is bad."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    field: str
+    bad: str | None = None
+    falling: bool = False
+    """The higher, the worse."""
 
-    id: str
-    status: Status
-    value: Any = None
-    """Of the field that is looked at; null where the case has no verdict, or the field is null."""
-    before: Any = None
-    """Of a comparison: the same field in the other run."""
-    reason: str
-    inputs: dict[str, Any] = {}
-    """The main inputs of the case (its question and answer, say), where the judgement carries them."""
-
-    @property
-    def shown(self) -> str:
-        """The value in a few characters; of a change, both."""
-        value = value_text(self.value) if self.status == "ok" else "no verdict"
-        return value if self.before is None else f"{value_text(self.before)} → {value}"
+    def told(self) -> str:
+        if self.field == ROLL_UP and self.bad is None:
+            return f"by {ROLL_UP}: {', '.join(reversed(ROLL_UPS))}"
+        if self.bad is None or self.bad in ("low", "high"):
+            return f"by {self.field}, the {'highest' if self.falling else 'lowest'} first"
+        return f"with the label {self.bad} in {self.field}"
 
 
-def worst_cases(
-    judgements: Iterable[Mapping[str, Any]],
-    field: str,
-    *,
-    most: int = WORST,
-    highest: bool = False,
-    rules: Mapping[str, str] | None = None,
-) -> list[NamedCase]:
-    """The `most` cases with the lowest (or highest) value of a field, the worst first; equals in their order.
+@dataclass(slots=True)
+class Worst:
+    """The worst of the cases that were judged, and apart from them those that were not."""
 
-    Cases without a verdict, and those where the field is neither a number nor the roll-up, have no place among them.
-    `rules`: rule id to what the rule says, for the reasons.
+    order: Order
+    judged: list[Record] = field(default_factory=list)
+    ranked: int = 0
+    """How many judged cases have a value to go by."""
+    nulls: int = 0
+    not_judged: list[Record] = field(default_factory=list)
+    all_not_judged: int = 0
+
+
+def worst(records: Callable[[], Iterable[Record]], most: int, by: str | None, schema: Schema | None) -> Worst:
+    """The `most` worst cases. `by` is `FIELD`, `FIELD:high` where high is bad, or `FIELD:LABEL` for one bad label.
+
+    Without it the roll-up decides, else the first number of the verdict. `records` is read more than once.
     """
-    kept: list[tuple[float, int, Mapping[str, Any]]] = []  # a heap whose top is the first to give way
-    numbers = count()
-    for judgement in judgements:
-        rank = badness(fields_of(judgement).get(field), highest=highest) if judgement["status"] == "ok" else None
-        if rank is None or most < 1:
-            continue
-        entry = (rank, -next(numbers), judgement)
-        if len(kept) < most:
-            heapq.heappush(kept, entry)
-        else:
-            heapq.heappushpop(kept, entry)
-    return [named_case(judgement, field, rules) for *_, judgement in sorted(kept, key=lambda item: item[:2])[::-1]]
+    order = _order(records, by, schema)
+    found = Worst(order)
+    ranking = _Ranking(order, schema)
+    taken = heapq.nsmallest(most, ranking.ranked(records(), found, most), key=itemgetter(0, 1, 2))
+    found.judged = [record for *_, record in taken]
+    if not found.ranked and ranking.labels:
+        labels = ", ".join(clean_line(label, 60) for label in sorted(ranking.labels)[:_MOST_LABELS])
+        told = f"--by {order.field}: its values are labels; name the bad one, as --by {order.field}:LABEL"
+        raise UsageProblem(f"{told}; there are {labels}")
+    return found
 
 
-def badness(value: Any, *, highest: bool = False) -> float | None:
-    """Higher is worse; None for a value that has no order. Of roll-ups `fail` is the worst."""
-    rank = float(-ROLL_UPS.index(value)) if value in ROLL_UPS else as_number(value)
-    return None if rank is None else rank if highest else -rank
+@dataclass(slots=True)
+class _Ranking:
+    order: Order
+    schema: Schema | None
+    labels: set[str] = field(default_factory=set)
+
+    def ranked(self, records: Iterable[Record], found: Worst, most: int) -> Iterable[tuple[float, float, int, Record]]:
+        """Every judged case with how bad it is (less is worse); what else there is goes into `found`."""
+        scales = scales_of(self.schema)
+        for place, record in enumerate(records):
+            if record["status"] != "ok":
+                found.all_not_judged += 1
+                if len(found.not_judged) < most:
+                    found.not_judged.append(record)
+                continue
+            value = fields_of(record).get(self.order.field)
+            found.nulls += value is None
+            badness = self._badness(value)
+            if badness is not None:
+                found.ranked += 1
+                standings = [standing(scales, name, known) for name, known in (record.get("verdict") or {}).items()]
+                known = [item for item in standings if item is not None]
+                yield badness, sum(known) / len(known) if known else 0.0, place, record
+
+    def _badness(self, value: Any) -> float | None:
+        number = as_number(value)
+        if number is not None:
+            return -number if self.order.falling else number
+        if self.order.field == ROLL_UP and self.order.bad is None:
+            return _BADNESS.get(value)
+        codes = [] if value is None else codes_of(value) or []
+        self.labels.update(codes if self.order.bad is None else ())
+        return 0.0 if self.order.bad in codes else None
 
 
-def named_case(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str] | None = None) -> NamedCase:
-    """A judgement as it stands in the journal, by one field of its verdict (None: by whether it has one)."""
-    ok = judgement["status"] == "ok"
-    return NamedCase(
-        id=str(judgement["id"]),
-        status=judgement["status"],
-        value=fields_of(judgement).get(field) if ok and field is not None else None,
-        reason=reason_of(judgement, field, rules),
-        inputs={name: _short(value) for name, value in (judgement.get("inputs") or {}).items()},
-    )
+def _order(records: Callable[[], Iterable[Record]], by: str | None, schema: Schema | None) -> Order:
+    verdicts = [fields_of(record) for record in islice((r for r in records() if r["status"] == "ok"), _LOOKED_AT)]
+    names = list(dict.fromkeys(name for verdict in verdicts for name in verdict))
+    numbers = [name for name in names if any(as_number(verdict.get(name)) is not None for verdict in verdicts)]
+    wanted, colon, bad = (by or "").partition(":")
+    if by is None:
+        wanted = ROLL_UP if ROLL_UP in names else next(iter(numbers), "")
+        if verdicts and not wanted:
+            raise UsageProblem(f"the verdicts hold no number: say what is bad with --by FIELD:LABEL; {_there(names)}")
+    elif verdicts and wanted not in names:
+        raise UsageProblem(f"--by {by}: the verdicts have no field `{wanted}`; {_there(names)}")
+    if wanted in numbers and colon and bad not in ("low", "high"):
+        raise UsageProblem(f"--by {by}: `{wanted}` is a number; write {wanted}, or {wanted}:high where high is bad")
+    if not bad and any(isinstance(verdict.get(wanted), bool) for verdict in verdicts):
+        bad = "false"
+    falling = bad == "high" or (not bad and wanted in lower_is_better(schema))
+    return Order(wanted, bad or None, falling)
 
 
-def value_text(value: Any) -> str:
-    """A value of a verdict in a few characters."""
-    if isinstance(value, float):
-        return figure(value)
-    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-    return clean_line(text, 60) if isinstance(text, str) else orjson.dumps(text, default=str).decode()
-
-
-def reason_of(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str] | None = None) -> str:
-    """Why a field is what it is, on one line: what went wrong, the explanation given, or the rule and its evidence."""
-    return next((clean_line(text, _LONGEST) for text in _reasons(judgement, field, rules or {}) if text.strip()), "")
-
-
-def _short(value: Any) -> Any:
-    return clean_line(value, _LONGEST) if isinstance(value, str) else value
-
-
-def _reasons(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str]) -> Iterator[str]:
-    """All that could be said, the most telling first."""
-    if judgement["status"] != "ok":
-        yield str(judgement.get("reason") or judgement.get("error") or "")
-        return
-    verdict = judgement.get("verdict") or {}
-    for name in (f"{field}_explanation", f"{field}_reason", *_WHOLE_VERDICT):
-        if name != field and isinstance(verdict.get(name), str):
-            yield verdict[name]
-    rule = (judgement.get("rules") or {}).get(field, "")
-    evidence = "; ".join(str(item) for item in (judgement.get("evidence") or {}).get(field) or ())
-    if rule in rules:
-        yield f"{rules[rule]} ({evidence})" if evidence else rules[rule]
-    yield evidence
-    for name, value in verdict.items():
-        if name != field and isinstance(value, str) and codes_of(value) is None:
-            yield value
-    yield f"rule {rule}" if rule else ""
+def _there(names: Iterable[str]) -> str:
+    return f"they have {', '.join(clean_line(name, 60) for name in names)}"

@@ -43,6 +43,7 @@ class Plan(BaseModel):
     inputs: list[str]
     format: str = "auto"
     mapping: dict[str, str] = Field(default_factory=dict)
+    split: dict[str, str] = Field(default_factory=dict, description="fields cut into several texts, and at what")
 
     def digest(self) -> str:
         data = orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)

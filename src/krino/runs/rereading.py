@@ -43,6 +43,12 @@ def _items_again(folder: Path, plan: Plan) -> Iterator[CaseItem]:
         return
     try:
         judge = load_judge(plan.judge.get("address", plan.judge["name"]), plan.judge.get("options"))
-        yield from read_cases(inputs, format=plan.format, mapping=plan.mapping, judge=judge)  # type: ignore[arg-type]
+        yield from read_cases(
+            inputs,
+            format=plan.format,  # type: ignore[arg-type]
+            mapping=plan.mapping,
+            split=plan.split,
+            judge=judge,
+        )
     except (KrinoError, OSError):
         return

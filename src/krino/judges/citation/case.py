@@ -16,9 +16,8 @@ from krino.judges.citation.case_numbers import is_absent
 SnippetMatch = Literal["ECLI", "CASE_NUMBER", "COURT_DATE", "COURT_ONLY"]
 MATCH_TYPES = frozenset(get_args(SnippetMatch))
 
-_CITED = frozenset(
-    {"cited_court_name", "cited_date", "cited_case_number", "cited_ecli", "citation_snippet", "no_match_reason"}
-)
+CITED = ("cited_court_name", "cited_date", "cited_case_number", "cited_ecli")
+_TEXTS = frozenset({*CITED, "citation_snippet", "no_match_reason"})
 _COURT_NAMES = frozenset({"court_name", "court_name_fr", "court_name_nl", "court_ecli_code"})
 _CANDIDATE_TEXTS = _COURT_NAMES | {"decision_id", "decision_date", "decision_type", "rol_number"}
 _MATCH_TEXTS = frozenset({"decision_id", "court_name", "reasoning", "rol_number"})
@@ -93,9 +92,9 @@ class CitationCase(_Record):
     def _from_any_names(cls, record: Any) -> Any:
         if not isinstance(record, Mapping):
             return record
-        fields = _snake_keys(record)
+        fields = snake_keys(record)
         _take_output(fields)
-        _texts_cleaned(fields, _CITED)
+        _texts_cleaned(fields, _TEXTS)
         if "candidates" not in fields and "candidates_list" in fields:
             fields["candidates"] = fields.pop("candidates_list")
         fields["candidates"] = [_candidate(item) for item in _items(fields.get("candidates"), "candidates")]
@@ -111,7 +110,7 @@ def _snake(name: str) -> str:
     return _CAPITAL.sub(r"_\1", name).lower()
 
 
-def _snake_keys(record: Mapping[str, Any]) -> dict[str, Any]:
+def snake_keys(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record with snake_case keys; a key that is already so written wins over its camelCase twin."""
     fields = {_snake(key): value for key, value in record.items() if isinstance(key, str)}
     if len(fields) < len(record):
@@ -130,7 +129,7 @@ def _take_output(fields: dict[str, Any]) -> None:
         if _text(output) is None:
             return
         raise ValueError("model_output is neither an object nor JSON text of one")
-    for key, value in _snake_keys(output).items():
+    for key, value in snake_keys(output).items():
         if fields.get(key) is None:
             fields[key] = value
 
@@ -160,7 +159,7 @@ def _items(value: Any, name: str) -> list[Any]:
 def _candidate(item: Any) -> Any:
     if not isinstance(item, Mapping):
         return item
-    fields = _texts_cleaned(_snake_keys(item), _CANDIDATE_TEXTS)
+    fields = _texts_cleaned(snake_keys(item), _CANDIDATE_TEXTS)
     _name_id(fields)
     for name in ("teaching_texts", "summaries"):
         if fields.get(name) is not None:
@@ -175,7 +174,7 @@ def _match(item: Any) -> Any:
         return {"decision_id": item}
     if not isinstance(item, Mapping):
         return item
-    fields = _texts_cleaned(_snake_keys(item), _MATCH_TEXTS)
+    fields = _texts_cleaned(snake_keys(item), _MATCH_TEXTS)
     _name_id(fields)
     for name in ("score", "confidence"):
         if name in fields:
@@ -256,7 +255,7 @@ def _ground_truth(fields: Mapping[str, Any]) -> tuple[Any, bool]:
     value = fields.get("ground_truth")
     known = fields.get("ground_truth_known")
     if isinstance(value, Mapping):
-        nested = _snake_keys(value)
+        nested = snake_keys(value)
         known = nested.get("ground_truth_known", nested.get("known", known))
         value = next((nested[name] for name in _ID_NAMES if nested.get(name) is not None), None)
     if isinstance(value, str) and value.strip().lower() in _NO_DECISION:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from krino.contract import Joined, Judge, Passage, Questions, Reordered, RollUp, Settlement
-from krino.judges.citation.case import CitationCase
+from krino.judges.citation.case import CITED, CitationCase, snake_keys
 from krino.judges.citation.facts import CitationFacts, shown_text, study
 from krino.judges.citation.joining import join_votes, reorder
 from krino.judges.citation.labels import CitationLabels, check_labels
@@ -29,6 +29,7 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
     summary = "Citations of Belgian case law: the right decision, court alignment, calibration, reasoning."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
+    main_fields = CITED
     case_model = CitationCase
     labels_model = CitationLabels
     verdict_model = CitationVerdict
@@ -67,6 +68,14 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
     def label_locally(self, batch: Sequence[tuple[CitationCase, CitationFacts]]) -> list[CitationLabels]:
         return label_locally([facts for _, facts in batch])
 
+    def main_inputs(self, case: CitationCase) -> dict[str, str]:
+        """The citation as written, and what the matcher answered, in short."""
+        written = case.model_dump(include={*CITED, "citation_snippet"})
+        return {"citation": _as_written(written), "matched": _matched(case)}
+
+    def raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
+        return {"citation": _as_written(snake_keys(record))}
+
     def metadata(self, case: CitationCase) -> dict[str, Any]:
         return slice_columns(case)
 
@@ -77,6 +86,21 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
 def _citation(case: CitationCase) -> str:
     cited = (case.cited_court_name, case.cited_date, case.cited_case_number or "no case number", case.cited_ecli)
     return ", ".join(part for part in cited if part)
+
+
+def _as_written(fields: Mapping[str, Any]) -> str:
+    """The parts of the citation; the snippet where nothing was taken out of it."""
+    parts = [value for name in CITED if isinstance(value := fields.get(name), str) and value.strip()]
+    snippet = fields.get("citation_snippet")
+    return ", ".join(parts) or (snippet if isinstance(snippet, str) else "")
+
+
+def _matched(case: CitationCase) -> str:
+    if not case.matches:
+        return "no match"
+    top, more = case.matches[0], len(case.matches) - 1
+    named = ", ".join(part for part in (top.decision_id or "a decision without id", top.court_name) if part)
+    return f"{named} (and {more} more)" if more else named
 
 
 def _request(facts: CitationFacts) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+
+from krino.judges.efficiency.steps import Trace
+from krino.judges.efficiency.traces.detect import Format, read_trace
 
 TASK_NAMES = ("task", "instruction", "question", "query", "user_input", "goal", "problem")
 TRACE_NAMES = ("trace", "trace_dict", "_trace_dict", "execution_trace", "trajectory")
@@ -20,6 +23,14 @@ class EfficiencyCase(BaseModel):
     task: str = Field("", description="what the agent was to do; blank: taken from the trace where it is plain")
     trace: Any = Field(None, description="the execution trace, in any format that a reader knows")
     answer: str | None = Field(None, description="what the agent answered, where the trace does not hold it")
+
+    _read: dict[Format, Trace] = PrivateAttr(default_factory=dict)
+
+    def read_as(self, wanted: Format) -> Trace:
+        """The trace by its reader; read once, for whoever asks. Raises `CannotJudge` where no reader takes it."""
+        if wanted not in self._read:
+            self._read[wanted] = read_trace(self.trace, wanted)
+        return self._read[wanted]
 
     @model_validator(mode="before")
     @classmethod

@@ -75,7 +75,7 @@ class EfficiencyFacts:
 
 def study(case: EfficiencyCase, wanted: Format, usual_task: str = "", nearness: Nearness = by_words) -> EfficiencyFacts:
     """`usual_task` is the task of traces that state none, in cases that name none."""
-    trace = read_trace(case.trace, wanted)
+    trace = case.read_as(wanted)
     task = case.task.strip() or (trace.task or "").strip() or usual_task.strip()
     if not task:
         raise CannotJudge(

@@ -9,8 +9,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from krino.contract import Finding, Joined, Judge, Questions, Settlement
+from krino.errors import CannotJudge
 from krino.judges.efficiency.asking import ask
-from krino.judges.efficiency.case import EfficiencyCase
+from krino.judges.efficiency.case import TASK_NAMES, EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts, study
 from krino.judges.efficiency.joining import join_votes
 from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
@@ -54,6 +55,8 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     options_model = EfficiencyOptions
+    main_fields = ("task",)
+    record_names: ClassVar[Mapping[str, Sequence[str]]] = {"task": TASK_NAMES}
     case_model = EfficiencyCase
     labels_model = EfficiencyLabels
     verdict_model = EfficiencyVerdict
@@ -108,5 +111,18 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
     def label_locally(self, batch: Sequence[tuple[EfficiencyCase, EfficiencyFacts]]) -> list[EfficiencyLabels]:
         return label_locally([facts for _, facts in batch])
 
+    def main_inputs(self, case: EfficiencyCase) -> dict[str, str]:
+        """The task as `study` finds it: of the case, else of the trace, else the usual one."""
+        task = case.task.strip() or _stated_task(case, self._set.format) or self._set.task.strip()
+        return {"task": task} if task else {}
+
     def metadata(self, case: EfficiencyCase) -> dict[str, Any]:
         return {"mode": self._set.mode}
+
+
+def _stated_task(case: EfficiencyCase, wanted: Format) -> str:
+    """Of a trace that no reader takes there is nothing to say here: `study` says what is wrong with it."""
+    try:
+        return (case.read_as(wanted).task or "").strip()
+    except CannotJudge:
+        return ""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from krino.contract import Joined, Judge, Passage, Questions, Reordered, Settlement, Status
 from krino.errors import CannotJudge
-from krino.judges.rag.case import ANSWER_NAMES, QUESTION_NAMES, RagCase
+from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, RagCase
 from krino.judges.rag.checks import check_labels
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.goals import goal_names, names_a_goal
@@ -54,6 +54,12 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     options_model = RagOptions
+    main_fields = ("question", "answer")
+    record_names: ClassVar[Mapping[str, Sequence[str]]] = {
+        "question": QUESTION_NAMES,
+        "context": CONTEXT_NAMES,
+        "answer": ANSWER_NAMES,
+    }
     case_model = RagCase
     labels_model = RagLabels
     verdict_model = RagVerdict

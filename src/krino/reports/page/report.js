@@ -4,6 +4,7 @@
   const STATUSES = ["ok", "failed", "error"];
   const SIGNS = { ok: "✓", failed: "–", error: "✗" };
   const FIXED = 4; // a row is: index, id, status, note, then the columns' values
+  const TEXTS = -1; // what a case is about stands beside the rows
   const byId = (id) => document.getElementById(id);
   const lines = (id) => byId(id).textContent.split("\n").filter(Boolean);
 
@@ -12,6 +13,7 @@
   const columns = [
     { name: "id", place: 1 },
     { name: "status", place: 2 },
+    ...(info.inputs.length ? [{ name: "case", place: TEXTS }] : []),
     ...info.columns.map((column, at) => ({ ...column, place: FIXED + at })),
     { name: "note", place: 3 },
   ];
@@ -44,6 +46,7 @@
   }
 
   const words = (name) => String(name).replaceAll("_", " ");
+  const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
   const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
   const isScalar = (value) => value === null || typeof value !== "object";
 
@@ -65,7 +68,32 @@
     return el("span", { class: `badge ${status}` }, el("span", { "aria-hidden": "true" }, SIGNS[status]), ` ${status}`);
   }
 
+  /* A score by where it stands on its scale: a colour beside the number, which says the same. */
+  const GRADES = { low: "low on its scale", middle: "in the middle of its scale", high: "high on its scale" };
+
+  function graded(value, scale, text) {
+    if (typeof value !== "number" || !scale) return text;
+    const at = (value - scale[0]) / (scale[1] - scale[0]);
+    const grade = at < 0.5 ? "low" : at < 0.75 ? "middle" : "high";
+    return el("span", { class: `grade ${grade}`, title: `${GRADES[grade]} (${scale[0]} to ${scale[1]})` }, text);
+  }
+
   // --- the table -----------------------------------------------------------------------------------
+
+  let lineOf = null;
+  const textsOf = new Map();
+
+  /* What a case is about; parsed when it is first shown or searched. */
+  function texts(row) {
+    if (lineOf === null) lineOf = new Map(lines("texts").map((line) => [parseInt(line.slice(1), 10), line]));
+    let found = textsOf.get(row[0]);
+    if (found === undefined) {
+      const line = lineOf.get(row[0]);
+      found = line === undefined ? [] : JSON.parse(line).slice(1);
+      textsOf.set(row[0], found);
+    }
+    return found;
+  }
 
   const firstOf = new Map();
   rows.forEach((row) => firstOf.has(row[1]) || firstOf.set(row[1], row));
@@ -75,6 +103,13 @@
   function linkTo(row) {
     const link = `#case=${encodeURIComponent(row[1])}`;
     return firstOf.get(row[1]) === row ? link : `${link}&n=${row[0]}`;
+  }
+
+  /* In words: where a large run keeps the rules of its findings alone, what they say stands in their place. */
+  function note(row) {
+    const rules = row[2] === 0 && row[3] ? row[3].split(", ") : [];
+    if (!rules.length || !rules.every((rule) => Object.hasOwn(info.rules, rule))) return row[3] || "";
+    return rules.map((rule) => `${info.rules[rule]} (${rule})`).join(" ");
   }
 
   const COMPARE = {
@@ -100,6 +135,8 @@
   }
 
   function valueOf(row, place) {
+    if (place === TEXTS) return texts(row).join(" ");
+    if (place === 3) return note(row);
     return place === 2 ? STATUSES[row[2]] : row[place];
   }
 
@@ -108,13 +145,26 @@
     const { words, conditions } = state.query;
     if (!conditions.every(({ place, holds, wanted }) => holds(valueOf(row, place) ?? "null", wanted))) return false;
     if (!words) return true;
-    return row.some((value, at) => at !== 0 && at !== 2 && value !== null && String(value).toLowerCase().includes(words));
+    return haystack(row).includes(words);
+  }
+
+  const haystacks = new Map();
+
+  /* All that is searched of a row, made once: the second search is quick. */
+  function haystack(row) {
+    let found = haystacks.get(row);
+    if (found === undefined) {
+      const shown = [row[1], note(row), ...row.slice(FIXED), ...texts(row)];
+      found = shown.filter((value) => value !== null).join("\n").toLowerCase();
+      haystacks.set(row, found);
+    }
+    return found;
   }
 
   const inWords = new Intl.Collator(undefined, { numeric: true }); // made once: it is asked a million times
 
   function compare(a, b, place) {
-    const [left, right] = [a[place], b[place]];
+    const [left, right] = place === TEXTS ? [valueOf(a, place), valueOf(b, place)] : [a[place], b[place]];
     if (left === right) return a[0] - b[0];
     if (left === null || left === undefined || left === "") return 1; // what is empty stands last either way
     if (right === null || right === undefined || right === "") return -1;
@@ -161,14 +211,30 @@
       return el("td", { class: "id" }, el("a", { href: linkTo(row), class: value.length <= 24 ? "short" : null }, value));
     }
     if (column.place === 2) return el("td", {}, badge(STATUSES[value]));
-    if (column.place === 3) return el("td", { class: "memo text" }, value || "");
+    if (column.place === 3) return el("td", { class: "memo text" }, marked(note(row)));
+    if (column.place === TEXTS) return el("td", { class: "about" }, drawTexts(row));
     if (value === null || value === undefined) {
       const empty = row[2] === 0 ? "null" : "–";
       return el("td", { class: column.number ? "figure" : null }, el("span", { class: "none" }, empty));
     }
     const number = column.number && typeof value === "number";
     if (column.name === "roll_up") return el("td", {}, rollUp(value));
-    return el("td", { class: column.number ? "figure" : "word" }, number ? value.toFixed(decimals(column)) : code(value));
+    const shown = number ? graded(value, column.scale, value.toFixed(decimals(column))) : code(value);
+    return el("td", { class: column.number ? "figure" : "word" }, shown);
+  }
+
+  function drawTexts(row) {
+    return texts(row).map((text, at) => text && el("div", { class: "line text" },
+      info.inputs.length > 1 ? el("span", { class: "soft" }, `${words(info.inputs[at])} `) : null, marked(text))).filter(Boolean);
+  }
+
+  /* The words that were looked for, marked; where they stand far in, the text begins shortly before them. */
+  function marked(text) {
+    const wanted = state.query.words;
+    const at = wanted ? text.toLowerCase().indexOf(wanted) : -1;
+    if (at < 0) return text;
+    const from = at > 60 ? at - 40 : 0;
+    return [from ? "…" : "", text.slice(from, at), el("mark", {}, text.slice(at, at + wanted.length)), text.slice(at + wanted.length)];
   }
 
   /* As many as the column's values need, so that the points stand below each other. */
@@ -282,6 +348,7 @@
     return [
       ...head,
       ...drawMessage(detail, status),
+      ...Object.entries(detail.inputs || {}).flatMap(([name, text]) => section(capital(words(name)), [panel(el("p", { class: "text" }, text))])),
       ...(detail.blocks || []).flatMap(drawBlock),
       ...section("Verdict", status === "ok" ? drawVerdict(detail) : failedForm(detail)),
       ...section("Findings", (detail.findings || []).map(drawFinding)),
@@ -310,8 +377,7 @@
 
   function rowValues(row) {
     return Object.fromEntries(columns.filter((column) => column.place !== 1).map((column) => {
-      const value = row[column.place];
-      return [column.name, column.place === 2 ? STATUSES[value] : value];
+      return [column.name, valueOf(row, column.place)];
     }));
   }
 
@@ -348,7 +414,8 @@
     const number = typeof value === "number";
     const long = !isScalar(value) || String(value).length > 60;
     const head = el("div", { class: "head" }, el("span", { class: "field" }, words(name)));
-    if (!long) head.append(el("span", { class: number ? "value" : "value word" }, scalar(value)));
+    const scale = (info.columns.find((column) => column.name === name) || {}).scale;
+    if (!long) head.append(el("span", { class: number ? "value" : "value word" }, graded(value, scale, scalar(value))));
     const evidence = (detail.evidence || {})[name] || [];
     return el("div", { class: "panel ruling" },
       head,
@@ -370,11 +437,11 @@
   }
 
   function drawFinding(finding) {
-    const where = finding.where ? ` · ${finding.where}` : "";
+    const said = info.rules[finding.rule];
     return el("div", { class: "panel finding" },
-      el("strong", {}, finding.rule), el("span", { class: "soft" }, where),
-      el("p", { class: "text" }, finding.text),
-      info.rules[finding.rule] ? el("p", { class: "soft" }, info.rules[finding.rule]) : null);
+      el("strong", { class: "text" }, finding.text || said || finding.rule),
+      finding.where ? el("span", { class: "soft" }, ` · ${finding.where}`) : null,
+      el("p", { class: "soft" }, said ? `${finding.rule}: ${said}` : finding.rule));
   }
 
   function aboutOf(row, detail) {
@@ -421,11 +488,12 @@
   function drawTable(items, depth) {
     const keys = [...new Set(items.flatMap((item) => Object.keys(item)))];
     const body = items.map((item) => el("tr", {}, keys.map((key) =>
-      el("td", {}, key in item ? drawValue(item[key], depth + 1) : ""))));
+      el("td", {}, key in item && item[key] !== "" ? drawValue(item[key], depth + 1) : null))));
     return nestedTable(keys.map(words), body);
   }
 
   function nestedTable(heads, body, kind = "") {
+    for (const line of body) [...line.cells].forEach((cell, at) => heads[at] && cell.setAttribute("data-head", heads[at]));
     const head = el("thead", {}, el("tr", {}, heads.map((text) => el("th", { scope: "col" }, text))));
     return el("div", { class: "wide" }, el("table", { class: `nested ${kind}` }, head, el("tbody", {}, body)));
   }
@@ -446,7 +514,7 @@
   const drawList = (block) => el("ul", { class: "plain-list" }, block.items.map((item) => el("li", { class: "text" }, item)));
 
   const drawRows = (block) => nestedTable(block.columns, block.rows.map((row, at) =>
-    el("tr", { class: toneOf((block.tones || [])[at]) }, row.map((value) => el("td", {}, value === null ? "" : drawValue(value, 0))))), "block");
+    el("tr", { class: toneOf((block.tones || [])[at]) }, row.map((value) => el("td", {}, value === null || value === "" ? null : drawValue(value, 0))))), "block");
 
   function drawMarked(block) {
     const tone = (mark) => (TONES.has(block.tones[mark]) ? `tone-${block.tones[mark]}` : "tone-info");
@@ -499,10 +567,27 @@
     else if (byId("case").open) byId("case").close();
   }
 
+  /* The address is cleared of the case that was left, and of no other: the next may have been asked for already. */
   function leaveCase() {
-    if (rowOfHash()) history.replaceState(null, "", `${location.pathname}${location.search}#cases`);
+    const row = rowOfHash();
+    if (row && row[0] === Number(byId("case").dataset.index)) history.replaceState(null, "", `${location.pathname}${location.search}#cases`);
     const link = [...byId("table").querySelectorAll("td.id a")].find((a) => a.getAttribute("href") === linkTo(placeOf.get(Number(byId("case").dataset.index))));
     if (link) link.focus();
+  }
+
+  /* Where a table is wider than its place, a shadow and a line of text say that there is more at the side. */
+  function hint(box) {
+    const told = el("p", { class: "more", "aria-hidden": "true" }, "More columns: scroll sideways →");
+    box.before(told);
+    const look = () => {
+      const left = box.scrollWidth - box.clientWidth - box.scrollLeft;
+      told.hidden = box.scrollWidth <= box.clientWidth + 1;
+      box.classList.toggle("more-right", left > 1);
+      box.classList.toggle("more-left", box.scrollLeft > 1);
+    };
+    box.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(box);
+    if (box.firstElementChild) new ResizeObserver(look).observe(box.firstElementChild);
   }
 
   function turn(to) {
@@ -545,6 +630,7 @@
   drawHint();
   listen();
   byId("browser").hidden = false;
+  document.querySelectorAll(".scroll").forEach(hint);
   refresh();
   follow();
 })();

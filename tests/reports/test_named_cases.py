@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from krino.reports.worst import NamedCase, reason_of, worst_cases
+from krino.reports.named_cases import NamedCase, reason_of, worst_cases
 from made_judgements import error, failed, ok
 
 

@@ -1,0 +1,118 @@
+"""A run as an Excel workbook, for those who have XlsxWriter (`pip install 'krino[excel]'`): no cell of it is a formula.
+
+Text is written as text, whatever it begins with; what looks like a formula is also marked as quoted, so that it stays
+text when somebody edits the cell. Rows go to disk as they are made: memory does not grow with the run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import IO, Any
+
+from krino.errors import UsageProblem
+from krino.exports.columns import Kind, Record, Value, as_kind, columns_of, for_people, row_of
+from krino.exports.csv_file import RUNS_AS_FORMULA
+from krino.reports.clean import clean
+
+MOST_ROWS = 1_048_576
+MOST_COLUMNS = 16_384
+LONGEST_CELL = 32_767
+"""What a sheet and a cell can hold, the heading's row included; a cell is measured in UTF-16."""
+_EXACT = 2**53  # larger whole numbers would be rounded
+_WIDTHS: Mapping[Kind, int] = {"bool": 10, "int": 10, "float": 12, "text": 30}
+_WIDE = 50
+_ROW_HEIGHT = 62  # four lines: longer text is whole in its cell, and does not push the next case off the screen
+
+
+def write_excel(
+    sink: IO[bytes],
+    judgements: Callable[[], Iterable[Record]],
+    *,
+    every_column: bool = False,
+    scales: Mapping[str, tuple[float, float]] | None = None,
+) -> int:
+    """Read twice: first for the columns, then to write the rows. Gives the number of rows.
+
+    `scales` has the worst and the best value of verdict fields: their columns are coloured by it.
+    """
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise UsageProblem("Excel files need XlsxWriter: pip install 'krino[excel]'") from None
+    kinds = columns_of(judgements())
+    kinds = kinds if every_column else for_people(kinds)
+    if len(kinds) > MOST_COLUMNS:
+        raise UsageProblem(f"an Excel sheet holds {MOST_COLUMNS:,} columns, the run has {len(kinds):,}: write csv")
+    with xlsxwriter.Workbook(sink, {"constant_memory": True}) as book:
+        sheet = _Sheet(book, kinds)
+        for judgement in judgements():
+            sheet.add(row_of(judgement))
+        sheet.finish(scales or {})
+        return sheet.rows
+
+
+class _Sheet:
+    """One sheet, filled row by row from the top."""
+
+    def __init__(self, book: Any, kinds: Mapping[str, Kind]) -> None:
+        self.kinds = kinds
+        self.rows = 0
+        self._sheet = book.add_worksheet("judgements")
+        self._plain = book.add_format({"text_wrap": True, "valign": "top"})
+        self._quoted = book.add_format({"text_wrap": True, "valign": "top", "quote_prefix": True})
+        heading = book.add_format({"bold": True, "bottom": 1})
+        self._sheet.freeze_panes(1, 1)
+        self._sheet.set_default_row(_ROW_HEIGHT)
+        self._sheet.set_row(0, 18)
+        for place, (name, kind) in enumerate(kinds.items()):
+            self._sheet.set_column(place, place, _WIDE if name.startswith("inputs_") else _WIDTHS[kind])
+            self._sheet.write_string(0, place, _fitting(clean(name)), heading)
+
+    def add(self, row: Mapping[str, Value]) -> None:
+        self.rows += 1
+        if self.rows >= MOST_ROWS:
+            raise UsageProblem(f"an Excel sheet holds {MOST_ROWS - 1:,} cases, the run has more: write csv or parquet")
+        for place, (name, kind) in enumerate(self.kinds.items()):
+            self._write(place, as_kind(kind, row.get(name)))
+
+    def finish(self, scales: Mapping[str, tuple[float, float]]) -> None:
+        if self.rows:
+            self._sheet.autofilter(0, 0, self.rows, len(self.kinds) - 1)
+        for place, name in enumerate(self.kinds):
+            if self.rows and (scale := scales.get(name.removeprefix("verdict_"))) and name.startswith("verdict_"):
+                self._sheet.conditional_format(1, place, self.rows, place, _coloured(*scale))
+
+    def _write(self, place: int, value: Value) -> None:
+        if value is None:
+            return
+        if isinstance(value, bool):
+            self._sheet.write_boolean(self.rows, place, value, self._plain)
+        elif isinstance(value, int | float) and math.isfinite(value) and abs(value) <= _EXACT:
+            self._sheet.write_number(self.rows, place, value, self._plain)
+        else:
+            text = _fitting(clean(str(value)))
+            formula = text.startswith(RUNS_AS_FORMULA) or text.lstrip().startswith(RUNS_AS_FORMULA)
+            style = self._quoted if formula else self._plain
+            self._sheet.write_string(self.rows, place, text, style)
+
+
+def _coloured(worst: float, best: float) -> dict[str, Any]:
+    """Red at the worst end, white in the middle, green at the best; the number stands in the cell either way."""
+    low, high = min(worst, best), max(worst, best)
+    colours = ("#F8C9C9", "#FFFFFF", "#CDE8D5") if worst < best else ("#CDE8D5", "#FFFFFF", "#F8C9C9")
+    ends = {"min_value": low, "mid_value": (low + high) / 2, "max_value": high}
+    names = {f"{end}_color": colour for end, colour in zip(("min", "mid", "max"), colours, strict=True)}
+    return {"type": "3_color_scale", "min_type": "num", "mid_type": "num", "max_type": "num", **ends, **names}
+
+
+def _fitting(text: str) -> str:
+    """What a cell can hold; what is longer says that it was cut."""
+    if len(text) <= LONGEST_CELL // 2:
+        return text
+    units = text.encode("utf-16-le", "replace")
+    if len(units) <= 2 * LONGEST_CELL:
+        return text
+    mark = f"… (cut: {len(text):,} characters)"
+    room = LONGEST_CELL - len(mark)
+    return units[: 2 * room].decode("utf-16-le", "ignore") + mark
