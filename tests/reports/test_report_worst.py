@@ -13,7 +13,7 @@ from rich.console import Console
 
 from krino.errors import UsageProblem
 from krino.reports.grades import grade, scales_of
-from krino.reports.reasons import reason
+from krino.reports.named_cases import reason_of
 from krino.reports.worst import worst
 from krino.reports.worst_terminal import print_worst
 from made_judgements import HOSTILE, error, failed, ok
@@ -134,10 +134,10 @@ def test_the_reason_is_that_of_the_field_or_of_the_whole_or_the_evidence() -> No
         "tip": "a very long tip on what to do better",
         "evaluation_notes": "it is all wrong",
     }
-    assert reason(ok(0, **explained), "score") == "its own"
-    assert reason(ok(0, **whole), "score") == "it is all wrong"
-    assert reason(ok(0, score=0.1, kind="BAD"), "score") == "seen in passage 1"
-    assert reason(failed(0, "answer: missing"), "") == "answer: missing"
+    assert reason_of(ok(0, **explained), "score") == "its own"
+    assert reason_of(ok(0, **whole), "score") == "it is all wrong"
+    assert reason_of(ok(0, score=0.1, kind="BAD"), "score") == "seen in passage 1"
+    assert reason_of(failed(0, "answer: missing"), "") == "answer: missing"
 
 
 def test_nothing_of_a_case_acts_on_the_terminal() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from krino.contract import Judge
 from krino.errors import UsageProblem
 from krino.gates.rules import NULL, Rule
-from krino.gates.scale import declared_scale
 from krino.gates.sense import refuse_label, refuse_limit
 from krino.reports.closed_labels import Schema, closed_labels
+from krino.reports.scale import declared_scale
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 
 

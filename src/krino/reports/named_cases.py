@@ -1,10 +1,8 @@
-"""Picks the worst cases of a run by one field, each with its reason in words: one pass, only the worst are kept."""
+"""A case of a run as gates and agreement name it: its id, the value in question, and why it has it, in words."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -13,15 +11,14 @@ from pydantic import BaseModel, ConfigDict
 from krino.contract import Status
 from krino.reports.clean import clean_line
 from krino.reports.codes import codes_of
-from krino.reports.numbers import as_number
 from krino.reports.wording import figure
-from krino.runs.fields import ROLL_UPS, fields_of
+from krino.runs.fields import fields_of
 
 WORST = 10
 """How many cases are named where nobody says how many."""
 _LONGEST = 400
-_WHOLE_VERDICT = ("reason", "explanation", "rationale")
-"""Fields by which judges explain all of their verdict."""
+_WHOLE_VERDICT = ("reason", "reasons", "reasoning", "rationale", "explanation", "why", "notes", "comment")
+"""How the names of fields end by which judges explain all of their verdict."""
 
 
 class NamedCase(BaseModel):
@@ -44,39 +41,6 @@ class NamedCase(BaseModel):
         """The value in a few characters; of a change, both."""
         value = value_text(self.value) if self.status == "ok" else "no verdict"
         return value if self.before is None else f"{value_text(self.before)} → {value}"
-
-
-def worst_cases(
-    judgements: Iterable[Mapping[str, Any]],
-    field: str,
-    *,
-    most: int = WORST,
-    highest: bool = False,
-    rules: Mapping[str, str] | None = None,
-) -> list[NamedCase]:
-    """The `most` cases with the lowest (or highest) value of a field, the worst first; equals in their order.
-
-    Cases without a verdict, and those where the field is neither a number nor the roll-up, have no place among them.
-    `rules`: rule id to what the rule says, for the reasons.
-    """
-    kept: list[tuple[float, int, Mapping[str, Any]]] = []  # a heap whose top is the first to give way
-    numbers = count()
-    for judgement in judgements:
-        rank = badness(fields_of(judgement).get(field), highest=highest) if judgement["status"] == "ok" else None
-        if rank is None or most < 1:
-            continue
-        entry = (rank, -next(numbers), judgement)
-        if len(kept) < most:
-            heapq.heappush(kept, entry)
-        else:
-            heapq.heappushpop(kept, entry)
-    return [named_case(judgement, field, rules) for *_, judgement in sorted(kept, key=lambda item: item[:2])[::-1]]
-
-
-def badness(value: Any, *, highest: bool = False) -> float | None:
-    """Higher is worse; None for a value that has no order. Of roll-ups `fail` is the worst."""
-    rank = float(-ROLL_UPS.index(value)) if value in ROLL_UPS else as_number(value)
-    return None if rank is None else rank if highest else -rank
 
 
 def named_case(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str] | None = None) -> NamedCase:
@@ -114,15 +78,19 @@ def _reasons(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str
         yield str(judgement.get("reason") or judgement.get("error") or "")
         return
     verdict = judgement.get("verdict") or {}
-    for name in (f"{field}_explanation", f"{field}_reason", *_WHOLE_VERDICT):
-        if name != field and isinstance(verdict.get(name), str):
-            yield verdict[name]
+    texts = {name: value for name, value in verdict.items() if name != field and isinstance(value, str)}
+    yield from (text for name, text in texts.items() if name.startswith(f"{field}_"))
+    others = tuple(f"{name}_" for name in verdict)
+    yield from (text for name, text in texts.items() if _explains_all(name, others))
     rule = (judgement.get("rules") or {}).get(field, "")
     evidence = "; ".join(str(item) for item in (judgement.get("evidence") or {}).get(field) or ())
     if rule in rules:
         yield f"{rules[rule]} ({evidence})" if evidence else rules[rule]
     yield evidence
-    for name, value in verdict.items():
-        if name != field and isinstance(value, str) and codes_of(value) is None:
-            yield value
+    yield from (text for text in texts.values() if codes_of(text) is None)
     yield f"rule {rule}" if rule else ""
+
+
+def _explains_all(name: str, others: tuple[str, ...]) -> bool:
+    """Whether a field explains the verdict and not another field of it (`recall_explanation` beside `recall`)."""
+    return name.lower().endswith(_WHOLE_VERDICT) and not name.startswith(others)

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from krino.reports.clean import clean_line
 from krino.reports.grades import Scales
-from krino.reports.reasons import reason, rule_in_words
+from krino.reports.named_cases import reason_of
+from krino.reports.reasons import rule_in_words
 from krino.reports.terminal import SIGNS, STYLES, graded
 from krino.reports.worst import Record, Worst
 from krino.runs.fields import ROLL_UP, fields_of
@@ -60,7 +61,7 @@ def _case(record: Record, value: Text, field: str, rules: Mapping[str, str]) -> 
 
 
 def _why(record: Record, field: str, rules: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    yield clean_line(str(reason(record, field) or "no reason is on record"), _LONGEST_WHY), ""
+    yield reason_of(record, field, rules) or "no reason is on record", ""
     rules_applied = record.get("rules") or {}
     if rule := rules_applied.get(_ruled(record, field)):
         yield clean_line(rule_in_words(str(rule), rules), _LONGEST_WHY), "dim"

@@ -12,7 +12,7 @@ from krino.judges.efficiency.nearness import Nearness, by_words
 from krino.judges.efficiency.patterns import Cycle, cycles, fan_outs, restarts
 from krino.judges.efficiency.repeats import Repeat, RepeatSearch
 from krino.judges.efficiency.steps import Step, Trace, are_numbered
-from krino.judges.efficiency.traces.detect import Format, read_trace
+from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.use import after_completion, echoes, restylings, unused_results
 
 
