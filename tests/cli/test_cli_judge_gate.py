@@ -162,6 +162,13 @@ def test_it_is_compared_with_an_earlier_run(judge: Judged, tmp_path: Path) -> No
     assert "1.000 → 0.000" in done.out
 
 
+def test_a_rule_that_only_the_run_can_refuse_leaves_its_summary_to_be_read(judge: Judged, tmp_path: Path) -> None:
+    (tmp_path / "krino.toml").write_text("[gate]\nby = 'court'\n")
+    done = judge(FINE, "--gate")
+    assert (done.code, "by court: the judgements have no such column" in done.err) == (2, True), done
+    assert "40 ok" in done.out and (tmp_path / "ci" / "report.html").exists()
+
+
 @pytest.mark.parametrize("key", ["min", "max", "junit", "markdown"])
 def test_the_section_of_judge_sets_no_rules(judge: Judged, tmp_path: Path, key: str) -> None:
     (tmp_path / "krino.toml").write_text(f"[judge]\n{key} = ['score=0.1']\n")

@@ -267,13 +267,28 @@ def test_cases_that_failed_there_and_those_that_are_gone_are_named(tmp_path: Pat
 
 
 def test_cases_of_other_content_without_an_id_are_named(tmp_path: Path) -> None:
-    run, base = both(
-        tmp_path, *([{**row(str(n + 1), score=0.5), "input_hash": digit * 32} for n in range(2)] for digit in "12")
-    )
+    def placed(digit: str, *lines: int) -> list[Row]:
+        source = {"file": "cases.jsonl"}
+        return [
+            {**row(f"cases.jsonl:{n}", score=0.5), "input_hash": digit * 32, "source": {**source, "line": n}}
+            for n in lines
+        ]
+
+    run, base = both(tmp_path, [*placed("1", 1, 2), *placed("3", 3)], [*placed("3", 3), *placed("2", 1, 2)])
     (check,) = broken(run, base=base, may_fall="score=0.1")
-    assert [case.id for case in check.worst] == ["1", "2"]
+    assert [case.id for case in check.worst] == ["cases.jsonl:1", "cases.jsonl:2"]
     assert check.worst[0].reason == f"other content than in {base}, and no id of its own"
     assert check.heading() == "2 cases with other content"
+
+
+def test_ids_and_names_of_judges_in_a_sentence_are_cut(tmp_path: Path) -> None:
+    run, base = both(tmp_path, [*scores(0.5), row("x" * 100, score=0.5)], scores(0.5))
+    gone, *_ = broken(run, base=base, may_fall="score=0.1")
+    assert gone.message.endswith(f": {'x' * 59}…")
+    assert gone.worst[0].id == "x" * 100, "but not where the case is named"
+    other = make_run(tmp_path / "other", scores(0.5), plan={"judge": {"name": "j" * 100, "version": "1"}})
+    (judge,) = broken(other, base=make_run(tmp_path / "toy", scores(0.5)), may_fall="score=0.1")
+    assert judge.message.endswith(f"this run by {'j' * 59}…")
 
 
 # --- where it is told ------------------------------------------------------------------------------

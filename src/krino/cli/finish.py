@@ -54,14 +54,16 @@ def finish(
         shown = with_cases(read_raw_in_order(journal, manifest.cases), folder, manifest.plan)
         write_report(folder, manifest, shown, judge.rules, Asked(judge), scales)
         write_beside(folder, lambda: read_raw_in_order(journal, manifest.cases))
-    gated = gating.hold(folder) if gating is not None else None
+    gated = None
     if as_json:
+        gated = gating.hold(folder) if gating is not None else None
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
         found = {} if gated is None else {"gate": gated.model_dump(mode="json")}
         typer.echo(orjson.dumps({**result, **found}).decode())
     else:
         print_summary(Console(), summary, manifest, folder, judge.rules, scales)
-        if gated is not None:
+        if gating is not None:  # after the summary: a rule about what is not there must not keep it from being shown
+            gated = gating.hold(folder)
             print_gate(Console(), gated, heading="\nGate")
     if manifest.state != "finished":
         reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"

@@ -33,7 +33,7 @@ class Against:
     places: Places = field(default_factory=_none)
     nulls: Places = field(default_factory=_none)
     """Of cases that speak against it only because the field is null."""
-    field: str | None = None
+    of_field: str | None = None
     before: dict[int, int] | None = None
     """Of a change: where the case at a place of the run stands in the other run."""
     in_base: bool = False
@@ -80,10 +80,10 @@ def against(run: RunColumns, rule: Rule, cases: Mask, *, nulls_allowed: bool) ->
         return without_verdict(run, cases)
     column = run.fields.get(target.field)
     if column is None:
-        return Against(field=target.field)
+        return Against(of_field=target.field)
     nulls = judged & ~has_value(column)
     if target.label == NULL:
-        return Against(nulls=np.flatnonzero(nulls), field=target.field)
+        return Against(nulls=np.flatnonzero(nulls), of_field=target.field)
     unwanted = _none() if nulls_allowed else np.flatnonzero(nulls)
     if target.label is None:
         over = _over(column.numbers, rule)
@@ -94,7 +94,7 @@ def against(run: RunColumns, rule: Rule, cases: Mask, *, nulls_allowed: bool) ->
         return Against(f"with {target}", np.flatnonzero(judged & has), unwanted, target.field)
     worst = column.having(ROLL_UPS[-1]) if target.field == ROLL_UP else has
     badness = np.where(worst, 2.0, np.where(judged, 1.0, 0.0))
-    return Against(f"without {target}", _ranked(cases & ~has, badness), field=target.field)
+    return Against(f"without {target}", _ranked(cases & ~has, badness), of_field=target.field)
 
 
 def against_change(
@@ -106,7 +106,7 @@ def against_change(
     assert rule.target.field is not None
     old, new = base.fields.get(rule.target.field), run.fields.get(rule.target.field)
     if old is None or new is None:
-        return Against(field=rule.target.field)
+        return Against(of_field=rule.target.field)
     had, has = has_value(old)[in_base], has_value(new)[in_run]
     if rule.target.label is None:
         change = new.numbers[in_run] - old.numbers[in_base]

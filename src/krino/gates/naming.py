@@ -72,9 +72,9 @@ def _read(run: RunColumns | None, wanted: _Wanted) -> Iterator[tuple[_Slot, Mapp
 
 
 def _case(record: Mapping[str, Any], item: Found, run: RunColumns, before: Any = None) -> NamedCase:
-    case = named_case(record, item.against.field, run.manifest.about.rules)
+    case = named_case(record, item.against.of_field, run.manifest.about.rules)
     return case.model_copy(update={"before": before, "reason": item.against.why or case.reason})
 
 
 def _value(record: Mapping[str, Any], item: Found) -> Any:
-    return None if item.against.field is None else fields_of(record).get(item.against.field)
+    return None if item.against.of_field is None else fields_of(record).get(item.against.of_field)
