@@ -335,6 +335,15 @@ def test_a_found_file_without_a_key_at_stake_is_used_as_it_is(tmp_path: Path, se
     assert server.stats().calls == 1
 
 
+def test_it_is_said_where_a_found_file_sends_the_cases(tmp_path: Path, in_process: Refused) -> None:
+    below = project(tmp_path, FOREIGN)
+    words = f"the cases are sent to {FOREIGN}: {tmp_path / 'krino.toml'} names that address"
+    code, said = in_process(*COMMANDS["judge"], "--dry-run", cwd=below)
+    assert (code, words in said) == (0, True), said
+    code, said = in_process(*COMMANDS["judge"], "--dry-run", "--base-url", FOREIGN, cwd=below)
+    assert (code, words in said) == (0, False), said
+
+
 def test_a_found_file_shows_the_model_no_file_from_elsewhere(tmp_path: Path, in_process: Refused) -> None:
     """The prompt is sent to the endpoint: a file of the user's must not go there as one."""
     (tmp_path / "private.txt").write_text("a private text")

@@ -45,8 +45,8 @@ async def _live(tally: Tally, total: int | None, console: Console, priced: bool,
         started = time.monotonic()
         while True:
             goal = None if total is None else max(total, tally.seen)  # records may hold more than one case
-            note = escape(waiting() or _note(tally, started, priced))
-            bar.update(task, total=goal, completed=tally.seen, note=note)
+            note = _note(tally, started, priced, waiting())
+            bar.update(task, total=goal, completed=tally.seen, note=escape(note))
             await asyncio.sleep(LIVE_SECONDS)
 
 
@@ -62,11 +62,10 @@ async def _plain(tally: Tally, total: int | None, console: Console, priced: bool
         tell(kept)
     while True:
         await asyncio.sleep(PLAIN_SECONDS)
-        kept = waiting()
-        tell(_note(tally, started, priced) + (f" · {kept}" if kept else ""))
+        tell(_note(tally, started, priced, waiting()))
 
 
-def _note(tally: Tally, started: float, priced: bool) -> str:
+def _note(tally: Tally, started: float, priced: bool, kept: str | None) -> str:
     rate = tally.counts.total / max(time.monotonic() - started, 1e-9)
     parts = [f"{rate:,.1f}/s"]
     bad = tally.counts.failed + tally.counts.error
@@ -75,4 +74,6 @@ def _note(tally: Tally, started: float, priced: bool) -> str:
         parts.append(f"{tally.usage.tokens:,} tokens")
     if priced and tally.usage.cost is not None:
         parts.append(f"cost {tally.usage.cost:.4f}")
+    if kept is not None:
+        parts.append(kept)
     return " · ".join(parts)

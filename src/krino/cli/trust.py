@@ -36,9 +36,13 @@ def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api
     of_file = _from_found_file(ctx, "api_key_env", api_key_env)
     of_providers = key_variables(names, base_url)
     at_stake = [name for name in ([api_key_env] if api_key_env else of_providers) if os.environ.get(name)]
-    if not at_stake or (api_key_env and not of_file) or _is_trusted(base_url):
+    if (api_key_env and not of_file) or _is_trusted(base_url):
         return Keys(key_from(api_key_env), os.environ)
     where, shown = load_settings().path, masked(base_url)
+    if not at_stake:
+        if not is_loopback(base_url):
+            typer.echo(f"the cases are sent to {shown}: {where} names that address", err=True)
+        return Keys(key_from(api_key_env), os.environ)
     if is_loopback(base_url):  # servers on this machine seldom want a key; who listens there is not known either
         typer.echo(f"{at_stake[0]} is not sent to {shown}: {where} names that address. {_ways_out(base_url)}", err=True)
         return Keys(None, {name: value for name, value in os.environ.items() if name not in of_providers})

@@ -34,7 +34,7 @@ from krino.labellers.local import LocalLabeller
 ABSENT = "KRINO-SEAT-ABSENT"
 TIE = "KRINO-SEATS-TIED"
 REST = 300.0
-"""Seconds for which a member whose endpoint is dead is not asked: finding that out takes up to half a minute."""
+"""Seconds for which a member whose endpoint is dead is not asked: finding that out takes up to five minutes."""
 MOST_REPEATS = 100
 """Far more than it takes to see how stable a model is; a slip of the keyboard would cost a fortune."""
 _SHOWN_TIES = 20

@@ -13,7 +13,6 @@ STRUCK = "***"
 SHORTEST = 8
 """Shorter ones are stand-ins for servers that want no key (`EMPTY`, `none`): striking such words spoils replies."""
 SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key"})
-_ESCAPES = (b"%", b"\\", b"&#")
 _PERCENT = re.compile(rb"%(?:25)*([0-9a-fA-F]{2})")
 _UNICODE = re.compile(rb"\\+(?:u00|x)([0-9a-fA-F]{2})")
 
@@ -21,12 +20,13 @@ _UNICODE = re.compile(rb"\\+(?:u00|x)([0-9a-fA-F]{2})")
 class Secrets:
     """Knows a few secrets in every dress: plain, JSON-escaped, as HTML, percent-coded, in base64 at any offset."""
 
-    __slots__ = ("_plain",)
+    __slots__ = ("_codes", "_plain")
 
     def __init__(self, secrets: Iterable[str]) -> None:
         known = {secret.encode("utf-8", "surrogatepass") for secret in secrets if len(secret) >= SHORTEST}
         plain = {needle for secret in known for needle in (secret, *_in_base64(secret))}
         self._plain = tuple(sorted(plain, key=len, reverse=True))
+        self._codes = frozenset(b"%02x" % byte for needle in plain for byte in needle)
 
     def strike(self, text: bytes) -> bytes:
         """The same text, with `***` where a secret stood. Costs next to nothing where none does."""
@@ -38,10 +38,17 @@ class Secrets:
     def _occur_in(self, text: bytes) -> bool:
         if any(needle in text for needle in self._plain):
             return True
-        if not self._plain or not any(mark in text for mark in _ESCAPES):
+        if not self._plain or not self._may_be_dressed(text):
             return False
         bare = _undressed(text)
         return any(needle in bare for needle in self._plain)
+
+    def _may_be_dressed(self, text: bytes) -> bool:
+        """Whether any escape stands for a character of a secret: those for accents and quotes, as most are, do not."""
+        if b"&#" in text or b"\\/" in text:
+            return True
+        found = {*_PERCENT.findall(text), *_UNICODE.findall(text)} if b"%" in text or b"\\" in text else set()
+        return any(code.lower() in self._codes for code in found)
 
 
 def secrets_of(url: str, headers: Mapping[str, str]) -> Secrets:
