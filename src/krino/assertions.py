@@ -149,11 +149,10 @@ def _rules_of(judge: str) -> Mapping[str, str]:
 
 def tell_problems(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:
     """What was expected, then the whole judgement: verdict, who decided it, by which rule and on what evidence."""
-    from rich.console import Console
-
+    from krino.reports.screen import screen
     from krino.reports.terminal import print_judgement
 
     page = StringIO()
-    print_judgement(Console(file=page, width=_WIDTH, color_system=None), judgement, rules)
+    print_judgement(screen(file=page, width=_WIDTH, color_system=None), judgement, rules)
     lines = [clean_line(problem, 2_000) for problem in problems]
     return "\n".join([*lines, "", *(line.rstrip() for line in page.getvalue().splitlines())])

@@ -38,7 +38,7 @@ HELP = "\n\n".join(  # one line a paragraph: the terminal breaks them where it e
 )
 ENDINGS = {".csv": ExportFormat.csv, ".parquet": ExportFormat.parquet, ".jsonl": ExportFormat.jsonl}
 
-OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|stdin)\..*", re.IGNORECASE)
+OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|stdin)\b.*", re.IGNORECASE)
 """What a run keeps in its folder."""
 
 
@@ -86,31 +86,20 @@ def _format(file: str | None, to: ExportFormat | None, endpoint: str | None) -> 
 
 @contextlib.contextmanager
 def _sink(file: str, run: Path) -> Iterator[IO[bytes]]:
-    """Stdout, or a draft that takes the file's name once it is whole."""
+    """Stdout, or the file that the user named."""
     from krino.errors import UsageProblem
+    from krino.writing import writing
 
     if file == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     target = Path(file)
-    if target.is_dir():
-        raise UsageProblem(f"{target} is a folder; name a file in it")
-    if target.resolve().parent == run.resolve() and OWN_FILES.fullmatch(target.resolve().name):
+    real = Path(os.path.realpath(target))
+    if real.parent == run.resolve() and OWN_FILES.fullmatch(real.name):
         raise UsageProblem(f"{target} is the run's own record; name another file")
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        opened = draft.open("wb")
-    except OSError as error:
-        raise UsageProblem(
-            f"{target} cannot be written: {error.strerror}; name a file in a folder that is there"
-        ) from None
-    try:
-        with opened as sink:
-            yield sink
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    with writing(target) as sink:
+        yield sink
 
 
 def _write(run: Run, chosen: ExportFormat, sink: IO[bytes]) -> None:

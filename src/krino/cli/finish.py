@@ -36,7 +36,7 @@ def finish(
     command: str,
 ) -> int:
     """Summarise what there is, finished or not."""
-    from rich.console import Console
+    from krino.reports.screen import screen
 
     if manifest.state == "finished" and not manifest.cases:
         raise UsageProblem(f"{', '.join(manifest.plan.inputs)}: there are no cases in it")
@@ -52,7 +52,7 @@ def finish(
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
         typer.echo(orjson.dumps(result).decode())
     else:
-        print_summary(Console(), summary, manifest, folder)
+        print_summary(screen(), summary, manifest, folder)
     if manifest.state != "finished":
         reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"
         console.print(reason, highlight=False, markup=False, soft_wrap=True)

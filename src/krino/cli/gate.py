@@ -91,6 +91,7 @@ def gate(
 ) -> None:
     from krino.cli.judge import tune_memory
     from krino.gates.gate import check_run
+    from krino.writing import write_text, writing
 
     tune_memory()
     flags = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise}
@@ -98,19 +99,19 @@ def gate(
     if junit is not None:
         from krino.gates.junit import to_junit
 
-        junit.write_bytes(to_junit(result))
+        with writing(junit) as sink:
+            sink.write(to_junit(result))
     if markdown is not None:
         from krino.gates.summary import to_markdown
 
-        markdown.write_text(to_markdown(result), "utf-8")
+        write_text(markdown, to_markdown(result))
     if json:
         typer.echo(result.model_dump_json())
     else:
-        from rich.console import Console
-
         from krino.gates.summary import print_gate
+        from krino.reports.screen import screen
 
-        print_gate(Console(), result)
+        print_gate(screen(), result)
     raise typer.Exit(exits.DONE if result.passed else exits.GATE_FAILED)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,8 +15,6 @@ from krino.cli import options
 from krino.cli.settings import load_settings
 
 if TYPE_CHECKING:
-    import asyncio
-
     from rich.console import Console
 
     from krino.cases.item import CaseItem
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
     from krino.contract import Judge, Labeller
     from krino.runs.folder import Place
     from krino.runs.manifest import Manifest, Plan
-    from krino.runs.sitting import Sitting
 
 
 FILES = (
@@ -123,7 +119,7 @@ class Job:
         mapping: dict[str, str],
         named: Path | None,
     ) -> None:
-        from rich.console import Console
+        from krino.reports.screen import screen
 
         self.address = address
         self.judge = judge
@@ -132,7 +128,7 @@ class Job:
         self.format = format
         self.mapping = mapping
         self.named = named
-        self.console = Console(stderr=True)
+        self.console = screen(stderr=True)
 
     def plan(self, kept: KeptStdin) -> Plan:
         from krino.runs.manifest import Plan
@@ -140,7 +136,7 @@ class Job:
         return Plan(
             judge={"address": self.address, **self.judge.fingerprint()},
             labeller=self.labeller.describe(),
-            inputs=[kept.name if name == "-" else str(Path(name).resolve()) for name in self.files],
+            inputs=kept.names(self.files),
             format=self.format,
             mapping=self.mapping,
         )
@@ -150,8 +146,7 @@ class Job:
         from krino.cli.stdin import stdin_kept
 
         with stdin_kept(self.files) as kept:
-            inputs = [kept.path if name == "-" else name for name in self.files]
-            return estimate(self.judge, self.labeller, self._watch(inputs), as_json)
+            return estimate(self.judge, self.labeller, self._watch(kept.paths(self.files)), as_json)
 
     def carry_out(self, as_json: bool) -> int:
         import asyncio
@@ -162,11 +157,11 @@ class Job:
 
         tune_memory()
         with stdin_kept(self.files) as kept:
-            self._read([kept.path if name == "-" else name for name in self.files])  # complain before anything is done
+            self._read(kept.paths(self.files))  # complain before anything is done
             plan = self.plan(kept)
             place = find_place(plan, named=self.named)
             announce(place, self.console)
-            inputs = [kept.settle_in(place.folder) if name == "-" else name for name in self.files]
+            inputs = kept.settle_in(place.folder, self.files)
         manifest = asyncio.run(self._sit(plan, place, inputs))
         return finish(place.folder, manifest, self.judge, self.console, as_json, _command())
 
@@ -184,18 +179,15 @@ class Job:
         return watched(self._read(inputs), self.judge, tell)
 
     async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
-        import asyncio
-
         from krino.cases import count_hint
+        from krino.cli.interrupting import Interrupting
         from krino.cli.progress import shown
         from krino.runs.sitting import Sitting
 
         sitting = Sitting(self.judge, self.labeller, plan, place.folder)
-        task = asyncio.ensure_future(sitting.hold(lambda: self._watch(inputs)))
-        _on_interrupt(sitting, task, self.console)
         try:
             with shown(sitting.tally, count_hint(inputs), self.console, priced=True):
-                return await task
+                return await Interrupting(sitting, self.console).hold(lambda: self._watch(inputs))
         finally:
             await self.labeller.aclose()
 
@@ -216,25 +208,6 @@ def announce(place: Place, console: Console) -> None:
             console.print(f"  {line}", highlight=False, markup=False)
     verb = "continuing" if place.continued else "run folder"
     console.print(f"{verb} {place.folder}", highlight=False, markup=False)
-
-
-def _on_interrupt(sitting: Sitting, task: asyncio.Future[Manifest], console: Console) -> None:
-    """Once: finish what is in flight. Twice: leave at once. Nothing finished is lost either way."""
-    import asyncio
-
-    def stop() -> None:
-        if sitting.interrupted:
-            task.cancel()
-            return
-        console.print("stopping: waiting for replies in flight (Ctrl-C again to leave them)", highlight=False)
-        sitting.interrupt()
-
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(name, stop)
-        except NotImplementedError:  # Windows has no loop signal handlers: Ctrl-C cancels the task
-            return
 
 
 def _labeller(name: str, repeat: int, *, dry_run: bool, **settings: Any) -> Labeller:

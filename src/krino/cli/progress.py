@@ -32,7 +32,7 @@ async def _live(tally: Tally, total: int | None, console: Console, priced: bool)
         TextColumn("judging"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),

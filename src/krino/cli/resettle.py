@@ -24,14 +24,13 @@ def resettle(
     import asyncio
     import shutil
 
-    from rich.console import Console
-
     from krino.cases import read_cases
     from krino.cli.finish import finish
     from krino.cli.judge import parse_options
     from krino.errors import UsageProblem
     from krino.judges.registry import load_judge
     from krino.labellers.replay import PanelReplay
+    from krino.reports.screen import screen
     from krino.runs.folder import find_place
     from krino.runs.manifest import Manifest
     from krino.runs.recorded import RecordedLabels
@@ -53,7 +52,7 @@ def resettle(
         update={"judge": {"address": address, **judge.fingerprint()}, "labeller": labeller.describe()}
     )
     place = find_place(plan, named=new_run, base=run.parent)
-    console = Console(stderr=True)
+    console = screen(stderr=True)
     console.print(f"run folder {place.folder}", highlight=False, markup=False)
     for stored in (path for path in run.glob("stdin.json*") if not (place.folder / path.name).exists()):
         place.folder.mkdir(parents=True, exist_ok=True)

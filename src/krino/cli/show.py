@@ -55,8 +55,8 @@ def show(
 
 def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> None:
     import orjson
-    from rich.console import Console
 
+    from krino.reports.screen import screen
     from krino.reports.slices import parse_columns, slice_by
     from krino.reports.slices_terminal import print_slices
 
@@ -64,12 +64,11 @@ def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> Non
     if as_json:
         typer.echo(orjson.dumps([table.model_dump(mode="json") for table in tables]).decode())
     else:
-        print_slices(Console(), tables)
+        print_slices(screen(), tables)
 
 
 def _summary(run: Path, manifest: object) -> None:
-    from rich.console import Console
-
+    from krino.reports.screen import screen
     from krino.reports.summary import summarise
     from krino.reports.terminal import print_summary
     from krino.runs.journal import read_raw_in_order
@@ -77,16 +76,15 @@ def _summary(run: Path, manifest: object) -> None:
 
     assert isinstance(manifest, Manifest)
     summary = summarise(read_raw_in_order(run / "judgements.jsonl", manifest.cases))
-    print_summary(Console(), summary, manifest, run)
+    print_summary(screen(), summary, manifest, run)
 
 
 def _one(judgement: dict[str, object], rules: Mapping[str, str], labels: bool) -> None:
-    from rich.console import Console
-
     from krino.contract import Judgement
+    from krino.reports.screen import screen
     from krino.reports.terminal import print_judgement
 
-    print_judgement(Console(), Judgement.model_validate(judgement), rules, labels=labels)
+    print_judgement(screen(), Judgement.model_validate(judgement), rules, labels=labels)
 
 
 def _rules(address: str) -> Mapping[str, str]:
