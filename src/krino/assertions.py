@@ -138,13 +138,11 @@ def _either(words: Collection[str]) -> str:
 
 
 def _rules_of(judge: str) -> Mapping[str, str]:
-    """The wording of the rules, where the judge can be found by its name."""
-    from krino.judges.registry import load_judge
+    """The wording of the rules, of Krino's own judges: a judgement may come from a run folder of anyone's making, so
+    that no other judge is loaded because it is named there."""
+    from krino.judges.registry import OURS, load_judge
 
-    try:
-        return load_judge(judge).rules
-    except UsageProblem:
-        return {}
+    return load_judge(judge).rules if judge in OURS else {}
 
 
 def tell_problems(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:

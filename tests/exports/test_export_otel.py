@@ -20,6 +20,8 @@ from krino.exports import otlp_send
 from krino.exports.origin import NOWHERE, Origin, origin_of
 from krino.exports.otel import EVENT, RECORDS, label_fields, otel_lines
 from krino.exports.otlp_send import headers_from, logs_address, send
+from krino.judges.registry import load_judge
+from krino.runs.manifest import JudgeCard
 from made_judgements import HOSTILE, error, failed, manifest, many, ok
 
 TRACE, SPAN = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174"
@@ -147,16 +149,25 @@ def test_ids_are_hex_in_the_record() -> None:
 
 
 def test_the_judges_schema_says_which_fields_are_labels() -> None:
-    assert label_fields({"address": "citation"}, list) == [
+    assert label_fields(JudgeCard.of(load_judge("citation")).verdict_schema, list) == [
         *("match_correctness", "court_alignment_handling", "cited_court_classification", "confidence_calibration"),
         "errors",
     ]
-    assert label_fields({"address": "rag"}, list) == ["evaluation_status"]
+    assert label_fields(JudgeCard.of(load_judge("rag")).verdict_schema, list) == ["evaluation_status"]
 
 
-def test_a_judge_that_is_gone_leaves_what_looks_like_a_label() -> None:
+@pytest.mark.parametrize("schema", [{}, {"properties": 3}, {"properties": []}])
+def test_without_a_schema_what_looks_like_a_label_is_one(schema: dict[str, Any]) -> None:
     judgements = [ok(n, kind="AB"[n % 2], note=f"a long and always different text {n}") for n in range(20)]
-    assert label_fields({"address": "gone.py:Judge"}, lambda: judgements) == ["kind"]
+    assert label_fields(schema, lambda: judgements) == ["kind"]
+
+
+@pytest.mark.parametrize(
+    "part", [{"$ref": "#/$defs/gone"}, {"$ref": "#/$defs/me"}, {"anyOf": 3}, {"anyOf": [3]}, {"enum": None}]
+)
+def test_a_schema_that_is_none_names_no_labels(part: dict[str, Any]) -> None:
+    schema = {"properties": {"kind": part}, "$defs": {"me": {"$ref": "#/$defs/me"}}}
+    assert label_fields(schema, list) == []
 
 
 # --- sending ---------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import krino
 from krino.gates.gate import Gate, check_run
 from krino.gates.result import Check, GateResult
 from krino.gates.rules import Kind, Rule, parse_flags
+from krino.runs.manifest import JudgeCard
 from krino.stats.paired import share_difference
 from krino.stats.shares import wilson
 from made_runs import Row, error_row, failed_row, make_run, row, scores
@@ -243,8 +244,8 @@ def test_a_rule_about_what_is_not_there_is_wrong_usage(tmp_path: Path, given: di
 )
 def test_a_label_that_the_judge_does_not_know_is_wrong_usage(tmp_path: Path, rule: str, words: str) -> None:
     verdict: dict[str, Any] = {"match_correctness": "INCORRECT", "errors": ["NONE"]}
-    plan = {"judge": {"name": "citation", "version": "1", "address": "citation"}}
-    run = make_run(tmp_path / "r", [row("c", roll_up="fail", **verdict)], plan=plan)
+    about = JudgeCard.of(krino.load_judge("citation"))
+    run = make_run(tmp_path / "r", [row("c", roll_up="fail", **verdict)], about=about)
     with pytest.raises(krino.UsageProblem, match=words):
         gated(run, Gate(rules(max=rule)))
     assert (

@@ -6,16 +6,17 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from krino.cli import exits
 
 if TYPE_CHECKING:
+    from krino.cases.item import CaseItem
     from krino.runs.reading import Run
 
 
@@ -38,7 +39,7 @@ HELP = "\n\n".join(  # one line a paragraph: the terminal breaks them where it e
 )
 ENDINGS = {".csv": ExportFormat.csv, ".parquet": ExportFormat.parquet, ".jsonl": ExportFormat.jsonl}
 
-OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|stdin)\b.*", re.IGNORECASE)
+OWN_FILES = re.compile(r"run\.json|report\.html|judgements\..*|stdin(?:-\d+)?\..*", re.IGNORECASE)
 """What a run keeps in its folder."""
 
 
@@ -56,6 +57,16 @@ def export(
             show_default=False,
         ),
     ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--inputs",
+            metavar="FILE",
+            help="With --to otel: a file that RUN was made of, so that events point at the traces and spans that its "
+            "cases name; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     from krino.errors import UsageProblem
     from krino.runs.reading import load_run
@@ -66,8 +77,8 @@ def export(
         raise UsageProblem("say where to write: a FILE, or - for stdout")
     if file is not None:
         with _sink(file, run) as sink:
-            _write(found, chosen, sink)
-    code = _send(found, endpoint) if endpoint is not None else exits.DONE
+            _write(found, chosen, sink, inputs)
+    code = _send(found, endpoint, inputs) if endpoint is not None else exits.DONE
     _tell(found, None if file in (None, "-") else file)
     raise typer.Exit(code)
 
@@ -102,7 +113,7 @@ def _sink(file: str, run: Path) -> Iterator[IO[bytes]]:
         yield sink
 
 
-def _write(run: Run, chosen: ExportFormat, sink: IO[bytes]) -> None:
+def _write(run: Run, chosen: ExportFormat, sink: IO[bytes], inputs: list[str] | None) -> None:
     from krino.exports.csv_file import write_csv
     from krino.exports.otel import write_otel
     from krino.exports.parquet_file import write_parquet
@@ -112,7 +123,7 @@ def _write(run: Run, chosen: ExportFormat, sink: IO[bytes]) -> None:
     elif chosen is ExportFormat.parquet:
         write_parquet(sink, run.records)
     elif chosen is ExportFormat.otel:
-        write_otel(sink, _events(run))
+        write_otel(sink, _events(run, inputs))
     else:
         _write_lines(run, sink)
 
@@ -125,21 +136,38 @@ def _write_lines(run: Run, sink: IO[bytes]) -> None:
         sink.write(orjson.dumps(record) + b"\n")
 
 
-def _events(run: Run) -> Iterator[bytes]:
+def _events(run: Run, inputs: list[str] | None) -> Iterator[bytes]:
+    """With the traces and spans that the cases name, where the cases may be read."""
     from krino.exports.otel import label_fields, otel_lines
+
+    labels = label_fields(run.manifest.about.verdict_schema, run.records)
+    return otel_lines(run.manifest, run.folder.resolve().name, _judgements(run, inputs), labels)
+
+
+def _judgements(run: Run, inputs: list[str] | None) -> Iterable[Mapping[str, Any]]:
+    """With their cases, where these lie in the run's folder or the user has named their files."""
+    from krino.cases import read_cases
+    from krino.cli.vouched import kept_inputs, own_judge
     from krino.runs.rereading import with_cases
 
-    labels = label_fields(run.manifest.plan.judge, run.records)
-    judgements = with_cases(run.records(), run.folder, run.manifest.plan)
-    return otel_lines(run.manifest, run.folder.resolve().name, judgements, labels)
+    plan = run.manifest.plan
+    files = inputs or kept_inputs(run.folder, plan)
+    if files is None:
+        return run.records()
+
+    def cases() -> Iterator[CaseItem]:
+        judge = own_judge(plan)
+        return read_cases(files, format=plan.format, mapping=plan.mapping, judge=judge)  # type: ignore[arg-type]
+
+    return with_cases(run.records(), cases)
 
 
-def _send(run: Run, endpoint: str) -> int:
+def _send(run: Run, endpoint: str, inputs: list[str] | None) -> int:
     import asyncio
 
     from krino.exports.otlp_send import send
 
-    sent = asyncio.run(send(endpoint, _events(run)))
+    sent = asyncio.run(send(endpoint, _events(run, inputs)))
     if sent.rejected:
         typer.echo(f"krino: the endpoint rejected {sent.rejected:,} events: {sent.message}", err=True)
         return exits.CASES_FAILED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from krino.runs.rereading import with_cases
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from krino.cases.item import CaseItem
     from krino.engine.one import AnyJudge
     from krino.runs.manifest import Manifest
 
@@ -31,11 +33,12 @@ def finish(
     folder: Path,
     manifest: Manifest,
     judge: AnyJudge,
+    cases: Callable[[], Iterator[CaseItem]],
     console: Console,
     as_json: bool,
     command: str,
 ) -> int:
-    """Summarise what there is, finished or not."""
+    """Summarise what there is, finished or not; `judge` and `cases` are those that this command was given."""
     from krino.reports.screen import screen
 
     if manifest.state == "finished" and not manifest.cases:
@@ -45,7 +48,7 @@ def finish(
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
     summary = summarise(read_raw_in_order(journal, manifest.cases))
     if manifest.state == "finished":
-        shown = with_cases(read_raw_in_order(journal, manifest.cases), folder, manifest.plan)
+        shown = with_cases(read_raw_in_order(journal, manifest.cases), cases)
         write_report(folder, manifest, shown, judge.rules, Asked(judge))
         write_beside(folder, lambda: read_raw_in_order(journal, manifest.cases))
     if as_json:

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -163,7 +164,8 @@ class Job:
             announce(place, self.console)
             inputs = kept.settle_in(place.folder, self.files)
         manifest = asyncio.run(self._sit(plan, place, inputs))
-        return finish(place.folder, manifest, self.judge, self.console, as_json, _command())
+        again = partial(self._read, inputs)
+        return finish(place.folder, manifest, self.judge, again, self.console, as_json, _command())
 
     def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases import read_cases

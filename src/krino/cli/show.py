@@ -31,7 +31,6 @@ def show(
 
     manifest = Manifest.load(run)
     journal = run / "judgements.jsonl"
-    journal.touch()
     if by is not None:
         _slices(read_raw_in_order(journal, manifest.cases), by, json)
         return
@@ -46,7 +45,7 @@ def show(
         if json:
             typer.echo(orjson.dumps(judgement).decode())
         else:
-            _one(judgement, _rules(manifest.plan.judge.get("address", "")), labels)
+            _one(judgement, manifest.about.rules, labels)
     if case_id is not None and not found:
         from krino.errors import UsageProblem
 
@@ -85,14 +84,3 @@ def _one(judgement: dict[str, object], rules: Mapping[str, str], labels: bool) -
     from krino.reports.terminal import print_judgement
 
     print_judgement(screen(), Judgement.model_validate(judgement), rules, labels=labels)
-
-
-def _rules(address: str) -> Mapping[str, str]:
-    """The judge's rules, if the judge can still be found: a run can be shown without it."""
-    from krino.errors import UsageProblem
-    from krino.judges.registry import load_judge
-
-    try:
-        return load_judge(address).rules
-    except UsageProblem:
-        return {}

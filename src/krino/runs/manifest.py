@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from krino import __version__
 from krino.contract import Judge, Usage, describe_validation
 from krino.errors import UsageProblem
+from krino.runs.inside import inside
 from krino.writing import replacing
 
 RunState = Literal["running", "finished", "stopped", "interrupted"]
@@ -97,7 +98,7 @@ class Manifest(BaseModel):
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
-        path = folder / "run.json"
+        path = inside(folder / "run.json")
         try:
             return cls.model_validate_json(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
