@@ -282,14 +282,18 @@ def test_the_command_writes_and_sends(tmp_path: Path) -> None:
     run = str(tmp_path / "run")
     assert CliRunner().invoke(app, ["judge", judge, str(cases), "--run", run]).exit_code == 0
     file = tmp_path / "events.jsonl"
-    assert CliRunner().invoke(app, ["export", run, str(file), "--to", "otel"]).exit_code == 0
+    export = ["export", run, str(file), "--to", "otel"]
+    assert CliRunner().invoke(app, export).exit_code == 0
+    (record,) = parsed(file.read_bytes()).resource_logs[0].scope_logs[0].log_records
+    assert record.trace_id == b"", "the run names the file of its cases, but only the user may have it opened"
+    assert CliRunner().invoke(app, [*export, "--inputs", str(cases)]).exit_code == 0
     (line,) = file.read_bytes().splitlines()
     (record,) = parsed(line).resource_logs[0].scope_logs[0].log_records
     assert record.trace_id.hex() == TRACE
 
     async def sent() -> Any:
         async with listening(Collector((200, {"partialSuccess": {"rejectedLogRecords": 1}}))) as collector:
-            arguments = ["export", run, "--endpoint", collector.url]
+            arguments = ["export", run, "--endpoint", collector.url, "--inputs", str(cases)]
             done = await asyncio.to_thread(CliRunner().invoke, app, arguments)
             return done.exit_code, collector.bodies
 

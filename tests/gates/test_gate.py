@@ -275,11 +275,9 @@ SCALED = _Scaled.model_json_schema()
         ({"may_fall": "stars=4"}, "`stars` lies in 1 to 5"),
     ],
 )
-def test_a_limit_that_nothing_can_break_is_wrong_usage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], words: str
-) -> None:
-    monkeypatch.setattr("krino.gates.sense.verdict_schema", lambda judge: SCALED)
-    run = make_run(tmp_path / "r", [row(f"c{n}", score=0.5, stars=3, seconds=0.2, kind="A") for n in range(40)])
+def test_a_limit_that_nothing_can_break_is_wrong_usage(tmp_path: Path, given: dict[str, str], words: str) -> None:
+    rows = [row(f"c{n}", score=0.5, stars=3, seconds=0.2, kind="A") for n in range(40)]
+    run = make_run(tmp_path / "r", rows, about=JudgeCard(verdict_schema=SCALED))
     with pytest.raises(krino.UsageProblem, match=words):
         gated(run, Gate(rules(**given), base=run))
     allowed = rules(max="seconds=5 score=0.9", min="stars=2", may_fall="score=0.9 stars=3")

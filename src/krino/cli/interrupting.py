@@ -49,8 +49,8 @@ class Interrupting:
         while True:
             try:
                 try:
-                    self._reading = True
-                    item = next(items, None)
+                    self._reading = True  # from here on a signal raises; one that came before has been counted
+                    item = None if self._signals else next(items, None)
                 finally:
                     self._reading = False
             except _BrokenOff:
@@ -58,6 +58,8 @@ class Interrupting:
                 self.sitting.interrupt()
                 return
             if item is None:
+                if self._signals:
+                    self.sitting.interrupt()
                 return
             yield item
 
@@ -66,7 +68,8 @@ class Interrupting:
         def on_signal(number: int, frame: Any) -> None:
             self._signals += 1
             loop.call_soon_threadsafe(self._stop if self._signals == 1 else self._leave)
-            if self._reading and self._signals == 1:
+            if self._reading:
+                self._reading = False
                 raise _BrokenOff
 
         before = {number: signal.signal(number, on_signal) for number in SIGNALS}

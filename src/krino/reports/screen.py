@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.console import Console
 
 
+class _Screen(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        """Rich would end the program with exit code 1, which means that a gate failed."""
+        raise BrokenPipeError
+
+
 def screen(**settings: Any) -> Console:
     """A console that takes nothing in a text for markup, for an emoji or for something to paint."""
-    return Console(markup=False, emoji=False, highlight=False, **settings)
+    return _Screen(markup=False, emoji=False, highlight=False, **settings)
