@@ -35,8 +35,10 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
             yield through
         return
     target = Path(os.path.realpath(path))
-    if target.is_symlink() or (kind is not None and not os.access(target, os.W_OK)):
-        raise _cannot(path, OSError(errno.ELOOP if target.is_symlink() else errno.EACCES))
+    if target.is_symlink():  # links that lead to each other: the last one must not be replaced either
+        raise _cannot(path, errno.ELOOP)
+    if kind is not None and not os.access(target, os.W_OK):
+        raise _cannot(path, errno.EACCES)
     with replacing(target, shown=path) as draft:
         yield draft
 
@@ -70,7 +72,7 @@ def _rename(draft: Path, target: Path, shown: Path) -> None:
         draft.replace(target)
     except OSError as error:
         if error.errno != errno.EBUSY:
-            raise _cannot(shown, error) from None
+            raise _cannot(shown, error.errno) from None
         shutil.copyfile(draft, target)  # a file mounted into a container: it can be written, not replaced
 
 
@@ -85,7 +87,7 @@ class _Sink(io.FileIO):
         try:
             return super().write(data)
         except OSError as error:
-            raise _cannot(self._shown, error) from None
+            raise _cannot(self._shown, error.errno) from None
 
 
 def _opened(path: Path | int, flags: int, shown: Path) -> _Sink:
@@ -94,13 +96,12 @@ def _opened(path: Path | int, flags: int, shown: Path) -> _Sink:
             return _Sink(os.dup(path), shown)
         return _Sink(os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666), shown)
     except OSError as error:
-        raise _cannot(shown, error) from None
+        raise _cannot(shown, error.errno) from None
 
 
-def _cannot(path: Path, error: OSError) -> UsageProblem:
-    reason = os.strerror(error.errno) if error.errno else str(error)
-    hint = "; name a file in a folder that is there" if error.errno in (errno.ENOENT, errno.ENOTDIR) else ""
-    return UsageProblem(f"{path} cannot be written: {reason}{hint}")
+def _cannot(path: Path, reason: int | None) -> UsageProblem:
+    hint = "; name a file in a folder that is there" if reason in (errno.ENOENT, errno.ENOTDIR) else ""
+    return UsageProblem(f"{path} cannot be written: {os.strerror(reason or errno.EIO)}{hint}")
 
 
 def _kind(path: Path) -> int | None:
