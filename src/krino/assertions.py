@@ -138,22 +138,19 @@ def _either(words: Collection[str]) -> str:
 
 
 def _rules_of(judge: str) -> Mapping[str, str]:
-    """The wording of the rules, where the judge can be found by its name."""
-    from krino.judges.registry import load_judge
+    """The wording of the rules, of Krino's own judges: a judgement may come from a run folder of anyone's making, so
+    that no other judge is loaded because it is named there."""
+    from krino.judges.registry import OURS, load_judge
 
-    try:
-        return load_judge(judge).rules
-    except UsageProblem:
-        return {}
+    return load_judge(judge).rules if judge in OURS else {}
 
 
 def tell_problems(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:
     """What was expected, then the whole judgement: verdict, who decided it, by which rule and on what evidence."""
-    from rich.console import Console
-
+    from krino.reports.screen import screen
     from krino.reports.terminal import print_judgement
 
     page = StringIO()
-    print_judgement(Console(file=page, width=_WIDTH, color_system=None), judgement, rules)
+    print_judgement(screen(file=page, width=_WIDTH, color_system=None), judgement, rules)
     lines = [clean_line(problem, 2_000) for problem in problems]
     return "\n".join([*lines, "", *(line.rstrip() for line in page.getvalue().splitlines())])

@@ -15,7 +15,6 @@ from krino import UsageProblem
 from krino.cases import CaseItem, read_cases
 from krino.cases.splitting import split_items
 from krino.contract import hash_record
-from krino.runs.manifest import Plan
 from krino.runs.rereading import with_cases
 from toy_judge import ToyJudge
 
@@ -109,7 +108,5 @@ def test_each_case_of_a_record_has_its_judgement_and_meets_it_again(tmp_path: Pa
     assert judgements[1].input_hash == hash_record({"text": "bad b"})
     cases = tmp_path / "cases.jsonl"
     cases.write_bytes(b'{"texts": ["fine a", "bad b"]}\n{"text": "fine c"}\n')
-    address = f"{__file__}:{ManyJudge.__name__}"
-    plan = Plan(judge={"name": "toy", "address": address}, labeller={}, inputs=[str(cases)])
-    found = with_cases([item.model_dump() for item in judgements], tmp_path, plan)
+    found = with_cases([item.model_dump() for item in judgements], lambda: read_cases([cases], judge=ManyJudge()))
     assert [item["case"] for item in found] == [{"text": "fine a"}, {"text": "bad b"}, {"text": "fine c"}]

@@ -287,7 +287,9 @@ def test_cases_come_from_stdin_and_are_kept_beside_the_run(tmp_path: Path) -> No
     done = krino("judge", TOY, "-", "--run", "r", cwd=tmp_path, stdin='{"text": "fine"}\n{"text": "bad"}\n')
     assert done.returncode == 0, done.stderr
     assert len(judgements(tmp_path / "r")) == 2
-    assert krino("resettle", "r", "--run", "again", cwd=tmp_path).returncode == 0
+    again = krino("resettle", "r", "--judge", TOY, "--run", "again", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "again" / "stdin.jsonl").read_text() == (tmp_path / "r" / "stdin.jsonl").read_text()
 
 
 def test_one_object_over_several_lines_comes_from_stdin_as_one_case(tmp_path: Path) -> None:
@@ -431,14 +433,15 @@ def test_resettle_applies_new_rules_to_old_labels_without_a_call(tmp_path: Path,
     write(tmp_path / "cases.jsonl", "fine", "")
     krino("judge", TOY, "cases.jsonl", "--run", "r", "-l", "m", "--base-url", server.url, cwd=tmp_path)
     calls = server.stats().calls
-    done = krino("resettle", "r", "--run", "new", "--option", "good_is=0.5", cwd=tmp_path)
+    resettle = ("resettle", "r", "cases.jsonl", "--judge", TOY)
+    done = krino(*resettle, "--run", "new", "--option", "good_is=0.5", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert server.stats().calls == calls
     scores = {item["id"]: (item["verdict"]["score"], item["usage"]["calls"]) for item in judgements(tmp_path / "new")}
     assert scores == {"c0": (0.5, 0), "c1": (0.0, 0)}
     (tmp_path / "cases.jsonl").unlink()
-    gone = krino("resettle", "r", "--run", "newer", cwd=tmp_path)
-    assert (gone.returncode, "the cases of r are gone" in gone.stderr) == (2, True)
+    gone = krino(*resettle, "--run", "newer", cwd=tmp_path)
+    assert (gone.returncode, "cases.jsonl: the input cannot be read" in gone.stderr) == (2, True)
 
 
 def test_doctor_says_what_an_endpoint_can_do(tmp_path: Path, server: FakeServer) -> None:

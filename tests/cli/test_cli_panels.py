@@ -155,7 +155,7 @@ def test_resettling_joins_and_settles_every_ballot_again(tmp_path: Path, server:
     write(tmp_path / "cases.jsonl", 1)
     krino(*judge(server, "a,b,c"))
     calls = server.stats().calls
-    done = krino("resettle", "r", "--option", "good_is=0.5", "--run", "again")
+    done = krino("resettle", "r", "cases.jsonl", "--judge", TOY, "--option", "good_is=0.5", "--run", "again")
     assert (done.returncode, server.stats().calls) == (0, calls)
     (line,) = judgements(tmp_path / "again")
     assert line["verdict"]["score"] == 0.5
@@ -167,7 +167,7 @@ def test_resettling_a_tie_is_still_a_tie(tmp_path: Path, server: FakeServer) -> 
     write(tmp_path / "cases.jsonl", 1)
     krino(*judge(server, "a,b"))
     for source, target in (("r", "again"), ("again", "and-again")):
-        assert krino("resettle", source, "--run", target).returncode == 3
+        assert krino("resettle", source, "cases.jsonl", "--judge", TOY, "--run", target).returncode == 3
         (line,) = judgements(tmp_path / target)
         assert (line["status"], len(line["ballots"])) == ("failed", 2)
         assert line["reason"].startswith("the seats are evenly split")

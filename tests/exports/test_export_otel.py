@@ -20,6 +20,8 @@ from krino.exports import otlp_send
 from krino.exports.origin import NOWHERE, Origin, origin_of
 from krino.exports.otel import EVENT, RECORDS, label_fields, otel_lines
 from krino.exports.otlp_send import headers_from, logs_address, send
+from krino.judges.registry import load_judge
+from krino.runs.manifest import JudgeCard
 from made_judgements import HOSTILE, error, failed, manifest, many, ok
 
 TRACE, SPAN = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174"
@@ -156,16 +158,25 @@ def test_ids_are_hex_in_the_record() -> None:
 
 
 def test_the_judges_schema_says_which_fields_are_labels() -> None:
-    assert label_fields({"address": "citation"}, list) == [
+    assert label_fields(JudgeCard.of(load_judge("citation")).verdict_schema, list) == [
         *("match_correctness", "court_alignment_handling", "cited_court_classification", "confidence_calibration"),
         "errors",
     ]
-    assert label_fields({"address": "rag"}, list) == ["evaluation_status"]
+    assert label_fields(JudgeCard.of(load_judge("rag")).verdict_schema, list) == ["evaluation_status"]
 
 
-def test_a_judge_that_is_gone_leaves_what_looks_like_a_label() -> None:
+@pytest.mark.parametrize("schema", [{}, {"properties": 3}, {"properties": []}])
+def test_without_a_schema_what_looks_like_a_label_is_one(schema: dict[str, Any]) -> None:
     judgements = [ok(n, kind="AB"[n % 2], note=f"a long and always different text {n}") for n in range(20)]
-    assert label_fields({"address": "gone.py:Judge"}, lambda: judgements) == ["kind"]
+    assert label_fields(schema, lambda: judgements) == ["kind"]
+
+
+@pytest.mark.parametrize(
+    "part", [{"$ref": "#/$defs/gone"}, {"$ref": "#/$defs/me"}, {"anyOf": 3}, {"anyOf": [3]}, {"enum": None}]
+)
+def test_a_schema_that_is_none_names_no_labels(part: dict[str, Any]) -> None:
+    schema = {"properties": {"kind": part}, "$defs": {"me": {"$ref": "#/$defs/me"}}}
+    assert label_fields(schema, list) == []
 
 
 # --- sending ---------------------------------------------------------------------------------------
@@ -280,14 +291,18 @@ def test_the_command_writes_and_sends(tmp_path: Path) -> None:
     run = str(tmp_path / "run")
     assert CliRunner().invoke(app, ["judge", judge, str(cases), "--run", run]).exit_code == 0
     file = tmp_path / "events.jsonl"
-    assert CliRunner().invoke(app, ["export", run, str(file), "--to", "otel"]).exit_code == 0
+    export = ["export", run, str(file), "--to", "otel"]
+    assert CliRunner().invoke(app, export).exit_code == 0
+    (record,) = parsed(file.read_bytes()).resource_logs[0].scope_logs[0].log_records
+    assert record.trace_id == b"", "the run names the file of its cases, but only the user may have it opened"
+    assert CliRunner().invoke(app, [*export, "--inputs", str(cases)]).exit_code == 0
     (line,) = file.read_bytes().splitlines()
     (record,) = parsed(line).resource_logs[0].scope_logs[0].log_records
     assert record.trace_id.hex() == TRACE
 
     async def sent() -> Any:
         async with listening(Collector((200, {"partialSuccess": {"rejectedLogRecords": 1}}))) as collector:
-            arguments = ["export", run, "--endpoint", collector.url]
+            arguments = ["export", run, "--endpoint", collector.url, "--inputs", str(cases)]
             done = await asyncio.to_thread(CliRunner().invoke, app, arguments)
             return done.exit_code, collector.bodies
 

@@ -12,6 +12,7 @@ import krino
 from krino.gates.gate import Gate, check_run
 from krino.gates.result import Check, GateResult
 from krino.gates.rules import Kind, Rule, parse_flags
+from krino.runs.manifest import JudgeCard
 from krino.stats.paired import share_difference
 from krino.stats.shares import wilson
 from made_runs import Row, error_row, failed_row, make_run, row, scores
@@ -246,8 +247,8 @@ def test_a_rule_about_what_is_not_there_is_wrong_usage(tmp_path: Path, given: di
 )
 def test_a_label_that_the_judge_does_not_know_is_wrong_usage(tmp_path: Path, rule: str, words: str) -> None:
     verdict: dict[str, Any] = {"match_correctness": "INCORRECT", "errors": ["NONE"]}
-    plan = {"judge": {"name": "citation", "version": "1", "address": "citation"}}
-    run = make_run(tmp_path / "r", [row("c", roll_up="fail", **verdict)], plan=plan)
+    about = JudgeCard.of(krino.load_judge("citation"))
+    run = make_run(tmp_path / "r", [row("c", roll_up="fail", **verdict)], about=about)
     with pytest.raises(krino.UsageProblem, match=words):
         gated(run, Gate(rules(max=rule)))
     assert (
@@ -277,11 +278,9 @@ SCALED = _Scaled.model_json_schema()
         ({"may_fall": "stars=4"}, "`stars` lies in 1 to 5"),
     ],
 )
-def test_a_limit_that_nothing_can_break_is_wrong_usage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], words: str
-) -> None:
-    monkeypatch.setattr("krino.gates.sense.verdict_schema", lambda judge: SCALED)
-    run = make_run(tmp_path / "r", [row(f"c{n}", score=0.5, stars=3, seconds=0.2, kind="A") for n in range(40)])
+def test_a_limit_that_nothing_can_break_is_wrong_usage(tmp_path: Path, given: dict[str, str], words: str) -> None:
+    rows = [row(f"c{n}", score=0.5, stars=3, seconds=0.2, kind="A") for n in range(40)]
+    run = make_run(tmp_path / "r", rows, about=JudgeCard(verdict_schema=SCALED))
     with pytest.raises(krino.UsageProblem, match=words):
         gated(run, Gate(rules(**given), base=run))
     allowed = rules(max="seconds=5 score=0.9", min="stars=2", may_fall="score=0.9 stars=3")

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import krino
-from krino.runs.journal import Journal, read_in_order, scan
+from krino.errors import UsageProblem
+from krino.runs.journal import Journal, read_in_order, read_raw, scan
 
 
 def judgement(index: int, status: str = "ok", digest: str = "ab" * 16, **extra: Any) -> krino.Judgement:
@@ -101,3 +102,19 @@ def test_two_processes_cannot_write_one_journal(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     journal.close()
     assert "another process is writing" in done.stderr
+
+
+def test_a_journal_that_is_a_link_out_of_the_folder_is_neither_read_nor_written(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    link = tmp_path / "run" / "judgements.jsonl"
+    link.symlink_to(tmp_path / "outside")
+    for there in (False, True):
+        if there:
+            (tmp_path / "outside").write_bytes(b"")
+        with pytest.raises(UsageProblem, match="a link"):
+            Journal(link)
+        with pytest.raises(UsageProblem, match="a link"):
+            scan(link)
+        with pytest.raises(UsageProblem, match="a link"):
+            next(read_raw(link), None)
+        assert (tmp_path / "outside").exists() == there

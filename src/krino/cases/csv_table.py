@@ -17,6 +17,7 @@ import orjson
 
 from krino.cases.row import RAW_LIMIT, Row, bad_row
 from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable
+from krino.cases.twice import KeyTwice, check_keys
 from krino.errors import UsageProblem
 
 _DELIMITERS = ",;\t"
@@ -126,16 +127,22 @@ def _records(
                 continue
             problem = _row_problem(cells, names, lines)
             if problem is None and len(cells) == width:
-                yield (
-                    number,
-                    {name: read(cell) for name, read, cell in zip(names, readings, cells, strict=True)},
-                    None,
-                    None,
-                )
+                yield _record(cells, names, readings, shown, number)
             else:
                 yield bad_row(number, f"{shown}:{number}: {problem}", _raw(cells))
     except (csv.Error, _TooLong, *READ_ERRORS) as error:
         yield bad_row(start, rest_unreadable(f"{shown}:{start}", error))
+
+
+def _record(cells: list[str], names: list[str], readings: list[Callable[[str], Any]], shown: str, number: int) -> Row:
+    record: dict[str, Any] = {}
+    for name, read, cell in zip(names, readings, cells, strict=True):
+        try:
+            record[name] = read(cell)
+        except KeyTwice as problem:
+            where = f"{shown}:{number}: column `{name[:_SHOWN_NAME]}`"
+            return bad_row(number, f"{where}: {problem}", _raw(cells))
+    return number, record, None, None
 
 
 def _row_problem(cells: list[str], names: list[str], lines: _Lines) -> str | None:
@@ -162,9 +169,11 @@ def _value(cell: str) -> Any:
         return None
     if cell[0] in "[{":
         try:
-            return orjson.loads(cell)
+            value = orjson.loads(cell)
         except orjson.JSONDecodeError:
             return cell
+        check_keys(cell.encode(), value)
+        return value
     return cell
 
 

@@ -13,7 +13,7 @@ ID_FIELDS = ("id", "case_id", "_id", "uid")
 _EXACT = 2**53  # larger floats stand for several whole numbers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one is made for every case, and that would take three times as long
 class CaseItem:
     """`record` is None exactly when `problem` says why (what was wrong, where, what to do)."""
 

@@ -14,6 +14,7 @@ import orjson
 from krino.cases import jsonl
 from krino.cases.row import Row, bad_row, describe_type, excerpt, whole_list
 from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable, skip_mark_and_blanks
+from krino.cases.twice import KeyTwice, check_keys, twice
 from krino.contract import Judge
 from krino.errors import UsageProblem
 
@@ -62,7 +63,7 @@ def _objects(stream: io.BufferedReader, shown: str, number: int, judge: AnyJudge
     if record is not None:
         following, blank = skip_mark_and_blanks(stream)
         if following == b"{":
-            yield number, record, None, None
+            yield _checked(number, head, record, f"{shown}:{number}")
             yield from jsonl.rows(stream, shown, number + 1 + blank, judge)
             return
     yield from _single(head + stream.read(MAX_CASE_BYTES + 1 - len(head)), shown, judge)
@@ -94,7 +95,15 @@ def _single(data: bytes, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
             f"{shown}: one object whose only field `{key}` is a list; "
             f"give the list itself as the file (jq '.[\"{key}\"]' takes it out)"
         )
-    yield 1, record, None, None
+    yield _checked(1, data, record, shown)
+
+
+def _checked(number: int, text: bytes, record: dict[str, Any], where: str) -> Row:
+    try:
+        check_keys(text, record)
+    except KeyTwice as problem:
+        return bad_row(number, f"{where}: {problem}", excerpt(text))
+    return number, record, None, None
 
 
 def _wraps_a_list(record: dict[str, Any]) -> bool:
@@ -108,44 +117,55 @@ def _elements(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> 
     feed = _Feed(stream)
     number = 0
     whole: dict[str, Any] | None = None
+    ambiguous: str | None = None
     try:
-        for value in _build(feed):
+        for value, problem in _build(feed):
             number += 1
             if number == 1:
                 whole = whole_list([value], judge)
             elif whole is not None:
                 next(iter(whole.values())).append(value)
+            if problem is not None:
+                ambiguous = ambiguous or f"{shown}: element {number}: {problem}"
             if whole is not None:
                 continue
             feed.mark_element()
-            if isinstance(value, dict):
+            if problem is not None:
+                yield bad_row(number, f"{shown}: element {number}: {problem}", reprlib.repr(value))
+            elif isinstance(value, dict):
                 yield number, value, None, None
             elif (inner := whole_list(value, judge)) is not None:
                 yield number, inner, None, None
             else:
-                problem = f"{shown}: element {number}: {describe_type(value)}, not an object; fix or remove it"
-                yield bad_row(number, problem, reprlib.repr(value))
+                wrong = f"{shown}: element {number}: {describe_type(value)}, not an object; fix or remove it"
+                yield bad_row(number, wrong, reprlib.repr(value))
         if whole is not None:
-            yield 1, whole, None, None
+            yield (1, whole, None, None) if ambiguous is None else bad_row(1, ambiguous)
     except READ_ERRORS as error:
         yield bad_row(number + 1, rest_unreadable(f"{shown}: element {number + 1}", error))
     except (ijson.JSONError, _BadJson, UnicodeError) as error:
         reason, where, near = feed.diagnose(error)
-        problem = (
+        broken = (
             f"{shown}: element {number + 1}: not valid JSON: {reason} {where}; "
             "the rest of the file could not be read: fix the list there"
         )
-        yield bad_row(number + 1, problem, near)
+        yield bad_row(number + 1, broken, near)
 
 
-def _build(feed: _Feed) -> Iterator[Any]:
-    """The elements of the list. ijson's own builder keeps a path for every level, quadratic in the depth."""
+def _build(feed: _Feed) -> Iterator[tuple[Any, KeyTwice | None]]:
+    """The elements of the list, and of each the key that stands twice in it.
+
+    ijson's own builder keeps a path for every level, quadratic in the depth.
+    """
     stack: list[tuple[dict[str, Any] | list[Any], str]] = []
     holder: dict[str, Any] | list[Any] | None = None
     key = ""
+    problem: KeyTwice | None = None
     for event, value in ijson.basic_parse(feed, use_float=True):
         if event == "map_key":
             key = value
+            if problem is None and isinstance(holder, dict) and key in holder:
+                problem = twice(key)
             continue
         if event == "start_map" or event == "start_array":
             if len(stack) > _MAX_DEPTH:
@@ -163,7 +183,8 @@ def _build(feed: _Feed) -> Iterator[Any]:
             value = holder
             holder, key = stack.pop()
         if not stack:
-            yield value
+            yield value, problem
+            problem = None
         elif isinstance(holder, dict):
             holder[key] = value
         elif holder is not None:

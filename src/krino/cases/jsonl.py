@@ -12,6 +12,7 @@ import orjson
 
 from krino.cases.row import Row, bad_row, describe_type, excerpt, whole_list
 from krino.cases.stream import BOM, MAX_CASE_BYTES, READ_ERRORS, rest_unreadable
+from krino.cases.twice import KeyTwice, check_keys
 from krino.contract import Judge
 
 _NOT_A_NUMBER = re.compile(r"[+-]?(?:NaN|Inf(?:inity)?)\b")
@@ -35,6 +36,10 @@ def rows(
                 continue
             try:
                 record = orjson.loads(line)
+                check_keys(line, record)
+            except KeyTwice as ambiguous:
+                yield bad_row(number, f"{shown}:{number}: {ambiguous}", excerpt(line))
+                continue
             except orjson.JSONDecodeError:
                 if line and not line.isspace():
                     problem = f"{shown}:{number}: not valid JSON: {explain(line.rstrip())}; {_ADVICE}"

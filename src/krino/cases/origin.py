@@ -104,6 +104,13 @@ def _file_format(path: Path, shown: str) -> FileFormat:
     return _SUFFIXES[suffix]
 
 
+def known_suffixes(path: Path) -> str:
+    """What of a name tells the format (`.csv`, `.jsonl.gz`); empty where nothing does."""
+    if _suffix(path) not in _SUFFIXES:
+        return ""
+    return "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+
+
 def _suffix(path: Path) -> str:
     """The suffix that tells the format: the one before .gz when the file is packed."""
     return Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
 from krino.cases.row import Row, bad_row
 from krino.cases.stream import rest_unreadable
+from krino.cases.twice import twice
 from krino.errors import UsageProblem
 
 _BATCH_ROWS = 256
@@ -109,13 +110,22 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         if value and all(isinstance(item, tuple) for item in value):  # how pyarrow hands over a map
-            return {str(key): _plain(item) for key, item in value}
+            return _plain_map(value)
         return [_plain(item) for item in value]
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, bytes):
         return _bytes_as_text(value)
     return str(value)
+
+
+def _plain_map(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, item in pairs:
+        if str(key) in found:
+            raise twice(str(key))
+        found[str(key)] = _plain(item)
+    return found
 
 
 def _bytes_as_text(value: bytes) -> str:

@@ -119,6 +119,9 @@ def _rows(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None, texts:
 
 def _rows_of_member(origin: Origin, judge: AnyJudge | None) -> Iterator[Row]:
     """One bad file among the many of a folder is a problem of its own, it does not end the reading."""
+    if not origin.is_regular:
+        yield bad_row(1, f"{origin.shown}: no plain file but a pipe, a device or a broken link; name it by itself")
+        return
     try:
         yield from _rows_of_file(origin, None, judge, frozenset())
     except UsageProblem as problem:

@@ -8,13 +8,15 @@ import sys
 import typer
 
 from krino.cli import agree, compare, demo, doctor, explain, export, gate, judge, judges, resettle, schema, show
+from krino.cli.ending import Commands, end_on_signals, exit_code_of
 from krino.cli.settings import load_settings
 
 EXIT_CODES = """Exit codes: 0 done · 1 a gate failed · 2 wrong usage or input · 3 some cases failed or were not
-reached · 130 interrupted."""
+reached · 70 a fault in Krino or in a judge · 130 interrupted · 141 the reader of its output has gone."""
 
 app = typer.Typer(
     name="krino",
+    cls=Commands,
     help="Evaluation by judges whose verdicts can be checked: models label, code scores.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
@@ -53,20 +55,9 @@ def root(
 
 
 def main() -> None:
-    """Run the command; a problem the user can put right is one clear message, never a traceback."""
-    from krino.errors import KrinoError
-
+    """Run the command and end with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✓ gets a ?, not a crash
-    try:
-        app()
-    except KrinoError as problem:
-        print(f"krino: {problem}", file=sys.stderr)
-        sys.exit(2)
-    except BrokenPipeError:  # the reader of our output has gone: nothing to say to nobody
-        sys.stderr.close()
-        sys.exit(0)
-    except OSError as problem:  # a folder that cannot be made, a disk that is full
-        print(f"krino: {problem}", file=sys.stderr)
-        sys.exit(2)
+    end_on_signals()
+    sys.exit(exit_code_of(app))

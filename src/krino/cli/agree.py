@@ -64,16 +64,16 @@ def agree(
 
     Exit code 3 when a labelled case has no verdict, or is not in the run at all.
     """
-    from rich.console import Console
-
     from krino.agreement.agree import agree as hold_against
     from krino.agreement.labels import read_labels
     from krino.agreement.values import parse_values
     from krino.cases import parse_mapping
     from krino.reports.agree_markdown import agreement_to_markdown
     from krino.reports.agree_terminal import print_agreement
+    from krino.reports.screen import screen
     from krino.reports.wording import judge_of, labeller_of
     from krino.runs.manifest import Manifest
+    from krino.writing import write_text
 
     manifest = Manifest.load(run)
     found = hold_against(
@@ -88,11 +88,11 @@ def agree(
     )
     title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name}"
     if markdown is not None:
-        markdown.write_text(agreement_to_markdown(found, title), "utf-8")
+        write_text(markdown, agreement_to_markdown(found, title))
     if json:
         typer.echo(found.model_dump_json())
     else:
-        print_agreement(Console(), found, title)
+        print_agreement(screen(), found, title)
     raise typer.Exit(exit_code(found))
 
 

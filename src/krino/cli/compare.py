@@ -37,19 +37,19 @@ def compare(
 ) -> None:
     from krino.cli.judge import tune_memory
     from krino.comparison.compare import compare as compare_runs
+    from krino.writing import write_text
 
     tune_memory()
     found = compare_runs(a, b, shown=flips, cluster=cluster)
     if markdown is not None:
         from krino.comparison.markdown import to_markdown
 
-        markdown.write_text(to_markdown(found), "utf-8")
+        write_text(markdown, to_markdown(found))
     if json:
         typer.echo(found.model_dump_json())
     else:
-        from rich.console import Console
-
         from krino.comparison.terminal import print_comparison
+        from krino.reports.screen import screen
 
-        print_comparison(Console(), found)
+        print_comparison(screen(), found)
     raise typer.Exit(exits.DONE if found.whole else exits.CASES_FAILED)

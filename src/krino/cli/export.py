@@ -6,16 +6,17 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from krino.cli import exits
 
 if TYPE_CHECKING:
+    from krino.cases.item import CaseItem
     from krino.reports.grades import Scales
     from krino.runs.reading import Run
 
@@ -43,7 +44,7 @@ HELP = "\n\n".join(  # one line a paragraph: the terminal breaks them where it e
 ENDINGS = {f".{item.value}": item for item in ExportFormat if item is not ExportFormat.otel}
 FOR_PEOPLE = (ExportFormat.csv, ExportFormat.xlsx)
 
-OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|stdin)\..*", re.IGNORECASE)
+OWN_FILES = re.compile(r"run\.json|report\.html|judgements\..*|stdin(?:-\d+)?\..*", re.IGNORECASE)
 """What a run keeps in its folder."""
 
 
@@ -64,6 +65,16 @@ def export(
             show_default=False,
         ),
     ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--inputs",
+            metavar="FILE",
+            help="With --to otel: a file that RUN was made of, so that events point at the traces and spans that its "
+            "cases name; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     from krino.errors import UsageProblem
     from krino.runs.reading import load_run
@@ -74,8 +85,8 @@ def export(
         raise UsageProblem("say where to write: a FILE, or - for stdout")
     if file is not None:
         with _sink(file, run) as sink:
-            _write(found, chosen, sink, every)
-    code = _send(found, endpoint) if endpoint is not None else exits.DONE
+            _write(found, chosen, sink, every, inputs)
+    code = _send(found, endpoint, inputs) if endpoint is not None else exits.DONE
     _tell(found, None if file in (None, "-") else file)
     if file is not None and chosen in FOR_PEOPLE and not every:
         typer.echo("columns for machines (usage, labels, evidence, …) are left out; --all adds them", err=True)
@@ -96,34 +107,23 @@ def _format(file: str | None, to: ExportFormat | None, endpoint: str | None) -> 
 
 @contextlib.contextmanager
 def _sink(file: str, run: Path) -> Iterator[IO[bytes]]:
-    """Stdout, or a draft that takes the file's name once it is whole."""
+    """Stdout, or the file that the user named."""
     from krino.errors import UsageProblem
+    from krino.writing import writing
 
     if file == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     target = Path(file)
-    if target.is_dir():
-        raise UsageProblem(f"{target} is a folder; name a file in it")
-    if target.resolve().parent == run.resolve() and OWN_FILES.fullmatch(target.resolve().name):
+    real = Path(os.path.realpath(target))
+    if real.parent == run.resolve() and OWN_FILES.fullmatch(real.name):
         raise UsageProblem(f"{target} is the run's own record; name another file")
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        opened = draft.open("wb")
-    except OSError as error:
-        raise UsageProblem(
-            f"{target} cannot be written: {error.strerror}; name a file in a folder that is there"
-        ) from None
-    try:
-        with opened as sink:
-            yield sink
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    with writing(target) as sink:
+        yield sink
 
 
-def _write(run: Run, chosen: ExportFormat, sink: IO[bytes], every: bool) -> None:
+def _write(run: Run, chosen: ExportFormat, sink: IO[bytes], every: bool, inputs: list[str] | None) -> None:
     from krino.exports.csv_file import write_csv
     from krino.exports.excel_file import write_excel
     from krino.exports.otel import write_otel
@@ -136,16 +136,15 @@ def _write(run: Run, chosen: ExportFormat, sink: IO[bytes], every: bool) -> None
     elif chosen is ExportFormat.parquet:
         write_parquet(sink, run.records)
     elif chosen is ExportFormat.otel:
-        write_otel(sink, _events(run))
+        write_otel(sink, _events(run, inputs))
     else:
         _write_lines(run, sink)
 
 
 def _scales(run: Run) -> Scales:
-    from krino.reports.closed_labels import verdict_schema
     from krino.reports.grades import scales_of
 
-    return scales_of(verdict_schema(run.manifest.plan.judge))
+    return scales_of(run.manifest.about.verdict_schema)
 
 
 def _write_lines(run: Run, sink: IO[bytes]) -> None:
@@ -156,21 +155,38 @@ def _write_lines(run: Run, sink: IO[bytes]) -> None:
         sink.write(orjson.dumps(record) + b"\n")
 
 
-def _events(run: Run) -> Iterator[bytes]:
+def _events(run: Run, inputs: list[str] | None) -> Iterator[bytes]:
+    """With the traces and spans that the cases name, where the cases may be read."""
     from krino.exports.otel import label_fields, otel_lines
+
+    labels = label_fields(run.manifest.about.verdict_schema, run.records)
+    return otel_lines(run.manifest, run.folder.resolve().name, _judgements(run, inputs), labels)
+
+
+def _judgements(run: Run, inputs: list[str] | None) -> Iterable[Mapping[str, Any]]:
+    """With their cases, where these lie in the run's folder or the user has named their files."""
+    from krino.cases import read_cases
+    from krino.cli.vouched import kept_inputs, own_judge
     from krino.runs.rereading import with_cases
 
-    labels = label_fields(run.manifest.plan.judge, run.records)
-    judgements = with_cases(run.records(), run.folder, run.manifest.plan)
-    return otel_lines(run.manifest, run.folder.resolve().name, judgements, labels)
+    plan = run.manifest.plan
+    files = inputs or kept_inputs(run.folder, plan)
+    if files is None:
+        return run.records()
+
+    def cases() -> Iterator[CaseItem]:
+        judge = own_judge(plan)
+        return read_cases(files, format=plan.format, mapping=plan.mapping, judge=judge)  # type: ignore[arg-type]
+
+    return with_cases(run.records(), cases)
 
 
-def _send(run: Run, endpoint: str) -> int:
+def _send(run: Run, endpoint: str, inputs: list[str] | None) -> int:
     import asyncio
 
     from krino.exports.otlp_send import send
 
-    sent = asyncio.run(send(endpoint, _events(run)))
+    sent = asyncio.run(send(endpoint, _events(run, inputs)))
     if sent.rejected:
         typer.echo(f"krino: the endpoint rejected {sent.rejected:,} events: {sent.message}", err=True)
         return exits.CASES_FAILED

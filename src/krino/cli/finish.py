@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from krino.runs.rereading import with_cases
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from krino.cases.item import CaseItem
     from krino.cli.gating import Gating
     from krino.engine.one import AnyJudge
     from krino.gates.result import GateResult
@@ -35,13 +37,17 @@ def finish(
     folder: Path,
     manifest: Manifest,
     judge: AnyJudge,
+    cases: Callable[[], Iterator[CaseItem]],
     console: Console,
     as_json: bool,
     command: str,
     gating: Gating | None = None,
 ) -> int:
-    """Summarise what there is, finished or not; then hold it against the rules of a gate, if there is one."""
-    from rich.console import Console
+    """Summarise what there is, finished or not; then hold it against the rules of a gate, if there is one.
+
+    `judge` and `cases` are those that this command was given.
+    """
+    from krino.reports.screen import screen
 
     if manifest.state == "finished" and not manifest.cases:
         raise UsageProblem(f"{', '.join(manifest.plan.inputs)}: there are no cases in it")
@@ -51,7 +57,7 @@ def finish(
     summary = summarise(read_raw_in_order(journal, manifest.cases))
     scales = scales_of(judge.verdict_model.model_json_schema())
     if manifest.state == "finished":
-        shown = with_cases(read_raw_in_order(journal, manifest.cases), folder, manifest.plan)
+        shown = with_cases(read_raw_in_order(journal, manifest.cases), cases)
         write_report(folder, manifest, shown, judge.rules, Asked(judge), scales)
         write_beside(folder, lambda: read_raw_in_order(journal, manifest.cases))
     gated = None
@@ -61,10 +67,10 @@ def finish(
         found = {} if gated is None else {"gate": gated.model_dump(mode="json")}
         typer.echo(orjson.dumps({**result, **found}).decode())
     else:
-        print_summary(Console(), summary, manifest, folder, judge.rules, scales)
+        print_summary(screen(), summary, manifest, folder, judge.rules, scales)
         if gating is not None:  # after the summary: a rule about what is not there must not keep it from being shown
             gated = gating.hold(folder)
-            print_gate(Console(), gated, heading="\nGate")
+            print_gate(screen(), gated, heading="\nGate")
     if manifest.state != "finished":
         reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"
         console.print(reason, highlight=False, markup=False, soft_wrap=True)

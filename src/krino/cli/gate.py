@@ -92,9 +92,8 @@ def gate(
     if json:
         typer.echo(result.model_dump_json())
     else:
-        from rich.console import Console
-
         from krino.gates.summary import print_gate
+        from krino.reports.screen import screen
 
-        print_gate(Console(), result)
+        print_gate(screen(), result)
     raise typer.Exit(exits.DONE if result.passed else exits.GATE_FAILED)

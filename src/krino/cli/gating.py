@@ -32,17 +32,19 @@ class Gating:
     def hold(self, folder: Path) -> GateResult:
         """Check a run, and write the files."""
         from krino.gates.gate import check_run
+        from krino.writing import write_text, writing
 
         self.refuse_itself(folder)
         result = check_run(folder, self.gate)
         if self.junit is not None:
             from krino.gates.junit import to_junit
 
-            self.junit.write_bytes(to_junit(result))
+            with writing(self.junit) as sink:
+                sink.write(to_junit(result))
         if self.markdown is not None:
             from krino.gates.summary import to_markdown
 
-            self.markdown.write_text(to_markdown(result), "utf-8")
+            write_text(self.markdown, to_markdown(result))
         return result
 
     def refuse_itself(self, folder: Path) -> None:

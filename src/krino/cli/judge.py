@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +14,6 @@ from krino.cli import options
 from krino.cli.settings import load_settings
 
 if TYPE_CHECKING:
-    import asyncio
-
     from rich.console import Console
 
     from krino.cases.item import CaseItem
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from krino.contract import Judge, Labeller
     from krino.runs.folder import Place
     from krino.runs.manifest import Manifest, Plan
-    from krino.runs.sitting import Sitting
 
 
 FILES = (
@@ -149,7 +146,7 @@ class Job:
         named: Path | None,
         gating: Gating | None = None,
     ) -> None:
-        from rich.console import Console
+        from krino.reports.screen import screen
 
         self.address = address
         self.judge = judge
@@ -160,7 +157,7 @@ class Job:
         self.split = split
         self.named = named
         self.gating = gating
-        self.console = Console(stderr=True)
+        self.console = screen(stderr=True)
 
     def plan(self, kept: KeptStdin) -> Plan:
         from krino.runs.manifest import Plan
@@ -168,7 +165,7 @@ class Job:
         return Plan(
             judge={"address": self.address, **self.judge.fingerprint()},
             labeller=self.labeller.describe(),
-            inputs=[kept.name if name == "-" else str(Path(name).resolve()) for name in self.files],
+            inputs=kept.names(self.files),
             format=self.format,
             mapping=self.mapping,
             split=self.split,
@@ -179,8 +176,7 @@ class Job:
         from krino.cli.stdin import stdin_kept
 
         with stdin_kept(self.files) as kept:
-            inputs = [kept.path if name == "-" else name for name in self.files]
-            return estimate(self.judge, self.labeller, self._watch(inputs), as_json)
+            return estimate(self.judge, self.labeller, self._watch(kept.paths(self.files)), as_json)
 
     def carry_out(self, as_json: bool) -> int:
         import asyncio
@@ -192,14 +188,15 @@ class Job:
 
         tune_memory()
         with stdin_kept(self.files) as kept:
-            self._rehearse([kept.path if name == "-" else name for name in self.files])  # complain before all else
+            self._rehearse(kept.paths(self.files))  # complain before all else
             plan = self.plan(kept)
             place = find_place(plan, named=self.named)
             announce(place, self.console)
-            inputs = [kept.settle_in(place.folder) if name == "-" else name for name in self.files]
+            inputs = kept.settle_in(place.folder, self.files)
         manifest = asyncio.run(self._sit(plan, place, inputs))
         command = command_to_go_on(sys.argv[1:], manifest.stop_reason)
-        return finish(place.folder, manifest, self.judge, self.console, as_json, command, self.gating)
+        again = partial(self._read, inputs)
+        return finish(place.folder, manifest, self.judge, again, self.console, as_json, command, self.gating)
 
     def _rehearse(self, inputs: list[str]) -> None:
         """Before a folder is claimed; what can be read only once is left to the run itself."""
@@ -232,19 +229,16 @@ class Job:
         return looked_for_separators(cases, self.judge, tell)
 
     async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
-        import asyncio
-
         from krino.cases import count_hint
+        from krino.cli.interrupting import Interrupting
         from krino.cli.progress import shown
         from krino.runs.sitting import Sitting
 
         sitting = Sitting(self.judge, self.labeller, plan, place.folder)
-        task = asyncio.ensure_future(sitting.hold(lambda: self._watch(inputs)))
-        _on_interrupt(sitting, task, self.console)
         try:
             waiting = self.labeller.waiting_for
             with shown(sitting.tally, count_hint(inputs), self.console, priced=True, waiting=waiting):
-                return await task
+                return await Interrupting(sitting, self.console).hold(lambda: self._watch(inputs))
         finally:
             await self.labeller.aclose()
 
@@ -265,25 +259,6 @@ def announce(place: Place, console: Console) -> None:
             console.print(f"  {line}", highlight=False, markup=False)
     verb = "continuing" if place.continued else "run folder"
     console.print(f"{verb} {place.folder}", highlight=False, markup=False)
-
-
-def _on_interrupt(sitting: Sitting, task: asyncio.Future[Manifest], console: Console) -> None:
-    """Once: finish what is in flight. Twice: leave at once. Nothing finished is lost either way."""
-    import asyncio
-
-    def stop() -> None:
-        if sitting.interrupted:
-            task.cancel()
-            return
-        console.print("stopping: waiting for replies in flight (Ctrl-C again to leave them)", highlight=False)
-        sitting.interrupt()
-
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(name, stop)
-        except NotImplementedError:  # Windows has no loop signal handlers: Ctrl-C cancels the task
-            return
 
 
 def _labeller(name: str, repeat: int, *, dry_run: bool, **settings: Any) -> Labeller:

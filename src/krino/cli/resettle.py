@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,63 +11,114 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from krino.cli import options
+from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
     from krino.cases.item import CaseItem
+    from krino.engine.one import AnyJudge
+    from krino.runs.manifest import Plan
 
 
 def resettle(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run to settle again.")],
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE]...",
+            help="The files that RUN was made of. Not needed where they came on stdin: RUN has kept those.",
+            show_default=False,
+        ),
+    ] = None,
     option: options.Options = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="The judge of RUN, if it is none of Krino's own: its code is run.", show_default=False),
+    ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load whatever judge RUN names: only if you know who made RUN.")
+    ] = False,
     new_run: Annotated[Path | None, typer.Option("--run", help="Folder of the new run.", show_default=False)] = None,
     json: options.AsJson = False,
 ) -> None:
-    """Apply the judge's present rules (and --option) to the labels of RUN. Nobody is asked, nothing is spent."""
-    import asyncio
-    import shutil
+    """Apply the judge's present rules (and --option) to the labels of RUN. Nobody is asked, nothing is spent.
 
-    from rich.console import Console
+    RUN may come from someone else: no judge is loaded and no file opened only because RUN names it.
+    """
+    from krino.cli.judge import parse_options
+    from krino.cli.stdin import stdin_kept
+    from krino.cli.vouched import address_of, judge_of
+    from krino.runs.inside import inside
+    from krino.runs.manifest import Manifest
+
+    old = Manifest.load(run)
+    command = shlex.join(["krino", "resettle", str(run), *(files or [])])
+    address = address_of(run, old.plan, judge, trust, command)
+    ready = judge_of(address, old.plan, parse_options(option))
+    if not inside(run / "judgements.jsonl").exists():
+        raise UsageProblem(f"{run} has no judgements yet: there is nothing to settle again")
+    named = files or _kept(run, old.plan, command)
+    with stdin_kept(named) as pipes:
+        plan = old.plan.model_copy(update={"judge": {"address": address, **ready.fingerprint()}})
+        if files:
+            plan = plan.model_copy(update={"inputs": pipes.names(files)})
+        raise typer.Exit(_settle(run, plan, ready, pipes.paths(named), new_run, json, command))
+
+
+def _kept(run: Path, plan: Plan, command: str) -> list[str]:
+    from krino.cli.vouched import kept_inputs
+    from krino.reports.clean import clean_line
+
+    if (kept := kept_inputs(run, plan)) is not None:
+        return kept
+    names = " ".join(shlex.quote(clean_line(name)) for name in plan.inputs)
+    raise UsageProblem(
+        f"name the files that {run} was made of: they do not lie in it, and what a run folder names is not opened "
+        f"unasked. If they are yours and still there: {command} {names}"
+    )
+
+
+def _settle(
+    run: Path, plan: Plan, judge: AnyJudge, inputs: list[str], named: Path | None, as_json: bool, command: str
+) -> int:
+    import asyncio
 
     from krino.cases import read_cases
     from krino.cli.finish import finish
-    from krino.cli.judge import parse_options
-    from krino.errors import UsageProblem
-    from krino.judges.registry import load_judge
+    from krino.cli.interrupting import Interrupting
     from krino.labellers.replay import PanelReplay
+    from krino.reports.screen import screen
     from krino.runs.folder import find_place
-    from krino.runs.manifest import Manifest
     from krino.runs.recorded import RecordedLabels
-    from krino.runs.rereading import stored_inputs
     from krino.runs.sitting import Sitting
 
-    old = Manifest.load(run)
-    address = old.plan.judge.get("address", old.plan.judge["name"])
-    judge = load_judge(address, {**old.plan.judge.get("options", {}), **parse_options(option)})
-    inputs = stored_inputs(run, old.plan)
-    if missing := [name for name in inputs if not Path(name).exists()]:
-        raise UsageProblem(f"the cases of {run} are gone: {missing[0]} does not exist; put the file back and try again")
-    journal = run / "judgements.jsonl"
-    if not journal.exists():
-        raise UsageProblem(f"{run} has no judgements yet: there is nothing to settle again")
-    recorded = RecordedLabels(journal)
-    labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.name, **old.plan.labeller})
-    plan = old.plan.model_copy(
-        update={"judge": {"address": address, **judge.fingerprint()}, "labeller": labeller.describe()}
-    )
-    place = find_place(plan, named=new_run, base=run.parent)
-    console = Console(stderr=True)
-    console.print(f"run folder {place.folder}", highlight=False, markup=False)
-    for stored in (path for path in run.glob("stdin.json*") if not (place.folder / path.name).exists()):
-        place.folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(stored, place.folder / stored.name)
+    recorded = RecordedLabels(run / "judgements.jsonl")
+    labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.name, **plan.labeller})
+    plan = plan.model_copy(update={"labeller": labeller.describe()})
+    place = find_place(plan, named=named, base=run.parent)
+    console = screen(stderr=True)
+    console.print(f"run folder {place.folder}")
+    _keep_inputs(run, plan, place.folder)
 
     def cases() -> Iterator[CaseItem]:
-        plan = old.plan
         return read_cases(inputs, format=plan.format, mapping=plan.mapping, split=plan.split, judge=judge)  # type: ignore[arg-type]
 
     try:
         # Afresh: rules may have changed without a new version, and settling costs nothing.
-        manifest = asyncio.run(Sitting(judge, labeller, plan, place.folder, afresh=True).hold(cases))
+        sitting = Sitting(judge, labeller, plan, place.folder, afresh=True)
+        manifest = asyncio.run(Interrupting(sitting, console).hold(cases))
     finally:
         recorded.close()
-    raise typer.Exit(finish(place.folder, manifest, judge, console, json, f"krino resettle {run}"))
+    return finish(place.folder, manifest, judge, cases, console, as_json, command)
+
+
+def _keep_inputs(run: Path, plan: Plan, folder: Path) -> None:
+    """What was kept in the old folder is kept in the new one too."""
+    from krino.runs.rereading import kept_input
+    from krino.writing import replacing
+
+    for name in plan.inputs:
+        kept = kept_input(run, name)
+        if kept is not None and kept.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            with kept.open("rb") as source, replacing(folder / kept.name) as copy:
+                shutil.copyfileobj(source, copy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,6 @@ import typer
 from krino.cli import options
 
 if TYPE_CHECKING:
-    from krino.reports.grades import Scales
     from krino.runs.manifest import Manifest
 
 
@@ -50,7 +49,6 @@ def show(
 
     manifest = Manifest.load(run)
     journal = run / "judgements.jsonl"
-    journal.touch()
     if worst is not None:
         if case_id is not None:
             raise UsageProblem("--worst lists cases, and an ID shows one: give one of the two")
@@ -78,27 +76,26 @@ def show(
 
 def _worst(run: Path, manifest: Manifest, most: int, by: str | None, as_json: bool) -> None:
     import orjson
-    from rich.console import Console
 
-    from krino.reports.closed_labels import verdict_schema
     from krino.reports.grades import scales_of
+    from krino.reports.screen import screen
     from krino.reports.worst import worst
     from krino.reports.worst_terminal import print_worst
     from krino.runs.journal import read_raw_in_order
 
-    schema = verdict_schema(manifest.plan.judge)
+    schema = manifest.about.verdict_schema
     found = worst(lambda: read_raw_in_order(run / "judgements.jsonl", manifest.cases), most, by, schema)
     if as_json:
         for judgement in (*found.not_judged, *found.judged):
             typer.echo(orjson.dumps(judgement).decode())
     else:
-        print_worst(Console(), found, _rules(manifest), scales_of(schema), run)
+        print_worst(screen(), found, manifest.about.rules, scales_of(schema), run)
 
 
 def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> None:
     import orjson
-    from rich.console import Console
 
+    from krino.reports.screen import screen
     from krino.reports.slices import parse_columns, slice_by
     from krino.reports.slices_terminal import print_slices
 
@@ -106,43 +103,26 @@ def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> Non
     if as_json:
         typer.echo(orjson.dumps([table.model_dump(mode="json") for table in tables]).decode())
     else:
-        print_slices(Console(), tables)
+        print_slices(screen(), tables)
 
 
 def _summary(run: Path, manifest: Manifest) -> None:
-    from rich.console import Console
-
+    from krino.reports.grades import scales_of
+    from krino.reports.screen import screen
     from krino.reports.summary import summarise
     from krino.reports.terminal import print_summary
     from krino.runs.journal import read_raw_in_order
 
     summary = summarise(read_raw_in_order(run / "judgements.jsonl", manifest.cases))
-    print_summary(Console(), summary, manifest, run, _rules(manifest), _scales(manifest))
+    scales = scales_of(manifest.about.verdict_schema)
+    print_summary(screen(), summary, manifest, run, manifest.about.rules, scales)
 
 
 def _one(judgement: dict[str, object], manifest: Manifest, labels: bool) -> None:
-    from rich.console import Console
-
     from krino.contract import Judgement
+    from krino.reports.grades import scales_of
+    from krino.reports.screen import screen
     from krino.reports.terminal import print_judgement
 
-    shown = Judgement.model_validate(judgement)
-    print_judgement(Console(), shown, _rules(manifest), labels=labels, scales=_scales(manifest))
-
-
-def _scales(manifest: Manifest) -> Scales:
-    from krino.reports.closed_labels import verdict_schema
-    from krino.reports.grades import scales_of
-
-    return scales_of(verdict_schema(manifest.plan.judge))
-
-
-def _rules(manifest: Manifest) -> Mapping[str, str]:
-    """The judge's rules, if the judge can still be found: a run can be shown without it."""
-    from krino.errors import UsageProblem
-    from krino.judges.registry import load_judge
-
-    try:
-        return load_judge(manifest.plan.judge.get("address", "")).rules
-    except UsageProblem:
-        return {}
+    shown, scales = Judgement.model_validate(judgement), scales_of(manifest.about.verdict_schema)
+    print_judgement(screen(), shown, manifest.about.rules, labels=labels, scales=scales)

@@ -18,7 +18,7 @@ import orjson
 from krino import __version__
 from krino.exports.columns import Record
 from krino.exports.origin import Origin, origin_of
-from krino.reports.closed_labels import closed_labels, verdict_schema
+from krino.reports.closed_labels import Schema, closed_labels
 from krino.reports.numbers import as_number
 from krino.reports.reasons import explanation as explained
 from krino.runs.manifest import Manifest
@@ -149,12 +149,12 @@ def _value(value: Any) -> dict[str, Any]:
 # --- which fields are labels -----------------------------------------------------------------------
 
 
-def label_fields(judge: Mapping[str, Any], judgements: Callable[[], Iterable[Record]]) -> list[str]:
-    """Verdict fields with values from a closed list, as the judge's schema says; of a judge that cannot be found
-    any more, those whose values look like it. `judge` is what the run's plan says of it."""
+def label_fields(schema: Schema, judgements: Callable[[], Iterable[Record]]) -> list[str]:
+    """Verdict fields with values from a closed list, as the schema of the verdict says; where the run keeps none,
+    those whose values look like it."""
     from krino.reports.summary import summarise
 
-    schema = verdict_schema(judge)
-    if schema is None:
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
         return [item.name for item in summarise(judgements()).codes]
-    return [name for name in schema.get("properties", {}) if closed_labels(schema, name) is not None]
+    return [name for name in properties if closed_labels(schema, name) is not None]

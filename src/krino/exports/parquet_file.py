@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from krino.errors import UsageProblem
 from krino.exports.columns import Kind, Record, as_kind, columns_of, row_of
+from krino.writing import replacing
 
 ROWS = 5_000
 
@@ -21,10 +22,9 @@ def write_beside(folder: Path, judgements: Callable[[], Iterable[Record]]) -> Pa
         return None
     if next(iter(judgements()), None) is None:
         return None
-    target, draft = folder / "judgements.parquet", folder / ".judgements.parquet"
-    with draft.open("wb") as sink:
+    target = folder / "judgements.parquet"
+    with replacing(target) as sink:
         write_parquet(sink, judgements)
-    draft.replace(target)
     return target
 
 

@@ -12,7 +12,7 @@ from krino.comparison.columns import NO_CODE, RunColumns
 from krino.errors import UsageProblem
 from krino.gates.rules import NULL, Rule
 from krino.reports.clean import clean_line
-from krino.reports.closed_labels import Schema, closed_labels, verdict_schema
+from krino.reports.closed_labels import Schema, closed_labels
 from krino.reports.scale import Scale, declared_scale
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 
@@ -82,7 +82,7 @@ class Sense:
 
     @cached_property
     def _schema(self) -> Schema | None:
-        return verdict_schema(self.run.manifest.plan.judge)
+        return self.run.manifest.about.verdict_schema or None
 
     def _known_labels(self, field: str) -> set[str] | None:
         """So that a misspelt label is not a rule that always holds; None where nobody can tell."""

@@ -10,20 +10,14 @@ from krino.reports.codes import codes_of
 Schema = Mapping[str, Any]
 
 
-def verdict_schema(plan_judge: Mapping[str, Any]) -> Schema | None:
-    """Of the judge that a run names; None where it can no longer be loaded: results can be read without it."""
-    from krino.judges.registry import load_judge
-
-    try:
-        return load_judge(str(plan_judge.get("address", plan_judge.get("name")))).verdict_model.model_json_schema()
-    except Exception:  # a judge of the user's own may raise anything when it is loaded
-        return None
-
-
 def closed_labels(schema: Schema, field: str) -> set[str] | None:
-    """None where the schema does not close the list, or knows no such field."""
-    part = schema.get("properties", {}).get(field)
-    labels = set(_labels(part, schema)) if isinstance(part, Mapping) else {None}
+    """None where the schema does not close the list, or knows no such field; also where it is no schema at all: it
+    comes from a run folder, and that from anyone."""
+    try:
+        part = schema.get("properties", {}).get(field)
+        labels = set(_labels(part, schema)) if isinstance(part, Mapping) else {None}
+    except (AttributeError, KeyError, TypeError, RecursionError):
+        return None
     return None if None in labels else {label for label in labels if label is not None}
 
 

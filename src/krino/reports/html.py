@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import tempfile
 from base64 import b64encode
@@ -26,6 +25,7 @@ from krino.reports.slices import FewValued, SliceTable
 from krino.reports.summary import Summary, SummaryTally
 from krino.reports.wording import date_of, judge_of, labeller_of
 from krino.runs.manifest import Manifest
+from krino.writing import replacing
 
 REPORT = "report.html"
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -44,7 +44,6 @@ def write_report(
     `asked` shows the prompts, `scales` colour the scores.
     """
     target = folder / REPORT
-    draft = folder / f".{REPORT}.{os.getpid()}"
     with ExitStack() as scratch:
         rows, texts, not_ok, first, later, requests = (
             scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(6)
@@ -55,12 +54,8 @@ def write_report(
             tally.add(judgement)
             slices.add(judgement)
             collector.add(judgement)
-        try:
-            with draft.open("wb") as page:
-                _write_page(page, tally.result(), slices.result(), collector, manifest, rules, scales or {})
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
+        with replacing(target) as page:
+            _write_page(page, tally.result(), slices.result(), collector, manifest, rules, scales or {})
     return target
 
 

@@ -12,10 +12,14 @@ Scale: TypeAlias = tuple[float, float]
 
 def declared_scale(schema: Schema | None, field: str) -> Scale | None:
     """None where an end is open, or there is no such field."""
-    part = schema.get("properties", {}).get(field) if schema is not None else None
+    properties = schema.get("properties") if schema is not None else None
+    part = properties.get(field) if isinstance(properties, Mapping) else None
     if schema is None or not isinstance(part, Mapping):
         return None
-    scales = list(_scales(part, schema))
+    try:
+        scales = list(_scales(part, schema))
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):  # a run folder may hold any nonsense
+        return None
     if not scales or None in scales:
         return None
     ends = [end for scale in scales if scale is not None for end in scale]

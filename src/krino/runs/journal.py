@@ -17,6 +17,7 @@ import orjson
 
 from krino.contract import Judgement, Status, Usage
 from krino.errors import UsageProblem
+from krino.runs.inside import inside
 from krino.runs.manifest import Counts
 
 CODES: dict[Status, int] = {"ok": 1, "failed": 2, "error": 3}
@@ -73,7 +74,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = path.open("ab", buffering=0)
+        self._file = inside(path).open("ab", buffering=0)
         try:
             _lock(self._file.fileno())
         except OSError:
@@ -104,7 +105,7 @@ class Journal:
 def scan(path: Path, *, repair: bool = False) -> Progress:
     """What the journal says, line by line; `repair` cuts off a torn last line."""
     progress = Progress()
-    if not path.exists():
+    if not inside(path).exists():
         return progress
     offset = 0
     with path.open("rb") as lines:
@@ -125,7 +126,7 @@ def scan(path: Path, *, repair: bool = False) -> Progress:
 
 def read_raw(path: Path) -> Iterator[dict[str, Any]]:
     """Every judgement as it was written, also those replaced since: in half the time, for readers who sort that out."""
-    if not path.exists():
+    if not inside(path).exists():
         return
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
@@ -148,6 +149,8 @@ def read_in_order(path: Path, cases: int | None = None) -> Iterator[Judgement]:
 def read_raw_in_order(path: Path, cases: int | None = None) -> Iterator[dict[str, Any]]:
     """The same as plain dicts, for readers of many."""
     progress = scan(path)
+    if not progress.statuses:
+        return
     with path.open("rb") as journal:
         at = 0
         for index, offset in enumerate(progress.offsets):

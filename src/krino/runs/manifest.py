@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from krino import __version__
 from krino.contract import Judge, Usage, describe_validation
 from krino.errors import UsageProblem
+from krino.runs.inside import inside
+from krino.writing import replacing
 
 RunState = Literal["running", "finished", "stopped", "interrupted"]
 
@@ -93,14 +94,12 @@ class Manifest(BaseModel):
     def write(self, folder: Path) -> None:
         """In one step: a reader sees the old file or the new one, never half of it."""
         self.updated = datetime.now(UTC)
-        target = folder / "run.json"
-        draft = folder / f".run.json.{os.getpid()}"
-        draft.write_bytes(orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_INDENT_2))
-        draft.replace(target)
+        with replacing(folder / "run.json") as draft:
+            draft.write(orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_INDENT_2))
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
-        path = folder / "run.json"
+        path = inside(folder / "run.json")
         try:
             return cls.model_validate_json(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):

@@ -1,30 +1,41 @@
-"""Reads the cases of a run again, in step with its judgements, for those who show them side by side."""
+"""Puts the cases of a run beside its judgements again, for those who show them together.
+
+The cases come from whoever has the right to name them: a run folder says which files and which judge it was made with,
+but it may come from anyone, so nothing here opens what it names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from krino.cases import read_cases
 from krino.cases.item import CaseItem
 from krino.contract import hash_record
 from krino.errors import KrinoError
-from krino.judges.registry import load_judge
-from krino.runs.manifest import Plan
+from krino.runs.inside import inside
+
+_KEPT = re.compile(r"(stdin(?:-\d+)?):[0-9a-f]*((?:\.[a-z]+){1,2})", re.IGNORECASE)
 
 
-def stored_inputs(folder: Path, plan: Plan) -> list[str]:
-    """The inputs by path; what came on stdin (`stdin:HASH.jsonl`) was kept beside the run as `stdin.jsonl`."""
-    return [str(folder / f"stdin{Path(name).suffix}") if name.startswith("stdin:") else name for name in plan.inputs]
+def kept_input(folder: Path, name: str) -> Path | None:
+    """Where an input lies that came on stdin or by a pipe: `stdin:HASH.jsonl` was kept as `stdin.jsonl` in the folder.
+
+    None for an input that is a file somewhere else.
+    """
+    found = _KEPT.fullmatch(name)
+    return None if found is None else inside(folder / f"{found[1]}{found[2]}")
 
 
-def with_cases(judgements: Iterable[Mapping[str, Any]], folder: Path, plan: Plan) -> Iterator[Mapping[str, Any]]:
+def with_cases(
+    judgements: Iterable[Mapping[str, Any]], cases: Callable[[], Iterator[CaseItem]]
+) -> Iterator[Mapping[str, Any]]:
     """The judgements, in the order of the input, each with its raw record under `case`.
 
     A record that can no longer be read, or is not the one that was judged, is left out: the judgement stands alone.
     """
-    items = _items_again(folder, plan)
+    items = _as_far_as_they_go(cases)
     item = next(items, None)
     for judgement in judgements:
         while item is not None and item.index < judgement["index"]:
@@ -37,18 +48,8 @@ def with_cases(judgements: Iterable[Mapping[str, Any]], folder: Path, plan: Plan
             yield judgement
 
 
-def _items_again(folder: Path, plan: Plan) -> Iterator[CaseItem]:
-    inputs = stored_inputs(folder, plan)
-    if not all(Path(name).exists() for name in inputs):
-        return
+def _as_far_as_they_go(cases: Callable[[], Iterator[CaseItem]]) -> Iterator[CaseItem]:
     try:
-        judge = load_judge(plan.judge.get("address", plan.judge["name"]), plan.judge.get("options"))
-        yield from read_cases(
-            inputs,
-            format=plan.format,  # type: ignore[arg-type]
-            mapping=plan.mapping,
-            split=plan.split,
-            judge=judge,
-        )
+        yield from cases()
     except (KrinoError, OSError):
         return

@@ -417,7 +417,8 @@ def test_a_run_labelled_in_windows_is_settled_again_from_its_labels(server: Fake
     (tmp_path / "cases.jsonl").write_text(json.dumps(CASE) + "\n", "utf-8")
     subprocess.run(command(tmp_path, server.url), capture_output=True, check=True)
     paid = server.stats().calls
-    again = [sys.executable, "-m", "krino", "resettle", str(tmp_path / "run"), "--option", "mode=scaled", "--json"]
+    run, cases = str(tmp_path / "run"), str(tmp_path / "cases.jsonl")
+    again = [sys.executable, "-m", "krino", "resettle", run, cases, "--option", "mode=scaled", "--json"]
     done = subprocess.run(again, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
