@@ -126,12 +126,8 @@ def _records(
                 continue
             problem = _row_problem(cells, names, lines)
             if problem is None and len(cells) == width:
-                yield (
-                    number,
-                    {name: read(cell) for name, read, cell in zip(names, readings, cells, strict=True)},
-                    None,
-                    None,
-                )
+                columns = zip(names, readings, cells, strict=True)
+                yield number, {name: read(cell) for name, read, cell in columns}, None, None
             else:
                 yield bad_row(number, f"{shown}:{number}: {problem}", _raw(cells))
     except (csv.Error, _TooLong, *READ_ERRORS) as error:
