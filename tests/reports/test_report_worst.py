@@ -178,10 +178,10 @@ def test_a_verdict_without_a_schema_has_no_colours_and_costs_no_run() -> None:
         odd: Callable[[], io.StringIO]
 
     class OddJudge(ToyJudge):
-        verdict_model = Odd
+        verdict_model = Odd  # type: ignore[assignment]
 
     class Scaled(ToyJudge):
-        verdict_model = Verdict
+        verdict_model = Verdict  # type: ignore[assignment]
 
     assert judge_scales(OddJudge()) == {} and judge_scales(Scaled()) == SCALES
 
