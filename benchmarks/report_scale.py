@@ -28,7 +28,7 @@ def write_report(folder: Path) -> None:
     """As `krino judge` does at the end of a run."""
     import krino
     from krino.reports.asked import Asked
-    from krino.reports.grades import scales_of
+    from krino.reports.grades import judge_scales
     from krino.reports.html import write_report as write
     from krino.runs.rereading import with_cases
 
@@ -39,7 +39,7 @@ def write_report(folder: Path) -> None:
         with_cases(run.records(), folder, run.manifest.plan),
         judge.rules,
         Asked(judge),
-        scales_of(judge.verdict_model.model_json_schema()),
+        judge_scales(judge),
     )
 
 

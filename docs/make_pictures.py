@@ -25,7 +25,7 @@ from rich.terminal_theme import TerminalTheme
 
 import krino
 from krino.reports.asked import Asked
-from krino.reports.grades import scales_of
+from krino.reports.grades import judge_scales
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_judgement, print_summary
@@ -93,7 +93,7 @@ def make_run(judge: str, folder: Path) -> Manifest:
         with_cases(run.records(), folder, plan),
         ready.rules,
         Asked(ready),
-        scales_of(ready.verdict_model.model_json_schema()),
+        judge_scales(ready),
     )
     return manifest
 
@@ -101,7 +101,7 @@ def make_run(judge: str, folder: Path) -> Manifest:
 def terminal_pages(base: Path) -> dict[str, str]:
     """What the two commands print, as pages."""
     run, judge = krino.load_run(base / "krino-demo/rag"), krino.load_judge("rag")
-    scales = scales_of(judge.verdict_model.model_json_schema())
+    scales = judge_scales(judge)
     summary = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     with contextlib.chdir(base):  # so that paths read as they would for a user
         print_summary(summary, summarise(run.records()), run.manifest, Path("krino-demo/rag"), judge.rules, scales)

@@ -503,7 +503,10 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
         return {}
 
     def main_inputs(self, case: CaseT) -> dict[str, str]:
-        """What a person knows the case by, in tables and lists: name to text. By default its `main_fields`."""
+        """What a person knows the case by, in tables and lists: name to text, the first eight of them are kept.
+
+        By default the `main_fields`.
+        """
         from krino.case_fields import inputs_of_case
 
         return inputs_of_case(self, case)

@@ -53,11 +53,11 @@ def test_report_holds_summary_rows_and_details(tmp_path: Path) -> None:
 
 
 def test_what_the_cases_are_about_stands_beside_the_rows(tmp_path: Path) -> None:
-    first = {**ok(0, score=0.5), "inputs": {"question": "How  tall\nis it?", "answer": "99 m."}}
+    first = {**ok(0, score=0.5), "inputs": {"question": "How  tall\nis it?", "answer": "99 m\ud800"}}
     second = {**failed(1), "inputs": {"question": "And how wide?"}}
     page = _page(tmp_path, first, second, ok(2, score=0.5))
     assert page.data("info")[0]["inputs"] == ["question", "answer"]
-    assert page.data("texts") == [[0, "How tall is it?", "99 m."], [1, "And how wide?", ""]]
+    assert page.data("texts") == [[0, "How tall is it?", "99 m?"], [1, "And how wide?", ""]]
     details = dict(page.data("details"))
     assert details[1]["inputs"] == {"question": "And how wide?"} and "inputs" not in details[2]
 
@@ -101,7 +101,7 @@ def test_notes_are_words_with_the_rules_that_found_them(tmp_path: Path) -> None:
 def test_nothing_is_cut_in_the_view_of_a_case_without_saying_so(tmp_path: Path) -> None:
     page = _page(tmp_path, {**ok(0, score=1.0), "evidence": {"score": ["x" * 50_000]}})
     (shown,) = dict(page.data("details"))[0]["evidence"]["score"]
-    assert shown.endswith("… (cut: 6,000 of 50,000 characters; krino show RUN ID has more)")
+    assert shown.endswith("… (cut: 10,000 of 50,000 characters; krino show RUN ID --json has all)")
 
 
 def test_a_score_brings_its_declared_scale_the_worst_end_first(tmp_path: Path) -> None:

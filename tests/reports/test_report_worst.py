@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 
 from krino.errors import UsageProblem
-from krino.reports.grades import grade, scales_of
+from krino.reports.grades import grade, judge_scales, scales_of
 from krino.reports.named_cases import reason_of
 from krino.reports.worst import worst
 from krino.reports.worst_terminal import print_worst
 from made_judgements import HOSTILE, error, failed, ok
+from toy_judge import ToyJudge
 
 Record = dict[str, Any]
 
@@ -168,6 +169,21 @@ def test_nothing_of_a_case_acts_on_the_terminal() -> None:
 )
 def test_a_number_is_graded_on_the_declared_scale_and_on_no_other(field: str, value: Any, found: str | None) -> None:
     assert grade(SCALES, field, value) == found
+
+
+def test_a_verdict_without_a_schema_has_no_colours_and_costs_no_run() -> None:
+    class Odd(BaseModel):
+        model_config = ConfigDict(arbitrary_types_allowed=True)
+
+        odd: Callable[[], io.StringIO]
+
+    class OddJudge(ToyJudge):
+        verdict_model = Odd  # type: ignore[assignment]
+
+    class Scaled(ToyJudge):
+        verdict_model = Verdict  # type: ignore[assignment]
+
+    assert judge_scales(OddJudge()) == {} and judge_scales(Scaled()) == SCALES
 
 
 def test_scores_are_coloured_unless_the_user_wants_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from krino.errors import UsageProblem
 from krino.exports.parquet_file import write_beside
 from krino.gates.summary import print_gate
 from krino.reports.asked import Asked
-from krino.reports.grades import scales_of
+from krino.reports.grades import judge_scales
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_summary
@@ -55,7 +55,7 @@ def finish(
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
     summary = summarise(read_raw_in_order(journal, manifest.cases))
-    scales = scales_of(judge.verdict_model.model_json_schema())
+    scales = judge_scales(judge)
     if manifest.state == "finished":
         shown = with_cases(read_raw_in_order(journal, manifest.cases), cases)
         write_report(folder, manifest, shown, judge.rules, Asked(judge), scales)

@@ -39,7 +39,7 @@ _LONGEST_NOTE = 140
 _LONGEST_FINDING = 100
 _MOST_FINDINGS = 3
 _LONGEST_CELL = 60
-_LONGEST_TEXT = 6_000
+_LONGEST_TEXT = 10_000
 _LONGEST_REQUEST = 20_000
 _MOST_ITEMS = 200
 _DEEPEST = 12
@@ -293,7 +293,8 @@ def _told_cut(text: str) -> str:
     """In the view of one case nothing is cut in silence."""
     if len(text) <= _LONGEST_TEXT:
         return text
-    return f"{text[:_LONGEST_TEXT]}… (cut: {_LONGEST_TEXT:,} of {len(text):,} characters; krino show RUN ID has more)"
+    told = f"cut: {_LONGEST_TEXT:,} of {len(text):,} characters; krino show RUN ID --json has all"
+    return f"{text[:_LONGEST_TEXT]}… ({told})"
 
 
 def _sound(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
+from krino.contract import Judge
 from krino.reports.closed_labels import Schema
 from krino.reports.numbers import as_number
 from krino.reports.scale import declared_scale
@@ -28,6 +29,14 @@ def scales_of(schema: Schema | None) -> Scales:
         for name, scale in found.items()
         if scale is not None and scale[0] < scale[1]
     }
+
+
+def judge_scales(judge: Judge[Any, Any, Any]) -> Scales:
+    """Of a judge at hand; none where its verdict has no schema: colours are not worth a finished run."""
+    try:
+        return scales_of(judge.verdict_model.model_json_schema())
+    except Exception:  # a verdict of the user's own may hold types that have no schema
+        return {}
 
 
 def lower_is_better(schema: Schema | None) -> frozenset[str]:

@@ -74,7 +74,7 @@ def _longest(lengths: Counter[int], room: int) -> int | None:
 
 
 def _one_line(text: str, most: int) -> str:
-    line = " ".join(text[: 4 * most].split())
+    line = " ".join(text[: 4 * most].encode("utf-8", "replace").decode().split())
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1]}…"
 
 
