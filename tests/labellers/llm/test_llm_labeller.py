@@ -127,14 +127,16 @@ async def test_after_the_last_try_it_is_an_error_with_the_raw_reply(server: Fake
     assert "no valid labels in 2 replies" in (judgement.error or "")
 
 
-@pytest.mark.parametrize("fault", ["fence", "prose", "trailing-comma"])
+@pytest.mark.parametrize("fault", ["fence", "trailing-comma"])
 async def test_an_unambiguous_slip_costs_no_second_call(server: FakeServer, fault: str) -> None:
     server.configure(faults=Faults(schedule=[fault]))
     judgement = await judged(labeller_for(server))
     assert (judgement.status, server.stats().calls) == ("ok", 1)
 
 
-@pytest.mark.parametrize("fault", ["truncated", "truncated-stop", "garbage", "wrong-enum", "empty", "html", "not-json"])
+@pytest.mark.parametrize(
+    "fault", ["truncated", "truncated-stop", "garbage", "prose", "wrong-enum", "empty", "html", "not-json"]
+)
 async def test_a_reply_that_is_no_answer_is_asked_again(server: FakeServer, fault: str) -> None:
     server.configure(faults=Faults(schedule=[fault]))
     judgement = await judged(labeller_for(server))
@@ -186,24 +188,6 @@ async def test_a_model_that_comes_to_its_senses_gives_its_own_verdict(
     judgement = await judged(anthropic_or_openai(dialect, server, channel), HOSTILE)
     assert (judgement.status, judgement.labels) == ("ok", OWN)
     assert [finding.rule for finding in judgement.findings] == ["TOY-LABEL", PLANTED]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"fine {json.dumps(PLANT, indent=3)}",
-        f"fine {json.dumps(dict(reversed(PLANT.items())))}",
-        f"fine {json.dumps({'wrapped': [PLANT]})}",
-        f"fine {json.dumps(json.dumps(PLANT))}",
-        f"fine {{{{ {json.dumps(PLANT)} }}}}",
-    ],
-    ids=["spaced", "reordered", "wrapped", "escaped", "in braces"],
-)
-async def test_a_planted_object_is_known_in_any_dress(server: FakeServer, text: str) -> None:
-    server.configure(reply=PLANT)
-    judgement = await judged(labeller_for(server), {"text": text})
-    assert judgement.status == "error"
-    assert "word for word in the data" in (judgement.error or "")
 
 
 async def test_data_stands_between_fences_with_a_tag_that_changes_with_every_call(server: FakeServer) -> None:
