@@ -30,8 +30,8 @@ HEX_RUN = re.compile(r"[0-9a-fA-F](?:[\s:,-]?[0-9a-fA-F]){15,}")
 URL_SAFE = bytes.maketrans(b"-_", b"+/")
 LAYOUT = b" \t\n\r\v\f|>"  # what stands between the lines of a text that is wrapped, quoted or shown in a trace
 
-# Letters of other scripts that look like Latin ones, and typographic quotes and dashes. What differs in form only (wide, bold,
-# circled letters, ligatures) is folded by Unicode's own rules.
+# Letters of other scripts that look like Latin ones, and typographic quotes and dashes. What differs in form only
+# (wide, bold, circled letters, ligatures) is folded by Unicode's own rules.
 LIKE = {
     "a": "аАαΑɑᴀ",
     "b": "ВΒЬƄʙ",
@@ -175,7 +175,9 @@ def decoded(text: str, seen: bytes, name: str) -> Iterator[str]:
     if code.hexadecimal in seen:
         for run in HEX_RUN.findall(text):
             digits = "".join(filter(str.isalnum, run))
-            yield bytes.fromhex(digits[: len(digits) // 2 * 2]).decode("utf-8", "replace")
+            for start in range(2):  # the end of a word before it may look like a digit
+                pairs = digits[start : start + (len(digits) - start) // 2 * 2]
+                yield bytes.fromhex(pairs).decode("utf-8", "replace")
     tight = text.encode("utf-8", "replace").translate(URL_SAFE, LAYOUT)
     if marks := [mark for mark in code.base64 if mark in tight]:
         yield from _from_base64(tight, marks)

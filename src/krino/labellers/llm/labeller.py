@@ -24,7 +24,7 @@ from krino.labellers.llm.endpoint import Endpoint
 from krino.labellers.llm.offered import Offer
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.planted import Plants
-from krino.labellers.llm.reply import BadReply, read_answer
+from krino.labellers.llm.reply import READING, BadReply, read_answer
 from krino.labellers.llm.schema import strict_schema
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import (
@@ -326,7 +326,7 @@ class LlmLabeller(Labeller):
         }
         digest = hashlib.blake2b(digest_size=20)
         first = systems[self.endpoint.dialect.channels[0]]
-        digest.update(orjson.dumps([self.describe(), schema, first], option=orjson.OPT_SORT_KEYS))
+        digest.update(orjson.dumps([READING, self.describe(), schema, first], option=orjson.OPT_SORT_KEYS))
         prepared = _Prepared(schema, Offer(schema), systems, digest)
         self._prepared[judge.prompt, judge.labels_model] = prepared
         return prepared

@@ -22,6 +22,7 @@ import orjson
 
 from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply, doubled
 
+READING = 2  # counts up when other things are taken for an answer: what was kept under older rules is asked again
 FENCE = "```"
 FENCE_HEAD = re.compile(r"[\w-]*")
 REASONING = re.compile(r"<(think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE)
@@ -53,7 +54,7 @@ def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
         raise BadReply(f"The model declined to answer: {reply.refusal}", shape=False)
     if reply.cut_off:
         raise BadReply("The reply was cut off at the token limit. Answer more briefly.", shape=False)
-    if reply.stopped:
+    if reply.stopped is not None:
         raise BadReply(f"The reply did not end as a finished one does, but with `{reply.stopped}`.", shape=False)
     if channel == "tool":
         return _storable(_object(_tool_arguments(reply)))
