@@ -229,9 +229,13 @@ def holds_number(value: Any) -> bool:
 def _as_json(answer: Any) -> str:
     """`ValueError` for what JSON cannot say; infinities among it, which faster writers turn into null."""
     try:
-        return json.dumps(answer, allow_nan=False, default=dict)
+        return json.dumps(answer, allow_nan=False, default=_plain)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"labels must be plain JSON with finite numbers: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else dict(value)
 
 
 def _finite(value: Any) -> bool:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 _FEWEST = 2  # letters or digits
 _CONTENT = re.compile(r"[^\W_]")
-# Decimals and thousands belong to the number before them; a date written with points is three numbers.
-_REST_OF_NUMBER = re.compile(r"[.,]\d+(?![.,]?\d)")
-_START_OF_NUMBER = re.compile(r"(?<![.,\d])\d+[.,]\Z")
-_LOOK_BACK = 30
+# Decimals and thousands are one number; a date written with points is three.
+_NUMBER = re.compile(r"(?<![.,\d])(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+)(?![.,]?\d)")
+_LOOK = 30  # letters to either side in which a number that is cut must show
 TOO_LITTLE = "shows nothing by itself: quote the words that decide it"
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
     """Whether a stretch of a text cuts no word and no number: "possible" is no quotation from "impossible"."""
-    if start < end and _runs_on(text[start - 1 : start], text[start]):
-        return False
-    if start < end and _runs_on(text[end - 1], text[end : end + 1]):
-        return False
-    if text[start : start + 1].isdigit() and _START_OF_NUMBER.search(text[max(0, start - _LOOK_BACK) : start]):
-        return False
-    return not (text[end - 1 : end].isdigit() and _REST_OF_NUMBER.match(text, end))
+    return not _cuts(text, start) and not _cuts(text, end)
+
+
+def widened(text: str, start: int, end: int) -> tuple[int, int]:
+    """The stretch with what is missing of its first and its last word."""
+    while _cuts(text, start):
+        start -= 1
+    while _cuts(text, end):
+        end += 1
+    return start, end
 
 
 def find_whole(wanted: str, text: str) -> int:
@@ -34,8 +37,22 @@ def find_whole(wanted: str, text: str) -> int:
 
 def says_too_little(quote: str, text: str) -> bool:
     """A single letter or digit stands in nearly every text; it is evidence only where the text is no longer."""
-    content = _CONTENT.findall(quote)
-    return len(content) < _FEWEST and len(_CONTENT.findall(text)) > len(content)
+    content = _content(quote)
+    return content < _FEWEST and _content(text) > content
+
+
+def _content(text: str) -> int:
+    """How many letters and digits there are, counted no further than matters."""
+    return sum(1 for _ in islice(_CONTENT.finditer(text), _FEWEST))
+
+
+def _cuts(text: str, place: int) -> bool:
+    """Whether a word or a number goes on across this place."""
+    before = max(0, place - _LOOK)
+    near = text[before : place + _LOOK]
+    if any(found.start() < place - before < found.end() for found in _NUMBER.finditer(near)):
+        return True
+    return place > 0 and _runs_on(text[place - 1], text[place : place + 1])
 
 
 def _runs_on(before: str, after: str) -> bool:

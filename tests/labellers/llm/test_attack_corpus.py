@@ -14,6 +14,7 @@ import pytest
 import krino
 from citation_cases import CASSATION, candidate, citation, match
 from krino.judges.citation.judge import CitationJudge
+from krino.judges.citation.labels import Reasoning
 from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.rag.judge import RagJudge
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
@@ -62,10 +63,9 @@ def _efficiency(planted: str) -> Object:
 
 
 RAG_ANSWER = raw_labels(similarity="same", similarity_why="the same facts")
-QUESTIONS = "court_first languages_as_one number_compared missing_told_apart context_cited others_rejected".split()
 CITATION_ANSWER = {
     "subject": {"candidate": 1, "strength": "strong", "quote": "Le bail"},
-    "reasoning": {name: {"yes": True, "why": "it does"} for name in QUESTIONS},
+    "reasoning": {name: {"yes": True, "why": "it does"} for name in Reasoning.model_fields},
 }
 EFFICIENCY_ANSWER = {
     "steps": [

@@ -35,7 +35,7 @@ LAYOUT = b" \t\n\r\v\f|>"  # what stands between the lines of a text that is wra
 LIKE = {
     "a": "аАαΑɑᴀ",
     "b": "ВΒЬƄʙ",
-    "c": "сСϲϹᴄ",
+    "c": "сСςᴄ",
     "d": "ԁԀɗᴅ",
     "e": "еЕєЄΕҽᴇ",
     "f": "ꜰ",
@@ -59,7 +59,7 @@ LIKE = {
     "x": "хХχΧ",
     "y": "уУүҮγΥʏ",
     "z": "Ζᴢ",
-    '"': "“”„‟«»″",
+    '"': "“”„‟«»",
     "'": "‘’‚‛‹›′",
     "-": "−‐‑‒–—",
 }
@@ -187,5 +187,5 @@ def _from_base64(tight: bytes, marks: list[bytes]) -> Iterator[str]:
     for run in BASE64_RUN.findall(tight):
         if any(mark in run for mark in marks):
             for start in range(4):  # words that stand before it shift its groups of four
-                groups = run[start : start + (len(run) - start) // 4 * 4]
-                yield base64.b64decode(groups).decode("utf-8", "replace")
+                code = run[start : len(run) - ((len(run) - start) % 4 == 1)]  # one letter alone is no byte
+                yield base64.b64decode(code + b"=" * (-len(code) % 4)).decode("utf-8", "replace")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 from pydantic_core import SchemaValidator, core_schema
 from pydantic_core.core_schema import CoreSchema
@@ -24,6 +25,7 @@ PLAIN: dict[str, CoreSchema] = {
     "boolean": core_schema.bool_schema(),
     "null": core_schema.none_schema(),
 }
+KINDS: dict[type, str] = {int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
 class Offer:
@@ -33,12 +35,12 @@ class Offer:
         self.words = _words(schema)
         definitions = [{**_form(node), "ref": name} for name, node in schema.get("$defs", {}).items()]
         form = core_schema.definitions_schema(_form(schema), definitions)  # type: ignore[arg-type]
-        self._validator = SchemaValidator(form, core_schema.CoreConfig(strict=True))
+        self._validator = SchemaValidator(form)
 
     def fault(self, answer: Any) -> str | None:
         """What in an answer was not offered, each with its place; None if the answer fits."""
         try:
-            self._validator.validate_python(answer)
+            self._validator.validate_json(orjson.dumps(answer), strict=True)
         except ValidationError as error:
             return describe_validation(error)
         return None
@@ -61,13 +63,23 @@ def _form(node: Schema) -> CoreSchema:
     if branches := node.get("anyOf") or node.get("oneOf"):
         return _one_of(branches)
     if "enum" in node or "const" in node:
-        return core_schema.literal_schema(node.get("enum", [node.get("const")]))
+        return _chosen(node.get("enum", [node.get("const")]))
     kind = node.get("type")
     if kind == "array":
         return _list(node)
     if kind == "object":
         return _object(node)
     return PLAIN.get(str(kind), core_schema.any_schema())
+
+
+def _chosen(words: list[Any]) -> CoreSchema:
+    """Some closed values. To a literal alone `true` would be the number 1, so what is no text is of its kind first."""
+    texts = [word for word in words if isinstance(word, str)]
+    forms: list[CoreSchema] = [core_schema.literal_schema(texts)] if texts else []
+    for kind in dict.fromkeys(type(word) for word in words if not isinstance(word, str)):
+        same = core_schema.literal_schema([word for word in words if type(word) is kind])
+        forms.append(core_schema.chain_schema([PLAIN[KINDS[kind]], same]))
+    return forms[0] if len(forms) == 1 else core_schema.union_schema(list(forms))
 
 
 def _one_of(branches: list[Schema]) -> CoreSchema:
@@ -80,7 +92,7 @@ def _one_of(branches: list[Schema]) -> CoreSchema:
 def _list(node: Schema) -> CoreSchema:
     """Lists of fixed length say place by place what they hold."""
     if "prefixItems" in node:
-        return core_schema.tuple_schema([_form(item) for item in node["prefixItems"]], strict=False)
+        return core_schema.tuple_schema([_form(item) for item in node["prefixItems"]])
     return core_schema.list_schema(_form(node.get("items", {})))
 
 
