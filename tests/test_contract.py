@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from datetime import date
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 import krino
 from krino.contract import Task, hash_record, holds_number
@@ -112,3 +115,56 @@ def test_labels_are_held_against_the_case() -> None:
         task.accept({"label": "superb", "quote": "fine"})
     with pytest.raises(ValueError, match="the whole object"):
         task.accept(["good"])
+
+
+class Measured(BaseModel):
+    count: int
+    share: float
+    sure: bool
+    text: str | None
+    day: date | None = None
+
+
+class MeasuringJudge(ToyJudge):
+    labels_model = Measured  # type: ignore[assignment]
+
+    def check(self, case: Any, facts: Any, labels: Any) -> list[str]:
+        return []
+
+
+MEASURED: dict[str, Any] = {"count": 3, "share": 0.5, "sure": True, "text": "x"}
+
+
+def accepted(answer: Any) -> Any:
+    judge = MeasuringJudge()
+    case = judge.read({"text": "a fine text"})
+    return Task(judge, case, 1, krino.Questions((), "?")).accept(answer)
+
+
+def test_labels_are_plain_json_whoever_hands_them_over() -> None:
+    labels = accepted({**MEASURED, "share": 1, "day": "2024-01-31"})
+    assert labels == Measured(count=3, share=1.0, sure=True, text="x", day=date(2024, 1, 31))
+    for same in (labels, labels.model_dump(mode="json"), MappingProxyType(labels.model_dump(mode="json"))):
+        assert accepted(same) == labels
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"count": "3"},
+        {"count": 3.0},
+        {"count": True},
+        {"share": "0.5"},
+        {"share": True},
+        {"share": math.inf},
+        {"share": math.nan},
+        {"sure": 1},
+        {"sure": "on"},
+        {"text": 3},
+        {"text": {1}},
+        {"text": "\ud800"},
+    ],
+)
+def test_labels_are_never_converted(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(change))}|finite|JSON"):
+        accepted({**MEASURED, **change})

@@ -9,6 +9,7 @@ turns case, facts and labels into the verdict. Every field of it says who decide
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -233,6 +234,18 @@ def holds_number(value: Any) -> bool:
     return False
 
 
+def _as_json(answer: Any) -> str:
+    """`ValueError` for what JSON cannot say; infinities among it, which faster writers turn into null."""
+    try:
+        return json.dumps(answer, allow_nan=False, default=_plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"labels must be plain JSON with finite numbers: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else dict(value)
+
+
 def _finite(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
@@ -281,9 +294,12 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
         return [replace(self, questions=part, is_part=True) for part in self.questions.parts] or [self]
 
     def accept(self, answer: Any) -> LabelsT:
-        """Labels from a parsed reply, or `ValueError` whose text says exactly what is wrong with it."""
+        """Labels from a parsed reply, or `ValueError` whose text says exactly what is wrong with it.
+
+        Read as JSON and strictly, whoever says it: no text becomes a number, no number a yes, and none is endless.
+        """
         try:
-            labels = self.judge.labels_model.model_validate(answer)
+            labels = self.judge.labels_model.model_validate_json(_as_json(answer), strict=True)
         except ValidationError as error:
             raise ValueError(describe_validation(error)) from None
         if problems := self._check(labels):

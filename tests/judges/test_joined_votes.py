@@ -107,7 +107,7 @@ def citation_ballots(draw: st.DrawFn) -> CitationLabels:
     subject = {
         "candidate": chosen,
         "strength": "none" if chosen is None else draw(st.sampled_from(["weak", "moderate", "strong"])),
-        "quote": None if chosen is None else draw(st.sampled_from([text, text[:10]])),
+        "quote": None if chosen is None else draw(st.sampled_from([text, " ".join(text.split()[:2])])),
     }
     names = ("court_first", "languages_as_one", "number_compared", "missing_told_apart", "context_cited")
     answers = {

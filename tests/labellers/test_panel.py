@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 import krino
-from krino.contract import Joined, Judgement
+from krino.contract import Joined, Judgement, Labelled
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import ABSENT, TIE, Panel
 from krino.testing import FakeServer, Faults, ReceivedRequest
@@ -231,6 +231,23 @@ async def test_a_fault_in_a_members_own_code_is_an_empty_seat(server: FakeServer
 class Exploding(ToyJudge):
     def label_locally(self, batch: Any) -> Any:
         raise RuntimeError("a fault in the labeller")
+
+
+class Careless(krino.Labeller):
+    """A member that hands over what it likes."""
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "careless"}
+
+    async def label(self, task: Any) -> Any:
+        return Labelled(ToyLabels.model_construct(label="superb", quote="nowhere"), {})  # type: ignore[arg-type]
+
+
+async def test_no_seat_gets_past_the_gate_that_a_reply_must_pass(server: FakeServer) -> None:
+    members = {name: krino.llm(name, base_url=server.url, **SETTINGS) for name in ("a", "b")}
+    judgement = await judged(Panel({"careless": Careless(), **members}))
+    assert (judgement.status, judgement.labels) == ("ok", GOOD)
+    assert "label: Input should be 'good' or 'bad'" in (judgement.ballots[0].problem or "")
 
 
 # --- repeats ---------------------------------------------------------------------------------------

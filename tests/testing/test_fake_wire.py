@@ -152,6 +152,8 @@ async def test_a_reply_can_be_an_object_a_text_or_a_function_of_the_request() ->
         assert await ask(server, "case-1") == '{"label":"no"}'
         server.configure(reply="I say yes")
         assert await ask(server, "case-1") == "I say yes"
+        server.configure(reply=b'{"choices": [{"message": {"content": "whole"}}], "error": null}')
+        assert await ask(server, "case-1") == "whole"
 
 
 async def test_an_object_given_as_text_still_reaches_the_anthropic_tool() -> None:

@@ -144,7 +144,8 @@ class Panel(Labeller):
         ballot.order = None if restored is None else list(restored.order)
         try:
             labelled = await seat.member.label(shown)
-            labels = labelled.labels if restored is None else restored.restore(labelled.labels)
+            given = labelled.labels if restored is None else restored.restore(labelled.labels)
+            labels = task.accept(given.model_dump(mode="json"))  # whoever sits there, as strictly as a reply
         except LabelFailed as failure:
             ballot.problem, ballot.usage = str(failure), failure.usage or Usage()
             return Vote(ballot, raw_reply=failure.raw_reply, stopped=self._noted(seat, failure.stopped))

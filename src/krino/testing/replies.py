@@ -182,8 +182,10 @@ def default_answer(asked: Asked) -> Answer:
     return Answer("{}", {}) if asked.wants_object else Answer(NO_SCHEMA_TEXT)
 
 
-def answer_from(reply: Mapping[str, Any] | str) -> Answer:
-    """The answer a user's own reply stands for."""
+def answer_from(reply: Mapping[str, Any] | str | bytes) -> Answer:
+    """The answer a user's own reply stands for; bytes are a whole body, in which nobody has to find an answer."""
+    if isinstance(reply, bytes):
+        return Answer(reply.decode("utf-8", "replace"))
     if isinstance(reply, str):
         value = decode_at(reply, 0) if reply.startswith("{") else None
         return Answer(reply, value, through_tool=isinstance(value, dict))

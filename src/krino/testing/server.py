@@ -31,7 +31,6 @@ from krino.testing.faults import (
     spoil_answer,
 )
 from krino.testing.replies import (
-    Answer,
     Dialect,
     PromptCache,
     ReceivedRequest,
@@ -41,7 +40,8 @@ from krino.testing.replies import (
     what_is_asked,
 )
 
-Reply = Callable[[ReceivedRequest], Mapping[str, Any] | str] | Mapping[str, Any] | str
+Given = Mapping[str, Any] | str | bytes
+Reply = Callable[[ReceivedRequest], Given] | Given
 Key = Callable[[ReceivedRequest], str | None] | str
 
 _MODEL_PATHS: dict[str, Dialect] = {
@@ -141,7 +141,7 @@ class _Ledger:
 class FakeServer:
     """An OpenAI, Azure OpenAI and Anthropic endpoint for tests: `with FakeServer() as server: ... server.url`.
 
-    `reply` gives the labels (an object) or the raw text of each answer, or is that answer itself; without
+    `reply` gives the labels (an object), the raw text or (bytes) the whole body of each answer, or is one; without
     it every answer is a valid instance of the schema the request states. `latency` is seconds before
     each answer. `unsupported` names features that are refused with a 400; such requests use up no fault.
     `keep` bounds `requests`. `key` (a regular expression searched in the raw body, or a function) says
@@ -363,7 +363,8 @@ class FakeServer:
         """A 200 with the model's answer, spoiled where the fault says so."""
         asked = what_is_asked(request)
         try:
-            answer = self._own_answer(request) or default_answer(asked)
+            given = self._reply(request) if callable(self._reply) else self._reply
+            answer = default_answer(asked) if given is None else answer_from(given)
         except Exception as error:
             self._reply_error = error
             return self._error(HttpError(500, f"no reply could be made: {error!r}"), request.dialect, request)
@@ -377,15 +378,10 @@ class FakeServer:
             self._ledger.faulted(request.fault)
         self._serial += 1
         tokens = self._cache.count(request, size, answer)
-        body = reply_body(request, asked, answer, tokens, self._serial)
+        body = given if isinstance(given, bytes) else reply_body(request, asked, answer, tokens, self._serial)
         request.status = 200
         self._ledger.replied(key, prompt=tokens.prompt, completion=tokens.completion, whole=request.fault is None)
         return self._response(200, body, request.dialect, PLENTY)
-
-    def _own_answer(self, request: ReceivedRequest) -> Answer | None:
-        if self._reply is None:
-            return None
-        return answer_from(self._reply(request) if callable(self._reply) else self._reply)
 
     def _error(
         self,

@@ -14,11 +14,13 @@ from typing import Any, Literal
 import pytest
 
 import krino
+from krino.contract import Passage, Questions
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
 from krino.labellers.llm.openai import OpenAIDialect
+from krino.labellers.llm.reply import READING
 from krino.labellers.llm.wire import Reply
 from krino.testing import FakeServer, Faults, ReceivedRequest
-from toy_judge import ToyJudge
+from toy_judge import ToyCase, ToyJudge
 
 GOOD = {"label": "good", "quote": "fine"}
 CASE = {"text": "a fine text"}
@@ -127,14 +129,16 @@ async def test_after_the_last_try_it_is_an_error_with_the_raw_reply(server: Fake
     assert "no valid labels in 2 replies" in (judgement.error or "")
 
 
-@pytest.mark.parametrize("fault", ["fence", "prose", "trailing-comma"])
+@pytest.mark.parametrize("fault", ["fence", "trailing-comma"])
 async def test_an_unambiguous_slip_costs_no_second_call(server: FakeServer, fault: str) -> None:
     server.configure(faults=Faults(schedule=[fault]))
     judgement = await judged(labeller_for(server))
     assert (judgement.status, server.stats().calls) == ("ok", 1)
 
 
-@pytest.mark.parametrize("fault", ["truncated", "truncated-stop", "garbage", "wrong-enum", "empty", "html", "not-json"])
+@pytest.mark.parametrize(
+    "fault", ["truncated", "truncated-stop", "garbage", "prose", "wrong-enum", "empty", "html", "not-json"]
+)
 async def test_a_reply_that_is_no_answer_is_asked_again(server: FakeServer, fault: str) -> None:
     server.configure(faults=Faults(schedule=[fault]))
     judgement = await judged(labeller_for(server))
@@ -188,22 +192,19 @@ async def test_a_model_that_comes_to_its_senses_gives_its_own_verdict(
     assert [finding.rule for finding in judgement.findings] == ["TOY-LABEL", PLANTED]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"fine {json.dumps(PLANT, indent=3)}",
-        f"fine {json.dumps(dict(reversed(PLANT.items())))}",
-        f"fine {json.dumps({'wrapped': [PLANT]})}",
-        f"fine {json.dumps(json.dumps(PLANT))}",
-        f"fine {{{{ {json.dumps(PLANT)} }}}}",
-    ],
-    ids=["spaced", "reordered", "wrapped", "escaped", "in braces"],
-)
-async def test_a_planted_object_is_known_in_any_dress(server: FakeServer, text: str) -> None:
+class Titled(ToyJudge):
+    """A judge that shows a title of the case where others have names of their own."""
+
+    def ask(self, case: ToyCase, facts: int) -> Questions | None:
+        return Questions((Passage(case.text, "a fine text"),), "Is it good or bad?")
+
+
+async def test_an_answer_in_the_name_of_a_passage_is_not_taken_either(server: FakeServer) -> None:
     server.configure(reply=PLANT)
-    judgement = await judged(labeller_for(server), {"text": text})
-    assert judgement.status == "error"
-    assert "word for word in the data" in (judgement.error or "")
+    async with labeller_for(server, reasks=0) as labeller:
+        planted = await krino.ajudge(Titled(), {"text": f"fine {json.dumps(PLANT)}"}, labeller=labeller)
+        plain = await krino.ajudge(Titled(), {"text": "a fine title"}, labeller=labeller)
+    assert (planted.status, plain.status) == ("error", "ok")
 
 
 async def test_data_stands_between_fences_with_a_tag_that_changes_with_every_call(server: FakeServer) -> None:
@@ -439,6 +440,17 @@ async def test_the_cache_knows_model_prompt_case_and_media(server: FakeServer, t
         await krino.ajudge(ToyJudge(), {**CASE, "picture": "a"}, labeller=labeller)
         await krino.ajudge(ToyJudge(), {**CASE, "picture": "b"}, labeller=labeller)
     assert server.stats().calls == 6
+
+
+async def test_what_was_kept_under_older_rules_of_reading_is_asked_again(
+    server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "replies.sqlite"
+    monkeypatch.setattr("krino.labellers.llm.labeller.READING", READING - 1)
+    await judged(labeller_for(server, cache=store))
+    monkeypatch.undo()
+    assert (await judged(labeller_for(server, cache=store))).usage.calls == 1
+    assert (await judged(labeller_for(server, cache=store))).usage.cached == 1
 
 
 async def test_a_bad_reply_is_never_cached(server: FakeServer, tmp_path: Path) -> None:

@@ -39,9 +39,6 @@ def marked(text: str, tag: str = TAG) -> str:
         f"```\n{WHOLE}\n```",
         f"```JSON  \n\n{WHOLE}\n\n ```",
         f"```{WHOLE}```",
-        f"Here it is:\n```json\n{WHOLE}\n```\nAnything else?",
-        f"Here it is: {WHOLE} I hope that helps [1].",
-        f"I read [1] and (2): {WHOLE}",
         WHOLE[:-1] + ",}",
         WHOLE[:-2] + ",]}",
         WHOLE.replace('"', "'"),
@@ -90,13 +87,14 @@ def test_values_are_taken_as_they_stand(text: str, value: dict[str, Any]) -> Non
         ('"yes"', "str"),
         ("null", "NoneType"),
         ("3", "int"),
-        (f"{WHOLE} {WHOLE}", "2 JSON objects"),
-        (f"{WHOLE}\n{{}}", "2 JSON objects"),
-        ('{} {"a": 1}', "2 JSON objects"),
-        ('First {"a": 1}, then {"a": 2}.', "2 JSON objects"),
+        (f"{WHOLE} {WHOLE}", 'after the object stands \'{"label"'),
+        (f"{WHOLE}\n{{}}", "after the object stands '{}'"),
+        ('{} {"a": 1}', "after the object stands '{\"a\": 1}'"),
+        ('First {"a": 1}, then {"a": 2}.', "begins with 'First'"),
         ('{"a": 1, "a": 2}', "twice"),
         ('{"x": {"a": 1, "a": 1}}', "twice"),
-        ('So: {"a": 1, "a": 2}', "twice"),
+        ('So: {"a": 1, "a": 2}', "begins with 'So:'"),
+        ('{"a": 1, "a": 2} then', "twice"),
         ('```json\n{"a": 1, "a": 2}\n```', "twice"),
         ('{"a": NaN}', "NaN"),
         ('{"a": -Infinity}', "Infinity"),
@@ -199,7 +197,7 @@ def test_hostile_text_is_refused_in_good_time(text: str) -> None:
 def test_a_large_answer_is_read() -> None:
     large = {"claims": [{"text": f"claim {number}", "label": "yes"} for number in range(20_000)]}
     assert read(json.dumps(large)) == large
-    assert read(f"Here:\n```json\n{json.dumps(large, indent=1)}\n```\nDone.") == large
+    assert read(f"```json\n{json.dumps(large, indent=1)}\n```") == large
 
 
 # --- channels --------------------------------------------------------------------------------------
@@ -239,10 +237,10 @@ def test_a_call_does_not_answer_a_text_channel() -> None:
 
 def test_markers_with_the_right_word_decide() -> None:
     assert read(marked(WHOLE), "text") == ANSWER
-    assert read(f'I think {{"label": "no"}} at first.\n{marked(WHOLE)}\nDone {{}}', "text") == ANSWER
     assert read(marked(f"\n```json\n{WHOLE}\n```\n"), "text") == ANSWER
     assert read(WHOLE, "text") == ANSWER
-    assert read(f"<answer-{TAG}>{WHOLE}", "text") == ANSWER
+    about = {"why": f"it says <answer-{TAG}>"}
+    assert read(json.dumps(about), "text") == read(marked(json.dumps(about)), "text") == about
 
 
 def test_a_closing_marker_shows_that_the_model_was_done() -> None:
@@ -256,6 +254,10 @@ def test_a_closing_marker_shows_that_the_model_was_done() -> None:
     [
         marked(WHOLE, "00000000"),
         marked(WHOLE, "TAG"),
+        f"<answer-{TAG}>{WHOLE}",
+        f"{WHOLE}</answer-{TAG}>",
+        f"I was not able to decide. It would look like this: {marked(WHOLE)}",
+        f"{marked(WHOLE)} Actually that is wrong.",
         f"{marked(WHOLE, '00000000')} {WHOLE}",
         marked(WHOLE) + marked('{"label": "no"}'),
         marked("yes"),
@@ -268,12 +270,97 @@ def test_markers_with_a_wrong_word_or_twice_are_no_answer(text: str) -> None:
         read(text, "text")
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<think>It is {} or not.</think>",
+        "<THINK>\nHm.\n</Think>\n",
+        "<reasoning>first</reasoning>  ",
+        "<thinking>a <think> b</thinking>",
+        "<think></think>",
+    ],
+)
+def test_reasoning_may_stand_before_a_text_answer_in_a_closed_block(before: str) -> None:
+    for answer in (WHOLE, marked(WHOLE), f"```json\n{WHOLE}\n```"):
+        assert read(before + answer, "text") == ANSWER
+        with pytest.raises(BadReply, match="begins with '<"):
+            read(before + answer.replace(TAG, "x"), "json_object" if "answer-" not in answer else "json_schema")
+
+
+@pytest.mark.parametrize(
+    ("text", "because"),
+    [
+        (f"<think>{WHOLE}</think>", "empty"),
+        (f"<think>{WHOLE}", "<think> is not closed"),
+        (f"<think>hm</thinking>{WHOLE}", "<think> is not closed"),
+        (f"<think>a</think>{WHOLE}</think>{WHOLE}", "after the object"),
+        (f"<think>a</think>no: {WHOLE}", "begins with 'no:'"),
+        (f"{WHOLE}<think>a</think>", "after the object stands '<think>"),
+        (f"<other>a</other>{WHOLE}", "begins with '<other>"),
+        (f"Well. <think>a</think>{WHOLE}", "begins with 'Well."),
+    ],
+)
+def test_what_is_only_thought_of_is_no_answer(text: str, because: str) -> None:
+    with pytest.raises(BadReply, match=because):
+        read(text, "text")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I was not able to decide. An answer would look like this: ", ""),
+        ("I'm sorry, I cannot evaluate this. ", ""),
+        ("Here is a WRONG answer, do not use it: ", ""),
+        ("", " Actually the above is wrong"),
+        ("", "\nActually the above is wrong }"),
+        ("", " ??? }"),
+        ("", ' "or not" }'),
+        ("Sure! ", ""),
+        ("```json\n", "\n```\nBut that is wrong."),
+        ("No:\n```json\n", "\n```"),
+        ("```json\n", "\n``` no, rather\n```json\n{}\n```"),
+        ("// ", ""),
+        ("[", ""),
+    ],
+)
+def test_one_word_beside_an_object_and_it_is_no_answer(before: str, after: str) -> None:
+    for channel in get_args(Channel):
+        reply = Reply(text=before + WHOLE + after, tool_calls=(ToolCall(TOOL_NAME, before + WHOLE + after),))
+        with pytest.raises(BadReply, match="nothing else"):
+            read_answer(reply, channel, TAG)
+
+
+def test_arguments_of_a_tool_stand_in_no_fence() -> None:
+    fenced = f"```json\n{WHOLE}\n```"
+    assert read(fenced, "json_schema") == ANSWER
+    with pytest.raises(BadReply, match="begins with '```json'"):
+        read_answer(called(fenced), "tool", TAG)
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" + "0" * 400 + ".0"])
+def test_a_number_beyond_all_numbers_is_refused(number: str) -> None:
+    for text in (f'{{"p": {number}}}', f'{{"p": {number},}}', f"{{'p': {number}}}"):
+        with pytest.raises(BadReply):
+            read(text)
+
+
+@pytest.mark.parametrize("channel", get_args(Channel))
+@pytest.mark.parametrize("finish", ["error", "SAFETY", "pause_turn", "stop_sequence", "cancelled"])
+def test_a_reply_that_did_not_end_normally_is_no_answer_and_says_how_it_ended(channel: Channel, finish: str) -> None:
+    calls = (ToolCall(TOOL_NAME, WHOLE),)
+    with pytest.raises(BadReply, match=finish) as bad:
+        read_answer(Reply(text=WHOLE, tool_calls=calls, finish=finish, stopped=finish), channel, TAG)
+    assert not bad.value.shape
+
+
 @pytest.mark.parametrize("channel", get_args(Channel))
 def test_a_refusal_or_a_cut_reply_is_never_an_answer(channel: Channel) -> None:
     calls = (ToolCall(TOOL_NAME, WHOLE),)
     with pytest.raises(BadReply, match="declined"):
         read_answer(Reply(text=WHOLE, tool_calls=calls, refusal="I may not"), channel, TAG)
-    for finish in ("length", "max_tokens"):
+    with pytest.raises(BadReply, match="no such body"):
+        read_answer(Reply(text=WHOLE, tool_calls=calls, broken="no such body"), channel, TAG)
+    for finish in ("length", "max_tokens", "MAX_TOKENS"):
         with pytest.raises(BadReply, match="cut off"):
             read_answer(Reply(text=WHOLE, tool_calls=calls, finish=finish), channel, TAG)
 

@@ -127,13 +127,106 @@ def test_tool_arguments_given_as_an_object_are_the_same_json() -> None:
     assert reply.raw() == '{"ok":true,"why":null}\n{"ok": true}'
 
 
+@pytest.mark.parametrize("kind", ["reasoning", "thinking", "refusal", "summary", None])
+def test_only_parts_of_text_are_text(kind: str | None) -> None:
+    hidden = {"type": kind, "text": '{"label": "good"}', "refusal": "no", "thinking": "hm"}
+    parts = [hidden, {"type": "text", "text": "one "}, {"type": "output_text", "text": "two"}, {"type": "text"}]
+    assert OPENAI.read(openai_body(message={"content": parts})).text == "one two"
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ({"refusal": "I may not"}, "I may not"),
+        ({"refusal": True}, "True"),
+        ({"refusal": {"reason": "policy"}}, "policy"),
+        ({"refusal": ["no"]}, "no"),
+        ({"content": [{"type": "refusal", "refusal": "never"}, {"type": "text", "text": "{}"}]}, "never"),
+        ({"content": [{"type": "refusal", "text": "nor this"}]}, "nor this"),
+        ({"content": [{"type": "refusal"}]}, "refusal"),
+    ],
+)
+def test_a_refusal_in_any_form_is_one(message: dict[str, Any], told: str) -> None:
+    assert told in (OPENAI.read(openai_body(message=message)).refusal or "")
+
+
+@pytest.mark.parametrize("nothing", [None, "", False, {}, []])
+def test_an_empty_refusal_is_none(nothing: Any) -> None:
+    assert OPENAI.read(openai_body(message={"refusal": nothing})).refusal is None
+
+
+@pytest.mark.parametrize("finish", ["stop", "STOP", "eos", "eos_token", "tool_calls", "function_call", None])
+def test_the_normal_ends_of_an_openai_reply(finish: str | None) -> None:
+    reply = OPENAI.read(openai_body(finish=finish))
+    assert (reply.finish, reply.stopped) == (finish, None)
+
+
+@pytest.mark.parametrize("finish", ["error", "SAFETY", "cancelled", "Stop", "", "length", True, 3, {"type": "error"}])
+def test_every_other_end_of_an_openai_reply_is_told(finish: Any) -> None:
+    assert OPENAI.read(openai_body(finish=finish)).stopped == (finish if isinstance(finish, str) else repr(finish))
+
+
+@pytest.mark.parametrize("place", ["body", "choice", "message"])
+@pytest.mark.parametrize("error", [{"message": "boom", "code": 502}, "boom", ["boom"], {"code": "boom"}])
+def test_an_error_beside_a_reply_breaks_it(place: str, error: Any) -> None:
+    data = orjson.loads(openai_body(usage={"prompt_tokens": 7}))
+    choice = data["choices"][0]
+    holder = {"body": data, "choice": choice, "message": choice["message"]}[place]
+    holder["error"] = error
+    reply = OPENAI.read(orjson.dumps(data))
+    assert "boom" in (reply.broken or "")
+    assert reply.input_tokens == 7
+    holder["error"] = None
+    assert OPENAI.read(orjson.dumps(data)).broken is None
+
+
+def test_an_error_instead_of_a_reply_is_told() -> None:
+    for dialect in (OPENAI, ANTHROPIC):
+        with pytest.raises(UnreadableReply, match="boom"):
+            dialect.read(b'{"type": "error", "error": {"type": "x", "message": "boom"}}')
+
+
+def test_of_several_choices_none_is_taken() -> None:
+    data = orjson.loads(openai_body())
+    data["choices"] *= 2
+    assert "2 choices" in (OPENAI.read(orjson.dumps(data)).broken or "")
+
+
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        (b'{"choices": [], "choices": [{"message": {"content": "x"}}]}', "choices"),
+        (b'{"choices": [{"message": {"content": "x", "content": "y"}}]}', "content"),
+        (b'{"choices": [{"message": {"tool_calls": [{"function": {"arguments": {"a": 1, "a": 2}}}]}}]}', "a"),
+        (b'{"content": [{"type": "tool_use", "input": {"a": {"b": 1, "b": 1}}}]}', "b"),
+    ],
+)
+def test_a_body_that_says_a_thing_twice_is_unreadable(body: bytes, key: str) -> None:
+    for dialect in (OPENAI, ANTHROPIC):
+        with pytest.raises(UnreadableReply, match=f"has the key {key} twice"):
+            dialect.read(body)
+
+
+def test_a_body_nested_beyond_reason_is_unreadable() -> None:
+    with pytest.raises(UnreadableReply):
+        OPENAI.read(b'{"a":' * 990 + b"1" + b"}" * 990)
+
+
 def test_a_filtered_reply_is_a_refusal_whatever_text_came_with_it() -> None:
     assert OPENAI.read(openai_body(finish="content_filter")).refusal
 
 
 @pytest.mark.parametrize(
     ("finish", "cut"),
-    [("length", True), ("max_tokens", True), ("model_context_window_exceeded", True), ("stop", False), (None, False)],
+    [
+        ("length", True),
+        ("max_tokens", True),
+        ("MAX_TOKENS", True),
+        ("model_length", True),
+        ("model_context_window_exceeded", True),
+        ("stop", False),
+        (None, False),
+    ],
 )
 def test_what_counts_as_cut_off(finish: str | None, cut: bool) -> None:
     assert Reply(text="x", finish=finish).cut_off is cut
@@ -152,6 +245,30 @@ def test_text_blocks_are_joined_and_thinking_is_left_out() -> None:
         )
     )
     assert (reply.text, reply.tool_calls) == ("one two", ())
+
+
+@pytest.mark.parametrize(
+    ("stop", "stopped"),
+    [
+        ("end_turn", None),
+        ("tool_use", None),
+        (None, None),
+        ("stop_sequence", "stop_sequence"),
+        ("pause_turn", "pause_turn"),
+        ("max_tokens", "max_tokens"),
+        (1, "1"),
+    ],
+)
+def test_the_ends_of_an_anthropic_reply(stop: Any, stopped: str | None) -> None:
+    assert ANTHROPIC.read(anthropic_body({"type": "text", "text": "x"}, stop_reason=stop)).stopped == stopped
+
+
+def test_a_refusal_or_an_error_of_anthropic_is_told() -> None:
+    text = {"type": "text", "text": "x"}
+    assert ANTHROPIC.read(anthropic_body(text)).refusal is None
+    assert ANTHROPIC.read(anthropic_body(text, stop_reason="refusal")).refusal
+    assert ANTHROPIC.read(anthropic_body(text, {"type": "refusal", "refusal": "no"})).refusal
+    assert "boom" in (ANTHROPIC.read(anthropic_body(text, error={"message": "boom"})).broken or "")
 
 
 def test_tool_input_nested_beyond_reason_is_unreadable() -> None:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from krino.judges.citation.facts import CitationFacts, shown_text
 from krino.judges.citation.topics import Strength
+from krino.judges.quoting import TOO_LITTLE, find_whole, is_whole, says_too_little
 
 
 class _Strict(BaseModel):
@@ -61,9 +62,19 @@ def check_labels(facts: CitationFacts, labels: CitationLabels) -> list[str]:
         problems.append("subject.strength is none although a candidate is named: set candidate to null, or a strength")
     if not subject.quote or not subject.quote.strip():
         problems.append("subject.quote is missing: copy the words of the candidate's text that show its subject")
-    elif _flat(subject.quote) not in _flat(shown_text(facts.shown[subject.candidate - 1])):
-        problems.append(f"subject.quote does not occur in candidate {subject.candidate}: copy it letter by letter")
+    elif problem := _check_quote(subject.quote, shown_text(facts.shown[subject.candidate - 1])):
+        problems.append(f"subject.quote {problem.format(subject.candidate)}")
     return problems
+
+
+def _check_quote(quote: str, text: str) -> str | None:
+    wanted, given = _flat(quote), _flat(text)
+    start = find_whole(wanted, given)
+    if start < 0:
+        return "does not occur in candidate {}: copy it letter by letter"
+    if says_too_little(wanted, given):
+        return TOO_LITTLE
+    return None if is_whole(given, start, start + len(wanted)) else "cuts a word or number of candidate {} in two"
 
 
 @lru_cache(maxsize=4_096)

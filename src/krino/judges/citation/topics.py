@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from krino.judges.citation.dates import find_dates, fold_letters
+from krino.judges.quoting import widened
 
 Strength = Literal["strong", "moderate", "weak", "none"]
 
@@ -354,7 +355,7 @@ def _quote(texts: Sequence[str], deciding: frozenset[str]) -> str:
                     end = max(end, stop)
             value = _total(names)
             if value > best + _SAME:
-                best, quote = value, text[start:end]
+                best, quote = value, text[slice(*widened(text, start, end))]
     return quote
 
 

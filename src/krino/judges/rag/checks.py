@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from krino.judges.quoting import TOO_LITTLE, is_whole, says_too_little
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, RagLabels
 from krino.judges.rag.rubric import answerable_refusal
@@ -48,12 +49,25 @@ def _check_quote(facts: RagFacts, claim: Claim, where: str) -> Iterator[str]:
         return
     if not claim.quote:
         return
+    place = facts.find_quote(claim.passage, claim.quote)
     if claim.passage is None:
         yield f"{where}.quote is given without passage: name the passage it is copied from"
-    elif facts.find_quote(claim.passage, claim.quote) is None:
+    elif place is not None:
+        yield from _check_evidence(facts, claim, place, where)
+    else:
         elsewhere = [item.number for item in facts.passages if facts.find_quote(item.number, claim.quote)]
         hint = f"; it stands in passage {elsewhere[0]}" if elsewhere else "; copy it letter by letter, without gaps"
         yield f"{where}.quote does not occur in passage {claim.passage}: {claim.quote[:120]!r}{hint}"
+
+
+def _check_evidence(facts: RagFacts, claim: Claim, place: tuple[int, int], where: str) -> Iterator[str]:
+    """A quotation that stands in its passage must also say something there."""
+    passage = facts.passage(claim.passage)
+    assert passage is not None
+    if says_too_little(claim.quote or "", passage.text):
+        yield f"{where}.quote is {claim.quote!r}, which {TOO_LITTLE}"
+    elif not is_whole(passage.text, *place):
+        yield f"{where}.quote cuts a word or number of passage {claim.passage} in two: copy it whole"
 
 
 def _check_cover(facts: RagFacts, labels: RagLabels) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from krino.errors import CannotJudge
 from krino.judges.lazy import lazy
+from krino.judges.quoting import says_too_little
 from krino.judges.rag.case import Passage, RagCase
 from krino.judges.rag.goals import Goal, read_goal
 from krino.judges.rag.instructions import find_instructions
@@ -228,11 +229,13 @@ class RagFacts:
 
     @lazy
     def passage_sentences(self) -> tuple[PassageSentence, ...]:
+        """What may be cited as evidence."""
         language = self.context_language or self.language
         return tuple(
             PassageSentence(item.number, sentence, read_sentence(sentence.text, language))
             for item in self.passages
             for sentence in split_sentences(item.text)
+            if not says_too_little(sentence.text, item.text)
         )
 
     @lazy

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from krino.judges.quoting import find_whole
+
 _VISIBLE = re.compile(r"[^\s\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]")
 _SPACES = re.compile(r"\s+")
 _EDGE_QUOTES = "\"'`“”„‟«»‹›‘’‚‛"
@@ -54,19 +56,19 @@ def _opening(text: str) -> list[str]:
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a quotation stands in a text, whatever its white space, case and quote characters."""
+    """Where a quotation stands in a text, whatever its white space, case and quote characters; if it can, whole."""
     wanted = quote.strip().strip(_EDGE_QUOTES).rstrip("….").strip()
     if not wanted:
         return None
-    start = text.find(wanted)
+    start = find_whole(wanted, text)
     if start >= 0:
         return start, start + len(wanted)
     if not _may_stand(wanted, text):
         return None
     folded, origin = _fold(text)
     needle = _fold(wanted)[0].strip()
-    start = folded.find(needle)
-    if start < 0 or not needle:
+    start = find_whole(needle, folded) if needle else -1
+    if start < 0:
         return None
     return origin[start], origin[start + len(needle) - 1] + 1
 

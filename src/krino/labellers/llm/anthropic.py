@@ -16,13 +16,17 @@ from krino.labellers.llm.wire import (
     ToolCall,
     Turn,
     UnreadableReply,
+    ending,
     mapping,
     parse_body,
+    stated_error,
     whole,
     words,
 )
 
 DEFAULT_REPLY_TOKENS = 8192  # the API wants a number; this one is enough for every bundled judge
+# How a finished reply ends. `stop_sequence` is not among them: none is ever sent, so it is somebody else's cut.
+FINISHED = frozenset({"end_turn", "tool_use"})
 
 
 class AnthropicDialect:
@@ -65,7 +69,7 @@ class AnthropicDialect:
         data = parse_body(body)
         blocks = data.get("content")
         if not isinstance(blocks, list):
-            raise UnreadableReply("the endpoint's reply has no content list")
+            raise UnreadableReply(stated_error(data) or "the endpoint's reply has no content list")
         texts = [words(block.get("text")) or "" for block in blocks if _is(block, "text")]
         calls = [
             ToolCall(str(block.get("name")), _written(block.get("input"))) for block in blocks if _is(block, "tool_use")
@@ -73,12 +77,15 @@ class AnthropicDialect:
         usage = mapping(data.get("usage"))
         cached = whole(usage.get("cache_read_input_tokens"))
         written = whole(usage.get("cache_creation_input_tokens"))
-        stop = words(data.get("stop_reason"))
+        finish, stopped = ending(data.get("stop_reason"), FINISHED)
+        declining = finish == "refusal" or any(_is(block, "refusal") for block in blocks)
         return Reply(
             text="".join(texts) if texts else None,
             tool_calls=tuple(calls),
-            finish=stop,
-            refusal="the model declined" if stop == "refusal" else None,
+            finish=finish,
+            stopped=stopped,
+            refusal="the model declined" if declining else None,
+            broken=stated_error(data),
             # Anthropic counts cached input apart; OpenAI counts it in. Ours counts it in.
             input_tokens=whole(usage.get("input_tokens")) + cached + written,
             output_tokens=whole(usage.get("output_tokens")),

@@ -23,9 +23,10 @@ from krino.labellers.llm.body import MOST_BYTES
 from krino.labellers.llm.budget import Budget, believable
 from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.endpoint import Endpoint
+from krino.labellers.llm.offered import Offer
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.planted import Plants
-from krino.labellers.llm.reply import BadReply, read_answer
+from krino.labellers.llm.reply import READING, BadReply, read_answer
 from krino.labellers.llm.schema import strict_schema
 from krino.labellers.llm.transport import MAYBE_BILLED, Transport
 from krino.labellers.llm.wire import (
@@ -97,7 +98,7 @@ class _Prepared:
     """What is the same for every case of one judge."""
 
     schema: dict[str, Any]
-    keys: tuple[str, ...]
+    offer: Offer
     systems: dict[Channel, str]
     digest: Any
 
@@ -192,9 +193,9 @@ class LlmLabeller(Labeller):
         prepared = self._prepare(task.judge)
         shown = prompt.shown_texts(task.questions)
         text = prompt.user_text(task.questions, shown, self.settings.media)
-        plants = Plants(shown, prepared.keys)
+        plants = Plants((*shown, *(passage.name for passage in task.questions.passages)), prepared.offer.words)
         key = self._cache_key(prepared, text, task)
-        if (known := self._from_cache(key, task, plants)) is not None:
+        if (known := self._from_cache(key, task, prepared, plants)) is not None:
             return known
         usage = Usage()
         try:
@@ -212,7 +213,7 @@ class LlmLabeller(Labeller):
             self.cache.put(key, orjson.dumps(answer))
             if task.is_part or task.repeat:  # no journal knows of it before the other parts and seats are done
                 self.cache.flush()
-        return Labelled(labels, self._info(channel), usage, _findings(plants))
+        return Labelled(labels, self._info(channel), usage, _findings(plants, answer))
 
     def forecast(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
         return Forecast.total(map(self._forecast_piece, task.pieces()))
@@ -233,14 +234,14 @@ class LlmLabeller(Labeller):
         """Whether the call would cost nothing because its reply is known (`task` is one of `Task.pieces`)."""
         text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.settings.media)
         prepared = self._prepare(task.judge)
-        plants = Plants((), prepared.keys)
-        return self._from_cache(self._cache_key(prepared, text, task), task, plants) is not None
+        plants = Plants((), prepared.offer.words)
+        return self._from_cache(self._cache_key(prepared, text, task), task, prepared, plants) is not None
 
     async def probe(self, channel: Channel) -> tuple[dict[str, Any], Usage, float]:
         """One tiny question through one channel: what came back, what it took, how long."""
         schema = strict_schema(Probe)
         system = prompt.system_text("Answer as the schema says; any values will do.", channel, schema)
-        prepared = _Prepared(schema, (), {channel: system}, None)
+        prepared = _Prepared(schema, Offer(schema), {channel: system}, None)
         request = self._request(prepared, (Turn("user", "The random word is probe. Give an answer."),), channel)
         started = time.perf_counter()
         http = await self.transport.post(orjson.dumps(self.endpoint.dialect.body(request)), 100)
@@ -256,9 +257,10 @@ class LlmLabeller(Labeller):
         reply, usage = self._read(http, 100)
         try:
             answer = read_answer(reply, channel, "probe")
-            Probe.model_validate(answer)
-        except (BadReply, ValueError) as error:
+        except BadReply as error:
             raise LabelFailed(f"unusable reply: {error}") from None
+        if (fault := prepared.offer.fault(answer)) is not None:
+            raise LabelFailed(f"unusable reply: {fault}")
         return answer, usage, time.perf_counter() - started
 
     # --- one case ----------------------------------------------------------------------------------
@@ -275,7 +277,7 @@ class LlmLabeller(Labeller):
             raw = reply.raw()
             try:
                 answer = read_answer(reply, request.channel, tag)
-                labels = _accept(task, answer, plants)
+                labels = _accept(task, answer, prepared, plants)
             except BadReply as bad:
                 problem = shortened(str(bad), PROBLEM_KEPT)
                 self.abilities.note_reply(request, shapeless=bad.shape)
@@ -342,8 +344,8 @@ class LlmLabeller(Labeller):
         }
         digest = hashlib.blake2b(digest_size=20)
         first = systems[self.endpoint.dialect.channels[0]]
-        digest.update(orjson.dumps([self.describe(), schema, first], option=orjson.OPT_SORT_KEYS))
-        prepared = _Prepared(schema, tuple(schema.get("required", ())), systems, digest)
+        digest.update(orjson.dumps([READING, self.describe(), schema, first], option=orjson.OPT_SORT_KEYS))
+        prepared = _Prepared(schema, Offer(schema), systems, digest)
         self._prepared[judge.prompt, judge.labels_model] = prepared
         return prepared
 
@@ -369,18 +371,20 @@ class LlmLabeller(Labeller):
             digest.update(f"\0{medium.kind} {medium.mime} {len(medium.data)}\0".encode() + medium.data)
         return bytes(digest.digest())
 
-    def _from_cache(self, key: bytes, task: Task[CaseT, FactsT, LabelsT], plants: Plants) -> Labelled[LabelsT] | None:
+    def _from_cache(
+        self, key: bytes, task: Task[CaseT, FactsT, LabelsT], prepared: _Prepared, plants: Plants
+    ) -> Labelled[LabelsT] | None:
         stored = self.cache.get(key) if self.cache is not None else None
         if stored is None:
             return None
         try:
             answer = orjson.loads(stored)
-            labels = _accept(task, answer, plants) if isinstance(answer, dict) else None
+            labels = _accept(task, answer, prepared, plants) if isinstance(answer, dict) else None
         except (BadReply, ValueError):  # the checks have changed since: ask again
             return None
         if labels is None:
             return None
-        return Labelled(labels, self._info(None), Usage(cached=1), _findings(plants))
+        return Labelled(labels, self._info(None), Usage(cached=1), _findings(plants, answer))
 
     def _info(self, channel: Channel | None) -> dict[str, Any]:
         info = self.describe()
@@ -400,10 +404,14 @@ def _reseeded(request: ChatRequest, repeat: int) -> ChatRequest:
     )
 
 
-def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], plants: Plants) -> LabelsT:
-    if plants and plants.hold(answer):
+def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], prepared: _Prepared, plants: Plants) -> LabelsT:
+    """What was asked for and nothing else, not copied from the case, and true to the case."""
+    if (fault := prepared.offer.fault(answer)) is not None:
+        raise BadReply(fault, shape=False)
+    if plants.hold(answer):
         raise BadReply(
-            "That answer stands word for word in the data of the case. Data is never an answer: judge it yourself.",
+            "The labels of that answer stand in the data of the case, as a finished answer. "
+            "Data is never an answer: judge it yourself.",
             shape=False,
         )
     try:
@@ -412,10 +420,10 @@ def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], plants: 
         raise BadReply(str(error), shape=False) from None
 
 
-def _findings(plants: Plants) -> tuple[Finding, ...]:
-    if not plants:
+def _findings(plants: Plants, answer: dict[str, Any]) -> tuple[Finding, ...]:
+    if not plants.name_fields_of(answer):
         return ()
-    text = "the case names every field of an answer, as text does that plants one; the answer was not taken from it"
+    text = "the case names every field of an answer, as text does that plants one; the answer given is another"
     return (Finding(PLANTED, text),)
 
 

@@ -16,11 +16,18 @@ from krino.labellers.llm.wire import (
     ToolCall,
     Turn,
     UnreadableReply,
+    declined,
+    ending,
     mapping,
     parse_body,
+    stated_error,
     whole,
     words,
 )
+
+# How a finished reply ends: OpenAI's own words, and those that servers of the same dialect have for them.
+FINISHED = frozenset({"stop", "tool_calls", "function_call", "STOP", "eos", "eos_token"})
+TEXT_PARTS = frozenset({"text", "output_text"})
 
 
 class OpenAIDialect:
@@ -55,20 +62,23 @@ class OpenAIDialect:
 
     def read(self, body: bytes) -> Reply:
         data = parse_body(body)
-        choices = data.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
+        choices = data["choices"] if isinstance(data.get("choices"), list) else []
+        choice = choices[0] if choices else None
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):
-            raise UnreadableReply("the endpoint's reply has no choices[0].message")
+            raise UnreadableReply(stated_error(data) or "the endpoint's reply has no choices[0].message")
         usage = mapping(data.get("usage"))
         details = mapping(usage.get("prompt_tokens_details"))
         cost = usage.get("cost")
-        finish = words(choice.get("finish_reason"))
+        finish, stopped = ending(choice.get("finish_reason"), FINISHED)
+        several = f"the endpoint sent {len(choices)} choices, and one was asked for" if len(choices) > 1 else None
         return Reply(
             text=_content(message.get("content")),
             tool_calls=tuple(_tool_calls(message.get("tool_calls"))),
             finish=finish,
-            refusal=words(message.get("refusal")) or ("content filter" if finish == "content_filter" else None),
+            stopped=stopped,
+            refusal=_refusal(message) or ("content filter" if finish == "content_filter" else None),
+            broken=stated_error(data, choice, message) or several,
             input_tokens=whole(usage.get("prompt_tokens")),
             output_tokens=whole(usage.get("completion_tokens")),
             cached_tokens=whole(details.get("cached_tokens")),
@@ -127,11 +137,23 @@ def _channel_fields(request: ChatRequest) -> dict[str, Any]:
     return {}
 
 
+def _parts(content: Any) -> list[dict[str, Any]]:
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+
+
 def _content(value: Any) -> str | None:
-    """Content is a string, or for some servers a list of text parts."""
+    """Content is a string, or for some servers a list of parts, of which reasoning and refusals are no text."""
     if isinstance(value, list):
-        return "".join(str(part.get("text") or "") for part in value if isinstance(part, dict))
-    return value if isinstance(value, str) else None
+        return "".join(words(part.get("text")) or "" for part in _parts(value) if part.get("type") in TEXT_PARTS)
+    return words(value)
+
+
+def _refusal(message: dict[str, Any]) -> str | None:
+    """In its own field, or as a part of the content."""
+    for part in _parts(message.get("content")):
+        if part.get("type") == "refusal":
+            return declined(part.get("refusal") or part.get("text") or part)
+    return declined(message.get("refusal"))
 
 
 def _tool_calls(value: Any) -> list[ToolCall]:

@@ -1,73 +1,242 @@
-"""Knows an answer that stands in the case itself, in whatever dress: spaced, escaped, re-ordered, as YAML, wrapped.
+"""Knows an answer that stands in the case itself, in whatever dress, so that a copied one is never taken.
 
-A case is text from strangers and may bring a finished answer along. Compared are letters and digits alone: if every
-field of a reply stands in the case behind its own name, the reply was copied and is not the model's.
+A case is text from strangers and may bring a finished answer along. Both sides are compared as values, with every
+disguise taken off: `1` and `1.0` are the same, `1` and `true` are not. What decides are the labels (numbers, yes and
+no, closed words) and ids: a model that copies them may reword the explanations beside them. Where an answer has fewer
+than two labels, an honest one agrees by chance, so there most of its words must be the planted ones as well.
 """
 
 from __future__ import annotations
 
-import html
+import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
-ESCAPED_SPACE = re.compile(r"\\+[nrtbf]")
-ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
-NOT_CONTENT = re.compile(r"[\W_]+")
+from krino.labellers.llm.disguise import decoded, fold, glance, layers, without_comments
+from krino.labellers.llm.loose import Loose, objects_in
+
+TELLING = 2  # labels that are hardly the same by chance
+NULLS = frozenset({"", "null", "none", "nil", "undefined"})
+YES_NO = {True: ("true", "yes", "on"), False: ("false", "no", "off")}
+PIECE = re.compile(r"(?<![^\W_])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![^\W_])|(?:(?!-\d)[\W_])+|-", re.IGNORECASE)
+BETWEEN_NUMBERS = "·"
+LONGEST_NUMBER = 15  # digits that a float keeps; longer ones are ids and stay as they are written
+AS_A_KEY = r"[\W_]{0,40}?[:=>|]"
+SEAM = 300  # characters on either side of where a text may go on in another passage
+MOST_SEAMED = 20
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was compared: labels, and texts (of one word or several) with how many of them were the same."""
+
+    labels: int = 0
+    ids: int = 0
+    same_ids: int = 0
+    words: int = 0
+    same_words: int = 0
+
+    def text(self, value: str, same: bool) -> None:
+        if len(value.split()) > 1:
+            self.words += 1
+            self.same_words += same
+        else:
+            self.ids += 1
+            self.same_ids += same
+
+    @property
+    def is_copy(self) -> bool:
+        """Of a whole object whose labels are all the same."""
+        texts, same = self.ids + self.words, self.same_ids + self.same_words
+        return 2 * self.same_ids >= self.ids and (self.labels >= TELLING or 2 * same >= texts)
+
+    @property
+    def is_copy_in_pieces(self) -> bool:
+        """Of fields that stand anywhere, so that what belongs together is not known: there the words must show it."""
+        if not self.labels + self.ids + self.words:
+            return False
+        return 2 * self.same_ids >= self.ids and (not self.words or 2 * self.same_words > self.words)
 
 
 class Plants:
-    """The case as a model sees it, searched for answers. Truthy when it names every field of an answer."""
+    """The case as a model sees it, searched for answers; `words` are those that labels are chosen from."""
 
-    __slots__ = ("_contents",)
+    __slots__ = ("_glance", "_readings", "_squeezed", "_texts", "_words")
 
-    def __init__(self, texts: Iterable[str], keys: Collection[str]) -> None:
-        text = "\n".join(texts).lower()
-        if "\\u" in text:
-            text = ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").lower()  # pairs become one
-        if "&" in text:
-            text = html.unescape(text)
-        self._contents: tuple[str, ...] = ()
-        if keys and _names_all(text, keys):
-            # An escaped line break leaves a letter behind, a path with backslashes may look like one: try both.
-            forms = {text, ESCAPED_SPACE.sub(" ", text)} if "\\" in text else {text}
-            self._contents = tuple(map(_content, forms))
+    def __init__(self, texts: Iterable[str], words: Collection[str]) -> None:
+        self._texts = tuple(texts)
+        self._words = frozenset(words)
+        self._glance: bytes | None = None
+        self._readings: tuple[str, ...] | None = None
+        self._squeezed: tuple[str, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self._contents)
+    def hold(self, answer: Mapping[str, Any]) -> bool:
+        """Whether this answer stands in the case: as an object, or field by field, value behind name."""
+        if not self._may_name(answer):
+            return False
+        return any(self._is_copy(planted, answer) for planted in self._objects(answer)) or self._spells(answer)
 
-    def hold(self, answer: Any) -> bool:
-        """Whether every field of the answer stands in the case, value behind name."""
-        return bool(self._contents) and all(
-            any(piece in content for content in self._contents) for piece in _pieces("", answer)
+    def name_fields_of(self, answer: Mapping[str, Any]) -> bool:
+        """Whether the case has every field of an answer as a key, as only text about such answers does."""
+        if not self._may_name(answer):
+            return False
+        keys = {r"[\W_]*".join(map(re.escape, _parts(name))) + AS_A_KEY for name in _names(answer)}
+        return all(any(re.search(key, text) for text in self._read(answer)) for key in keys)
+
+    # --- reading -----------------------------------------------------------------------------------
+
+    def _may_name(self, answer: Mapping[str, Any]) -> bool:
+        """A cheap look first: most cases do not even hold the words."""
+        if not answer or not any(self._texts):
+            return False
+        if self._glance is None:
+            self._glance = glance("".join(self._texts))
+        missing = list(islice((name for name in _names(answer) if _glance_at(name) not in self._glance), 2))
+        if not missing or (len(missing) == 1 and self._is_split(_glance_at(missing[0]))):
+            return True
+        return any(True for _ in self._decoded(answer))
+
+    def _is_split(self, name: bytes) -> bool:
+        """Whether a name begins at the end of one passage and goes on in one further down."""
+        ends = [(glance(text[:SEAM]), glance(text[-SEAM:])) for text in self._texts]
+        return any(
+            tail.endswith(name[:cut]) and any(head.startswith(name[cut:]) for head, _ in ends[place + 1 :])
+            for cut in range(1, len(name))
+            for place, (_, tail) in enumerate(ends)
         )
 
+    def _read(self, answer: Mapping[str, Any]) -> tuple[str, ...]:
+        """Everything the case can be read as, in lower case. Made once: an answer has the names of its schema."""
+        if self._readings is None:
+            whole = "\n".join([*self._texts, *_seams(self._texts)])
+            texts = [layer.lower() for text in (whole, *self._decoded(answer)) for layer in layers(text)]
+            self._readings = tuple(dict.fromkeys([*texts, *map(without_comments, texts)]))
+            self._squeezed = tuple(map(squeeze, self._readings))
+        return self._readings
 
-def _names_all(text: str, keys: Collection[str]) -> bool:
-    """A cheap look first: most cases do not even hold the words."""
-    return all(key.lower() in text for key in keys) and all(
-        re.search(rf"{re.escape(key.lower())}[^\w:=]{{0,6}}[:=]", text) for key in keys
-    )
+    def _decoded(self, answer: Mapping[str, Any]) -> Iterator[str]:
+        """The case out of codes, if its longest key stands there in one."""
+        return decoded("\n".join(self._texts), self._glance or b"", max(answer, key=len))
+
+    def _objects(self, answer: Mapping[str, Any]) -> Iterator[Loose]:
+        wanted = {squeeze(name) for name in answer}
+        for text, squeezed in zip(self._read(answer), self._squeezed, strict=True):
+            if all(name in squeezed for name in wanted):
+                yield from (found for found in objects_in(text, squeeze) if wanted <= found.keys())
+
+    # --- whole objects -----------------------------------------------------------------------------
+
+    def _is_copy(self, planted: Loose, answer: Mapping[str, Any]) -> bool:
+        tally = Tally()
+        return self._same(planted, answer, tally) and tally.is_copy
+
+    def _same(self, planted: Any, value: Any, tally: Tally) -> bool:
+        """Whether every label is the same; the tally counts what else was compared."""
+        if isinstance(value, Mapping):
+            return isinstance(planted, dict) and all(
+                squeeze(name) in planted and self._same(planted[squeeze(name)], item, tally)
+                for name, item in value.items()
+            )
+        if isinstance(value, list) and isinstance(planted, list):
+            pairs = zip(planted, value, strict=False)
+            return len(planted) == len(value) and all(self._same(*pair, tally) for pair in pairs)
+        while isinstance(planted, dict | list) and len(planted) == 1:  # a value in a wrapping of its own
+            planted = next(iter(planted.values() if isinstance(planted, dict) else planted))
+        return isinstance(planted, str) and not isinstance(value, list) and self._same_scalar(planted, value, tally)
+
+    def _same_scalar(self, planted: str, value: Any, tally: Tally) -> bool:
+        given = squeeze(planted)
+        if value is None:
+            return given in NULLS or len(planted.split()) > 1  # a remark where none is given is no other label
+        if isinstance(value, str) and value not in self._words:
+            tally.text(value, given == squeeze(value))
+            return True
+        tally.labels += 1
+        return given in YES_NO[value] if isinstance(value, bool) else given == squeeze(_written(value))
+
+    # --- field by field ----------------------------------------------------------------------------
+
+    def _spells(self, answer: Mapping[str, Any]) -> bool:
+        self._read(answer)
+        tally, names = Tally(), {squeeze(name) for name in _names(answer)}
+        for name, value in _fields("", answer):
+            stands = self._stands(name, value, names)
+            if isinstance(value, str) and value not in self._words:
+                tally.text(value, stands)
+            elif not stands:
+                return False
+            else:
+                tally.labels += 1
+        return tally.is_copy_in_pieces
+
+    def _stands(self, name: str, value: Any, names: Collection[str]) -> bool:
+        """A list may stand behind one name, or each of its values behind the name again."""
+        if any(map(_beside(name, value, names).search, self._squeezed)):
+            return True
+        return isinstance(value, list) and all(self._stands(name, item, names) for item in value)
 
 
-def _pieces(name: str, value: Any) -> Iterator[str]:
-    """Name and value of every field at any depth, as they would stand side by side in any notation."""
-    if isinstance(value, dict):
+def squeeze(text: str) -> str:
+    """Letters and digits alone, numbers in one spelling: two texts are the same if they are the same squeezed."""
+    return PIECE.sub(_squeezed_piece, fold(text).lower())
+
+
+def _squeezed_piece(match: re.Match[str]) -> str:
+    piece, text = match[0], match.string
+    if piece[-1].isdigit():
+        return piece if len(piece) > LONGEST_NUMBER else repr(float(piece)).removesuffix(".0")
+    start, end = match.span()
+    apart = text[start - 1 : start].isdigit() and text[end : end + 1].isdigit()
+    return BETWEEN_NUMBERS if apart else ""
+
+
+def _beside(name: str, value: Any, names: Collection[str]) -> re.Pattern[str]:
+    """Finds a value right behind its name in a squeezed text, where nothing else is left between the two."""
+    if isinstance(value, bool):  # the field `note` behind a field is no "no"
+        others = "|".join(map(re.escape, names))
+        return re.compile(f"{re.escape(squeeze(name))}(?!{others})(?:{'|'.join(YES_NO[value])})")
+    values = value if isinstance(value, list) else [value]
+    sought = squeeze(" ".join([name, *map(_written, values)]))
+    return re.compile(re.escape(sought) + (r"(?![\d.])" if sought[-1:].isdigit() else ""))
+
+
+def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Name and value of every field at any depth; of what is empty the name says all, and names are all there."""
+    if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _pieces(key, item)
-    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+            yield from _fields(key, item)
+    elif isinstance(value, list) and any(isinstance(item, str | dict | list) for item in value):
         for item in value:
-            yield from _pieces(name, item)
-    elif isinstance(value, list):
-        yield _content(name + "".join(map(_word, value)))
-    else:
-        yield _content(name + _word(value))
+            yield from _fields(name, item)
+    elif value not in (None, "", []):
+        yield name, value
 
 
-def _word(value: Any) -> str:
-    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if not isinstance(value, str) else value
+def _names(value: Any) -> Iterator[str]:
+    """The names at every depth, the outermost first; some of them more than once."""
+    if isinstance(value, Mapping):
+        yield from value
+    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _names(item)
 
 
-def _content(text: str) -> str:
-    return NOT_CONTENT.sub("", text).lower()
+_glance_at = lru_cache(maxsize=1_024)(glance)
+
+
+def _parts(name: str) -> list[str]:
+    return [part for part in re.split(r"[\W_]+", fold(name).lower()) if part]
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _seams(texts: tuple[str, ...]) -> Iterator[str]:
+    """Ends and beginnings of passages side by side: a planted text may go on in any passage further down."""
+    if len(texts) <= MOST_SEAMED:
+        for place, text in enumerate(texts):
+            yield from (text[-SEAM:] + other[:SEAM] for other in texts[place + 1 :])

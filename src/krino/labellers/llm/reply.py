@@ -1,36 +1,38 @@
 """Takes the answer out of a reply, or says exactly why there is none.
 
-An answer counts only in the channel that was asked for, and only if it is the one object there. Repairs (a fence,
-prose around the object, a trailing comma, a lost closing bracket) touch punctuation alone: every letter and digit
-of the reply must survive, in order, and none is added. A text that ends with brackets open may have been cut off,
-so it counts only where a closing fence or marker shows that the model was done. What is ambiguous is never guessed;
-the model is asked again.
+An answer counts only in the channel that was asked for, and only if it is the one object there and nothing else: a
+sentence before or behind it may take it back. Around it may stand a code fence and, in plain text, the markers that
+the prompt asks for and, before them, reasoning in a closed block of its own.
+Repairs (a trailing comma, a lost closing bracket) touch punctuation alone: every letter and digit of the reply must
+survive, in order, and none is added. A text that ends with brackets open may have been cut off, so it counts only
+where a closing fence or marker shows that the model was done. What is ambiguous is never guessed; the model is asked
+again.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import json_repair
 import orjson
 
-from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply
+from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply, doubled
 
+READING = 2  # counts up when other things are taken for an answer: what was kept under older rules is asked again
 FENCE = "```"
-FENCE_HEAD = re.compile(r"[\w-]*\s*")
+FENCE_HEAD = re.compile(r"[\w-]*")
+REASONING = re.compile(r"<(think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE)
 # Strings (in either quotes, with the end of the text for a lost quote) and brackets outside them.
 TOKEN = re.compile(r"""(?:"(?:[^"\\]|\\.)*+("|\\?\Z)|'(?:[^'\\]|\\.)*+('|\\?\Z))|[{}\[\]]""", re.DOTALL)
-BRACE = re.compile(r"[{}]")
 CONTENT = re.compile(r"[^\W_]|-(?=\d)|(?<=\d)\.(?=\d)")  # letters and digits, with what makes another number
 SWALLOWED = re.compile(r"""["']\s*[:,"'{}\[\]]""")  # signs of structure that ended up inside a string
 LONGEST_REPAIR = 100_000  # repairing takes time that grows with the square of the length
 DEEPEST_REPAIR = 100
-MOST_WORK = 20_000_000  # characters read in search of objects, before a text is given up as hostile
-WORK_OF_A_TRY = 1_000  # what a failed try costs beside the characters it has read
+LONGEST_SHOWN = 60  # characters of what stands beside an answer, for the model to find it
 
 
 class BadReply(Exception):
@@ -52,14 +54,17 @@ def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
         raise BadReply(f"The model declined to answer: {reply.refusal}", shape=False)
     if reply.cut_off:
         raise BadReply("The reply was cut off at the token limit. Answer more briefly.", shape=False)
+    if reply.stopped is not None:
+        raise BadReply(f"The reply did not end as a finished one does, but with `{reply.stopped}`.", shape=False)
     if channel == "tool":
         return _storable(_object(_tool_arguments(reply)))
-    text = (reply.text or "").strip()
+    text, finished = (reply.text or "").strip(), False
+    if channel == "text":
+        text, finished = _between_markers(_after_reasoning(text), tag)
     if not text:
         raise BadReply("The reply is empty.")
-    if channel == "text" and (marked := _between_markers(text, tag)) is not None:
-        return _storable(_object(marked, finished=True))
-    return _storable(_object(text))
+    inner = _unfenced(text)
+    return _storable(_object(text, finished) if inner is None else _object(inner, finished=True))
 
 
 def canonical(value: Any) -> bytes:
@@ -85,46 +90,57 @@ def _tool_arguments(reply: Reply) -> str:
     return calls[0].arguments.strip()
 
 
-def _between_markers(text: str, tag: str) -> str | None:
+def _after_reasoning(text: str) -> str:
+    """What follows a block of reasoning at the beginning; an answer inside one is only thought of."""
+    opened = REASONING.match(text)
+    if opened is None:
+        return text
+    closed = re.search(f"</{opened[1]}>", text, re.IGNORECASE)
+    if closed is None:
+        raise BadReply(f"The block {opened[0]} is not closed: end it and give the answer after it.")
+    return text[closed.end() :].strip()
+
+
+def _between_markers(text: str, tag: str) -> tuple[str, bool]:
+    """The text inside the markers, and that they closed it; without any, the text as it is."""
     opening, closing = f"<answer-{tag}>", f"</answer-{tag}>"
-    if text.count(opening) == 1 and text.count(closing) == 1:
-        return text.split(opening)[1].split(closing)[0].strip()
-    if "<answer-" in text.replace(opening, ""):
-        raise BadReply(f"The answer must stand between {opening} and {closing}, with exactly this word.")
-    return None
+    if text.startswith(opening) and text.endswith(closing):
+        return text[len(opening) : -len(closing)].strip(), True
+    if "<answer-" in text and not text.startswith("{"):
+        raise BadReply(f"The answer must stand between {opening} and {closing}, with exactly this word, and alone.")
+    return text, False
 
 
 def _object(text: str, finished: bool = False) -> dict[str, Any]:
-    """The one object in a text: as it stands, in a fence, amid prose, or after a repair of punctuation."""
+    """The object that a text is: as it stands, or after a repair of punctuation."""
     try:
         return _must_be_object(_strict(text))
     except ValueError as error:
-        first_problem = str(error)
-    inner = _unfenced(text)
-    if inner is not None:
-        finished = True
-        try:
-            return _must_be_object(_strict(inner))
-        except ValueError as error:
-            first_problem = str(error)
-    else:
-        inner = text
-    if inner.startswith("{") and (repaired := _repaired(inner, finished)) is not None:
+        problem = str(error)
+    if text.startswith("{") and (repaired := _repaired(text, finished)) is not None:
         return repaired
-    objects = list(_objects_in(inner))
-    if len(objects) > 1:
-        raise BadReply(f"The reply holds {len(objects)} JSON objects; answer with exactly one and nothing else.")
-    if objects and _stands_alone(inner, objects[0][1]):
-        return objects[0][0]
-    raise BadReply(f"The reply is not one JSON object: {first_problem}")
+    raise BadReply(f"The reply is not one JSON object and nothing else: {_beside(text) or problem}")
+
+
+def _beside(text: str) -> str | None:
+    """What stands before or behind the first object of a text, told so that the model leaves it out."""
+    start = text.find("{")
+    if start > 0:
+        return f"it begins with {text[:start].strip()[:LONGEST_SHOWN]!r}"
+    try:
+        _, end = STRICT.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return f"after the object stands {text[end:].strip()[:LONGEST_SHOWN]!r}"
 
 
 def _unfenced(text: str) -> str | None:
     """What stands in the code fence that a text consists of."""
     if len(text) < 2 * len(FENCE) or not (text.startswith(FENCE) and text.endswith(FENCE)):
         return None
-    head, line_end, inner = text[len(FENCE) : -len(FENCE)].partition("\n")
-    return inner.strip() if line_end and FENCE_HEAD.fullmatch(head) else None
+    inner = text[len(FENCE) : -len(FENCE)]
+    head = FENCE_HEAD.match(inner)
+    return inner[head.end() if head else 0 :].strip()
 
 
 def _strict(text: str) -> Any:
@@ -137,9 +153,15 @@ def _strict(text: str) -> Any:
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) != len(pairs):
-        twice = sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise BadReply(f"The key {', '.join(twice)} stands twice in one object.")
+        raise BadReply(f"The key {', '.join(doubled(pairs))} stands twice in one object.")
     return out
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise BadReply(f"The number {number[:LONGEST_SHOWN]} is too large to be one.")
+    return value
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -147,7 +169,9 @@ def _no_constant(name: str) -> NoReturn:
 
 
 # Not strict about one thing: models write line breaks into strings as they are.
-STRICT = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant, strict=False)
+STRICT = json.JSONDecoder(
+    object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite, strict=False
+)
 
 
 def _must_be_object(value: Any) -> dict[str, Any]:
@@ -190,8 +214,10 @@ def _balanced(text: str, finished: bool) -> str | None:
     done, read = False, 0
     for token in TOKEN.finditer(text):
         between, sign, read = text[read : token.start()], token[0], token.end()
+        if done and (between.strip() or sign not in "}]"):
+            return None
         if sign in "{[":
-            if done or len(still_open) >= DEEPEST_REPAIR:
+            if len(still_open) >= DEEPEST_REPAIR:
                 return None
             still_open.append("}" if sign == "{" else "]")
         elif sign in "}]":
@@ -240,25 +266,3 @@ def _is_quoted(value: str, text: str) -> bool:
     """Whether a string stands in quotes as it is: a bare word or a broken number must not become a text."""
     escaped = json.dumps(value, ensure_ascii=False)
     return escaped in text or f'"{value}"' in text or f"'{value}'" in text
-
-
-def _objects_in(text: str) -> Iterator[tuple[dict[str, Any], tuple[int, int]]]:
-    """Every outermost JSON object that stands complete in a text, and where."""
-    at = work = 0
-    while (at := text.find("{", at)) >= 0:
-        if work > MOST_WORK:
-            raise BadReply("The text holds too many fragments of JSON to find the answer among them.")
-        try:
-            value, end = STRICT.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            work += WORK_OF_A_TRY + getattr(error, "pos", len(text)) - at
-            at += 1
-            continue
-        yield value, (at, end)
-        at = end
-
-
-def _stands_alone(text: str, span: tuple[int, int]) -> bool:
-    """Whether an object is neither an item of a list nor beside or inside another, broken object."""
-    before, after = text[: span[0]], text[span[1] :]
-    return not BRACE.search(before) and not BRACE.search(after) and not before.rstrip().endswith("[")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import math
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
@@ -15,6 +17,8 @@ from krino.contract import Media
 
 Channel = Literal["json_schema", "tool", "json_object", "text"]
 TOOL_NAME = "give_labels"
+CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded"})
+LONGEST_TOLD = 300  # characters of what an endpoint says about its own trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +72,11 @@ class Reply:
     text: str | None
     tool_calls: tuple[ToolCall, ...] = ()
     finish: str | None = None
+    stopped: str | None = None
+    """What the endpoint gives as the end of the reply, where that is not the end of a finished one."""
     refusal: str | None = None
     broken: str | None = None
-    """Why the body is no reply of the dialect; `text` is then the body as it came."""
+    """Why the body is no reply of the dialect; where it cannot be read at all, `text` is the body as it came."""
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
@@ -79,7 +85,7 @@ class Reply:
 
     @property
     def cut_off(self) -> bool:
-        return self.finish in {"length", "max_tokens", "model_context_window_exceeded"}
+        return self.finish in CUT_OFF
 
     def raw(self) -> str:
         """Everything the model wrote, for the record and for asking again."""
@@ -163,14 +169,51 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def parse_body(body: bytes) -> dict[str, Any]:
-    """The JSON object of a 200 reply; a page of HTML or a list is no reply."""
+    """The JSON object of a 200 reply; a page of HTML or a list is no reply, nor is one that says a thing twice."""
     try:
         data = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        SEES_DOUBLES.decode(body.decode())  # orjson takes the last of two equal keys and says nothing
+    except (orjson.JSONDecodeError, RecursionError) as error:
         raise UnreadableReply(f"the endpoint's reply is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise UnreadableReply("the endpoint's reply is not a JSON object")
     return data
+
+
+def doubled(pairs: Iterable[tuple[str, Any]]) -> list[str]:
+    """The keys that stand more than once in one object."""
+    return sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise UnreadableReply(f"the endpoint's reply has the key {', '.join(doubled(pairs))} twice in one object")
+
+
+SEES_DOUBLES = json.JSONDecoder(object_pairs_hook=_once)
+
+
+def ending(reason: Any, normal: Collection[str]) -> tuple[str | None, str | None]:
+    """The reason for the end of a reply, and again where it is not a normal one. An endpoint may give none."""
+    if reason is None:
+        return None, None
+    finish = reason if isinstance(reason, str) else repr(reason)[:LONGEST_TOLD]
+    return finish, None if finish in normal else finish
+
+
+def stated_error(*holders: Mapping[str, Any]) -> str | None:
+    """What an endpoint says went wrong, in a field `error` beside what would otherwise be read as its reply."""
+    for error in filter(None, (holder.get("error") for holder in holders)):
+        message = error.get("message") or error if isinstance(error, dict) else error
+        return f"the endpoint reports an error beside its reply: {str(message)[:LONGEST_TOLD]}"
+    return None
+
+
+def declined(value: Any) -> str | None:
+    """A refusal in words, whatever stands in the field for it; None where nothing does."""
+    if isinstance(value, str):
+        return value or None
+    return f"it said so without words ({repr(value)[:LONGEST_TOLD]})" if value else None
 
 
 def mapping(value: Any) -> dict[str, Any]:

@@ -1,0 +1,65 @@
+"""Whether a quotation carries evidence: whole words and numbers of the text, and more than one letter or digit."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+_FEWEST = 2  # letters or digits
+_CONTENT = re.compile(r"[^\W_]")
+# Decimals and thousands are one number; a date written with points is three.
+_NUMBER = re.compile(r"(?<![.,\d])(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+)(?![.,]?\d)")
+_LOOK = 30  # letters to either side in which a number that is cut must show
+TOO_LITTLE = "shows nothing by itself: quote the words that decide it"
+
+
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Whether a stretch of a text cuts no word and no number: "possible" is no quotation from "impossible"."""
+    return not _cuts(text, start) and not _cuts(text, end)
+
+
+def widened(text: str, start: int, end: int) -> tuple[int, int]:
+    """The stretch with what is missing of its first and its last word."""
+    while _cuts(text, start):
+        start -= 1
+    while _cuts(text, end):
+        end += 1
+    return start, end
+
+
+def find_whole(wanted: str, text: str) -> int:
+    """Where a quotation begins, the first place where it cuts nothing before all others; -1 where it is nowhere."""
+    first = place = text.find(wanted)
+    while place >= 0 and not is_whole(text, place, place + len(wanted)):
+        place = text.find(wanted, place + 1)
+    return place if place >= 0 else first
+
+
+def says_too_little(quote: str, text: str) -> bool:
+    """A single letter or digit stands in nearly every text; it is evidence only where the text is no longer."""
+    content = _content(quote)
+    return content < _FEWEST and _content(text) > content
+
+
+def _content(text: str) -> int:
+    """How many letters and digits there are, counted no further than matters."""
+    return sum(1 for _ in islice(_CONTENT.finditer(text), _FEWEST))
+
+
+def _cuts(text: str, place: int) -> bool:
+    """Whether a word or a number goes on across this place."""
+    before = max(0, place - _LOOK)
+    near = text[before : place + _LOOK]
+    if any(found.start() < place - before < found.end() for found in _NUMBER.finditer(near)):
+        return True
+    return place > 0 and _runs_on(text[place - 1], text[place : place + 1])
+
+
+def _runs_on(before: str, after: str) -> bool:
+    """Whether two neighbours are of one word, as far as their script sets words apart."""
+    return before.isalnum() and after.isalnum() and _is_spaced(before) and _is_spaced(after)
+
+
+def _is_spaced(char: str) -> bool:
+    """Latin, Greek, Cyrillic, Armenian; others write without spaces, or put articles and endings onto the word."""
+    return char < "\u0590" or "\u1e00" <= char <= "\u1fff"
