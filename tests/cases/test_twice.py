@@ -73,11 +73,12 @@ def test_nesting_deeper_than_can_be_written_again_is_looked_at_too() -> None:
     check_keys(sound, orjson.loads(sound))
 
 
+NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none() | st.booleans() | NUMBERS | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @given(value=VALUES, ascii_only=st.booleans(), spaces=st.sampled_from([(",", ":"), (", ", ": "), (" ,", " :")]))
