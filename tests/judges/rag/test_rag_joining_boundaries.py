@@ -55,6 +55,7 @@ def test_a_sentence_claims_something_unless_most_seats_see_nothing_in_it(
         ([SUPPORTED, SUPPORTED, CRITICAL], "supported", False, None),
         ([SUPPORTED, CONTRADICTED, CONTRADICTED], "contradicted", False, None),
         ([SUPPORTED, CRITICAL, CRITICAL], "contradicted", True, None),
+        ([SUPPORTED, SUPPORTED, UNSUPPORTED, CONTRADICTED], "supported", False, None),
         ([SUPPORTED, UNSUPPORTED], "unsupported", False, "supported 1, unsupported 1; taken as unsupported"),
         ([UNSUPPORTED, CRITICAL], "unsupported", False, "critical 1, unsupported 1; taken as unsupported"),
         ([CONTRADICTED, CRITICAL], "contradicted", False, "contradicted 1, critical 1; taken as contradicted"),
@@ -82,6 +83,11 @@ def test_what_split_seats_leave_of_a_contradiction_has_no_evidence_and_says_why(
     assert claim.why == "the seats are split between supported and contradicted"
     claims, _ = first_sentence([SUPPORTED], [SUPPORTED, CONTRADICTED])
     assert [(claim.label, claim.passage) for claim in claims] == [("supported", 1), ("unsupported", None)]
+
+
+def test_of_several_contradictions_on_a_tie_the_hardest_is_the_one_that_is_withdrawn() -> None:
+    claims, _ = first_sentence([SUPPORTED], [SUPPORTED, CONTRADICTED], [CRITICAL])
+    assert [(claim.label, claim.critical) for claim in claims] == [("unsupported", False)]
 
 
 def test_a_tie_takes_the_words_of_a_seat_that_found_what_is_taken() -> None:
