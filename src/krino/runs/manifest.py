@@ -13,7 +13,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from krino import __version__
-from krino.contract import Usage, describe_validation
+from krino.contract import Judge, Usage, describe_validation
 from krino.errors import UsageProblem
 
 RunState = Literal["running", "finished", "stopped", "interrupted"]
@@ -49,14 +49,37 @@ class Plan(BaseModel):
         return hashlib.blake2b(data, digest_size=4).hexdigest()
 
 
+class JudgeCard(BaseModel):
+    """What a reader of the run needs to know of its judge: nobody has to load the judge to show its verdicts."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    summary: str = ""
+    prompt: str = Field(default="", description="what a labeller was told, the same for every case")
+    rules: dict[str, str] = Field(default_factory=dict, description="rule id to what the rule says")
+    verdict_schema: dict[str, Any] = Field(default_factory=dict, description="JSON Schema of an ok verdict")
+    labels_schema: dict[str, Any] = Field(default_factory=dict, description="JSON Schema of the labels on record")
+
+    @classmethod
+    def of(cls, judge: Judge[Any, Any, Any]) -> JudgeCard:
+        return cls(
+            summary=judge.summary,
+            prompt=judge.prompt,
+            rules=dict(judge.rules),
+            verdict_schema=judge.verdict_model.model_json_schema(mode="serialization"),
+            labels_schema=judge.labels_model.model_json_schema(mode="serialization"),
+        )
+
+
 class Manifest(BaseModel):
     """`run.json`."""
 
     model_config = ConfigDict(extra="forbid")
 
-    schema_version: str = "1"
+    schema_version: Literal["2"] = "2"
     krino_version: str = __version__
     plan: Plan
+    about: JudgeCard = Field(default_factory=JudgeCard, description="of the judge, as it was when the run went on")
     state: RunState = "running"
     stop_reason: str | None = None
     started: datetime = Field(default_factory=lambda: datetime.now(UTC))

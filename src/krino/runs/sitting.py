@@ -15,7 +15,7 @@ from krino.engine.local import Crew
 from krino.engine.one import AnyJudge, describe_fault, without_verdict
 from krino.errors import RunStopped, UsageProblem
 from krino.runs.journal import Journal
-from krino.runs.manifest import Counts, Manifest, Plan
+from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 
 
 @dataclass(slots=True)
@@ -157,6 +157,7 @@ class Sitting:
     def _open_manifest(self, journal: Journal) -> Manifest:
         known = Manifest.load(self.folder) if (self.folder / "run.json").exists() else Manifest(plan=self.plan)
         known.state, known.stop_reason, known.cases, known.input_hash = "running", None, None, None
+        known.about = JudgeCard.of(self.judge)
         known.usage = journal.progress.usage
         return known
 
