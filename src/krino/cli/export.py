@@ -38,7 +38,7 @@ HELP = "\n\n".join(  # one line a paragraph: the terminal breaks them where it e
 )
 ENDINGS = {".csv": ExportFormat.csv, ".parquet": ExportFormat.parquet, ".jsonl": ExportFormat.jsonl}
 
-OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|stdin)\..*", re.IGNORECASE)
+OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|roll|stdin)\..*", re.IGNORECASE)
 """What a run keeps in its folder."""
 
 
@@ -159,9 +159,7 @@ def _send(run: Run, endpoint: str) -> int:
 
 def _tell(run: Run, file: str | None) -> None:
     """How complete the export is, on stderr: a run with failures or without its end must not pass for a whole one."""
-    from krino.runs.journal import scan
-
-    counts = scan(run.journal).counts(run.manifest.cases)
+    counts = run.counts()
     endings = ", ".join(f"{count:,} {status}" for status, count in counts.model_dump().items())
     typer.echo(f"{counts.total:,} cases{f' in {file}' if file else ''}: {endings}", err=True)
     if run.manifest.state != "finished":

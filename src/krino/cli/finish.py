@@ -9,13 +9,12 @@ import orjson
 import typer
 
 from krino.cli import exits
-from krino.errors import UsageProblem
 from krino.exports.parquet_file import write_beside
 from krino.reports.asked import Asked
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_summary
-from krino.runs.journal import read_raw_in_order
+from krino.runs.reading import Run
 from krino.runs.rereading import with_cases
 
 if TYPE_CHECKING:
@@ -38,16 +37,14 @@ def finish(
     """Summarise what there is, finished or not."""
     from rich.console import Console
 
-    if manifest.state == "finished" and not manifest.cases:
-        raise UsageProblem(f"{', '.join(manifest.plan.inputs)}: there are no cases in it")
-    journal = folder / "judgements.jsonl"
+    run = Run(folder, manifest)
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
-    summary = summarise(read_raw_in_order(journal, manifest.cases))
+    summary = summarise(run.records())
     if manifest.state == "finished":
-        shown = with_cases(read_raw_in_order(journal, manifest.cases), folder, manifest.plan)
+        shown = with_cases(run.records(), folder, manifest.plan)
         write_report(folder, manifest, shown, judge.rules, Asked(judge))
-        write_beside(folder, lambda: read_raw_in_order(journal, manifest.cases))
+        write_beside(folder, run.records)
     if as_json:
         result = {"run": str(folder), **manifest.model_dump(mode="json"), "summary": summary.model_dump(mode="json")}
         typer.echo(orjson.dumps(result).decode())

@@ -68,10 +68,15 @@ def judge(
     map: options.Mapping = None,  # noqa: A002 - the flag's name
     option: options.Options = None,
     run: options.RunFolder = None,
+    fresh: options.Fresh = False,
     dry_run: options.DryRun = False,
     json: options.AsJson = False,
 ) -> None:
-    """Judge the cases of FILE... Running the same command again continues where it stopped."""
+    """Judge the cases of FILE... Running the same command again continues where it stopped.
+
+    The run's folder then speaks of exactly these cases. What it holds of the same content, judge, labeller and options
+    is used again; if the judge, the labeller or an option differs, the command is refused.
+    """
     from krino.cases import parse_mapping
     from krino.judges.registry import load_judge
 
@@ -106,7 +111,7 @@ def judge(
         price_out=price_out,
         dry_run=dry_run,
     )
-    job = Job(judge_name, ready, chosen, files, format.value, parse_mapping(map or []), run)
+    job = Job(judge_name, ready, chosen, files, format.value, parse_mapping(map or []), run, fresh)
     raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
 
 
@@ -122,6 +127,7 @@ class Job:
         format: str,  # noqa: A002
         mapping: dict[str, str],
         named: Path | None,
+        fresh: bool = False,
     ) -> None:
         from rich.console import Console
 
@@ -132,6 +138,7 @@ class Job:
         self.format = format
         self.mapping = mapping
         self.named = named
+        self.fresh = fresh
         self.console = Console(stderr=True)
 
     def plan(self, kept: KeptStdin) -> Plan:
@@ -151,9 +158,10 @@ class Job:
 
         with stdin_kept(self.files) as kept:
             inputs = [kept.path if name == "-" else name for name in self.files]
-            return estimate(self.judge, self.labeller, self._watch(inputs), as_json)
+            return estimate(self.judge, self.labeller, self.watched(self.read(inputs)), as_json)
 
     def carry_out(self, as_json: bool) -> int:
+        """Whatever is wrong with the command is found out before it claims a folder."""
         import asyncio
 
         from krino.cli.finish import finish
@@ -162,42 +170,78 @@ class Job:
 
         tune_memory()
         with stdin_kept(self.files) as kept:
-            self._read([kept.path if name == "-" else name for name in self.files])  # complain before anything is done
+            first_look = self._begun([kept.path if name == "-" else name for name in self.files])
             plan = self.plan(kept)
-            place = find_place(plan, named=self.named)
+            place = find_place(plan, named=self.named, fresh=self.fresh)
             announce(place, self.console)
-            inputs = [kept.settle_in(place.folder) if name == "-" else name for name in self.files]
-        manifest = asyncio.run(self._sit(plan, place, inputs))
+            cases = Cases(self, kept, place.folder, first_look)
+            manifest = asyncio.run(self._sit(plan, place, cases))
         return finish(place.folder, manifest, self.judge, self.console, as_json, _command())
 
-    def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
+    def _begun(self, inputs: list[str]) -> Iterator[CaseItem]:
+        """The cases, the first of which is there."""
+        from itertools import chain
+
+        from krino.errors import UsageProblem
+
+        items = self.read(inputs)
+        for first in items:
+            return chain([first], items)
+        raise UsageProblem(f"{', '.join(self.files)}: there are no cases in it")
+
+    def read(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases import read_cases
 
         return read_cases(inputs, format=self.format, mapping=self.mapping, judge=self.judge)  # type: ignore[arg-type]
 
-    def _watch(self, inputs: list[str]) -> Iterator[CaseItem]:
+    def watched(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
         from krino.cases.unread import watched
 
         def tell(text: str) -> None:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-        return watched(self._read(inputs), self.judge, tell)
+        return watched(items, self.judge, tell)
 
-    async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
+    async def _sit(self, plan: Plan, place: Place, cases: Cases) -> Manifest:
         import asyncio
 
         from krino.cases import count_hint
         from krino.cli.progress import shown
         from krino.runs.sitting import Sitting
 
-        sitting = Sitting(self.judge, self.labeller, plan, place.folder)
-        task = asyncio.ensure_future(sitting.hold(lambda: self._watch(inputs)))
+        sitting = Sitting(self.judge, self.labeller, plan, place.folder, fresh=self.fresh)
+        task = asyncio.ensure_future(sitting.hold(cases))
         _on_interrupt(sitting, task, self.console)
         try:
-            with shown(sitting.tally, count_hint(inputs), self.console, priced=True):
+            with shown(sitting.tally, count_hint(cases.at_hand), self.console, priced=True):
                 return await task
         finally:
             await self.labeller.aclose()
+
+
+class Cases:
+    """The cases of a job, each time they are asked for; the stream that was begun is used first.
+
+    What came on stdin is read from the copy in the run's folder. It is put there when the cases are asked for, and not
+    before: by then the folder is this command's own.
+    """
+
+    def __init__(self, job: Job, kept: KeptStdin, folder: Path, begun: Iterator[CaseItem]) -> None:
+        self._job = job
+        self._kept = kept
+        self._folder = folder
+        self._begun: Iterator[CaseItem] | None = begun
+        self.at_hand = [kept.path if name == "-" else name for name in job.files]
+
+    def __call__(self) -> Iterator[CaseItem]:
+        begun, self._begun = self._begun, None
+        if begun is None:
+            return self._job.read(self.at_hand)
+        if "-" in self._job.files:
+            settled = self._kept.settle_in(self._folder)
+            self.at_hand = [settled if name == "-" else name for name in self._job.files]
+            begun = self._job.read(self.at_hand)
+        return self._job.watched(begun)
 
 
 def tune_memory() -> None:
@@ -211,7 +255,8 @@ def tune_memory() -> None:
 def announce(place: Place, console: Console) -> None:
     """Say where the run goes and, when an earlier one cannot be continued, why not."""
     if place.because and place.instead_of is not None:
-        console.print(f"{place.instead_of} was made with other settings, so this is a new run:", highlight=False)
+        told = f"{place.instead_of} was made with other settings, so this is a new run:"
+        console.print(told, highlight=False, markup=False)
         for line in place.because:
             console.print(f"  {line}", highlight=False, markup=False)
     verb = "continuing" if place.continued else "run folder"

@@ -33,7 +33,9 @@ def resettle(
     from krino.judges.registry import load_judge
     from krino.labellers.replay import PanelReplay
     from krino.runs.folder import find_place
+    from krino.runs.journal import JOURNAL
     from krino.runs.manifest import Manifest
+    from krino.runs.reading import Run
     from krino.runs.recorded import RecordedLabels
     from krino.runs.rereading import stored_inputs
     from krino.runs.sitting import Sitting
@@ -44,10 +46,9 @@ def resettle(
     inputs = stored_inputs(run, old.plan)
     if missing := [name for name in inputs if not Path(name).exists()]:
         raise UsageProblem(f"the cases of {run} are gone: {missing[0]} does not exist; put the file back and try again")
-    journal = run / "judgements.jsonl"
-    if not journal.exists():
+    if not (run / JOURNAL).exists():
         raise UsageProblem(f"{run} has no judgements yet: there is nothing to settle again")
-    recorded = RecordedLabels(journal)
+    recorded = RecordedLabels(Run(run, old))
     labeller = PanelReplay(recorded, recorded.ballots, of={"run": run.name, **old.plan.labeller})
     plan = old.plan.model_copy(
         update={"judge": {"address": address, **judge.fingerprint()}, "labeller": labeller.describe()}
@@ -55,16 +56,15 @@ def resettle(
     place = find_place(plan, named=new_run, base=run.parent)
     console = Console(stderr=True)
     console.print(f"run folder {place.folder}", highlight=False, markup=False)
-    for stored in (path for path in run.glob("stdin.json*") if not (place.folder / path.name).exists()):
-        place.folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(stored, place.folder / stored.name)
 
     def cases() -> Iterator[CaseItem]:
+        for stored in run.glob("stdin.json*"):
+            shutil.copyfile(stored, place.folder / stored.name)
         return read_cases(inputs, format=old.plan.format, mapping=old.plan.mapping, judge=judge)  # type: ignore[arg-type]
 
     try:
-        # Afresh: rules may have changed without a new version, and settling costs nothing.
-        manifest = asyncio.run(Sitting(judge, labeller, plan, place.folder, afresh=True).hold(cases))
+        # Afresh: the labels of RUN may be others than they were, and settling costs nothing.
+        manifest = asyncio.run(Sitting(judge, labeller, plan, place.folder, fresh=True).hold(cases))
     finally:
         recorded.close()
     raise typer.Exit(finish(place.folder, manifest, judge, console, json, f"krino resettle {run}"))

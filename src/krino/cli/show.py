@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from krino.cli import options
+
+if TYPE_CHECKING:
+    from krino.runs.reading import Run
 
 
 def show(
@@ -26,20 +29,18 @@ def show(
     """Show a run, or one case of it. With --json: every judgement, one a line, in the order of the input."""
     import orjson
 
-    from krino.runs.journal import read_raw_in_order
-    from krino.runs.manifest import Manifest
+    from krino.runs.reading import load_run
 
-    manifest = Manifest.load(run)
-    journal = run / "judgements.jsonl"
-    journal.touch()
+    loaded = load_run(run)
+    manifest = loaded.manifest
     if by is not None:
-        _slices(read_raw_in_order(journal, manifest.cases), by, json)
+        _slices(loaded.records(), by, json)
         return
     if not json and case_id is None:
-        _summary(run, manifest)
+        _summary(loaded)
         return
     found = 0
-    for judgement in read_raw_in_order(journal, manifest.cases):
+    for judgement in loaded.records():
         if case_id is not None and judgement["id"] != case_id:
             continue
         found += 1
@@ -67,17 +68,13 @@ def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> Non
         print_slices(Console(), tables)
 
 
-def _summary(run: Path, manifest: object) -> None:
+def _summary(run: Run) -> None:
     from rich.console import Console
 
     from krino.reports.summary import summarise
     from krino.reports.terminal import print_summary
-    from krino.runs.journal import read_raw_in_order
-    from krino.runs.manifest import Manifest
 
-    assert isinstance(manifest, Manifest)
-    summary = summarise(read_raw_in_order(run / "judgements.jsonl", manifest.cases))
-    print_summary(Console(), summary, manifest, run)
+    print_summary(Console(), summarise(run.records()), run.manifest, run.folder)
 
 
 def _one(judgement: dict[str, object], rules: Mapping[str, str], labels: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import shutil
 import sys
 import tempfile
@@ -25,11 +26,11 @@ class KeptStdin:
     name: str = "-"
 
     def settle_in(self, folder: Path) -> str:
-        """The copy in the run's folder. The name holds a hash of the content: what lies there already is the same."""
+        """The copy in the run's folder, in place of that of an earlier command."""
         target = folder / f"stdin{Path(self.name).suffix}"
-        if not target.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(self.path, target)
+        draft = folder / f".{target.name}.{os.getpid()}"
+        shutil.copyfile(self.path, draft)
+        draft.replace(target)
         return str(target)
 
 

@@ -53,6 +53,7 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
     summary = "Execution traces of agents: every step labelled, unnecessary work scored by one table."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
+    data_files = ("../../models",)
     options_model = EfficiencyOptions
     case_model = EfficiencyCase
     labels_model = EfficiencyLabels
