@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from krino.contract import Judge
 
 KRINO = Path(__file__).parent
-OF_KRINO = ("contract.py", "joining.py", "judges/lazy.py", "judges/package_data.py", "judges/shuffling.py")
+OF_KRINO = (
+    *("contract.py", "errors.py", "joining.py", "cases/row.py"),
+    *("judges/lazy.py", "judges/package_data.py", "judges/shuffling.py"),
+)
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
 _FOR_PEOPLE = frozenset({"card.md"})
 """In the folder of a judge of ours, to be read: no verdict depends on it."""

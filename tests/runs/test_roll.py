@@ -17,7 +17,7 @@ HASHES = ["a" * 32, "b" * 32, "a" * 32]
 
 
 def manifest(**about: object) -> Manifest:
-    return Manifest(plan=Plan(judge={"name": "toy", "version": "1"}, labeller={}, inputs=[]), **about)  # type: ignore[arg-type]
+    return Manifest(plan=Plan(judge={"name": "toy", "version": "1"}, labeller={}, inputs=[]), **about)
 
 
 def called(folder: Path, *hashes: str) -> Manifest:

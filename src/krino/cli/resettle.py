@@ -53,9 +53,7 @@ def resettle(
     plan = old.plan.model_copy(
         update={"judge": {"address": address, **judge.fingerprint()}, "labeller": labeller.describe()}
     )
-    place = find_place(plan, named=new_run, base=run.parent)
     console = Console(stderr=True)
-    console.print(f"run folder {place.folder}", highlight=False, markup=False)
 
     def cases() -> Iterator[CaseItem]:
         for stored in run.glob("stdin.json*"):
@@ -63,6 +61,8 @@ def resettle(
         return read_cases(inputs, format=old.plan.format, mapping=old.plan.mapping, judge=judge)  # type: ignore[arg-type]
 
     try:
+        place = find_place(plan, named=new_run, base=run.parent)
+        console.print(f"run folder {place.folder}", highlight=False, markup=False)
         # Afresh: the labels of RUN may be others than they were, and settling costs nothing.
         manifest = asyncio.run(Sitting(judge, labeller, plan, place.folder, fresh=True).hold(cases))
     finally:

@@ -133,10 +133,13 @@ class Sitting:
         def is_settled(item: CaseItem, digest: str) -> bool:
             return self._is_settled(item, digest, journal, roll)
 
+        def is_no_error(_: CaseItem, digest: str) -> bool:
+            return journal.status(digest) != "error"  # the input may have changed since it was read first
+
         try:
             await self._pass(cases(), journal, roll, is_settled)
             if self._late and not self._stopping:
-                await self._pass(_at(self._late, cases()), journal, roll, _never)
+                await self._pass(_at(self._late, cases()), journal, roll, is_no_error)
             self._stop_if_owed()
         except RunStopped as reason:
             manifest.state, manifest.stop_reason = "stopped", str(reason)
@@ -241,7 +244,3 @@ def _at(places: array[int], items: Iterator[CaseItem]) -> Iterator[CaseItem]:
         if item.index == place:
             yield item
             place = next(wanted, None)
-
-
-def _never(item: CaseItem, digest: str) -> bool:
-    return False
