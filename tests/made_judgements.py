@@ -29,7 +29,7 @@ def ok(index: int = 0, /, findings: tuple[str, ...] = (), labelled: bool = False
         findings=[{"rule": rule, "text": "look here"} for rule in findings],
         labels={"claims": [{"text": "water is wet", "label": "supported"}]} if labelled else None,
         usage=Usage(calls=1, input_tokens=10, output_tokens=5, cost=0.25, seconds=0.5),
-        input_hash="0" * 32,
+        input_hash=f"{index:032x}",
     )
     return judgement.model_dump(mode="json")
 
@@ -51,7 +51,7 @@ def _not_ok(index: int, status: str, **rest: Any) -> dict[str, Any]:
             "judge_version": "1.0",
             "status": status,
             "verdict": None,
-            "input_hash": "0" * 32,
+            "input_hash": f"{index:032x}",
             **rest,
         }
     )
@@ -62,7 +62,7 @@ def many(count: int, text: str = "It says so in the second passage. ") -> Iterat
     """One in twenty is failed; an ok one is about as long as a real one."""
     good, bad = ok(labelled=True, score=0.0, kind="A", explanation=text * 8), failed()
     for index in range(count):
-        place = {"index": index, "id": f"case-{index}"}
+        place = {"index": index, "id": f"case-{index}", "input_hash": f"{index:032x}"}
         if index % 20 == 19:
             yield {**bad, **place, "reason": f"line {index}: answer is missing"}
         else:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from krino.contract import Judgement, Usage
+from krino.cases.item import CaseItem
+from krino.contract import Judgement, Usage, hash_record
 from krino.runs.journal import Journal
 from krino.runs.manifest import Manifest, Plan
+from krino.runs.roll import RollWriter
 
 Row = dict[str, Any]
 
@@ -33,25 +36,47 @@ def scores(*values: float | None, **metadata: Any) -> list[Row]:
 def make_run(
     folder: Path, rows: Iterable[Row], *, usage: Usage | None = None, plan: Row | None = None, **changes: Any
 ) -> Path:
-    """`plan`: settings that differ from the usual ones; `changes`: of the manifest."""
-    folder.mkdir(parents=True)
-    journal = Journal(folder / "judgements.jsonl")
+    """`plan`: settings that differ from the usual ones; `changes`: of the manifest.
+
+    Cases with the same id have the same content in two runs, unless a row has an `input_hash` of its own.
+    """
+    settings: Row = {"labeller": {"kind": "local"}, "inputs": ["cases.jsonl"], **(plan or {})}
+    settings["judge"] = judge = {"name": "toy", "version": "1", **settings.get("judge", {})}
+    judgements, seen = [], Counter[str]()
     for index, given in enumerate(rows):
         verdict = given["verdict"] or {}
         decided = dict.fromkeys(verdict, "R1")
+        seen[given["id"]] += 1
+        content = {"input_hash": hash_record([given["id"], seen[given["id"]]])}
         judgement = Judgement(
             index=index,
-            judge="toy",
-            judge_version="1",
+            judge=judge["name"],
+            judge_version=judge["version"],
             usage=usage or Usage(calls=1, input_tokens=10, output_tokens=5, cost=0.5, seconds=2.0),
             decided_by=decided,
             rules=decided,
-            **{"input_hash": "0" * 32, **given},
+            **{**content, **given},
         )
+        judgements.append(judgement)
+    manifest = Manifest(plan=Plan(**settings), state="finished")
+    return store_run(folder, judgements, manifest, **changes)
+
+
+def store_run(folder: Path, judgements: Iterable[Judgement | Row], manifest: Manifest, **changes: Any) -> Path:
+    """A folder as a sitting leaves it; `changes` of the manifest are made last, whether they fit or not."""
+    folder.mkdir(parents=True, exist_ok=True)
+    journal = Journal(folder)
+    written = [Judgement.model_validate(given) for given in judgements]
+    for judgement in written:
         journal.append(judgement)
+        setattr(manifest.counts, judgement.status, getattr(manifest.counts, judgement.status) + 1)
     journal.close()
-    settings: Row = {"judge": {"name": "toy", "version": "1"}, "labeller": {"kind": "local"}, "inputs": ["cases.jsonl"]}
-    counts = journal.progress.counts()
-    known = {"state": "finished", "cases": counts.total, "counts": counts, "usage": journal.progress.usage}
-    Manifest(plan=Plan(**{**settings, **(plan or {})}), **{**known, **changes}).write(folder)
+    with RollWriter(folder) as roll:
+        last = {judgement.index: judgement for judgement in written}
+        for _, judgement in sorted(last.items()):
+            roll.add(CaseItem(judgement.index, judgement.id, {}, judgement.source), judgement.input_hash)
+    manifest.usage = journal.usage
+    if manifest.state == "finished":
+        manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()
+    manifest.model_copy(update=changes).write(folder)
     return folder

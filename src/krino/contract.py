@@ -12,9 +12,10 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from os import PathLike
 from random import Random
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -259,11 +260,25 @@ def hash_record(record: Any) -> str:
     try:
         canonical = orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=repr)
     except (orjson.JSONEncodeError, RecursionError):
-        try:
-            canonical = repr(record).encode("utf-8", "surrogatepass")
-        except RecursionError:  # nested beyond reason: no judge will take it, and its place tells it apart
-            canonical = b"nested too deeply"
+        canonical = b"".join(_flat(record))  # nested deeper than orjson goes, or not JSON
     return hashlib.blake2b(canonical, digest_size=16).hexdigest()
+
+
+def _flat(record: Any) -> Iterator[bytes]:
+    """A value of any depth, piece by piece: how many items follow says where a list or an object ends."""
+    waiting = [record]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            keys = sorted(value, key=repr)
+            yield b"{%d" % len(keys)
+            waiting += [part for key in keys for part in (key, value[key])]
+        elif isinstance(value, list | tuple):
+            yield b"[%d" % len(value)
+            waiting += value
+        else:
+            text = repr(value).encode("utf-8", "surrogatepass")
+            yield b"%d:" % len(text) + text
 
 
 # --- the judge -------------------------------------------------------------------------------------
@@ -429,6 +444,9 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     """The fields of the case that a person knows it by; empty: its first few text fields."""
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {}
     """The names that a field of the case may have in a record, the best first, where they are not its own."""
+    data_files: ClassVar[Sequence[str | PathLike[str]]] = ()
+    """Files and folders that `study`, `settle` or `label_locally` read (tables, models), as paths from the folder of
+    the class. When one changes, the judge is another judge: verdicts of before are not used again."""
     case_model: type[CaseT]
     labels_model: type[LabelsT]
     verdict_model: type[BaseModel]
@@ -546,12 +564,18 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
         return validated.model_dump(mode="json")
 
     def fingerprint(self) -> dict[str, Any]:
-        """Everything of this judge that can change a verdict."""
+        """Everything of this judge that can change a verdict: what a run must share to be gone on with."""
+        from krino import fingerprint
+
         return {
             "name": self.name,
             "version": self.version,
             "prompt_hash": hashlib.blake2b(self.prompt.encode(), digest_size=8).hexdigest(),
             "options": self.options.model_dump(mode="json"),
+            "source": fingerprint.of_source(type(self)),
+            "schemas": fingerprint.of_schemas(self),
+            "rules": fingerprint.of_rules(self),
+            "data": fingerprint.of_data(type(self)),
         }
 
 

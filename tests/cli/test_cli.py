@@ -186,7 +186,7 @@ def test_a_changed_prompt_starts_a_new_run_and_says_why(tmp_path: Path, server: 
     krino(*command, cwd=tmp_path)
     done = krino(*command, "--prompt", "p.md", cwd=tmp_path)
     assert "so this is a new run" in done.stderr
-    assert "judge.prompt_hash" in done.stderr
+    assert "  the prompt changed\n" in done.stderr
     assert len(list((tmp_path / "runs").iterdir())) == 2
 
 
@@ -298,12 +298,13 @@ def test_one_object_over_several_lines_comes_from_stdin_as_one_case(tmp_path: Pa
     assert [item["status"] for item in judgements(tmp_path / "r")] == ["ok"]
 
 
-def test_other_data_on_stdin_is_another_run(tmp_path: Path) -> None:
+def test_other_data_on_stdin_takes_the_place_of_the_first_in_the_same_run(tmp_path: Path) -> None:
     krino("judge", TOY, "-", "--run", "r", cwd=tmp_path, stdin='{"text": "fine"}\n')
-    other = krino("judge", TOY, "-", "--run", "r", cwd=tmp_path, stdin='{"text": "bad"}\n')
-    assert "so this is a new run" in other.stderr
-    assert judgements(tmp_path / "r")[0]["verdict"]["score"] == 1.0
-    assert (tmp_path / "r" / "stdin.jsonl").read_text() == '{"text": "fine"}\n'
+    other = krino("judge", TOY, "-", "--run", "r", cwd=tmp_path, stdin='{"text": "bad", "txet": ""}\n')
+    assert (other.returncode, "not read by toy: txet" in other.stderr) == (0, True)
+    shown = orjson.loads(krino("show", "r", "--json", cwd=tmp_path).stdout)
+    assert (shown["verdict"]["score"], shown["id"]) == (0.0, "stdin.jsonl:1")
+    assert (tmp_path / "r" / "stdin.jsonl").read_text() == '{"text": "bad", "txet": ""}\n'
 
 
 @pytest.mark.parametrize(("files", "stdin"), [(("-",), ""), (("-",), "\n \n"), (("-", "-"), '{"text": "x"}')])

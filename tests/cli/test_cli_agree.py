@@ -12,9 +12,8 @@ import pytest
 
 from krino.agreement.result import Agreement
 from krino.cli import main
-from krino.contract import Judgement
-from krino.runs.journal import Journal
 from made_judgements import error, failed, manifest, ok
+from made_runs import store_run
 
 Run = Callable[..., tuple[int, str, str]]
 JUDGED = [ok(number, match="ab"[number % 2], score=number / 4, confidence=0.9) for number in range(4)]
@@ -38,13 +37,7 @@ def krino(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 def made(judgements: Iterable[dict[str, Any]], labels: str = LABELS, **about: Any) -> None:
     """A run `r` and labels `l.csv` in the folder where the test stands."""
-    folder = Path("r")
-    folder.mkdir()
-    journal = Journal(folder / "judgements.jsonl")
-    for judgement in judgements:
-        journal.append(Judgement.model_validate(judgement))
-    journal.close()
-    manifest(**about).write(folder)
+    store_run(Path("r"), judgements, manifest(**about))
     Path("l.csv").write_text(labels, "utf-8")
 
 
@@ -157,8 +150,8 @@ def test_flags_choose_what_is_compared(krino: Run) -> None:
     assert field.worst == ()
 
 
-def test_the_last_judgement_of_a_case_counts(krino: Run) -> None:
-    made([failed(0), *JUDGED])
+def test_an_error_that_was_tried_again_does_not_count(krino: Run) -> None:
+    made([error(0), *JUDGED])
     code, _, _ = krino("r", "l.csv")
     assert code == 0
 

@@ -12,18 +12,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from krino.cli import app
-from krino.contract import Judgement
 from made_judgements import failed, manifest, ok
+from made_runs import store_run
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    manifest(cases=2).write(folder)
-    lines = [Judgement.model_validate(item).to_json() for item in (failed(1), ok(0, score=0.5))]
-    (folder / "judgements.jsonl").write_bytes(b"\n".join(lines) + b"\n")
-    return folder
+    return store_run(tmp_path / "run", [failed(1), ok(0, score=0.5)], manifest())
 
 
 def export(*arguments: object) -> Result:
@@ -89,8 +84,8 @@ def test_other_files_may_lie_in_the_folder_of_the_run_and_be_written_again(run: 
     assert [export(run, run / "cases.csv").exit_code for _ in range(2)] == [0, 0]
 
 
-def test_a_run_without_judgements_has_a_header_and_no_row(run: Path, tmp_path: Path) -> None:
-    (run / "judgements.jsonl").write_bytes(b"")
+def test_a_run_without_judgements_has_a_header_and_no_row(tmp_path: Path) -> None:
+    run = store_run(tmp_path / "empty", [], manifest(state="interrupted"))
     assert export(run, tmp_path / "out.csv").exit_code == 0
     (head,) = (tmp_path / "out.csv").read_text().splitlines()
     assert head == "id,status,roll_up,reason,error,notes"
@@ -116,5 +111,5 @@ def test_a_failed_export_leaves_neither_file_nor_draft(run: Path, tmp_path: Path
     (run / "judgements.jsonl").write_bytes(b"not a judgement\n")
     out = tmp_path / "out"
     out.mkdir()
-    assert "not a judgement" in str(export(run, out / "x.csv").exception)
+    assert "judgements.jsonl:1: not JSON" in str(export(run, out / "x.csv").exception)
     assert list(out.iterdir()) == []

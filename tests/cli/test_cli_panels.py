@@ -98,14 +98,15 @@ def test_a_tied_case_is_failed_and_exit_3(tmp_path: Path, server: FakeServer) ->
     assert judgements(tmp_path / "r")[0]["usage"]["calls"] == 2
 
 
-def test_another_panel_is_another_run(tmp_path: Path, server: FakeServer) -> None:
+def test_another_panel_is_refused_in_the_folder_of_the_first(tmp_path: Path, server: FakeServer) -> None:
     write(tmp_path / "cases.jsonl", 1)
     assert krino(*judge(server, "a", "--repeat", "2")).returncode == 0
     other = krino(*judge(server, "a", "--repeat", "3"))
-    assert "labeller.repeat: was 2, is now 3" in other.stderr
+    assert (other.returncode, "labeller repeat: was 2, is now 3" in other.stderr) == (2, True)
     same = krino(*judge(server, "a", "--repeat", "2"))
     assert "continuing r" in same.stderr
-    assert server.stats().calls == 3  # the third repeat only: the first two were known
+    assert krino(*judge(server, "a", "--repeat", "3", "--fresh")).returncode == 0
+    assert server.stats().calls == 3  # the third repeat only: the first two were in the cache
 
 
 def test_a_killed_panel_goes_on_and_pays_no_answered_seat_again(tmp_path: Path, server: FakeServer) -> None:

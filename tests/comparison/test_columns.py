@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 
 import krino
+from krino.cases.item import CaseItem
 from krino.comparison.columns import RunColumns, read_columns
 from krino.contract import Judgement
-from krino.runs.journal import Journal, read_in_order
+from krino.runs.journal import Journal
+from krino.runs.manifest import Manifest
+from krino.runs.roll import RollWriter
 from made_runs import error_row, failed_row, make_run, row, scores
 
 
-def appended(folder: Path, index: int, **changes: object) -> None:
-    """A later judgement of a case, as a second sitting writes it."""
-    journal = Journal(folder / "judgements.jsonl")
-    known = next(read_in_order(folder / "judgements.jsonl"))
-    journal.append(Judgement.model_validate({**known.model_dump(), "index": index, **changes}))
+def appended(folder: Path, like: str, **changes: object) -> None:
+    """A later judgement of the content of a case, as a second sitting writes it."""
+    known = {**krino.load_run(folder)[like].model_dump(), "error": None, "status": "ok"}
+    journal = Journal(folder)
+    journal.append(Judgement.model_validate({**known, "decided_by": {"score": "R1"}, **changes}))
     journal.close()
 
 
@@ -26,17 +29,43 @@ def values(run: RunColumns, name: str = "score") -> list[float]:
     return [float(value) for value in run.fields[name].numbers]
 
 
-def test_the_last_judgement_of_a_case_counts_and_the_order_is_that_of_the_input(tmp_path: Path) -> None:
+def test_an_error_gives_way_to_a_verdict_a_verdict_to_nothing(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", [*scores(0.1, 0.2), error_row("c2")])
-    appended(run, 2, id="c2", verdict={"score": 0.9})
-    appended(run, 0, id="c0", verdict={"score": 0.8})
+    appended(run, "c2", verdict={"score": 0.9})
+    appended(run, "c0", verdict={"score": 0.8})
     found = read_columns(run)
-    assert (found.ids, values(found)) == (["c0", "c1", "c2"], [0.8, 0.2, 0.9])
+    assert (found.ids, values(found)) == (["c0", "c1", "c2"], [0.1, 0.2, 0.9])
     assert found.counts().ok == 3
 
 
-def test_cases_that_are_no_longer_in_the_input_do_not_count(tmp_path: Path) -> None:
-    assert len(read_columns(make_run(tmp_path / "r", scores(0.1, 0.2, 0.3), cases=2))) == 2
+def called_anew(run: Path, *ids: str) -> None:
+    """The roll of a later command, over some of the cases."""
+    cases = [krino.load_run(run)[case] for case in ids]
+    manifest = Manifest.load(run)
+    with RollWriter(run) as roll:
+        for place, case in enumerate(cases):
+            roll.add(CaseItem(place, case.id, {}), case.input_hash)
+    manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()
+    manifest.write(run)
+
+
+def test_nothing_of_a_case_that_is_no_longer_in_the_input_is_in_the_columns(tmp_path: Path) -> None:
+    gone = row("gone", metadata={"court": "old"}, other=1.0, kind="GONE")
+    run = make_run(tmp_path / "r", [row("a", kind="A"), gone, row("b", kind="B")])
+    called_anew(run, "b", "a")
+    found = read_columns(run, by=[["court"]])
+    assert (found.ids, found.field_names, found.metadata) == (["b", "a"], ("kind",), frozenset())
+    assert found.fields["kind"].labels() == ["A", "B"]
+    assert found.fields["kind"].having("A").tolist() == [False, True]
+
+
+def test_a_record_that_stands_in_the_input_twice_has_one_verdict_and_one_bill(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", scores(0.1, 0.2))
+    called_anew(run, "c1", "c0", "c1")
+    found = read_columns(run)
+    assert (found.ids, values(found)) == (["c1", "c0", "c1"], [0.2, 0.1, 0.2])
+    assert found.spending[:, 0].tolist() == [1.0, 1.0, 0.0]
+    assert [item.usage.calls for item in krino.load_run(run)] == [1, 1, 0]
 
 
 def test_a_torn_last_line_is_passed_over_and_a_bad_one_is_named(tmp_path: Path) -> None:
@@ -46,7 +75,7 @@ def test_a_torn_last_line_is_passed_over_and_a_bad_one_is_named(tmp_path: Path) 
     journal.write_bytes(whole + whole[:50])
     assert len(read_columns(run)) == 2
     journal.write_bytes(whole + b'{"index": 2}\n')
-    with pytest.raises(krino.UsageProblem, match=r"judgements.jsonl:3: not a judgement \(KeyError"):
+    with pytest.raises(krino.UsageProblem, match=r"judgements.jsonl:3: not a judgement of this run: .*status"):
         read_columns(run)
 
 

@@ -212,8 +212,8 @@ def test_a_run_that_is_not_finished_is_told(tmp_path: Path) -> None:
 
 def test_settings_that_differ_are_told_and_the_same_input_under_another_name_is_not(tmp_path: Path) -> None:
     other = {"judge": {"name": "toy", "version": "2", "options": {"good_is": 0.5}}, "inputs": ["moved.jsonl"]}
-    a = make_run(tmp_path / "a", scores(0.5), input_hash="same")
-    b = make_run(tmp_path / "b", scores(0.5), input_hash="same", plan=other, krino_version="0.0.1")
+    a = make_run(tmp_path / "a", scores(0.5))
+    b = make_run(tmp_path / "b", scores(0.5), plan=other, krino_version="0.0.1")
     told = compare(a, b).settings
     assert [line.split(":")[0] for line in told] == ["judge.options.good_is", "judge.version", "krino"]
     assert told[1] == "judge.version: 1 in A, 2 in B"

@@ -23,6 +23,7 @@ from krino.exports.columns import FIRST, NESTED, columns_of, row_of
 from krino.exports.csv_file import RUNS_AS_FORMULA, write_csv
 from krino.exports.parquet_file import write_beside, write_parquet
 from made_judgements import failed, manifest, many, ok
+from made_runs import store_run
 
 
 def csv_rows(*judgements: dict[str, Any], every_column: bool = True) -> list[dict[str, str]]:
@@ -187,12 +188,7 @@ def test_csv_takes_no_more_memory_for_many_cases_than_for_a_few(tmp_path: Path) 
 
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    manifest(cases=2).write(folder)
-    lines = [Judgement.model_validate(item).to_json() for item in (ok(0, score=0.5, fine=True), failed(1))]
-    (folder / "judgements.jsonl").write_bytes(b"\n".join(lines) + b"\n")
-    return folder
+    return store_run(tmp_path / "run", [ok(0, score=0.5, fine=True), failed(1)], manifest())
 
 
 def test_a_run_is_loaded_with_its_manifest_and_judgements(run_folder: Path) -> None:

@@ -81,9 +81,13 @@ def test_a_run_without_cases_fails(tmp_path: Path) -> None:
 
 
 def test_a_run_that_lost_judgements_fails(tmp_path: Path) -> None:
-    result = gated(make_run(tmp_path / "r", scores(1.0), cases=3), Gate())
-    assert check(result, "has cases").message == "3 cases were read, 1 have a judgement"
-    assert not result.passed
+    run = make_run(tmp_path / "r", scores(1.0, 0.5))
+    first, _, _ = (run / "judgements.jsonl").read_bytes().partition(b"\n")
+    (run / "judgements.jsonl").write_bytes(first + b"\n")
+    with pytest.raises(krino.UsageProblem, match="the case 'c1' has no line there, and yet the run is finished"):
+        gated(run, Gate())
+    with pytest.raises(krino.UsageProblem, match="these 1 cases are not the 3 that the run was finished with"):
+        gated(make_run(tmp_path / "s", scores(1.0), cases=3), Gate())
 
 
 def test_where_nothing_was_judged_every_rule_is_broken(tmp_path: Path) -> None:

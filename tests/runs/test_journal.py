@@ -1,9 +1,10 @@
-"""The journal: whole lines or nothing, the last line of a case counts, order comes back on reading."""
+"""The journal: whole lines or nothing, found by content, and the first settled line of a content counts."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,109 +13,188 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import krino
-from krino.errors import UsageProblem
-from krino.runs.journal import Journal, read_in_order, read_raw, scan
+from krino.contract import Status
+from krino.runs import journal as journal_module
+from krino.runs.checking import LineCheck
+from krino.runs.journal import Journal, is_open, read_journal
+from krino.runs.manifest import Manifest, Plan
+
+A, B = "ab" * 16, "cd" * 16
 
 
-def judgement(index: int, status: str = "ok", digest: str = "ab" * 16, **extra: Any) -> krino.Judgement:
+def judgement(index: int, status: str = "ok", digest: str | None = None, **extra: Any) -> krino.Judgement:
     fields: dict[str, Any] = {"verdict": {"score": 1.0}, "decided_by": {"score": "R"}}
     if status != "ok":
         fields = {"verdict": None, "reason": "r" if status == "failed" else None, "error": "e"}
     return krino.Judgement(
-        index=index, id=f"c{index}", judge="toy", judge_version="1", status=status, input_hash=digest, **fields, **extra
+        index=index,
+        id=f"c{index}",
+        judge="toy",
+        judge_version="1",
+        status=status,
+        input_hash=digest or f"{index:032x}",
+        **fields,
+        **extra,
     )
 
 
-def test_order_is_restored_on_reading(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j.jsonl")
-    for index in (3, 0, 2, 1):
-        journal.append(judgement(index))
+def check(folder: Path) -> LineCheck:
+    return LineCheck(folder, Manifest(plan=Plan(judge={"name": "toy", "version": "1"}, labeller={}, inputs=[])))
+
+
+def written(folder: Path, *judgements: krino.Judgement) -> Journal:
+    """Written by one process, opened by the next."""
+    first = Journal(folder)
+    for item in judgements:
+        first.append(item)
+    first.close()
+    again = Journal(folder)
+    again.load(check(folder))
+    return again
+
+
+@pytest.mark.parametrize(
+    ("lines", "counts"),
+    [
+        (["ok"], "ok"),
+        (["failed"], "failed"),
+        (["error"], "error"),
+        (["error", "ok"], "ok"),
+        (["error", "error", "failed"], "failed"),
+        (["ok", "error"], "ok"),
+        (["ok", "failed"], "ok"),
+        (["failed", "ok", "error"], "failed"),
+    ],
+)
+def test_the_first_settled_line_of_a_content_counts_and_beats_every_error(
+    tmp_path: Path, lines: list[str], counts: str
+) -> None:
+    journal = written(tmp_path, *(judgement(place, status, A) for place, status in enumerate(lines)))
+    assert (journal.status(A), journal.status(B)) == (counts, None)
     journal.close()
-    assert [item.index for item in read_in_order(tmp_path / "j.jsonl")] == [0, 1, 2, 3]
 
 
-def test_the_last_line_of_a_case_counts(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j.jsonl")
-    journal.append(judgement(0, "error"))
-    journal.append(judgement(0, "ok"))
+def test_only_what_is_not_settled_is_open() -> None:
+    known: list[Status | None] = ["ok", "failed", "error", None]
+    assert [is_open(status) for status in known] == [False, False, True, True]
+
+
+def test_what_is_appended_is_known_at_once(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    assert journal.is_empty
+    journal.append(judgement(0, "error", A, usage=krino.Usage(calls=2)))
+    assert (journal.status(A), journal.usage.calls, journal.is_empty) == ("error", 2, False)
+    journal.append(judgement(1, "ok", A, usage=krino.Usage(calls=1)))
+    assert (journal.status(A), journal.usage.calls) == ("ok", 3)
     journal.close()
-    assert [item.status for item in read_in_order(tmp_path / "j.jsonl")] == ["ok"]
-    assert scan(tmp_path / "j.jsonl").counts().model_dump() == {"ok": 1, "failed": 0, "error": 0}
 
 
-def test_an_error_is_tried_again_a_settled_case_is_not(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j.jsonl")
-    for index, status in enumerate(("ok", "failed", "error")):
-        journal.append(judgement(index, status))
+def test_usage_of_all_lines_is_summed(tmp_path: Path) -> None:
+    first = judgement(0, "error", A, usage=krino.Usage(calls=2, input_tokens=5, cost=0.5))
+    second = judgement(0, "ok", A, usage=krino.Usage(calls=1, input_tokens=7, cost=0.25))
+    journal = written(tmp_path, first, second)
+    usage = journal.usage
+    assert (usage.calls, usage.input_tokens, usage.cost) == (3, 12, 0.75)
     journal.close()
-    assert [journal.progress.is_done(index, "ab" * 16) for index in range(4)] == [True, True, False, False]
-
-
-def test_a_case_whose_content_changed_is_judged_again(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j.jsonl")
-    journal.append(judgement(0, digest="ab" * 16))
-    journal.close()
-    assert not journal.progress.is_done(0, "cd" * 16)
 
 
 @given(st.data())
 def test_a_journal_cut_anywhere_loses_at_most_the_torn_line(data: st.DataObject) -> None:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "j.jsonl"
-        journal = Journal(path)
-        for index in range(3):
-            journal.append(judgement(index))
-        journal.close()
+        folder = Path(name)
+        written(folder, *(judgement(index) for index in range(3))).close()
+        path = folder / "judgements.jsonl"
         whole = path.read_bytes()
         cut = data.draw(st.integers(0, len(whole)))
         path.write_bytes(whole[:cut])
-        again = Journal(path)
         kept = whole[:cut].count(b"\n")
-        assert again.progress.counts().ok == kept
+        again = written(folder)
+        assert [again.status(f"{index:032x}") for index in range(3)] == ["ok"] * kept + [None] * (3 - kept)
         again.append(judgement(kept))
         again.close()
-        assert [item.index for item in read_in_order(path)] == list(range(kept + 1))
+        lines = [line.data["index"] for line in read_journal(folder, check(folder))]
+        assert lines == list(range(kept + 1))
+        assert path.read_bytes().endswith(b"\n")
 
 
-def test_a_line_that_is_no_judgement_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    path.write_text('{"index": 0}\n')
-    with pytest.raises(krino.UsageProblem, match=r"j.jsonl:1: not a judgement .*remove the line"):
-        scan(path)
+def test_lines_say_where_they_stand(tmp_path: Path) -> None:
+    written(tmp_path, judgement(0), judgement(1)).close()
+    whole = (tmp_path / "judgements.jsonl").read_bytes()
+    lines = list(read_journal(tmp_path, check(tmp_path)))
+    assert [line.number for line in lines] == [1, 2]
+    assert [whole[line.offset : line.offset + line.size] for line in lines] == whole.splitlines(keepends=True)
 
 
-def test_usage_of_all_lines_is_summed(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j.jsonl")
-    journal.append(judgement(0, "error", usage=krino.Usage(calls=2, input_tokens=5, cost=0.5)))
-    journal.append(judgement(0, "ok", usage=krino.Usage(calls=1, input_tokens=7, cost=0.25)))
+def test_a_journal_that_is_cleared_knows_nothing_and_goes_on(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.append(judgement(0))
+    journal.clear()
+    assert journal.is_empty
+    journal.append(judgement(1))
     journal.close()
-    usage = scan(tmp_path / "j.jsonl").usage
-    assert (usage.calls, usage.input_tokens, usage.cost) == (3, 12, 0.75)
+    assert [line.data["index"] for line in read_journal(tmp_path, check(tmp_path))] == [1]
+
+
+@pytest.mark.parametrize("line", ['{"index": 0}', "{", "[]", "3", '{"status": "ok"}', '{"status": []}', ""])
+def test_a_line_that_is_no_judgement_is_named_with_what_to_do(tmp_path: Path, line: str) -> None:
+    written(tmp_path, judgement(0)).close()
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(path.read_bytes() + line.encode() + b"\n")
+    before = path.read_bytes()
+    journal = Journal(tmp_path)
+    with pytest.raises(krino.UsageProblem, match=r"judgements.jsonl:2: not .*remove the line"):
+        journal.load(check(tmp_path))
+    journal.close()
+    assert path.read_bytes() == before
+
+
+def test_what_cannot_be_written_is_refused_and_nothing_of_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = len(judgement(0).to_json()) + 1
+    monkeypatch.setattr(journal_module, "MOST_BYTES", size)
+    journal = Journal(tmp_path)
+    journal.append(judgement(0))
+    with pytest.raises(ValueError, match=f"has {size + 1:,} bytes, of which a journal takes {size:,}"):
+        journal.append(judgement(0).model_copy(update={"id": "c10"}))
+    journal.close()
+    assert (tmp_path / "judgements.jsonl").stat().st_size == size
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such lock there")
 def test_two_processes_cannot_write_one_journal(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    journal = Journal(path)
-    code = f"from pathlib import Path; from krino.runs.journal import Journal; Journal(Path({str(path)!r}))"
+    journal = Journal(tmp_path)
+    code = f"from pathlib import Path; from krino.runs.journal import Journal; Journal(Path({str(tmp_path)!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     journal.close()
-    assert "another process is writing" in done.stderr
+    assert f"another process is writing {tmp_path}" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(krino.UsageProblem, match=r"nowhere cannot be written: No such file or directory; name another"):
+        Journal(tmp_path / "nowhere")
+
+
+def test_a_journal_knows_that_it_was_deleted_or_replaced(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    assert journal.is_in_place()
+    (tmp_path / "judgements.jsonl").rename(tmp_path / "elsewhere")
+    assert not journal.is_in_place()
+    (tmp_path / "judgements.jsonl").touch()
+    assert not journal.is_in_place()
+    journal.close()
 
 
 def test_a_journal_that_is_a_link_out_of_the_folder_is_neither_read_nor_written(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    link = tmp_path / "run" / "judgements.jsonl"
-    link.symlink_to(tmp_path / "outside")
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "judgements.jsonl").symlink_to(tmp_path / "outside")
+    check = LineCheck(folder, Manifest(plan=Plan(judge={"name": "toy", "version": "1"}, labeller={}, inputs=[])))
     for there in (False, True):
         if there:
             (tmp_path / "outside").write_bytes(b"")
-        with pytest.raises(UsageProblem, match="a link"):
-            Journal(link)
-        with pytest.raises(UsageProblem, match="a link"):
-            scan(link)
-        with pytest.raises(UsageProblem, match="a link"):
-            next(read_raw(link), None)
+        with pytest.raises(krino.UsageProblem, match="a link"):
+            Journal(folder)
+        with pytest.raises(krino.UsageProblem, match="a link"):
+            next(read_journal(folder, check), None)
         assert (tmp_path / "outside").exists() == there

@@ -13,7 +13,7 @@ from subprocess import DEVNULL
 
 import orjson
 
-from krino.runs.journal import read_in_order, scan
+import krino
 from krino.testing import FakeServer
 from toy_judge import ToyJudge
 
@@ -22,8 +22,9 @@ KILLS = 20
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
 
 
-def write_cases(path: Path, count: int = CASES) -> None:
-    path.write_text("".join(json.dumps({"id": f"case-{n}-", "text": f"fine case-{n}-"}) + "\n" for n in range(count)))
+def write_cases(path: Path, *, backwards: bool) -> None:
+    lines = [json.dumps({"id": f"case-{n}-", "text": f"fine case-{n}-"}) + "\n" for n in range(CASES)]
+    path.write_text("".join(lines[::-1] if backwards else lines))
 
 
 def command(cases: Path, run: Path, url: str, *more: str) -> list[str]:
@@ -41,8 +42,8 @@ def finished_ids(journal: Path) -> set[str]:
 
 
 def test_killed_twenty_times_a_run_ends_whole_and_nothing_is_paid_twice(tmp_path: Path) -> None:
+    """Each time with the cases turned around: what is known of a case does not hang on its line."""
     cases, run = tmp_path / "cases.jsonl", tmp_path / "run"
-    write_cases(cases)
     rng = random.Random(20)
     with FakeServer(reply={"label": "good", "quote": "fine"}, latency=0.1, key=r"case-\d+-") as server:
         paid_when_finished: dict[str, int] = {}
@@ -53,20 +54,32 @@ def test_killed_twenty_times_a_run_ends_whole_and_nothing_is_paid_twice(tmp_path
             for name in finished_ids(run / "judgements.jsonl") - paid_when_finished.keys():
                 paid_when_finished[name] = paid[name]
 
-        for _ in range(KILLS):
+        for kill in range(KILLS):
+            write_cases(cases, backwards=kill % 2 == 1)
             process = subprocess.Popen(command(cases, run, server.url), stdout=DEVNULL, stderr=DEVNULL)
             time.sleep(rng.uniform(0.2, 1.6))
             process.kill()
             assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
             check_nothing_finished_was_paid_again()
+            if (run / "run.json").exists():
+                check_that_it_is_unfinished(run, finished_ids(run / "judgements.jsonl"))
         assert 0 < len(paid_when_finished) < CASES
         server.configure(latency=0.0)  # the rest may go quickly
         last = subprocess.run(command(cases, run, server.url), capture_output=True, text=True, check=False)
         assert last.returncode == 0, last.stderr
         check_nothing_finished_was_paid_again()
-    judgements = list(read_in_order(run / "judgements.jsonl"))
-    assert [judgement.index for judgement in judgements] == list(range(CASES))
-    assert {judgement.status for judgement in judgements} == {"ok"}
+    found = krino.load_run(run)
+    assert [judgement.id for judgement in found] == [f"case-{n}-" for n in range(CASES)][::-1]
+    assert {judgement.status for judgement in found} == {"ok"}
     lines = (run / "judgements.jsonl").read_bytes().splitlines()
     assert Counter(orjson.loads(line)["id"] for line in lines).most_common(1)[0][1] == 1
-    assert scan(run / "judgements.jsonl").counts().ok == CASES
+    assert (len(found), found.manifest.counts.ok, found.manifest.state) == (CASES, CASES, "finished")
+
+
+def check_that_it_is_unfinished(folder: Path, finished: set[str]) -> None:
+    """Of what was read of the input before the kill, and of nothing that is not judged."""
+    run = krino.load_run(folder)
+    assert run.manifest.state == "running"
+    shown = [record["id"] for record in run.records()]
+    assert set(shown) <= finished
+    assert len(shown) == len(set(shown)) == len(run)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 import krino
 from krino.cases.item import CaseItem
 from krino.labellers.local import LocalLabeller
-from krino.runs.folder import find_place
-from krino.runs.journal import read_in_order
+from krino.runs.folder import Place, find_place
 from krino.runs.manifest import Manifest, Plan
 from krino.runs.sitting import Sitting
 from krino.testing import FakeServer, Faults
@@ -29,23 +30,171 @@ def sitting(folder: Path, labeller: krino.Labeller | None = None, **more: Any) -
     return Sitting(ToyJudge(), labeller, plan, folder, **more)
 
 
-async def test_lines_that_moved_are_known_again(tmp_path: Path) -> None:
+async def labelled(folder: Path, server: FakeServer, *texts: str, **settings: Any) -> Manifest:
+    """A sitting with a model, over these texts."""
+    async with krino.llm("m", base_url=server.url, cache="off", **settings) as labeller:
+        return await sitting(folder, labeller).hold(lambda: items(*texts))
+
+
+@pytest.mark.parametrize(
+    ("later", "calls"),
+    [
+        (["fine new", "fine a", "fine b"], 3),
+        (["fine b", "fine a"], 2),
+        (["fine b"], 2),
+        (["fine a", "fine a", "fine b", "fine a"], 2),
+        (["fine c", "fine c"], 3),
+    ],
+)
+async def test_a_content_is_judged_once_wherever_it_stands(tmp_path: Path, later: list[str], calls: int) -> None:
     with FakeServer(reply={"label": "good", "quote": "fine"}) as server:
-        for texts in (["fine a", "fine b"], ["fine new", "fine a", "fine b"]):
-            async with krino.llm("m", base_url=server.url, cache="off") as labeller:
-                held = sitting(tmp_path, labeller)
-                manifest = await held.hold(lambda texts=texts: items(*texts))  # type: ignore[misc]
+        await labelled(tmp_path, server, "fine a", "fine b")
+        manifest = await labelled(tmp_path, server, *later)
+        assert server.stats().calls == calls
+    assert (manifest.counts.ok, manifest.cases, manifest.usage.calls) == (len(later), len(later), calls)
+    run = krino.load_run(tmp_path)
+    assert [judgement.id for judgement in run] == [f"c{place}" for place in range(len(later))]
+    assert len(run) == len(later)
+
+
+async def test_edited_and_put_back_nothing_is_judged_again(tmp_path: Path) -> None:
+    with FakeServer(reply={"label": "good", "quote": "fine"}) as server:
+        for texts in (["fine a", "fine b"], ["fine a", "fine edited"], ["fine a", "fine b"]):
+            manifest = await labelled(tmp_path, server, *texts)
         assert server.stats().calls == 3
-    assert held.tally.moved == 2
-    assert manifest.counts.ok == 3
-    assert manifest.usage.calls == 3
-    assert [judgement.id for judgement in read_in_order(tmp_path / "judgements.jsonl")] == ["c0", "c1", "c2"]
+    assert (manifest.counts.ok, manifest.usage.calls) == (2, 3)
 
 
 async def test_removed_cases_no_longer_count(tmp_path: Path) -> None:
     await sitting(tmp_path).hold(lambda: items("fine a", "fine b", "unjudgeable"))
     manifest = await sitting(tmp_path).hold(lambda: items("fine a"))
     assert (manifest.cases, manifest.counts.total) == (1, 1)
+    assert [judgement.id for judgement in krino.load_run(tmp_path)] == ["c0"]
+
+
+async def test_how_far_a_sitting_is_counts_what_it_need_not_judge(tmp_path: Path) -> None:
+    await sitting(tmp_path).hold(lambda: items("fine a", "unjudgeable"))
+    held = sitting(tmp_path)
+    await held.hold(lambda: items("fine a", "fine b", "fine b", "unjudgeable"))
+    assert (held.tally.skipped, held.tally.counts.total, held.tally.seen) == (3, 1, 4)
+
+
+async def test_what_an_interrupted_sitting_has_read_is_what_the_run_is_about(tmp_path: Path) -> None:
+    await sitting(tmp_path).hold(lambda: items("fine a", "fine b", "fine c"))
+    again = sitting(tmp_path)
+
+    def interrupted() -> Iterator[CaseItem]:
+        yield from items("fine c", "fine a")
+        again.interrupt()
+        yield CaseItem(2, "c2", {"text": "fine b"})
+
+    manifest = await again.hold(interrupted)
+    assert (manifest.state, manifest.cases, manifest.counts.ok) == ("interrupted", None, 2)
+    assert [judgement.input_hash for judgement in krino.load_run(tmp_path)] == [
+        krino.contract.hash_record({"text": text}) for text in ("fine c", "fine a")
+    ]
+    assert len(krino.load_run(tmp_path)) == 2
+
+
+async def test_the_labeller_is_told_once_what_was_spent_before(tmp_path: Path) -> None:
+    told: list[krino.Usage] = []
+
+    class Frugal(LocalLabeller):
+        def already_spent(self, usage: krino.Usage) -> None:
+            told.append(usage)
+
+    for text in ("fine a", "fine b"):
+        await sitting(tmp_path, Frugal()).hold(lambda text=text: items(text))  # type: ignore[misc]
+    spent = orjson.loads((tmp_path / "judgements.jsonl").read_bytes().splitlines()[0])["usage"]
+    assert told == [krino.Usage(), krino.Usage(**spent)]
+
+
+# --- what is in the folder while it lasts, and when it is refused ------------------------------------
+
+
+async def test_while_a_sitting_lasts_the_folder_is_an_unfinished_run_of_the_cases_read_so_far(tmp_path: Path) -> None:
+    await sitting(tmp_path).hold(lambda: items("fine a", "fine b", "fine c"))
+    (tmp_path / "report.html").touch()
+    (tmp_path / "judgements.parquet").touch()
+    seen: list[tuple[str, list[str], list[str], int]] = []
+
+    def watched() -> Iterator[CaseItem]:
+        for item in items("fine c", "", "fine a"):  # an empty text is settled without waiting
+            run = krino.load_run(tmp_path)
+            there = sorted(path.name for path in tmp_path.iterdir())
+            seen.append((run.manifest.state, [record["id"] for record in run.records()], there, len(run)))
+            yield item
+
+    plan = sitting(tmp_path).plan.model_copy(update={"inputs": ["y"]})
+    held = sitting(tmp_path)
+    held.plan = plan
+    await held.hold(watched)
+    files = ["judgements.jsonl", "roll.jsonl", "run.json"]
+    assert seen[0] == ("running", [], files, 0)
+    assert seen[2] == ("running", ["c0", "c1"], files, 2)
+    assert Manifest.load(tmp_path).plan.inputs == ["y"]
+
+
+async def test_a_run_of_another_judge_is_refused_at_the_last_moment_too(tmp_path: Path) -> None:
+    """Two commands may find the folder empty at the same time; the second to get it finds judgements in it."""
+    await sitting(tmp_path).hold(lambda: items("fine a"))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    other = sitting(tmp_path)
+    other.plan = other.plan.model_copy(update={"judge": {**other.plan.judge, "source": "edited"}})
+    with pytest.raises(krino.UsageProblem, match="the judge's source changed"):
+        await other.hold(lambda: items("fine a"))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+async def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    await sitting(tmp_path).hold(lambda: items("fine a"))
+    with (tmp_path / "judgements.jsonl").open("ab") as journal:
+        journal.write(b"{}\n{torn")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(krino.UsageProblem, match=r"judgements.jsonl:2: not a judgement of this run"):
+        await sitting(tmp_path).hold(lambda: items("fine a"))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+class NobodyAtHome(LocalLabeller):
+    async def label(self, task: Any) -> Any:
+        raise krino.UsageProblem("there is no such labeller")
+
+
+async def test_a_command_that_turns_out_wrong_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(krino.UsageProblem, match="no such labeller"):
+        await sitting(tmp_path / "new", NobodyAtHome()).hold(lambda: items("fine a"))
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_command_that_turns_out_wrong_keeps_what_was_judged_and_the_folder_it_found(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    for name, texts in (("there", ["fine a"]), ("new", ["", "fine a"])):
+        with pytest.raises(krino.UsageProblem, match="no such labeller"):
+            await sitting(tmp_path / name, NobodyAtHome()).hold(lambda texts=texts: items(*texts))  # type: ignore[misc]
+        assert Manifest.load(tmp_path / name).state == "interrupted"
+    assert len(krino.load_run(tmp_path / "new")) == 1
+
+
+async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(krino.UsageProblem, match=r"file/run cannot be made: Not a directory; name another folder"):
+        await sitting(tmp_path / "file" / "run").hold(lambda: items("fine a"))
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+async def test_a_folder_that_goes_away_during_the_run_is_named(tmp_path: Path, how: str) -> None:
+    folder = tmp_path / "run"
+
+    def gone() -> Iterator[CaseItem]:
+        yield from items("fine a")
+        shutil.rmtree(folder)
+        if how == "replaced":
+            folder.mkdir()
+            (folder / "judgements.jsonl").touch()
+
+    with pytest.raises(krino.UsageProblem, match=f"{folder} was deleted, moved or replaced while the run was going on"):
+        await sitting(folder).hold(gone)
 
 
 async def test_the_input_has_a_hash_that_changes_with_it(tmp_path: Path) -> None:
@@ -89,8 +238,20 @@ async def test_any_other_fault_leaves_a_manifest_that_says_so(tmp_path: Path) ->
 
 async def test_a_run_killed_before_its_manifest_was_written_is_begun_again(tmp_path: Path) -> None:
     (tmp_path / "judgements.jsonl").touch()
-    plan = Plan(judge={"name": "toy"}, labeller={}, inputs=[])
-    assert find_place(plan, named=tmp_path).folder == tmp_path
+    (tmp_path / "roll.jsonl").touch()
+    assert find_place(sitting(tmp_path).plan, named=tmp_path) == Place(tmp_path, continued=False)
+    assert (await sitting(tmp_path).hold(lambda: items("fine"))).counts.ok == 1
+
+
+async def test_an_input_that_changes_between_two_readings_never_takes_another_case_for_the_one_to_try_again(
+    tmp_path: Path,
+) -> None:
+    """Errors are tried again at the end, and the input is read a second time for it."""
+    await sitting(tmp_path).hold(lambda: items("label-explode", "fine a", "label-explode too"))
+    held, readings = sitting(tmp_path), iter([["label-explode", "fine a"], ["fine a"]])
+    manifest = await held.hold(lambda: items(*next(readings)))
+    assert (manifest.cases, manifest.counts.error, manifest.counts.ok) == (2, 1, 1)
+    assert held.tally.counts.total == 0
 
 
 async def test_what_cannot_be_written_as_json_is_an_error_of_its_case(tmp_path: Path) -> None:
@@ -103,13 +264,26 @@ async def test_what_cannot_be_written_as_json_is_an_error_of_its_case(tmp_path: 
     held.judge = Odd()
     manifest = await held.hold(lambda: items("fine", "odd", "fine too"))
     assert (manifest.counts.ok, manifest.counts.error) == (2, 1)
+    assert krino.load_run(tmp_path)["c1"].usage.seconds > 0  # what was spent on it stays on the bill
 
 
-async def test_afresh_judges_everything_again(tmp_path: Path) -> None:
-    await sitting(tmp_path).hold(lambda: items("fine"))
-    again = sitting(tmp_path, afresh=True)
-    await again.hold(lambda: items("fine"))
-    assert again.tally.counts.ok == 1
+async def test_fresh_judges_everything_again_whatever_stood_there(tmp_path: Path) -> None:
+    await sitting(tmp_path).hold(lambda: items("fine", "fine b"))
+    (tmp_path / "report.html").touch()
+    again = sitting(tmp_path, fresh=True)
+    again.plan = again.plan.model_copy(update={"labeller": {"kind": "another"}})
+    manifest = await again.hold(lambda: items("fine"))
+    assert (again.tally.counts.ok, manifest.counts.ok, manifest.plan.labeller) == (1, 1, {"kind": "another"})
+    assert len((tmp_path / "judgements.jsonl").read_bytes().splitlines()) == 1
+    assert not (tmp_path / "report.html").exists()
+    assert manifest.usage.seconds == krino.load_run(tmp_path)["c0"].usage.seconds
+
+
+async def test_fresh_takes_the_place_of_a_run_that_nobody_can_read(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{")
+    (tmp_path / "judgements.jsonl").write_text("no judgement\n")
+    manifest = await sitting(tmp_path, fresh=True).hold(lambda: items("fine"))
+    assert (manifest.counts.ok, len(krino.load_run(tmp_path))) == (1, 1)
 
 
 async def test_a_stop_in_the_last_case_of_a_panel_leaves_no_finished_run(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def demo(
     for name in (known for known in EXAMPLES if known in OURS):
         typer.secho(f"\n{name}: {EXAMPLES[name][1]}", bold=True)
         with as_file(files("krino").joinpath(f"examples/{name}.jsonl")) as cases:
-            job = Job(name, load_judge(name), LocalLabeller(), [str(cases)], "auto", {}, {}, folder / name)
+            job = Job(name, load_judge(name), LocalLabeller(), [str(cases)], "auto", {}, {}, folder / name, fresh=True)
             codes.append(job.carry_out(as_json=False))
     typer.echo(f"\nThe reports: {folder / '*' / 'report.html'} (open them in a browser)")
     typer.echo(f"One case in full: {_me()} show {folder / 'rag'} {EXAMPLES['rag'][0]}")

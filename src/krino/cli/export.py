@@ -44,7 +44,7 @@ HELP = "\n\n".join(  # one line a paragraph: the terminal breaks them where it e
 ENDINGS = {f".{item.value}": item for item in ExportFormat if item is not ExportFormat.otel}
 FOR_PEOPLE = (ExportFormat.csv, ExportFormat.xlsx)
 
-OWN_FILES = re.compile(r"run\.json|report\.html|judgements\..*|stdin(?:-\d+)?\..*", re.IGNORECASE)
+OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|roll|stdin(?:-\d+)?)\..*", re.IGNORECASE)
 """What a run keeps in its folder."""
 
 
@@ -195,9 +195,7 @@ def _send(run: Run, endpoint: str, inputs: list[str] | None) -> int:
 
 def _tell(run: Run, file: str | None) -> None:
     """How complete the export is, on stderr: a run with failures or without its end must not pass for a whole one."""
-    from krino.runs.journal import scan
-
-    counts = scan(run.journal).counts(run.manifest.cases)
+    counts = run.counts()
     endings = ", ".join(f"{count:,} {status}" for status, count in counts.model_dump().items())
     typer.echo(f"{counts.total:,} cases{f' in {file}' if file else ''}: {endings}", err=True)
     if run.manifest.state != "finished":

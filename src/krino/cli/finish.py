@@ -10,7 +10,6 @@ import orjson
 import typer
 
 from krino.cli import exits
-from krino.errors import UsageProblem
 from krino.exports.parquet_file import write_beside
 from krino.gates.summary import print_gate
 from krino.reports.asked import Asked
@@ -18,7 +17,7 @@ from krino.reports.grades import judge_scales
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_summary
-from krino.runs.journal import read_raw_in_order
+from krino.runs.reading import Run
 from krino.runs.rereading import with_cases
 
 if TYPE_CHECKING:
@@ -49,17 +48,15 @@ def finish(
     """
     from krino.reports.screen import screen
 
-    if manifest.state == "finished" and not manifest.cases:
-        raise UsageProblem(f"{', '.join(manifest.plan.inputs)}: there are no cases in it")
-    journal = folder / "judgements.jsonl"
+    run = Run(folder, manifest)
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
-    summary = summarise(read_raw_in_order(journal, manifest.cases))
+    summary = summarise(run.records())
     scales = judge_scales(judge)
     if manifest.state == "finished":
-        shown = with_cases(read_raw_in_order(journal, manifest.cases), cases)
+        shown = with_cases(run.records(), cases)
         write_report(folder, manifest, shown, judge.rules, Asked(judge), scales)
-        write_beside(folder, lambda: read_raw_in_order(journal, manifest.cases))
+        write_beside(folder, run.records)
     gated = None
     if as_json:
         gated = gating.hold(folder) if gating is not None else None

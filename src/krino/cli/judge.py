@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,10 +73,14 @@ def judge(
     max: options.GateMax = None,  # noqa: A002 - the flag's name
     junit: options.Junit = None,
     markdown: options.GateMarkdown = None,
+    fresh: options.Fresh = False,
     dry_run: options.DryRun = False,
     json: options.AsJson = False,
 ) -> None:
     """Judge the cases of FILE... Running the same command again continues where it stopped.
+
+    The run's folder then speaks of exactly these cases. What it holds of the same content, judge, labeller and options
+    is used again; if the judge, the labeller or an option differs, the command is refused.
 
     With --gate the run is held against rules when all is judged, and the exit code is the gate's: 0 when every rule
     holds (failed cases too, where a rule allows them), 1 when not. A run that did not come to its end never passes: it
@@ -127,7 +130,7 @@ def judge(
         dry_run=dry_run,
     )
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
-    job = Job(judge_name, ready, chosen, files, format.value, mapping, splits, run, gating)
+    job = Job(judge_name, ready, chosen, files, format.value, mapping, splits, run, gating, fresh)
     raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
 
 
@@ -145,6 +148,7 @@ class Job:
         split: dict[str, str],
         named: Path | None,
         gating: Gating | None = None,
+        fresh: bool = False,
     ) -> None:
         from krino.reports.screen import screen
 
@@ -157,6 +161,7 @@ class Job:
         self.split = split
         self.named = named
         self.gating = gating
+        self.fresh = fresh
         self.console = screen(stderr=True)
 
     def plan(self, kept: KeptStdin) -> Plan:
@@ -176,9 +181,10 @@ class Job:
         from krino.cli.stdin import stdin_kept
 
         with stdin_kept(self.files) as kept:
-            return estimate(self.judge, self.labeller, self._watch(kept.paths(self.files)), as_json)
+            return estimate(self.judge, self.labeller, self.watched(self.read(kept.paths(self.files))), as_json)
 
     def carry_out(self, as_json: bool) -> int:
+        """Whatever is wrong with the command is found out before it claims a folder."""
         import asyncio
 
         from krino.cli.finish import finish
@@ -188,25 +194,29 @@ class Job:
 
         tune_memory()
         with stdin_kept(self.files) as kept:
-            self._rehearse(kept.paths(self.files))  # complain before all else
+            first_look = self._begun(kept.paths(self.files))
             plan = self.plan(kept)
-            place = find_place(plan, named=self.named)
+            place = find_place(plan, named=self.named, fresh=self.fresh)
             announce(place, self.console)
-            inputs = kept.settle_in(place.folder, self.files)
-        manifest = asyncio.run(self._sit(plan, place, inputs))
+            cases = Cases(self, kept, place.folder, first_look)
+            manifest = asyncio.run(self._sit(plan, place, cases))
         command = command_to_go_on(sys.argv[1:], manifest.stop_reason)
-        again = partial(self._read, inputs)
-        return finish(place.folder, manifest, self.judge, again, self.console, as_json, command, self.gating)
+        return finish(place.folder, manifest, self.judge, cases.again, self.console, as_json, command, self.gating)
 
-    def _rehearse(self, inputs: list[str]) -> None:
-        """Before a folder is claimed; what can be read only once is left to the run itself."""
+    def _begun(self, inputs: list[str]) -> Iterator[CaseItem]:
+        """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed."""
+        from itertools import chain
+
         from krino.engine.rehearsal import rehearse_first
+        from krino.errors import UsageProblem
 
-        cases = self._read(inputs)
-        if all(Path(name).is_file() or Path(name).is_dir() for name in inputs):
-            rehearse_first(self.judge, cases)
+        rehearse_first(self.judge, self.read(inputs))
+        items = self.read(inputs)
+        for first in items:
+            return chain([first], items)
+        raise UsageProblem(f"{', '.join(self.files)}: there are no cases in it")
 
-    def _read(self, inputs: list[str]) -> Iterator[CaseItem]:
+    def read(self, inputs: list[str]) -> Iterator[CaseItem]:
         from krino.cases import read_cases
 
         return read_cases(
@@ -217,30 +227,57 @@ class Job:
             judge=self.judge,
         )
 
-    def _watch(self, inputs: list[str]) -> Iterator[CaseItem]:
+    def watched(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
+        """The cases, with what is odd about their fields told on the way."""
         from krino.cases.separators import looked_for_separators
         from krino.cases.unread import watched
-        from krino.engine.rehearsal import rehearsed
 
         def tell(text: str) -> None:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-        cases = watched(rehearsed(self._read(inputs), self.judge), self.judge, tell)
-        return looked_for_separators(cases, self.judge, tell)
+        return looked_for_separators(watched(items, self.judge, tell), self.judge, tell)
 
-    async def _sit(self, plan: Plan, place: Place, inputs: list[str]) -> Manifest:
+    async def _sit(self, plan: Plan, place: Place, cases: Cases) -> Manifest:
         from krino.cases import count_hint
         from krino.cli.interrupting import Interrupting
         from krino.cli.progress import shown
         from krino.runs.sitting import Sitting
 
-        sitting = Sitting(self.judge, self.labeller, plan, place.folder)
+        sitting = Sitting(self.judge, self.labeller, plan, place.folder, fresh=self.fresh)
         try:
             waiting = self.labeller.waiting_for
-            with shown(sitting.tally, count_hint(inputs), self.console, priced=True, waiting=waiting):
-                return await Interrupting(sitting, self.console).hold(lambda: self._watch(inputs))
+            with shown(sitting.tally, count_hint(cases.at_hand), self.console, priced=True, waiting=waiting):
+                return await Interrupting(sitting, self.console).hold(cases)
         finally:
             await self.labeller.aclose()
+
+
+class Cases:
+    """The cases of a job, each time they are asked for; the stream that was begun is used first.
+
+    What came on stdin or through a pipe is read from the copy in the run's folder. It is put there when the cases are
+    asked for, and not before: by then the folder is this command's own.
+    """
+
+    def __init__(self, job: Job, kept: KeptStdin, folder: Path, begun: Iterator[CaseItem]) -> None:
+        self._job = job
+        self._kept = kept
+        self._folder = folder
+        self._begun: Iterator[CaseItem] | None = begun
+        self.at_hand = kept.paths(job.files)
+
+    def __call__(self) -> Iterator[CaseItem]:
+        begun, self._begun = self._begun, None
+        if begun is None:
+            return self.again()
+        if self._kept.copies:
+            self.at_hand = self._kept.settle_in(self._folder, self._job.files)
+            begun = self.again()
+        return self._job.watched(begun)
+
+    def again(self) -> Iterator[CaseItem]:
+        """The same cases once more, without a word about them."""
+        return self._job.read(self.at_hand)
 
 
 def tune_memory() -> None:
@@ -254,7 +291,8 @@ def tune_memory() -> None:
 def announce(place: Place, console: Console) -> None:
     """Say where the run goes and, when an earlier one cannot be continued, why not."""
     if place.because and place.instead_of is not None:
-        console.print(f"{place.instead_of} was made with other settings, so this is a new run:", highlight=False)
+        told = f"{place.instead_of} was made with other settings, so this is a new run:"
+        console.print(told, highlight=False, markup=False)
         for line in place.because:
             console.print(f"  {line}", highlight=False, markup=False)
     verb = "continuing" if place.continued else "run folder"

@@ -106,6 +106,14 @@ RunFolder = Annotated[
     Path | None,
     _flag("--run", "Folder of the run (default runs/<judge>-<date>-<hash>).", OUTPUT, "KRINO_RUN"),
 ]
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh",
+        help="Judge anew whatever the run's folder holds; replies in the cache are still used (--cache off).",
+        rich_help_panel=OUTPUT,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
 Junit = Annotated[Path | None, _flag("--junit", "Write what the gate found to this file, as JUnit XML.", GATE, None)]
 GateMarkdown = Annotated[

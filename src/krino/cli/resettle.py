@@ -88,23 +88,24 @@ def _settle(
     from krino.labellers.replay import PanelReplay
     from krino.reports.screen import screen
     from krino.runs.folder import find_place
+    from krino.runs.reading import load_run
     from krino.runs.recorded import RecordedLabels
     from krino.runs.sitting import Sitting
 
-    recorded = RecordedLabels(run / "judgements.jsonl")
+    recorded = RecordedLabels(load_run(run))
     labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.name, **plan.labeller})
     plan = plan.model_copy(update={"labeller": labeller.describe()})
-    place = find_place(plan, named=named, base=run.parent)
     console = screen(stderr=True)
-    console.print(f"run folder {place.folder}")
-    _keep_inputs(run, plan, place.folder)
 
     def cases() -> Iterator[CaseItem]:
+        _keep_inputs(run, plan, place.folder)
         return read_cases(inputs, format=plan.format, mapping=plan.mapping, split=plan.split, judge=judge)  # type: ignore[arg-type]
 
     try:
-        # Afresh: rules may have changed without a new version, and settling costs nothing.
-        sitting = Sitting(judge, labeller, plan, place.folder, afresh=True)
+        place = find_place(plan, named=named, base=run.parent)
+        console.print(f"run folder {place.folder}")
+        # Afresh: the labels of RUN may be others than they were, and settling costs nothing.
+        sitting = Sitting(judge, labeller, plan, place.folder, fresh=True)
         manifest = asyncio.run(Interrupting(sitting, console).hold(cases))
     finally:
         recorded.close()

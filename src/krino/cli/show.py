@@ -12,6 +12,7 @@ from krino.cli import options
 
 if TYPE_CHECKING:
     from krino.runs.manifest import Manifest
+    from krino.runs.reading import Run
 
 
 def show(
@@ -44,52 +45,49 @@ def show(
     import orjson
 
     from krino.errors import UsageProblem
-    from krino.runs.journal import read_raw_in_order
-    from krino.runs.manifest import Manifest
+    from krino.runs.reading import load_run
 
-    manifest = Manifest.load(run)
-    journal = run / "judgements.jsonl"
+    loaded = load_run(run)
     if worst is not None:
         if case_id is not None:
             raise UsageProblem("--worst lists cases, and an ID shows one: give one of the two")
-        _worst(run, manifest, worst, by, json)
+        _worst(loaded, worst, by, json)
         return
     if by is not None:
-        _slices(read_raw_in_order(journal, manifest.cases), by, json)
+        _slices(loaded.records(), by, json)
         return
     if not json and case_id is None:
-        _summary(run, manifest)
+        _summary(loaded)
         return
     found = 0
-    for judgement in read_raw_in_order(journal, manifest.cases):
+    for judgement in loaded.records():
         if case_id is not None and judgement["id"] != case_id:
             continue
         found += 1
         if json:
             typer.echo(orjson.dumps(judgement).decode())
         else:
-            _one(judgement, manifest, labels)
+            _one(judgement, loaded.manifest, labels)
     if case_id is not None and not found:
         ways = f"`krino show {run} --worst 10` lists the worst by their ids, `krino show {run} --json` all of them"
         raise UsageProblem(f"{run} has no judgement of a case `{case_id}`; {ways}")
 
 
-def _worst(run: Path, manifest: Manifest, most: int, by: str | None, as_json: bool) -> None:
+def _worst(run: Run, most: int, by: str | None, as_json: bool) -> None:
     import orjson
 
     from krino.reports.grades import scales_of
     from krino.reports.screen import screen
     from krino.reports.worst import worst
     from krino.reports.worst_terminal import print_worst
-    from krino.runs.journal import read_raw_in_order
 
-    schema = manifest.about.verdict_schema
-    found = worst(lambda: read_raw_in_order(run / "judgements.jsonl", manifest.cases), most, by, schema)
+    schema = run.manifest.about.verdict_schema
+    found = worst(run.records, most, by, schema)
     if as_json:
         for judgement in (*found.not_judged, *found.judged):
             typer.echo(orjson.dumps(judgement).decode())
     else:
-        print_worst(screen(), found, manifest.about.rules, scales_of(schema), run)
+        print_worst(screen(), found, run.manifest.about.rules, scales_of(schema), run.folder)
 
 
 def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> None:
@@ -106,16 +104,15 @@ def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> Non
         print_slices(screen(), tables)
 
 
-def _summary(run: Path, manifest: Manifest) -> None:
+def _summary(run: Run) -> None:
     from krino.reports.grades import scales_of
     from krino.reports.screen import screen
     from krino.reports.summary import summarise
     from krino.reports.terminal import print_summary
-    from krino.runs.journal import read_raw_in_order
 
-    summary = summarise(read_raw_in_order(run / "judgements.jsonl", manifest.cases))
-    scales = scales_of(manifest.about.verdict_schema)
-    print_summary(screen(), summary, manifest, run, manifest.about.rules, scales)
+    about = run.manifest.about
+    scales = scales_of(about.verdict_schema)
+    print_summary(screen(), summarise(run.records()), run.manifest, run.folder, about.rules, scales)
 
 
 def _one(judgement: dict[str, object], manifest: Manifest, labels: bool) -> None:

@@ -15,7 +15,7 @@ from krino.errors import UsageProblem
 from krino.reports.clean import clean_line
 from krino.reports.wording import date_of, judge_of, labeller_of
 from krino.runs.journal import NAMES
-from krino.runs.manifest import Plan, differing
+from krino.runs.manifest import HASHES, Plan, differing
 from krino.stats.resample import Resampler
 
 SHOWN = 5
@@ -79,7 +79,9 @@ def other_settings(a: RunColumns, b: RunColumns) -> Iterator[str]:
         told = (*told, "labeller")
         yield f"labeller: {_short(labeller_of(one))} in A, {_short(labeller_of(other))} in B"
     for key, here, there in differing(one.plan, other.plan):
-        if key.split(".")[0] not in told:
+        if key in HASHES:
+            yield f"{HASHES[key]} is not the same"
+        elif key.split(".")[0] not in told:
             yield f"{key}: {_short(here)} in A, {_short(there)} in B"
     if one.krino_version != other.krino_version:
         yield f"krino: {one.krino_version} in A, {other.krino_version} in B"

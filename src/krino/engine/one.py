@@ -31,7 +31,8 @@ AnyJudge = Judge[Any, Any, Any]
 
 
 def input_hash(item: CaseItem) -> str:
-    return hash_record(item.raw if item.record is None else item.record)
+    """The identity of a case is its content; of one that could not be read, what was wrong with it and where."""
+    return hash_record([item.problem, item.raw] if item.record is None else item.record)
 
 
 async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None) -> Judgement:

@@ -1,73 +1,144 @@
-"""Finds the folder of a run: the one that the same command began, or a new one with the reason why."""
+"""Finds the folder of a run, says why a command cannot go on in it, and clears away what an earlier command left."""
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from krino.errors import UsageProblem
-from krino.runs.manifest import Manifest, Plan, differences
+import orjson
 
-OUR_FILES = frozenset({"judgements.jsonl", "stdin.jsonl", "stdin.json"})
+from krino.errors import UsageProblem
+from krino.runs.journal import JOURNAL
+from krino.runs.manifest import MANIFEST, Counts, Manifest, Plan, differences
+from krino.runs.roll import ROLL
+
+RESULTS = (ROLL, "report.html", "judgements.parquet")
+"""What speaks of the cases of one command; the journal outlives them."""
+OUR_FILES = frozenset({MANIFEST, JOURNAL, *RESULTS, "stdin.jsonl", "stdin.json"})
+WAYS_OUT = "name another folder with --run, or judge everything anew in this one with --fresh"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run lives, whether it goes on there, and if it could not, why."""
+    """Where a run lives, and whether it goes on there."""
 
     folder: Path
     continued: bool
     because: list[str] = field(default_factory=list)
+    """Of a new folder: in what an earlier run over the same input differs."""
     instead_of: Path | None = None
 
 
-def find_place(plan: Plan, *, named: Path | None = None, base: Path | None = None) -> Place:
-    """The same plan continues its folder; another plan gets a folder of its own."""
-    return _in_named(plan, named) if named is not None else _in_base(plan, base or Path("runs"))
+def find_place(plan: Plan, *, named: Path | None = None, base: Path | None = None, fresh: bool = False) -> Place:
+    """A named folder is the folder, or is refused; without a name, every plan has a folder of its own.
+
+    `fresh`: what the folder holds is not to be used. Nothing is changed here.
+    """
+    if named is not None:
+        return Place(named, continued=_goes_on(plan, named, fresh))
+    return _in_base(plan, base or Path("runs"), fresh)
 
 
-def _in_named(plan: Plan, named: Path) -> Place:
+def refuse_other(known: Plan, plan: Plan, folder: Path) -> None:
+    """Verdicts of another judge, labeller or option are never mixed with this command's."""
+    if changed := differences(known.identity(), plan.identity()):
+        told = "".join(f"\n  {line}" for line in changed)
+        raise UsageProblem(f"{folder} was judged otherwise, so this command cannot go on there:{told}\n{WAYS_OUT}")
+
+
+def clear_results(folder: Path) -> None:
+    """Killed in between, this leaves an unfinished run: `run.json` says so before anything else goes."""
+    known = _manifest_of(folder)
+    if known is not None:
+        known.state, known.stop_reason = "running", None
+        known.cases, known.input_hash, known.counts = None, None, Counts()
+        known.write(folder)
+    else:
+        (folder / MANIFEST).unlink(missing_ok=True)
+    for name in RESULTS:
+        (folder / name).unlink(missing_ok=True)
+    for draft in (path for path in folder.iterdir() if _is_draft(path.name)):
+        draft.unlink()
+
+
+def unclaim(folder: Path) -> None:
+    """Nothing was judged: leave no trace of a folder that was made for it."""
+    for name in OUR_FILES:
+        (folder / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # somebody else has put something there
+        folder.rmdir()
+
+
+# --- a folder with a name ----------------------------------------------------------------------------
+
+
+def _goes_on(plan: Plan, named: Path, fresh: bool) -> bool:
+    """Whether there are judgements that the command goes on from; refuses what is not its to touch."""
     if not named.exists():
-        return Place(named, continued=False)
-    if not (named / "run.json").exists():
-        if not named.is_dir() or any(path.name not in OUR_FILES for path in named.iterdir()):
-            raise UsageProblem(f"{named} exists and is no run folder; name another with --run")
-        return Place(named, continued=False)  # empty, or a run that was killed before its manifest was written
-    changed = differences(Manifest.load(named).plan, plan)
-    if not changed:
-        return Place(named, continued=True)
-    beside = named.with_name(f"{named.name}-{plan.digest()}")
-    continued = (beside / "run.json").exists() and not differences(Manifest.load(beside).plan, plan)
-    return Place(beside, continued, changed, instead_of=named)
+        return False
+    if not named.is_dir() or not (_is_run(named) or _is_ours(named)):
+        raise UsageProblem(f"{named} exists and is no run folder; name another with --run")
+    if fresh or not _has_lines(named / JOURNAL):
+        return False  # nothing in it can be mixed with anything
+    if not (named / MANIFEST).exists():
+        raise UsageProblem(f"{named} has judgements and no {MANIFEST} that says whose they are; {WAYS_OUT}")
+    refuse_other(Manifest.load(named).plan, plan, named)
+    return True
 
 
-def _in_base(plan: Plan, base: Path) -> Place:
+def _is_run(folder: Path) -> bool:
+    """Whether its `run.json` is one of Krino's, of whatever version."""
+    try:
+        data = orjson.loads((folder / MANIFEST).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return False
+    return isinstance(data, dict) and {"schema_version", "krino_version", "plan"} <= data.keys()
+
+
+def _is_ours(folder: Path) -> bool:
+    """Empty, or with nothing but what a run leaves behind that was killed early or damaged."""
+    return all(path.name in OUR_FILES or _is_draft(path.name) for path in folder.iterdir())
+
+
+def _is_draft(name: str) -> bool:
+    return name.startswith(tuple(f".{ours}" for ours in OUR_FILES))
+
+
+def _has_lines(journal: Path) -> bool:
+    return journal.exists() and journal.stat().st_size > 0
+
+
+# --- a folder of its own for every plan --------------------------------------------------------------
+
+
+def _in_base(plan: Plan, base: Path, fresh: bool) -> Place:
     name, digest = plan.judge["name"], plan.digest()
     stem = str(name).replace(":", "-").replace("/", "-")
     for folder in sorted(base.glob(f"{stem}-*-{digest}"), reverse=True):
-        known = _plan_of(folder)
-        if known is not None and not differences(known.plan, plan):
-            return Place(folder, continued=True)
-    fresh = base / f"{stem}-{datetime.now().astimezone():%Y%m%d}-{digest}"
+        known = _manifest_of(folder)
+        if known is not None and known.plan == plan:
+            return Place(folder, continued=not fresh)
+    new = base / f"{stem}-{datetime.now().astimezone():%Y%m%d}-{digest}"
     earlier = _latest_alike(plan, base, stem)
     if earlier is None:
-        return Place(fresh, continued=False)
-    return Place(fresh, False, differences(Manifest.load(earlier).plan, plan), instead_of=earlier)
+        return Place(new, continued=False)
+    return Place(new, False, differences(Manifest.load(earlier).plan, plan), instead_of=earlier)
 
 
 def _latest_alike(plan: Plan, base: Path, stem: str) -> Path | None:
     """The newest run of the same judge over the same input, if there is one."""
     alike = []
     for folder in base.glob(f"{stem}-*"):
-        known = _plan_of(folder)
+        known = _manifest_of(folder)
         if known is not None and known.plan.inputs == plan.inputs:
             alike.append((known.updated, folder))
     return max(alike)[1] if alike else None
 
 
-def _plan_of(folder: Path) -> Manifest | None:
-    """A neighbour's manifest; one that cannot be read is no reason to refuse a new run."""
+def _manifest_of(folder: Path) -> Manifest | None:
+    """None where there is none that can be read: no reason to refuse a new run."""
     try:
         return Manifest.load(folder)
     except UsageProblem:

@@ -14,9 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from krino import __version__
 from krino.contract import Judge, Usage, describe_validation
 from krino.errors import UsageProblem
+from krino.fingerprint import schema_of
 from krino.runs.inside import inside
 from krino.writing import replacing
 
+MANIFEST = "run.json"
+MOST_BYTES = 64_000_000
 RunState = Literal["running", "finished", "stopped", "interrupted"]
 
 
@@ -25,9 +28,9 @@ class Counts(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    ok: int = 0
-    failed: int = 0
-    error: int = 0
+    ok: int = Field(default=0, ge=0)
+    failed: int = Field(default=0, ge=0)
+    error: int = Field(default=0, ge=0)
 
     @property
     def total(self) -> int:
@@ -35,7 +38,7 @@ class Counts(BaseModel):
 
 
 class Plan(BaseModel):
-    """Everything that can change a verdict of the run. Two runs with equal plans are the same run."""
+    """What was asked of whom: the judge's fingerprint, the labeller's description, and where the cases came from."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,6 +48,14 @@ class Plan(BaseModel):
     format: str = "auto"
     mapping: dict[str, str] = Field(default_factory=dict)
     split: dict[str, str] = Field(default_factory=dict, description="fields cut into several texts, and at what")
+
+    def identity(self) -> Plan:
+        """What must be the same for verdicts to be used again; cases are told apart by their content, not their place.
+
+        Where the judge was loaded from does not count: its fingerprint does.
+        """
+        judge = {key: value for key, value in self.judge.items() if key != "address"}
+        return Plan(judge=judge, labeller=self.labeller, inputs=[])
 
     def digest(self) -> str:
         data = orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
@@ -68,8 +79,8 @@ class JudgeCard(BaseModel):
             summary=judge.summary,
             prompt=judge.prompt,
             rules=dict(judge.rules),
-            verdict_schema=judge.verdict_model.model_json_schema(mode="serialization"),
-            labels_schema=judge.labels_model.model_json_schema(mode="serialization"),
+            verdict_schema=schema_of(judge.verdict_model),
+            labels_schema=schema_of(judge.labels_model),
         )
 
 
@@ -84,33 +95,95 @@ class Manifest(BaseModel):
     about: JudgeCard = Field(default_factory=JudgeCard, description="of the judge, as it was when the run went on")
     state: RunState = "running"
     stop_reason: str | None = None
-    started: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    started: datetime = Field(
+        default_factory=lambda: datetime.now(UTC), description="when the last command began that judged in this folder"
+    )
     updated: datetime = Field(default_factory=lambda: datetime.now(UTC))
-    cases: int | None = Field(default=None, description="cases in the input; null until the input was read to its end")
+    cases: int | None = Field(
+        default=None, ge=0, description="cases in the input; null until the input was read to its end"
+    )
     input_hash: str | None = Field(default=None, description="over the content of all cases in order, once read")
-    counts: Counts = Field(default_factory=Counts)
-    usage: Usage = Field(default_factory=Usage)
+    counts: Counts = Field(default_factory=Counts, description="how the cases of the last command ended")
+    usage: Usage = Field(
+        default_factory=Usage,
+        description="all that was spent in this folder since it was begun (or begun anew with --fresh): by every "
+        "command, also on tries that came to nothing and on cases that are no longer in the input",
+    )
 
     def write(self, folder: Path) -> None:
         """In one step: a reader sees the old file or the new one, never half of it."""
         self.updated = datetime.now(UTC)
-        with replacing(folder / "run.json") as draft:
-            draft.write(orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_INDENT_2))
+        try:
+            with replacing(folder / MANIFEST) as draft:
+                draft.write(orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_INDENT_2))
+        except OSError as error:
+            raise UsageProblem(f"{folder / MANIFEST} cannot be written: {error.strerror}") from None
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
-        path = inside(folder / "run.json")
+        path = inside(folder / MANIFEST)
         try:
-            return cls.model_validate_json(path.read_bytes())
+            if path.stat().st_size > MOST_BYTES:
+                raise UsageProblem(f"{path} has more than {MOST_BYTES:,} bytes: no manifest of a run is that long")
+            text = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
-            raise UsageProblem(f"{folder} is no run folder: it has no run.json") from None
-        except ValidationError as error:
-            raise UsageProblem(f"{path} is not a manifest of this version: {describe_validation(error)}") from None
+            raise UsageProblem(f"{folder} is no run folder: it has no {MANIFEST}") from None
+        except OSError as error:
+            raise UsageProblem(f"{path} cannot be read: {error.strerror}") from None
+        return _parsed(text, path)
+
+
+def _parsed(text: bytes, path: Path) -> Manifest:
+    try:
+        data = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise UsageProblem(f"{path}:{error.lineno}: not JSON ({error.msg}); {DAMAGED}") from None
+    version = data.get("schema_version") if isinstance(data, dict) else None
+    known = Manifest.model_fields["schema_version"].default
+    if isinstance(version, str) and version != known:
+        raise UsageProblem(
+            f"{path}: this run was written by another version of Krino ({str(data.get('krino_version'))[:20]}, with "
+            f"schema_version {version[:20]!r}; this one reads {known!r}); read it with that version, or judge again: "
+            "under another name, or here with --fresh"
+        )
+    try:
+        manifest = Manifest.model_validate(data)
+    except ValidationError as error:
+        raise UsageProblem(
+            f"{path} is not a manifest of this version: {describe_validation(error)}; {DAMAGED}"
+        ) from None
+    for key in ("name", "version"):
+        if not isinstance(manifest.plan.judge.get(key), str):
+            raise UsageProblem(f"{path}: plan.judge.{key}: must be a text; {DAMAGED}")
+    return manifest
+
+
+DAMAGED = "the file was changed or damaged: put it back, or judge anew with --fresh"
+
+
+HASHES = {
+    "judge.source": "the judge's source",
+    "judge.schemas": "the schema of the judge's cases, labels, verdict or options",
+    "judge.rules": "the text of the judge's rules",
+    "judge.data": "the judge's data",
+    "judge.prompt_hash": "the prompt",
+}
+"""Settings of which a hash is kept, in words: the hash itself says nothing to a reader."""
 
 
 def differences(old: Plan, new: Plan) -> list[str]:
     """What changed between two plans, one line each, in words a user can act on."""
-    return [f"{key}: was {was!r}, is now {now!r}" for key, was, now in differing(old, new)]
+    return [_in_words(key, was, now) for key, was, now in differing(old, new)]
+
+
+def _in_words(key: str, was: Any, now: Any) -> str:
+    if key in HASHES:
+        return f"{HASHES[key]} changed"
+    for prefix, word in (("judge.options.", "option "), ("judge.", "judge "), ("labeller.", "labeller ")):
+        if key.startswith(prefix):
+            key = word + key.removeprefix(prefix)
+            break
+    return f"{key}: was {was!r}, is now {now!r}"
 
 
 def differing(one: Plan, other: Plan) -> list[tuple[str, Any, Any]]:

@@ -1,27 +1,31 @@
-"""The labels that a run has recorded, found by the place and content of a case."""
+"""The labels that a run has recorded, found by the content of a case."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import orjson
 from pydantic import TypeAdapter
 
 from krino.contract import Ballot, Finding, Task
-from krino.runs.journal import scan
+from krino.runs.contents import Contents
+from krino.runs.inside import inside
+from krino.runs.reading import Run
 
 _BALLOT = TypeAdapter(Ballot)
 _FINDING = TypeAdapter(Finding)
 
 
 class RecordedLabels:
-    """Looks labels up in a journal on disk; holds no more than a few bytes a case."""
+    """Looks labels up in the journal of a run; holds no more than a few bytes a case."""
 
-    def __init__(self, journal: Path) -> None:
-        self._progress = scan(journal)
-        self._file = journal.open("rb")
+    def __init__(self, run: Run) -> None:
+        self._offsets = Contents()
+        for line in run.lines():
+            if line.data["status"] != "error" and self._offsets.get(line.data["input_hash"]) is None:
+                self._offsets.set(line.data["input_hash"], line.offset)
+        self._file = inside(run.journal).open("rb")
 
     def __call__(self, task: Task[Any, Any, Any]) -> Mapping[str, Any] | None:
         labels = self._line(task).get("labels")
@@ -38,9 +42,10 @@ class RecordedLabels:
         return [_FINDING.validate_python(found) for found in (line.get("findings") or [])[-count:]] if count else []
 
     def _line(self, task: Task[Any, Any, Any]) -> Mapping[str, Any]:
-        if not self._progress.is_done(task.index, task.input_hash):
+        offset = self._offsets.get(task.input_hash)
+        if offset is None:
             return {}
-        self._file.seek(self._progress.offsets[task.index])
+        self._file.seek(offset)
         line: dict[str, Any] = orjson.loads(self._file.readline())
         return line
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
+from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from krino.cases.item import CaseItem
 from krino.contract import Judgement, Labeller, Usage
@@ -15,8 +15,14 @@ from krino.engine.local import Crew
 from krino.engine.one import AnyJudge, describe_fault, without_verdict
 from krino.engine.trial import Trial
 from krino.errors import RunStopped, UsageProblem
+from krino.runs.checking import LineCheck
+from krino.runs.contents import Contents
+from krino.runs.folder import clear_results, refuse_other, unclaim
 from krino.runs.journal import Journal
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
+from krino.runs.roll import RollWriter, read_roll
+
+MET = 1
 
 
 @dataclass(slots=True)
@@ -24,31 +30,36 @@ class Tally:
     """What a progress display needs to know, kept current while the sitting lasts."""
 
     skipped: int = 0
-    moved: int = 0
+    """Cases whose content was judged before, or stands in the input twice."""
     counts: Counts = field(default_factory=Counts)
     usage: Usage = field(default_factory=Usage)
 
     @property
     def seen(self) -> int:
-        return self.skipped + self.moved + self.counts.total
+        return self.skipped + self.counts.total
 
 
 @dataclass(slots=True)
 class Sitting:
-    """Judges a stream of cases into a run folder."""
+    """Judges a stream of cases into a run folder.
+
+    However it ends, the folder speaks of the cases that were read in this sitting and of no others. Killed at any
+    moment, it is an unfinished run: `run.json` says so before the roll is emptied, and the journal only ever grows.
+    """
 
     judge: AnyJudge
     labeller: Labeller
     plan: Plan
     folder: Path
-    afresh: bool = False
-    """Judge every case again, finished or not."""
+    fresh: bool = False
+    """Forget what the folder holds and judge every case."""
     tally: Tally = field(default_factory=Tally)
     interrupted: bool = False
     _crew: Crew | None = None
-    _read: int = 0
-    _hash: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=16))
-    _late: set[int] = field(default_factory=set)
+    _met: Contents = field(default_factory=Contents)
+    """The contents that came by in this sitting: a record that stands in the input twice is judged once."""
+    _late: array[int] = field(default_factory=lambda: array("Q"))
+    """Places of the cases that ended in error in an earlier sitting, in the order of the input."""
     _problem: UsageProblem | None = None
 
     async def hold(self, cases: Callable[[], Iterator[CaseItem]]) -> Manifest:
@@ -56,21 +67,18 @@ class Sitting:
 
         Cases that ended in error before come last: should they stop the run again, the others are done.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        journal = Journal(self.folder / "judgements.jsonl")
+        made_here = _make(self.folder)
+        journal = Journal(self.folder)
         try:
-            manifest = self._open_manifest(journal)
-            self.labeller.already_spent(replace(journal.progress.usage))  # as it is now: the total goes on growing
-            manifest.write(self.folder)
-            try:
-                await self._judge_all(cases, journal, manifest)
-            except BaseException as fault:
-                manifest.state, manifest.stop_reason = "interrupted", f"{type(fault).__name__}: {fault}"
-                raise
-            finally:
-                manifest.counts = journal.progress.counts(manifest.cases)
-                manifest.usage = journal.progress.usage
+            manifest = self._begin(journal)
+            self.labeller.already_spent(replace(journal.usage))
+            with RollWriter(self.folder) as roll:
                 manifest.write(self.folder)
+                await self._judge_and_record(cases, journal, roll, manifest)
+        except UsageProblem:
+            if made_here and journal.is_empty:
+                unclaim(self.folder)
+            raise
         finally:
             journal.close()
         if self._problem is not None:
@@ -83,11 +91,56 @@ class Sitting:
         if self._crew is not None:
             self._crew.stop()
 
-    async def _judge_all(self, cases: Callable[[], Iterator[CaseItem]], journal: Journal, manifest: Manifest) -> None:
+    # --- how it begins and ends ----------------------------------------------------------------------
+
+    def _begin(self, journal: Journal) -> Manifest:
+        """Everything that can be refused is refused before the folder is changed."""
+        about = JudgeCard.of(self.judge)
+        if not self.fresh and not journal.is_empty:
+            known = Manifest.load(self.folder)
+            refuse_other(known.plan, self.plan, self.folder)
+            journal.load(LineCheck(self.folder, known))
+        clear_results(self.folder)
+        if self.fresh:
+            journal.clear()
+        return Manifest(plan=self.plan, about=about, usage=replace(journal.usage))
+
+    async def _judge_and_record(
+        self, cases: Callable[[], Iterator[CaseItem]], journal: Journal, roll: RollWriter, manifest: Manifest
+    ) -> None:
         try:
-            await self._pass(cases(), journal, first=True)
+            await self._judge_all(cases, journal, roll, manifest)
+        except BaseException as fault:
+            manifest.state, manifest.stop_reason = "interrupted", f"{type(fault).__name__}: {fault}"
+            raise
+        finally:
+            roll.flush()
+            self._record(journal, manifest)
+
+    def _record(self, journal: Journal, manifest: Manifest) -> None:
+        if not journal.is_in_place():
+            raise UsageProblem(
+                f"{self.folder} was deleted, moved or replaced while the run was going on: what was judged is not in it"
+            )
+        manifest.counts = _count(self.folder, manifest, journal)
+        manifest.usage = replace(journal.usage)
+        manifest.write(self.folder)
+
+    # --- the cases -----------------------------------------------------------------------------------
+
+    async def _judge_all(
+        self, cases: Callable[[], Iterator[CaseItem]], journal: Journal, roll: RollWriter, manifest: Manifest
+    ) -> None:
+        def is_settled(item: CaseItem, digest: str) -> bool:
+            return self._is_settled(item, digest, journal, roll)
+
+        def is_no_error(_: CaseItem, digest: str) -> bool:
+            return journal.status(digest) != "error"  # the input may have changed since it was read first
+
+        try:
+            await self._pass(cases(), journal, roll, is_settled, Trial(passed=journal.has_verdicts))
             if self._late and not self._stopping:
-                await self._pass((item for item in cases() if item.index in self._late), journal, first=False)
+                await self._pass(_at(self._late, cases()), journal, roll, is_no_error, Trial(passed=True))
             self._stop_if_owed()
         except RunStopped as reason:
             manifest.state, manifest.stop_reason = "stopped", str(reason)
@@ -101,8 +154,8 @@ class Sitting:
             elif self._problem is not None:
                 manifest.state, manifest.stop_reason = "stopped", str(self._problem)
             else:
-                manifest.state, manifest.stop_reason, manifest.cases = "finished", None, self._read
-                manifest.input_hash = self._hash.hexdigest()
+                manifest.state, manifest.stop_reason = "finished", None
+                manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()
 
     def _stop_if_owed(self) -> None:
         """The last case may have been cut short by what stops a run: then it is not finished."""
@@ -114,14 +167,21 @@ class Sitting:
     def _stopping(self) -> bool:
         return self.interrupted or self._problem is not None
 
-    async def _pass(self, items: Iterator[CaseItem], journal: Journal, *, first: bool) -> None:
+    async def _pass(
+        self,
+        items: Iterator[CaseItem],
+        journal: Journal,
+        roll: RollWriter,
+        is_done: Callable[[CaseItem, str], bool],
+        trial: Trial,
+    ) -> None:
         self._crew = Crew(
             judge=self.judge,
             labeller=self.labeller,
             workers=self.labeller.workers,
-            on_judgement=lambda judgement, item: self._take(judgement, item, journal),
-            is_done=(lambda item, digest: self._is_settled(item, digest, journal)) if first else _never,
-            trial=Trial(passed=not first or journal.progress.counts(None).ok > 0),
+            on_judgement=lambda judgement, item: self._take(judgement, item, journal, roll),
+            is_done=is_done,
+            trial=trial,
         )
         if self.interrupted:
             return
@@ -134,45 +194,56 @@ class Sitting:
         except UsageProblem as problem:
             self._problem = problem
 
-    def _is_settled(self, item: CaseItem, digest: str, journal: Journal) -> bool:
+    def _is_settled(self, item: CaseItem, digest: str, journal: Journal, roll: RollWriter) -> bool:
         """Called once a case, in the order of the input."""
-        self._read = max(self._read, item.index + 1)
-        self._hash.update(digest.encode())
-        if self.afresh:
-            return False
-        status = journal.progress.status(item.index, digest)
-        if status == "error":
-            self._late.add(item.index)
-            return True
-        if status is not None:
+        roll.add(item, digest)
+        if self._met.get(digest) is not None:
             self.tally.skipped += 1
             return True
-        place = journal.progress.elsewhere(digest) if len(journal.progress.statuses) else None
-        if place is None:
-            return False
-        known = journal.read(place)
-        known.index, known.id, known.source, known.usage = item.index, item.id, item.source, Usage()
-        journal.append(known)
-        self.tally.moved += 1
-        return True
+        self._met.set(digest, MET)
+        status = journal.status(digest)
+        if status == "error":
+            self._late.append(item.index)
+        elif status is not None:
+            self.tally.skipped += 1
+        return status is not None
 
-    def _open_manifest(self, journal: Journal) -> Manifest:
-        known = Manifest.load(self.folder) if (self.folder / "run.json").exists() else Manifest(plan=self.plan)
-        known.state, known.stop_reason, known.cases, known.input_hash = "running", None, None, None
-        known.about = JudgeCard.of(self.judge)
-        known.usage = journal.progress.usage
-        return known
-
-    def _take(self, judgement: Judgement, item: CaseItem, journal: Journal) -> None:
+    def _take(self, judgement: Judgement, item: CaseItem, journal: Journal, roll: RollWriter) -> None:
+        roll.flush()  # no verdict is in the journal before its case is on the roll
         try:
             journal.append(judgement)
-        except ValueError as fault:  # something in it cannot be written as JSON: the case is an error, not the run
+        except ValueError as fault:  # something in it cannot be written down: the case is an error, not the run
+            paid = judgement.usage
             judgement = without_verdict(self.judge, item, judgement.input_hash, "error", describe_fault(fault))
+            judgement.usage = paid
             journal.append(judgement)
         counts = self.tally.counts
         setattr(counts, judgement.status, getattr(counts, judgement.status) + 1)
         self.tally.usage.add(judgement.usage)
 
 
-def _never(item: CaseItem, digest: str) -> bool:
-    return False
+def _make(folder: Path) -> bool:
+    """Whether the folder had to be made."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise UsageProblem(f"{folder} cannot be made: {error.strerror}; name another folder with --run") from None
+    return True
+
+
+def _count(folder: Path, manifest: Manifest, journal: Journal) -> Counts:
+    """How the cases on the roll ended: what a reader of the folder will find."""
+    found = Counter(journal.status(entry.input_hash) for entry in read_roll(folder, manifest))
+    return Counts(ok=found["ok"], failed=found["failed"], error=found["error"])
+
+
+def _at(places: array[int], items: Iterator[CaseItem]) -> Iterator[CaseItem]:
+    """Those at the places, which are in order."""
+    wanted = iter(places)
+    place = next(wanted, None)
+    for item in items:
+        if item.index == place:
+            yield item
+            place = next(wanted, None)

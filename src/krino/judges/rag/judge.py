@@ -53,6 +53,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
     summary = "Answers from retrieved passages: faithfulness, context and answer relevance, similarity."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
+    data_files = ("../../models",)
     options_model = RagOptions
     main_fields = ("question", "answer")
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {

@@ -1,0 +1,157 @@
+"""Whether a line of a journal is a judgement of its run: what is not is refused, by whoever reads the journal.
+
+A journal is a file that anybody may have written. Every reader (show, gate, compare, agree, export, the report, Python)
+comes through here, so that no reader has to expect anything else than what a sitting writes.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
+
+from krino.contract import SCHEMA_VERSION, Judgement, RollUp
+from krino.errors import UsageProblem
+from krino.reports.clean import clean_line
+from krino.runs.manifest import Manifest
+from krino.runs.schemas import compiled
+
+HASH = r"^[0-9a-f]{32}$"
+ADVICE = "remove the line and run the command again (its case is judged anew), or judge everything anew with --fresh"
+
+_MOST_TOLD, _LONGEST = 3, 120
+
+_TEXT = core_schema.str_schema(strict=True)
+_COUNT = core_schema.int_schema(strict=True, ge=0, lt=1 << 63)
+_AMOUNT = core_schema.float_schema(strict=True, ge=0, allow_inf_nan=False)
+_OBJECT = core_schema.is_instance_schema(dict)
+_TEXTS = core_schema.dict_schema(_TEXT, _TEXT)
+
+
+class LineCheck:
+    """Made once a run; raises `ValueError` that says what is wrong with a line."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        judge = manifest.plan.judge
+        try:
+            verdict, definitions = compiled(manifest.about.verdict_schema)
+            union = _by_status(_common(judge["name"], judge["version"], verdict), verdict)
+            whole = core_schema.definitions_schema(union, [_numberless(), *definitions])
+            self._validate = SchemaValidator(whole).validate_python
+        except Exception as error:  # the schema comes from the file: whatever is odd about it, the file is at fault
+            raise UsageProblem(
+                f"{folder / 'run.json'}: about.verdict_schema cannot be understood "
+                f"({type(error).__name__}: {str(error).splitlines()[0]}); {BROKEN}"
+            ) from None
+
+    def __call__(self, data: Any) -> None:
+        try:
+            self._validate(data)
+        except ValidationError as error:
+            raise ValueError(_told(error)) from None
+        if data["status"] == "ok" and data["decided_by"].keys() != data["verdict"].keys():
+            raise ValueError("decided_by: every field of an ok verdict must say who decided it, and no other")
+
+
+BROKEN = "the file was changed or damaged: put it back, or judge anew with --fresh"
+
+
+def _told(error: ValidationError) -> str:
+    """The first few things that are wrong, each with its field; the status that the line claims is no part of it."""
+    told = []
+    for item in error.errors(include_url=False)[:_MOST_TOLD]:
+        where = clean_line(".".join(str(part) for part in item["loc"][1:]), _LONGEST) or "the line"
+        told.append(f"{where}: {clean_line(item['msg'], _LONGEST)} (got {reprlib.repr(item['input'])})")
+    return "; ".join(told)
+
+
+def _by_status(common: Mapping[str, CoreSchema], verdict: CoreSchema) -> CoreSchema:
+    """One shape a status: only an ok line has a verdict that counts, and only beside ok may a number stand."""
+    failed_form = core_schema.nullable_schema(core_schema.definition_reference_schema("numberless"))
+    words = core_schema.str_schema(strict=True, min_length=1)
+    shapes: dict[str, dict[str, CoreSchema]] = {
+        "ok": {"verdict": verdict},
+        "failed": {"verdict": failed_form, "reason": words},
+        "error": {"verdict": failed_form, "error": words},
+    }
+    typed = {status: _typed({**common, **fields}, optional={"ballots"}) for status, fields in shapes.items()}
+    return core_schema.tagged_union_schema(dict(typed), discriminator="status")
+
+
+def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSchema]:
+    """Every field of a judgement; of one that is not named here it is enough that it is JSON."""
+    texts, usage = core_schema.nullable_schema(_TEXT), _usage()
+    roll_up = core_schema.nullable_schema(core_schema.literal_schema(list(get_args(RollUp))))
+    finding = _typed({"rule": _TEXT, "text": _TEXT, "where": texts})
+    source = _typed({"file": _TEXT, "line": core_schema.nullable_schema(_COUNT)})
+    known = {
+        "schema_version": core_schema.literal_schema([SCHEMA_VERSION]),
+        "index": _COUNT,
+        "id": _TEXT,
+        "judge": core_schema.literal_schema([judge]),
+        "judge_version": core_schema.literal_schema([version]),
+        "reason": texts,
+        "error": texts,
+        "decided_by": _TEXTS,
+        "rules": _TEXTS,
+        "evidence": core_schema.dict_schema(_TEXT, core_schema.list_schema(_TEXT, strict=True)),
+        "findings": core_schema.list_schema(finding, strict=True),
+        "labels": core_schema.nullable_schema(_OBJECT),
+        "labeller": core_schema.nullable_schema(_OBJECT),
+        "usage": usage,
+        "input_hash": core_schema.str_schema(strict=True, pattern=HASH),
+        "source": core_schema.nullable_schema(source),
+        "roll_up": roll_up,
+        "metadata": _OBJECT,
+        "raw_reply": texts,
+        "ballots": core_schema.list_schema(_ballot(verdict, usage, roll_up), strict=True),
+    }
+    return {name: known.get(name, core_schema.any_schema()) for name in Judgement.model_fields}
+
+
+def _ballot(verdict: CoreSchema, usage: CoreSchema, roll_up: CoreSchema) -> CoreSchema:
+    return _typed(
+        {
+            "member": _TEXT,
+            "repeat": _COUNT,
+            "order": core_schema.nullable_schema(core_schema.list_schema(_COUNT, strict=True)),
+            "labels": core_schema.nullable_schema(_OBJECT),
+            "verdict": core_schema.nullable_schema(verdict),
+            "roll_up": roll_up,
+            "problem": core_schema.nullable_schema(_TEXT),
+            "labeller": _OBJECT,
+            "usage": usage,
+        }
+    )
+
+
+def _usage() -> CoreSchema:
+    counts = dict.fromkeys(("calls", "cached", "input_tokens", "output_tokens"), _COUNT)
+    return _typed({**counts, "cost": core_schema.nullable_schema(_AMOUNT), "seconds": _AMOUNT})
+
+
+def _numberless() -> CoreSchema:
+    """A rubric's own failed form: any JSON without a number in it (booleans are labels)."""
+    again = core_schema.definition_reference_schema("numberless")
+    return core_schema.union_schema(
+        [
+            core_schema.none_schema(),
+            _TEXT,
+            core_schema.bool_schema(strict=True),
+            core_schema.list_schema(again, strict=True),
+            core_schema.dict_schema(_TEXT, again, strict=True),
+        ],
+        mode="left_to_right",
+        ref="numberless",
+    )
+
+
+def _typed(fields: Mapping[str, CoreSchema], optional: frozenset[str] | set[str] = frozenset()) -> CoreSchema:
+    described = {
+        name: core_schema.typed_dict_field(schema, required=name not in optional) for name, schema in fields.items()
+    }
+    return core_schema.typed_dict_schema(described, extra_behavior="forbid")

@@ -1,0 +1,116 @@
+"""The roll of a run (`roll.jsonl`): the cases of the last command, in the order of its input, one short line each.
+
+Each sitting calls the roll anew as it reads the input. The journal knows verdicts by the content of a case; the roll
+says which contents the run is about, under which ids and from where. A case that is on no line here is in no figure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import orjson
+
+from krino.cases.item import CaseItem
+from krino.errors import UsageProblem
+from krino.runs.inside import inside
+from krino.runs.lines import read_lines
+from krino.runs.manifest import Manifest
+
+ROLL = "roll.jsonl"
+ADVICE = "run the command again: the roll is written anew, and what is judged stays judged"
+_BUFFER = 1 << 16
+_DIGITS = frozenset("0123456789abcdef")
+
+
+class Entry(NamedTuple):
+    """One case of the run."""
+
+    id: str
+    input_hash: str
+    source: dict[str, Any] | None
+
+
+class RollWriter:
+    """Begins an empty roll. What is added is on disk by the next `flush`, or earlier."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = inside(folder / ROLL).open("wb", buffering=_BUFFER)
+        self._hash = hashlib.blake2b(digest_size=16)
+        self.cases = 0
+
+    def add(self, item: CaseItem, digest: str) -> None:
+        entry = Entry(item.id, digest, None if item.source is None else asdict(item.source))
+        try:
+            line = orjson.dumps(entry._asdict())
+        except orjson.JSONEncodeError:  # the name of a file need not be text
+            line = orjson.dumps(_as_text(entry._asdict()))
+        self._file.write(line + b"\n")
+        self._hash.update(digest.encode())
+        self.cases += 1
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def input_hash(self) -> str:
+        """Over the content of all cases in order."""
+        return self._hash.hexdigest()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
+    """The cases in order. Of a finished run it must be the whole roll, as it was when the run ended."""
+    path = folder / ROLL
+    whole = hashlib.blake2b(digest_size=16)
+    cases = 0
+    for line in read_lines(path, ADVICE):
+        entry = _entry(line.data)
+        if entry is None:
+            raise UsageProblem(f"{path}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}")
+        whole.update(entry.input_hash.encode())
+        cases += 1
+        yield entry
+    if manifest.state == "finished" and (cases, whole.hexdigest()) != (manifest.cases, manifest.input_hash):
+        raise UsageProblem(
+            f"{path}: these {cases:,} cases are not the {manifest.cases or 0:,} that the run was finished with "
+            f"(by {folder / 'run.json'}): one of the files was changed; {ADVICE}"
+        )
+
+
+def _entry(data: Any) -> Entry | None:
+    if not isinstance(data, dict) or data.keys() != {"id", "input_hash", "source"}:
+        return None
+    entry = Entry(**data)
+    if type(entry.id) is not str or not _is_hash(entry.input_hash) or not _is_source(entry.source):
+        return None
+    return entry
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _as_text(item) for key, item in value.items()}
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _is_hash(value: object) -> bool:
+    return type(value) is str and len(value) == 32 and _DIGITS.issuperset(value)
+
+
+def _is_source(value: object) -> bool:
+    if value is None:
+        return True
+    if not isinstance(value, dict) or value.keys() != {"file", "line"} or type(value["file"]) is not str:
+        return False
+    line = value["line"]
+    return line is None or (type(line) is int and line >= 0)
