@@ -27,6 +27,8 @@ from krino.errors import CannotJudge, RunStopped, UsageProblem
 Status = Literal["ok", "failed", "error"]
 RollUp = Literal["pass", "review", "fail"]
 SCHEMA_VERSION = "1"
+LEFT_OUT_IF_EMPTY = ("ballots", "labeller_findings")
+"""Fields of a judgement that most have no use for."""
 
 CaseT = TypeVar("CaseT", bound=BaseModel)
 FactsT = TypeVar("FactsT")
@@ -218,7 +220,7 @@ class Judgement(BaseModel):
         return self
 
     def to_json(self) -> bytes:
-        unused = {name for name in ("ballots", "labeller_findings") if not getattr(self, name)}
+        unused = {name for name in LEFT_OUT_IF_EMPTY if not getattr(self, name)}
         return self.model_dump_json(warnings=False, exclude=unused).encode()
 
 

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from krino.contract import SCHEMA_VERSION, Judgement, RollUp
+from krino.contract import LEFT_OUT_IF_EMPTY, SCHEMA_VERSION, Judgement, RollUp
 from krino.errors import UsageProblem
 from krino.reports.clean import clean_line
 from krino.runs.manifest import Manifest
@@ -78,7 +78,7 @@ def _by_status(common: Mapping[str, CoreSchema], verdict: CoreSchema) -> CoreSch
         "failed": {"verdict": failed_form, "reason": words},
         "error": {"verdict": failed_form, "error": words},
     }
-    typed = {status: _typed({**common, **fields}, optional={"ballots"}) for status, fields in shapes.items()}
+    typed = {status: _typed({**common, **fields}, optional=set(LEFT_OUT_IF_EMPTY)) for status, fields in shapes.items()}
     return core_schema.tagged_union_schema(dict(typed), discriminator="status")
 
 
@@ -107,6 +107,9 @@ def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSche
         "source": core_schema.nullable_schema(source),
         "roll_up": roll_up,
         "metadata": _OBJECT,
+        "inputs": _TEXTS,
+        "time": texts,
+        "labeller_findings": _COUNT,
         "raw_reply": texts,
         "ballots": core_schema.list_schema(_ballot(verdict, usage, roll_up), strict=True),
     }
