@@ -473,8 +473,8 @@ async def test_alone_a_request_goes_by_the_usual_reply_until_the_last_tenth_then
 @pytest.mark.parametrize("kind", ["max_tokens", "max_cost"])
 @pytest.mark.parametrize(("used", "goes"), [(899, True), (900, False)])
 async def test_the_last_tenth_begins_at_nine_tenths(kind: str, used: int, goes: bool) -> None:
-    budget = learned(*[0] * 9, 10, estimate=90, taken=90, **{kind: 1_000})  # 91 on the whole, 100 at the longest
-    budget.purse.earlier = krino.Usage(input_tokens=used + 1, cost=float(used + 1))
+    budget = learned(*[0] * 9, 11, estimate=90, taken=90, **{kind: 1_000})  # 92 on the whole, 101 at the longest
+    budget.purse.earlier = krino.Usage(input_tokens=used, cost=float(used))
     assert await went(budget, 90) == goes
 
 
