@@ -438,9 +438,28 @@ async def test_texts_that_take_more_tokens_than_estimated_are_set_aside_for_that
     assert await enter(dense, 10, reply_limit=50) == 3  # 250 + 50 each
 
 
+async def test_texts_that_take_fewer_tokens_than_estimated_are_set_aside_for_that_too() -> None:
+    sparse = learned(10, taken=20, max_tokens=280)
+    assert await enter(sparse, 10, reply_limit=50) == 4  # 20 + 50 each
+
+
+async def test_the_usual_request_is_the_mean_of_what_came_back() -> None:
+    """Inputs took three times their estimate, so one of 100 is expected to take 300, and a reply 20."""
+    for used, goes in ((680, True), (681, False)):
+        budget = learned(10, 30, estimate=10, taken=30, max_tokens=1_000)
+        budget.purse.earlier = krino.Usage(input_tokens=used)
+        assert await went(budget) == goes, used
+
+
+def test_a_cost_limit_needs_prices() -> None:
+    with pytest.raises(krino.UsageProblem, match="--max-cost needs prices"):
+        Budget(purse=Purse(max_cost=1.0))
+    assert Budget(purse=Purse(max_tokens=1)).purse.limited
+
+
 async def test_alone_a_request_goes_by_the_usual_reply_until_the_last_tenth_then_by_the_longest() -> None:
     outputs = [*[0] * 9, 400]  # on the whole 40; the longest 400
-    for used, goes in ((0, True), (890, False), (850, True), (859, True), (861, False)):
+    for used, goes in ((0, True), (890, False), (850, True), (860, True), (861, False)):
         budget = learned(*outputs, max_tokens=1_000)
         budget.purse.earlier = krino.Usage(input_tokens=used)
         assert await went(budget) == goes, used
@@ -454,8 +473,8 @@ async def test_alone_a_request_goes_by_the_usual_reply_until_the_last_tenth_then
 @pytest.mark.parametrize("kind", ["max_tokens", "max_cost"])
 @pytest.mark.parametrize(("used", "goes"), [(899, True), (900, False)])
 async def test_the_last_tenth_begins_at_nine_tenths(kind: str, used: int, goes: bool) -> None:
-    budget = learned(*[0] * 9, 10, estimate=90, taken=90, **{kind: 1_000})  # 91 on the whole, 100 at the longest
-    budget.purse.earlier = krino.Usage(input_tokens=used + 1, cost=float(used + 1))
+    budget = learned(*[0] * 9, 11, estimate=90, taken=90, **{kind: 1_000})  # 92 on the whole, 101 at the longest
+    budget.purse.earlier = krino.Usage(input_tokens=used, cost=float(used))
     assert await went(budget, 90) == goes
 
 

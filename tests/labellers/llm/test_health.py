@@ -102,6 +102,7 @@ class Simulated:
         self.ended = self.answered = 0.0
         """Seconds after the beginning; `answered` is when something last got through."""
         self.told: list[str | None] = []
+        self.labeller: LlmLabeller | None = None
         self._settings = {"cache": "off", "key": "secret-key", **settings}
 
         async def once(transport: Transport, body: bytes, seconds: float) -> HttpReply:
@@ -118,6 +119,7 @@ class Simulated:
         labeller = choose("m", base_url="http://127.0.0.1:9/v1", **self._settings)
         assert isinstance(labeller, LlmLabeller)
         labeller.pace.clock = clock
+        self.labeller = labeller
         items = (CaseItem(n, str(n), {"text": f"a fine text {n}"}) for n in range(cases))
         crew = Crew(
             ToyJudge(), labeller, labeller.workers, lambda judgement, _: self.judgements.append(judgement), never_done
@@ -217,6 +219,38 @@ def test_a_longer_time_out_brings_a_longer_patience(monkeypatch: pytest.MonkeyPa
     assert simulated.stopped is not None
 
 
+@pytest.mark.parametrize(("asked", "kind"), [(120, "endpoint"), (120.5, "rate-limit")])
+def test_a_wait_of_two_minutes_is_waited_and_no_longer_one(
+    monkeypatch: pytest.MonkeyPatch, asked: float, kind: str
+) -> None:
+    async def asking(number: int, body: bytes, seconds: float) -> HttpReply:
+        return HttpReply(429, {"retry-after": str(asked)}, BUSY)
+
+    simulated = Simulated(monkeypatch, asking, concurrency=1)
+    in_made_up_time(simulated.run)
+    assert simulated.stopped is not None
+    assert simulated.stopped.kind == kind
+    assert simulated.calls == (3 if kind == "endpoint" else 1)
+
+
+@pytest.mark.parametrize("behave", [busy_and_asks, never], ids=lambda made: str(made.__name__))
+def test_a_stop_ends_every_wait_but_those_in_flight(monkeypatch: pytest.MonkeyPatch, behave: Behaviour) -> None:
+    """Whoever waits for a place, for a moment or to be tried again finds out within a second."""
+    simulated = Simulated(monkeypatch, behave, concurrency=8, timeout=10.0, rpm=30.0)
+
+    async def stopped_at(second: float) -> None:
+        run = asyncio.create_task(simulated.run())
+        await asyncio.sleep(second)
+        assert simulated.labeller is not None
+        simulated.labeller.stop()
+        await run
+
+    in_made_up_time(lambda: stopped_at(25.0))
+    assert simulated.ended <= 25.0 + (10.0 if behave is never else 1.0)
+    assert simulated.stopped is not None
+    assert simulated.stopped.kind == "interrupt"
+
+
 # --- what is said meanwhile --------------------------------------------------------------------------
 
 
@@ -273,6 +307,15 @@ def test_the_patience_is_counted_from_when_something_last_got_through() -> None:
     assert health.left(70.0) == 40.0
     health.got_through(120.0)
     assert (health.is_dead(10_000.0), health.lasted(10_000.0), health.left(10_000.0)) == (False, 0.0, 100.0)
+
+
+def test_after_something_got_through_one_lost_try_proves_nothing_again() -> None:
+    health = Health(100.0)
+    for _ in range(5):
+        health.failed(1, 0.0, "lost")
+    health.got_through(10.0)
+    health.failed(1, 10.0, "lost")
+    assert (health.is_dead(1000.0), health.lone_is_lost(1000.0)) == (False, False)
 
 
 def test_a_long_wait_of_our_own_before_a_try_is_not_held_against_the_endpoint() -> None:

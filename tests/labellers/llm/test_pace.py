@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krino.labellers.llm.pace import BURST_SECONDS, CUT, Bucket, Pace
+from krino.labellers.llm.pace import BURST_SECONDS, CUT, NAP, Bucket, Pace
 
 
 @dataclass
@@ -300,6 +300,20 @@ def test_an_unused_allowance_does_not_pile_up() -> None:
 
 def test_without_allowances_nothing_waits() -> None:
     assert Pace(1)._delay() <= 0
+
+
+async def test_when_the_run_stops_nobody_waits_for_a_place_or_a_moment(clock: Clock) -> None:
+    pace = Pace(2, rpm=1, clock=clock)
+    for _ in range(2):
+        pace.push_back(clock.now, 100.0)
+    tasks = [asyncio.create_task(pace.acquire(0)) for _ in range(5)]
+    await asyncio.sleep(0)
+    begun = clock.now
+    pace.release_waiting()
+    await asyncio.gather(*tasks)
+    assert clock.now - begun <= NAP
+    assert pace.in_flight == 5
+    assert await pace.acquire(0) <= begun + NAP
 
 
 # --- holding still ---------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class Need:
     """What a request takes, or may take."""
 
     tokens: int
-    cost: float = 0.0
+    cost: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class Pace:
 
     async def acquire(self, tokens: int) -> float:
         """Wait for a place; gives the moment at which the request starts."""
-        if self.in_flight < int(self.limit):
+        if self._ending or self.in_flight < int(self.limit):
             self.in_flight += 1
         else:
             await self._queue()
