@@ -7,7 +7,7 @@ from typing import Any
 
 from krino.agreement.result import FieldAgreement
 from krino.contract import Judgement
-from krino.reports.worst import reason_of
+from krino.reports.named_cases import reason_of
 
 Read = Callable[[], Iterable[Judgement | Mapping[str, Any]]]
 

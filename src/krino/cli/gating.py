@@ -98,8 +98,8 @@ def read_gate(
     from krino.cli.settings import load_settings
     from krino.errors import UsageProblem
     from krino.gates.gate import Gate
+    from krino.reports.named_cases import WORST
     from krino.reports.slices import parse_columns
-    from krino.reports.worst import WORST
     from krino.stats.moments import FEW
 
     settings = load_settings()

@@ -19,8 +19,8 @@ from krino.gates.result import Check, GateResult, fact
 from krino.gates.rules import NULL, Limit, Rule, Target
 from krino.gates.sense import Sense
 from krino.gates.wording import tell
+from krino.reports.named_cases import WORST
 from krino.reports.wording import date_of, judge_of, labeller_of
-from krino.reports.worst import WORST
 from krino.stats.moments import FEW
 
 NONE_FAILED = Rule("max", Target(None), Limit(0.0))

@@ -9,7 +9,7 @@ from krino.comparison.columns import RunColumns
 from krino.errors import UsageProblem
 from krino.gates.against import Found
 from krino.gates.result import Check
-from krino.reports.worst import NamedCase, named_case
+from krino.reports.named_cases import NamedCase, named_case
 from krino.runs.fields import fields_of
 from krino.runs.reading import load_run
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, computed_field
 
-from krino.reports.worst import NamedCase
+from krino.reports.named_cases import NamedCase
 from krino.runs.manifest import Counts
 
 Outcome = Literal["holds", "broken", "too few"]

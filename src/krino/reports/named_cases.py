@@ -1,10 +1,8 @@
-"""Picks the worst cases of a run by one field, each with its reason in words: one pass, only the worst are kept."""
+"""A case of a run that is worth a look: its id, what a field of its verdict says, and the reason in words."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -13,9 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from krino.contract import Status
 from krino.reports.clean import clean_line
 from krino.reports.codes import codes_of
-from krino.reports.numbers import as_number
 from krino.reports.wording import figure
-from krino.runs.fields import ROLL_UPS, fields_of
+from krino.runs.fields import fields_of
 
 WORST = 10
 """How many cases are named where nobody says how many."""
@@ -44,39 +41,6 @@ class NamedCase(BaseModel):
         """The value in a few characters; of a change, both."""
         value = value_text(self.value) if self.status == "ok" else "no verdict"
         return value if self.before is None else f"{value_text(self.before)} → {value}"
-
-
-def worst_cases(
-    judgements: Iterable[Mapping[str, Any]],
-    field: str,
-    *,
-    most: int = WORST,
-    highest: bool = False,
-    rules: Mapping[str, str] | None = None,
-) -> list[NamedCase]:
-    """The `most` cases with the lowest (or highest) value of a field, the worst first; equals in their order.
-
-    Cases without a verdict, and those where the field is neither a number nor the roll-up, have no place among them.
-    `rules`: rule id to what the rule says, for the reasons.
-    """
-    kept: list[tuple[float, int, Mapping[str, Any]]] = []  # a heap whose top is the first to give way
-    numbers = count()
-    for judgement in judgements:
-        rank = badness(fields_of(judgement).get(field), highest=highest) if judgement["status"] == "ok" else None
-        if rank is None or most < 1:
-            continue
-        entry = (rank, -next(numbers), judgement)
-        if len(kept) < most:
-            heapq.heappush(kept, entry)
-        else:
-            heapq.heappushpop(kept, entry)
-    return [named_case(judgement, field, rules) for *_, judgement in sorted(kept, key=lambda item: item[:2])[::-1]]
-
-
-def badness(value: Any, *, highest: bool = False) -> float | None:
-    """Higher is worse; None for a value that has no order. Of roll-ups `fail` is the worst."""
-    rank = float(-ROLL_UPS.index(value)) if value in ROLL_UPS else as_number(value)
-    return None if rank is None else rank if highest else -rank
 
 
 def named_case(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str] | None = None) -> NamedCase:
