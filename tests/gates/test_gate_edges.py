@@ -229,6 +229,24 @@ def test_a_null_counts_as_lost_and_never_as_no_longer_there(tmp_path: Path, kind
     assert f"over {n} cases" in found.message
 
 
+def test_a_null_waters_down_no_share_that_must_be_low(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", [*labelled("A", "A", "B", None), failed_row("f")])
+    gate = Gate(rules(max="kind:B=90% kind:null=50% failed=1", min="kind:A=10%"), point=True)
+    result = check_run(run, gate)
+    assert check(result, "max kind:B=90%").value == pytest.approx(1 / 3), "neither null nor failed cases are counted"
+    assert check(result, "min kind:A=10%").value == pytest.approx(2 / 5), "both are"
+    assert check(result, "max kind:null=50%").value == pytest.approx(1 / 4)
+
+
+@pytest.mark.parametrize("rule", ["score=0.1", "kind:A=10%"])
+def test_a_field_that_the_other_run_has_not_cannot_be_compared(tmp_path: Path, rule: str) -> None:
+    base = make_run(tmp_path / "base", [row("c0", other=1.0)])
+    run = make_run(tmp_path / "run", [row("c0", score=0.5, kind="A")])
+    found = check(check_run(run, Gate(rules(may_fall=rule), base=base, point=True)), f"may-fall {rule}")
+    field = rule.partition("=")[0].partition(":")[0]
+    assert (found.outcome, found.message, found.worst) == ("broken", f"no case has a value of `{field}`", ())
+
+
 # --- doubts ----------------------------------------------------------------------------------------
 
 DOUBT = "every value lies in 0 to 1, where no mean can break this limit"
