@@ -160,6 +160,10 @@ def test_a_run_from_stdin_by_a_judge_of_ours_is_settled_again_without_a_word(pla
     done = krino("resettle", "piped", "--run", "again", cwd=place)
     assert done.returncode == 3, done.stderr
     assert (place / "again" / "stdin.jsonl").read_text("utf-8") == cases
+    fewer = cases.splitlines(keepends=True)[0]
+    done = krino("resettle", "piped", "-", "--run", "fewer", cwd=place, input=fewer)
+    assert done.returncode == 0, done.stderr
+    assert (place / "fewer" / "stdin.jsonl").read_text("utf-8") == fewer
 
 
 @pytest.mark.parametrize("name", ["run.json", "judgements.jsonl"])

@@ -77,7 +77,7 @@ class Interrupting:
             yield
         finally:
             for number, handler in before.items():
-                signal.signal(number, handler)
+                signal.signal(number, handler or signal.SIG_DFL)  # None: not set by Python
 
     def _stop(self) -> None:
         self.console.print("stopping: waiting for replies in flight (Ctrl-C again to leave them)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,12 +56,16 @@ def resettle(
     ready = judge_of(address, old.plan, parse_options(option))
     if not inside(run / "judgements.jsonl").exists():
         raise UsageProblem(f"{run} has no judgements yet: there is nothing to settle again")
-    named = files or _kept(run, old.plan, command)
-    with stdin_kept(named) as pipes:
-        plan = old.plan.model_copy(update={"judge": {"address": address, **ready.fingerprint()}})
+    plan = old.plan.model_copy(update={"judge": {"address": address, **ready.fingerprint()}})
+    kept = [] if files else _kept(run, plan, command)
+    with stdin_kept(files or []) as pipes:
         if files:
             plan = plan.model_copy(update={"inputs": pipes.names(files)})
-        raise typer.Exit(_settle(run, plan, ready, pipes.paths(named), new_run, json, command))
+
+        def settle_inputs(folder: Path) -> list[str]:
+            return pipes.settle_in(folder, files) if files else [_copied(Path(path), folder) for path in kept]
+
+        raise typer.Exit(_settle(run, plan, ready, settle_inputs, new_run, json, command))
 
 
 def _kept(run: Path, plan: Plan, command: str) -> list[str]:
@@ -77,8 +81,24 @@ def _kept(run: Path, plan: Plan, command: str) -> list[str]:
     )
 
 
+def _copied(kept: Path, folder: Path) -> str:
+    """What was kept in the old folder is kept in the new one too."""
+    from krino.writing import replacing
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with kept.open("rb") as source, replacing(folder / kept.name) as copy:
+        shutil.copyfileobj(source, copy)
+    return str(folder / kept.name)
+
+
 def _settle(
-    run: Path, plan: Plan, judge: AnyJudge, inputs: list[str], named: Path | None, as_json: bool, command: str
+    run: Path,
+    plan: Plan,
+    judge: AnyJudge,
+    settle_inputs: Callable[[Path], list[str]],
+    named: Path | None,
+    as_json: bool,
+    command: str,
 ) -> int:
     import asyncio
 
@@ -97,8 +117,11 @@ def _settle(
     plan = plan.model_copy(update={"labeller": labeller.describe()})
     console = screen(stderr=True)
 
+    inputs: list[str] = []
+
     def cases() -> Iterator[CaseItem]:
-        _keep_inputs(run, plan, place.folder)
+        if not inputs:  # not before the folder is this command's own
+            inputs.extend(settle_inputs(place.folder))
         return read_cases(inputs, format=plan.format, mapping=plan.mapping, split=plan.split, judge=judge)  # type: ignore[arg-type]
 
     try:
@@ -110,16 +133,3 @@ def _settle(
     finally:
         recorded.close()
     return finish(place.folder, manifest, judge, cases, console, as_json, command)
-
-
-def _keep_inputs(run: Path, plan: Plan, folder: Path) -> None:
-    """What was kept in the old folder is kept in the new one too."""
-    from krino.runs.rereading import kept_input
-    from krino.writing import replacing
-
-    for name in plan.inputs:
-        kept = kept_input(run, name)
-        if kept is not None and kept.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            with kept.open("rb") as source, replacing(folder / kept.name) as copy:
-                shutil.copyfileobj(source, copy)
