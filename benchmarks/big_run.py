@@ -15,8 +15,11 @@ from typing import Any
 import orjson
 
 import krino
+from krino.cases.item import CaseItem
 from krino.contract import hash_record
-from krino.runs.manifest import Counts, Manifest, Plan
+from krino.runs.journal import JOURNAL
+from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
+from krino.runs.roll import RollWriter
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORES = ("faithfulness", "context_relevance", "answer_relevance", "semantic_similarity")
@@ -25,6 +28,12 @@ ERRORS = ("COURT", "NUMBER", "DATE", "CONTEXT", "CEILING")
 COURTS = ("cassation", "appeal", "labour", "enterprise", "police", "peace", "council", "assize")
 FAILS = 50
 """One case in so many is failed."""
+MORE = {
+    "kind": {"enum": list(KINDS)},
+    "errors": {"type": "array", "items": {"enum": [*ERRORS, "NONE"]}},
+    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+}
+"""Fields of the verdict that the RAG judge has not."""
 MOST_SECONDS, MOST_MB = 20.0, 1_000.0
 
 Pair = tuple[dict[str, Any], dict[str, Any]]
@@ -38,7 +47,11 @@ def make_run(folder: Path, cases: int, better: float = 0.0) -> None:
     folder.mkdir(parents=True)
     good, bad = _examples()
     rng = random.Random(better)
-    with (folder / "cases.jsonl").open("wb") as inputs, (folder / "judgements.jsonl").open("wb") as journal:
+    with (
+        (folder / "cases.jsonl").open("wb") as inputs,
+        (folder / JOURNAL).open("wb") as journal,
+        RollWriter(folder) as roll,
+    ):
         for index in range(cases):
             pool = bad if index % FAILS == FAILS - 1 else good
             record, judgement = pool[index // 3 % len(pool)]
@@ -47,13 +60,18 @@ def make_run(folder: Path, cases: int, better: float = 0.0) -> None:
             given = {**judgement, **place, "metadata": _metadata(index), "usage": _usage()}
             inputs.write(orjson.dumps(record) + b"\n")
             journal.write(orjson.dumps(_varied(given, rng, better) if pool is good else given) + b"\n")
+            roll.add(CaseItem(index, record["id"], record), place["input_hash"])
+    judge = krino.load_judge("rag")
     plan = Plan(
-        judge={"address": "rag", **krino.load_judge("rag").fingerprint()},
+        judge={"address": "rag", **judge.fingerprint()},
         labeller={"kind": "local"},
         inputs=[str(folder / "cases.jsonl")],
     )
+    about = JudgeCard.of(judge)
+    about.verdict_schema["properties"] |= MORE
     counts = Counts(ok=cases - cases // FAILS, failed=cases // FAILS)
-    Manifest(plan=plan, state="finished", cases=cases, counts=counts).write(folder)
+    ended: dict[str, Any] = {"state": "finished", "cases": cases, "input_hash": roll.input_hash(), "counts": counts}
+    Manifest(plan=plan, about=about, **ended).write(folder)
 
 
 def verdicts(folder: Path) -> Iterator[tuple[str, dict[str, Any] | None]]:
@@ -68,7 +86,7 @@ def _examples() -> tuple[list[Pair], list[Pair]]:
     """Those that are ok, and those that are not."""
     lines = (ROOT / "src/krino/examples/rag.jsonl").read_bytes().splitlines()
     records = [orjson.loads(line) for line in lines]
-    judged = [judgement.model_dump(mode="json") for judgement in krino.judge_many("rag", records)]
+    judged = [orjson.loads(judgement.to_json()) for judgement in krino.judge_many("rag", records)]
     pairs = list(zip(records, judged, strict=True))
     return [pair for pair in pairs if pair[1]["status"] == "ok"], [pair for pair in pairs if pair[1]["status"] != "ok"]
 

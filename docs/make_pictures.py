@@ -24,13 +24,15 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
 import krino
+from krino.cases.item import CaseItem
 from krino.reports.asked import Asked
 from krino.reports.grades import judge_scales
 from krino.reports.html import write_report
 from krino.reports.summary import summarise
 from krino.reports.terminal import print_judgement, print_summary
-from krino.runs.manifest import Counts, Manifest, Plan
+from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.rereading import with_cases
+from krino.runs.roll import RollWriter
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
@@ -80,11 +82,15 @@ def make_run(judge: str, folder: Path) -> Manifest:
     for judgement in judged:
         judgement.usage.seconds = SECONDS if judgement.labels else 0.0
     (folder / "judgements.jsonl").write_bytes(b"".join(judgement.to_json() + b"\n" for judgement in judged))
+    with RollWriter(folder) as roll:
+        for judgement in judged:
+            roll.add(CaseItem(judgement.index, judgement.id, {}), judgement.input_hash)
     ready = krino.load_judge(judge)
     plan = Plan(judge={"address": judge, **ready.fingerprint()}, labeller={"kind": "local"}, inputs=[str(cases)])
     endings = [judgement.status for judgement in judged]
     counts = Counts(ok=endings.count("ok"), failed=endings.count("failed"), error=endings.count("error"))
-    manifest = Manifest(plan=plan, state="finished", started=DAY, cases=len(judged), counts=counts)
+    manifest = Manifest(plan=plan, about=JudgeCard.of(ready), state="finished", started=DAY, counts=counts)
+    manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()
     manifest.write(folder)
     run = krino.load_run(folder)
     write_report(

@@ -57,7 +57,9 @@ def test_killed_twenty_times_a_run_ends_whole_and_nothing_is_paid_twice(tmp_path
         for kill in range(KILLS):
             write_cases(cases, backwards=kill % 2 == 1)
             process = subprocess.Popen(command(cases, run, server.url), stdout=DEVNULL, stderr=DEVNULL)
-            time.sleep(rng.uniform(0.2, 1.6))
+            if kill % 4:  # while it judges; the others before it has got so far
+                wait_for_more(run / "judgements.jsonl")
+            time.sleep(rng.uniform(0.0, 0.7))
             process.kill()
             assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
             check_nothing_finished_was_paid_again()
@@ -74,6 +76,18 @@ def test_killed_twenty_times_a_run_ends_whole_and_nothing_is_paid_twice(tmp_path
     lines = (run / "judgements.jsonl").read_bytes().splitlines()
     assert Counter(orjson.loads(line)["id"] for line in lines).most_common(1)[0][1] == 1
     assert (len(found), found.manifest.counts.ok, found.manifest.state) == (CASES, CASES, "finished")
+
+
+def wait_for_more(journal: Path, most: float = 60.0) -> None:
+    """Until the process has judged something."""
+    before, started = _size(journal), time.monotonic()
+    while _size(journal) == before:
+        assert time.monotonic() - started < most, "nothing was judged"
+        time.sleep(0.01)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def check_that_it_is_unfinished(folder: Path, finished: set[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
@@ -33,6 +34,7 @@ _FIRST_MARK = NO_CODE
 _MARK_BITS = (1 << 55) - 1
 _NAN = float("nan")
 SPENDING = ("calls", "cached", "input_tokens", "output_tokens", "cost", "seconds")
+_SPENT = itemgetter(*SPENDING)
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def read_columns(
     """`fields`: only these (all, if None). `by`: combinations of metadata columns to slice or cluster by."""
     run = load_run(folder)
     builder = _RunBuilder(wanted=None if fields is None else frozenset(fields), by=[tuple(columns) for columns in by])
-    found = Found(run)
+    found = Found(run, builder.cases(run))
     for line in run.lines():  # once through the journal, in whatever order: half the time of reading it in order
         if found.note(line.data["input_hash"], line.data["status"], len(builder)):
             builder.add(line.data)
@@ -189,6 +191,9 @@ class _FieldBuilder:
 class _RunBuilder:
     wanted: frozenset[str] | None
     by: list[tuple[str, ...]]
+    ids: list[str] = field(default_factory=list)
+    """Of all cases on the roll; what follows is of lines."""
+    positional: bytearray = field(default_factory=bytearray)
     statuses: bytearray = field(default_factory=bytearray)
     digests: array[int] = field(default_factory=lambda: array("Q"))
     spending: array[float] = field(default_factory=lambda: array("d"))
@@ -201,13 +206,20 @@ class _RunBuilder:
     def __len__(self) -> int:
         return len(self.statuses)
 
+    def cases(self, run: Run) -> Iterator[Entry]:
+        """The roll, whose ids are kept as it goes by."""
+        for index, entry in enumerate(run.roll()):
+            self.ids.append(entry.id)
+            self.positional.append(_is_positional(index, entry))
+            yield entry
+
     def add(self, judgement: Mapping[str, Any]) -> None:
         row = len(self)
         status: Status = judgement["status"]
         self.statuses.append(CODES[status])
         self.digests.append(int(judgement["input_hash"][:16], 16))
-        usage = judgement["usage"]
-        self.spending.extend([_NAN if (spent := usage.get(name)) is None else spent for name in SPENDING])
+        spent = _SPENT(judgement["usage"])
+        self.spending.extend(spent if None not in spent else [_NAN if part is None else part for part in spent])
         if status == "ok":
             self._add_verdict(row, judgement)
         metadata = judgement.get("metadata") or {}
@@ -229,23 +241,17 @@ class _RunBuilder:
 
     def result(self, run: Run, found: Found) -> RunColumns:
         """The rows that count, in the order of the input; cases of the same content share one."""
-        size, places, again, positional = len(self), array("q"), bytearray(), bytearray()
-        ids: list[str] = []
-        for index, entry, row, repeated in found.in_order():
-            ids.append(entry.id)
-            places.append(row)
-            again.append(repeated)
-            positional.append(_is_positional(index, entry))
-        rows = np.array(places, np.intp)
+        judged, rows, again = found.at_once(self.ids)
+        size = len(self)
         in_order = [name for name in self.names if name in self.fields]
         return RunColumns(
             folder=run.folder,
             manifest=run.manifest,
-            ids=ids,
-            positional=np.array(positional, np.bool_),
+            ids=self.ids if judged.all() else [self.ids[place] for place in np.flatnonzero(judged)],
+            positional=np.array(self.positional, np.bool_)[judged],
             statuses=np.array(self.statuses, np.uint8)[rows],
             digests=np.array(self.digests, np.uint64)[rows],
-            spending=self._spent(rows, np.array(again, np.bool_)),
+            spending=self._spent(rows, again),
             fields={name: self.fields[name].result(name, rows, size) for name in in_order},
             field_names=tuple(self.names),
             slices={name: [values[row] for row in rows] for name, values in self._sliced()},

@@ -68,7 +68,8 @@ def summarise(judgements: Iterable[Mapping[str, Any]]) -> Summary:
 
 
 def spent(summary: Summary, manifest: Manifest) -> Usage:
-    """All that the run has cost. A killed run's manifest lags behind its journal: the larger one is true."""
+    """All that was spent in the run's folder, by every command. A killed run's manifest lags behind its journal: of the
+    two the larger one is nearer."""
     return max(manifest.usage, summary.usage, key=lambda usage: (usage.calls + usage.cached, usage.seconds))
 
 

@@ -17,19 +17,16 @@ from pydantic_core import CoreSchema, SchemaValidator, core_schema
 from krino.contract import LEFT_OUT_IF_EMPTY, SCHEMA_VERSION, Judgement, RollUp
 from krino.errors import UsageProblem
 from krino.reports.clean import clean_line
-from krino.runs.manifest import Manifest
-from krino.runs.schemas import compiled
+from krino.runs.manifest import DAMAGED, MANIFEST, Manifest
+from krino.runs.schemas import COUNT, HASH, SOURCE, TEXT, compiled, typed
 
-HASH = r"^[0-9a-f]{32}$"
 ADVICE = "remove the line and run the command again (its case is judged anew), or judge everything anew with --fresh"
 
 _MOST_TOLD, _LONGEST = 3, 120
 
-_TEXT = core_schema.str_schema(strict=True)
-_COUNT = core_schema.int_schema(strict=True, ge=0, lt=1 << 63)
 _AMOUNT = core_schema.float_schema(strict=True, ge=0, allow_inf_nan=False)
 _OBJECT = core_schema.is_instance_schema(dict)
-_TEXTS = core_schema.dict_schema(_TEXT, _TEXT)
+_TEXTS = core_schema.dict_schema(TEXT, TEXT)
 
 
 class LineCheck:
@@ -37,16 +34,10 @@ class LineCheck:
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         judge = manifest.plan.judge
-        try:
-            verdict, definitions = compiled(manifest.about.verdict_schema)
-            union = _by_status(_common(judge["name"], judge["version"], verdict), verdict)
-            whole = core_schema.definitions_schema(union, [_numberless(), *definitions])
-            self._validate = SchemaValidator(whole).validate_python
-        except Exception as error:  # the schema comes from the file: whatever is odd about it, the file is at fault
-            raise UsageProblem(
-                f"{folder / 'run.json'}: about.verdict_schema cannot be understood "
-                f"({type(error).__name__}: {str(error).splitlines()[0]}); {BROKEN}"
-            ) from None
+        verdict, definitions = _schema_of(manifest, folder / MANIFEST)
+        lines = _by_status(_common(judge["name"], judge["version"], verdict), verdict)
+        whole = core_schema.definitions_schema(lines, [_numberless(), *definitions])
+        self._validate = SchemaValidator(whole).validate_python
 
     def __call__(self, data: Any) -> None:
         try:
@@ -57,7 +48,15 @@ class LineCheck:
             raise ValueError("decided_by: every field of an ok verdict must say who decided it, and no other")
 
 
-BROKEN = "the file was changed or damaged: put it back, or judge anew with --fresh"
+def _schema_of(manifest: Manifest, path: Path) -> tuple[CoreSchema, list[CoreSchema]]:
+    """What a verdict must be like. The schema comes from the file: whatever is odd about it, the file is at fault."""
+    try:
+        verdict, definitions = compiled(manifest.about.verdict_schema)
+        SchemaValidator(core_schema.definitions_schema(verdict, definitions))
+    except Exception as error:
+        told = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        raise UsageProblem(f"{path}: about.verdict_schema cannot be understood ({told}); {DAMAGED}") from None
+    return verdict, definitions
 
 
 def _told(error: ValidationError) -> str:
@@ -78,38 +77,37 @@ def _by_status(common: Mapping[str, CoreSchema], verdict: CoreSchema) -> CoreSch
         "failed": {"verdict": failed_form, "reason": words},
         "error": {"verdict": failed_form, "error": words},
     }
-    typed = {status: _typed({**common, **fields}, optional=set(LEFT_OUT_IF_EMPTY)) for status, fields in shapes.items()}
-    return core_schema.tagged_union_schema(dict(typed), discriminator="status")
+    lines = {status: typed({**common, **fields}, optional=set(LEFT_OUT_IF_EMPTY)) for status, fields in shapes.items()}
+    return core_schema.tagged_union_schema(dict(lines), discriminator="status")
 
 
 def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSchema]:
     """Every field of a judgement; of one that is not named here it is enough that it is JSON."""
-    texts, usage = core_schema.nullable_schema(_TEXT), _usage()
+    texts, usage = core_schema.nullable_schema(TEXT), _usage()
     roll_up = core_schema.nullable_schema(core_schema.literal_schema(list(get_args(RollUp))))
-    finding = _typed({"rule": _TEXT, "text": _TEXT, "where": texts})
-    source = _typed({"file": _TEXT, "line": core_schema.nullable_schema(_COUNT)})
+    finding = typed({"rule": TEXT, "text": TEXT, "where": texts})
     known = {
         "schema_version": core_schema.literal_schema([SCHEMA_VERSION]),
-        "index": _COUNT,
-        "id": _TEXT,
+        "index": COUNT,
+        "id": TEXT,
         "judge": core_schema.literal_schema([judge]),
         "judge_version": core_schema.literal_schema([version]),
         "reason": texts,
         "error": texts,
         "decided_by": _TEXTS,
         "rules": _TEXTS,
-        "evidence": core_schema.dict_schema(_TEXT, core_schema.list_schema(_TEXT, strict=True)),
+        "evidence": core_schema.dict_schema(TEXT, core_schema.list_schema(TEXT, strict=True)),
         "findings": core_schema.list_schema(finding, strict=True),
         "labels": core_schema.nullable_schema(_OBJECT),
         "labeller": core_schema.nullable_schema(_OBJECT),
         "usage": usage,
-        "input_hash": core_schema.str_schema(strict=True, pattern=HASH),
-        "source": core_schema.nullable_schema(source),
+        "input_hash": HASH,
+        "source": core_schema.nullable_schema(SOURCE),
         "roll_up": roll_up,
         "metadata": _OBJECT,
         "inputs": _TEXTS,
         "time": texts,
-        "labeller_findings": _COUNT,
+        "labeller_findings": COUNT,
         "raw_reply": texts,
         "ballots": core_schema.list_schema(_ballot(verdict, usage, roll_up), strict=True),
     }
@@ -117,15 +115,15 @@ def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSche
 
 
 def _ballot(verdict: CoreSchema, usage: CoreSchema, roll_up: CoreSchema) -> CoreSchema:
-    return _typed(
+    return typed(
         {
-            "member": _TEXT,
-            "repeat": _COUNT,
-            "order": core_schema.nullable_schema(core_schema.list_schema(_COUNT, strict=True)),
+            "member": TEXT,
+            "repeat": COUNT,
+            "order": core_schema.nullable_schema(core_schema.list_schema(COUNT, strict=True)),
             "labels": core_schema.nullable_schema(_OBJECT),
             "verdict": core_schema.nullable_schema(verdict),
             "roll_up": roll_up,
-            "problem": core_schema.nullable_schema(_TEXT),
+            "problem": core_schema.nullable_schema(TEXT),
             "labeller": _OBJECT,
             "usage": usage,
         }
@@ -133,8 +131,8 @@ def _ballot(verdict: CoreSchema, usage: CoreSchema, roll_up: CoreSchema) -> Core
 
 
 def _usage() -> CoreSchema:
-    counts = dict.fromkeys(("calls", "cached", "input_tokens", "output_tokens"), _COUNT)
-    return _typed({**counts, "cost": core_schema.nullable_schema(_AMOUNT), "seconds": _AMOUNT})
+    counts = dict.fromkeys(("calls", "cached", "input_tokens", "output_tokens"), COUNT)
+    return typed({**counts, "cost": core_schema.nullable_schema(_AMOUNT), "seconds": _AMOUNT})
 
 
 def _numberless() -> CoreSchema:
@@ -143,18 +141,11 @@ def _numberless() -> CoreSchema:
     return core_schema.union_schema(
         [
             core_schema.none_schema(),
-            _TEXT,
+            TEXT,
             core_schema.bool_schema(strict=True),
             core_schema.list_schema(again, strict=True),
-            core_schema.dict_schema(_TEXT, again, strict=True),
+            core_schema.dict_schema(TEXT, again, strict=True),
         ],
         mode="left_to_right",
         ref="numberless",
     )
-
-
-def _typed(fields: Mapping[str, CoreSchema], optional: frozenset[str] | set[str] = frozenset()) -> CoreSchema:
-    described = {
-        name: core_schema.typed_dict_field(schema, required=name not in optional) for name, schema in fields.items()
-    }
-    return core_schema.typed_dict_schema(described, extra_behavior="forbid")

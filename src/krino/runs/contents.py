@@ -27,25 +27,46 @@ class Contents:
 
     def get(self, digest: str) -> int | None:
         number = int(digest, 16)
+        if number in self._waiting:
+            return self._waiting[number]
         place = self._place(number)
-        return self._waiting.get(number) if place is None else self._values[place]
+        return None if place is None else self._values[place]
 
     def set(self, digest: str, value: int) -> None:
         number = int(digest, 16)
+        if number in self._waiting:
+            self._waiting[number] = value
+            return
         place = self._place(number)
         if place is not None:
             self._values[place] = value
             return
-        self._waiting[number] = value
-        if len(self._waiting) >= self._most_waiting:
-            self._sort_in()
+        self._wait(number, value)
+
+    def add(self, digest: str, value: int) -> int:
+        """What is known of a content already; where nothing is, `value` from now on."""
+        number = int(digest, 16)
+        if number in self._waiting:
+            return self._waiting[number]
+        place = self._place(number)
+        if place is not None:
+            return self._values[place]
+        self._wait(number, value)
+        return value
 
     def __len__(self) -> int:
         return len(self._firsts) + len(self._waiting)
 
+    def _wait(self, number: int, value: int) -> None:
+        self._waiting[number] = value
+        if len(self._waiting) >= self._most_waiting:
+            self._sort_in()
+
     def _place(self, number: int) -> int | None:
-        first, second = number >> 64, number & _HALF
         firsts = self._firsts
+        if not firsts:
+            return None
+        first, second = number >> 64, number & _HALF
         place = bisect_left(firsts, first)
         while place < len(firsts) and firsts[place] == first:
             if self._seconds[place] == second:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from krino.contract import Judgement, Status
 from krino.errors import UsageProblem
@@ -46,14 +50,15 @@ class Run:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The judgements as plain dicts, for readers of many. Place, id and source are those of the present input."""
-        lines = Found(self)
+        found = Found(self)
         for line in self.lines():
-            lines.note(line.data["input_hash"], line.data["status"], line.offset)
-        if not len(lines):
+            found.note(line.data["input_hash"], line.data["status"], line.offset)
+        cases = found.in_order()
+        if (first := next(cases, None)) is None:
             return
         with inside(self.journal).open("rb") as journal:
             at = 0
-            for index, entry, offset, again in lines.in_order():
+            for index, entry, offset, again in chain([first], cases):
                 if offset != at:
                     journal.seek(offset)
                 text = journal.readline()
@@ -93,49 +98,60 @@ class Run:
 class Found:
     """Finds for each case of a run the line of the journal that counts; a number (its place, say) stands for the line.
 
-    First `note` every line, then take the cases `in_order`.
+    First `note` every line, then take the cases, `in_order` or all `at_once`.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, cases: Iterator[Entry] | None = None) -> None:
+        """`cases`: the roll of the run, for those who want to see it go by."""
         self._run = run
-        self._known = Contents()
-        for entry in run.roll():
-            self._known.set(entry.input_hash, _NOT_JUDGED)
-
-    def __len__(self) -> int:
-        """How many contents the run is about."""
-        return len(self._known)
+        self._slots = Contents()
+        self._slot_of = array("q")
+        """For each case, which of the contents it has."""
+        for entry in run.roll() if cases is None else cases:
+            self._slot_of.append(self._slots.add(entry.input_hash, len(self._slots)))
+        self._numbers = array("q", bytes(8 * len(self._slots)))
+        self._codes = bytearray(len(self._slots))
 
     def note(self, digest: str, status: Status, number: int) -> bool:
         """Whether the line counts, as far as can be told before the next."""
-        known = self._known.get(digest)
-        if known is None or not is_open(NAMES.get(known & _CODE)):
+        slot = self._slots.get(digest)
+        if slot is None or not is_open(NAMES.get(self._codes[slot])):
             return False
-        self._known.set(digest, number << _BITS | CODES[status])
+        self._numbers[slot], self._codes[slot] = number, CODES[status]
         return True
 
     def in_order(self) -> Iterator[tuple[int, Entry, int, bool]]:
-        """Index, case, number of its line, and whether an earlier case had the same content and so the same line.
+        """Index, case, number of its line, and whether an earlier case has the same content and so the same line.
 
         Of an unfinished run those that are judged; a finished one must have them all.
         """
+        given = bytearray(len(self._codes))
         for index, entry in enumerate(self._run.roll()):
-            known = self._known.get(entry.input_hash)
-            if not known:
-                self._refuse_gap(entry)
-                continue
-            yield index, entry, known >> _BITS, bool(known & _GIVEN)
-            self._known.set(entry.input_hash, known | _GIVEN)
+            slot = self._slots.get(entry.input_hash)
+            if slot is None:  # it was not there before: a sitting has begun meanwhile
+                raise UsageProblem(f"{self._run.folder} was being judged anew while it was read; try again")
+            if self._codes[slot]:
+                yield index, entry, self._numbers[slot], bool(given[slot])
+                given[slot] = True
+            elif self._run.manifest.state == "finished":
+                raise self._gap(entry.id)
 
-    def _refuse_gap(self, entry: Entry) -> None:
-        if self._run.manifest.state == "finished":
-            raise UsageProblem(
-                f"{self._run.journal}: the case {entry.id[:80]!r} has no line there, and yet the run is finished (by "
-                f"{self._run.folder / MANIFEST}): run the command again, it judges what is missing"
-            )
+    def at_once(self, ids: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
+        """Which cases are judged; and of those the number of each line, and whether an earlier case has the same."""
+        slots = np.frombuffer(self._slot_of, np.int64)
+        judged = np.frombuffer(self._codes, np.uint8)[slots] > 0
+        if self._run.manifest.state == "finished" and not judged.all():
+            raise self._gap(ids[int(judged.argmin())])
+        slots = slots[judged]
+        again = np.ones(len(slots), np.bool_)
+        again[np.unique(slots, return_index=True)[1]] = False
+        return judged, np.frombuffer(self._numbers, np.int64)[slots], again
 
-
-_NOT_JUDGED, _CODE, _GIVEN, _BITS = 0, 0b011, 0b100, 3
+    def _gap(self, case_id: str) -> UsageProblem:
+        return UsageProblem(
+            f"{self._run.journal}: the case {case_id[:80]!r} has no line there, and yet the run is finished (by "
+            f"{self._run.folder / MANIFEST}): run the command again, it judges what is missing"
+        )
 
 
 def unpaid(usage: dict[str, Any]) -> dict[str, Any]:

@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import orjson
+from pydantic import ValidationError
+from pydantic_core import SchemaValidator, core_schema
 
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
 from krino.runs.inside import inside
 from krino.runs.lines import read_lines
-from krino.runs.manifest import Manifest
+from krino.runs.manifest import MANIFEST, Manifest
+from krino.runs.schemas import HASH, SOURCE, TEXT, typed
 
 ROLL = "roll.jsonl"
 ADVICE = "run the command again: the roll is written anew, and what is judged stays judged"
 _BUFFER = 1 << 16
-_DIGITS = frozenset("0123456789abcdef")
 
 
 class Entry(NamedTuple):
@@ -75,42 +77,26 @@ def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
     whole = hashlib.blake2b(digest_size=16)
     cases = 0
     for line in read_lines(path, ADVICE):
-        entry = _entry(line.data)
-        if entry is None:
-            raise UsageProblem(f"{path}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}")
+        try:
+            _ENTRY.validate_python(line.data)
+        except ValidationError:
+            told = f"{path}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
+            raise UsageProblem(told) from None
+        entry = Entry(**line.data)
         whole.update(entry.input_hash.encode())
         cases += 1
         yield entry
     if manifest.state == "finished" and (cases, whole.hexdigest()) != (manifest.cases, manifest.input_hash):
         raise UsageProblem(
             f"{path}: these {cases:,} cases are not the {manifest.cases or 0:,} that the run was finished with "
-            f"(by {folder / 'run.json'}): one of the files was changed; {ADVICE}"
+            f"(by {folder / MANIFEST}): one of the files was changed; {ADVICE}"
         )
 
 
-def _entry(data: Any) -> Entry | None:
-    if not isinstance(data, dict) or data.keys() != {"id", "input_hash", "source"}:
-        return None
-    entry = Entry(**data)
-    if type(entry.id) is not str or not _is_hash(entry.input_hash) or not _is_source(entry.source):
-        return None
-    return entry
+_ENTRY = SchemaValidator(typed({"id": TEXT, "input_hash": HASH, "source": core_schema.nullable_schema(SOURCE)}))
 
 
 def _as_text(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _as_text(item) for key, item in value.items()}
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-
-
-def _is_hash(value: object) -> bool:
-    return type(value) is str and len(value) == 32 and _DIGITS.issuperset(value)
-
-
-def _is_source(value: object) -> bool:
-    if value is None:
-        return True
-    if not isinstance(value, dict) or value.keys() != {"file", "line"} or type(value["file"]) is not str:
-        return False
-    line = value["line"]
-    return line is None or (type(line) is int and line >= 0)

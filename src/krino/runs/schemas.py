@@ -1,7 +1,7 @@
-"""Turns the JSON Schema of a verdict, as a manifest holds it, into a quick check that needs no judge.
+"""Quick checks of what a run's files hold; that of a verdict is made of the JSON Schema that the manifest keeps.
 
 It knows the part of JSON Schema that pydantic writes for models of plain values. What it does not know it lets pass,
-a regular expression above all: the schema comes from a file, and one made on purpose can keep a reader busy for ever.
+a regular expression above all: the schema comes from a file, and one made on purpose could keep a reader busy for ever.
 """
 
 from __future__ import annotations
@@ -12,6 +12,21 @@ from typing import Any
 from pydantic_core import CoreSchema, core_schema
 
 Schema = Mapping[str, Any]
+
+TEXT = core_schema.str_schema(strict=True)
+COUNT = core_schema.int_schema(strict=True, ge=0, lt=1 << 63)
+HASH = core_schema.str_schema(strict=True, pattern="^[0-9a-f]{32}$")
+
+
+def typed(fields: Mapping[str, CoreSchema], optional: frozenset[str] | set[str] = frozenset()) -> CoreSchema:
+    """An object with exactly these fields."""
+    described = {
+        name: core_schema.typed_dict_field(schema, required=name not in optional) for name, schema in fields.items()
+    }
+    return core_schema.typed_dict_schema(described, extra_behavior="forbid")
+
+
+SOURCE = typed({"file": TEXT, "line": core_schema.nullable_schema(COUNT)})
 
 _REFERENCE = "#/$defs/"
 _LIMITS = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}

@@ -22,8 +22,6 @@ from krino.runs.journal import Journal
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter, read_roll
 
-MET = 1
-
 
 @dataclass(slots=True)
 class Tally:
@@ -57,7 +55,7 @@ class Sitting:
     interrupted: bool = False
     _crew: Crew | None = None
     _met: Contents = field(default_factory=Contents)
-    """The contents that came by in this sitting: a record that stands in the input twice is judged once."""
+    """Where each content came by first: a record that stands in the input twice is judged once."""
     _late: array[int] = field(default_factory=lambda: array("Q"))
     """Places of the cases that ended in error in an earlier sitting, in the order of the input."""
     _problem: UsageProblem | None = None
@@ -197,10 +195,9 @@ class Sitting:
     def _is_settled(self, item: CaseItem, digest: str, journal: Journal, roll: RollWriter) -> bool:
         """Called once a case, in the order of the input."""
         roll.add(item, digest)
-        if self._met.get(digest) is not None:
+        if self._met.add(digest, item.index) != item.index:
             self.tally.skipped += 1
             return True
-        self._met.set(digest, MET)
         status = journal.status(digest)
         if status == "error":
             self._late.append(item.index)
