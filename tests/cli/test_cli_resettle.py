@@ -47,7 +47,7 @@ def judged(folder: Path, labeller: str, url: str) -> Path:
 
 def resettled(run: Path, name: str) -> Path:
     target = run.with_name(name)
-    done = krino("resettle", str(run), "--run", str(target))
+    done = krino("resettle", str(run), str(run.with_name("cases.jsonl")), "--judge", TOY, "--run", str(target))
     assert done.exit_code == 0, done.output
     return target
 

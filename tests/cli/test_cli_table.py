@@ -112,7 +112,7 @@ def test_a_split_is_part_of_the_plan_and_kept_when_a_run_is_settled_again(table:
     plan = krino.load_run(tmp_path / "r").manifest.plan
     assert plan.digest() != plan.model_copy(update={"split": {}}).digest()
     shutil.copyfile(table, tmp_path / "copy.csv")
-    assert call("resettle", tmp_path / "r", "--run", tmp_path / "again").exit_code == 0
+    assert call("resettle", tmp_path / "r", table, "--run", tmp_path / "again").exit_code == 0
     assert passages(tmp_path / "again") == 2
     report = (tmp_path / "r" / "report.html").read_text()
     assert "Passage 2" in report, "the report reads the cases again as they were judged"

@@ -17,6 +17,7 @@ import pytest
 import krino as package
 from command_line import krino, krino_each
 from krino.errors import UsageProblem
+from krino.runs.manifest import Counts, Manifest
 
 SECRET = "the-secret-of-the-reader"
 EVIL = """
@@ -232,6 +233,9 @@ def _as_anybody() -> None:
 def test_readers_work_where_nothing_can_be_written(place: Path, killed_early: bool) -> None:
     if killed_early:
         (place / "run" / "judgements.jsonl").unlink()
+        manifest = Manifest.load(place / "run")
+        manifest.state, manifest.cases, manifest.counts = "running", None, Counts()
+        manifest.write(place / "run")
     for path in (*(place / "run").iterdir(), place / "run"):
         path.chmod(0o555 if path.is_dir() else 0o444)
     with pytest.raises(subprocess.CalledProcessError):

@@ -284,11 +284,12 @@ def test_resettle_writes_to_the_place_it_is_told_or_refuses() -> None:
     judge(write("cases.jsonl", "fine a", "bad b"), "--run", "r")
     judge(write("others.jsonl", "fine z"), "--run", "paid")
     before = snapshot("paid")
-    refused = krino("resettle", "r", "--run", "paid", "--option", "good_is=0.5")
+    again = ("resettle", "r", "cases.jsonl", "--judge", "toy.py:ToyJudge")
+    refused = krino(*again, "--run", "paid", "--option", "good_is=0.5")
     assert (refused.code, "paid was judged otherwise" in refused.err) == (2, True)
     assert snapshot("paid") == before
     for _ in range(2):
-        assert krino("resettle", "r", "--run", "new", "--option", "good_is=0.5").code == 0
+        assert krino(*again, "--run", "new", "--option", "good_is=0.5").code == 0
         assert [judgement.verdict["score"] for judgement in package.load_run("new")] == [0.5, 0.0]  # type: ignore[index]
     assert sorted(path.name for path in Path().iterdir() if path.is_dir() and path.name != "__pycache__") == [
         "new",
@@ -301,7 +302,7 @@ def test_labels_are_found_by_content_when_cases_have_moved() -> None:
     judge(write("cases.jsonl", "fine a", "bad b"), "--run", "r")
     write("cases.jsonl", "bad b", "fine a")
     assert judge("cases.jsonl", "--run", "r").code == 0
-    assert krino("resettle", "r", "--run", "new").code == 0
+    assert krino("resettle", "r", "cases.jsonl", "--judge", "toy.py:ToyJudge", "--run", "new").code == 0
     assert ids("new") == ["bad b", "fine a"]
     assert [judgement.verdict["score"] for judgement in package.load_run("new")] == [0.0, 1.0]  # type: ignore[index]
 

@@ -250,7 +250,19 @@ def test_a_rule_about_what_is_not_there_is_wrong_usage(tmp_path: Path, given: di
     ],
 )
 def test_a_label_that_the_judge_does_not_know_is_wrong_usage(tmp_path: Path, rule: str, words: str) -> None:
-    verdict: dict[str, Any] = {"match_correctness": "INCORRECT", "errors": ["NONE"]}
+    verdict: dict[str, Any] = {
+        "match_correctness": "INCORRECT",
+        "correct_decision_id": None,
+        "court_alignment_handling": "CORRECT_ALIGNMENT",
+        "cited_court_classification": "NATIONAL",
+        "confidence_calibration": "WELL_CALIBRATED",
+        "expected_confidence_range": [0, 50],
+        "applicable_ceiling": None,
+        "reasoning_quality": 3,
+        "errors": ["NONE"],
+        "evaluation_notes": "Another decision is meant.",
+        "improvement_suggestions": "Look at the number.",
+    }
     about = JudgeCard.of(krino.load_judge("citation"))
     run = make_run(tmp_path / "r", [row("c", roll_up="fail", **verdict)], about=about)
     with pytest.raises(krino.UsageProblem, match=words):

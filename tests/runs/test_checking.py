@@ -15,7 +15,7 @@ import krino
 from krino.agreement.agree import agree
 from krino.comparison.columns import read_columns
 from krino.comparison.compare import compare
-from krino.contract import Judgement
+from krino.contract import LEFT_OUT_IF_EMPTY, Judgement
 from krino.fingerprint import schema_of
 from krino.gates.gate import Gate, check_run
 from krino.runs import lines
@@ -259,10 +259,10 @@ def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(krino.UsageProblem, match=f"{tmp_path} is not a file"):
+    with pytest.raises(krino.UsageProblem, match=f"{tmp_path} is no plain file"):
         list(lines.read_lines(tmp_path, "do"))
     (tmp_path / "run.json").mkdir()
-    with pytest.raises(krino.UsageProblem, match=r"run.json is not a file"):
+    with pytest.raises(krino.UsageProblem, match=r"run.json is no plain file"):
         Manifest.load(tmp_path)
 
 
@@ -355,7 +355,7 @@ def test_every_judge_of_ours_writes_what_its_schema_takes() -> None:
 
 def test_every_field_of_a_judgement_is_known_to_the_check(tmp_path: Path) -> None:
     data = orjson.loads(Judgement.model_validate({**row("a", **GOOD), **PLACE}).to_json())
-    assert data.keys() | {"ballots"} == Judgement.model_fields.keys()
+    assert data.keys() | set(LEFT_OUT_IF_EMPTY) == Judgement.model_fields.keys()
 
 
 PLACE = {

@@ -63,9 +63,10 @@ def hold(folder: Path, judge: ToyJudge, records: list[Record], file: str, stop_a
 
 
 def held(folder: Path) -> list[Record]:
-    """All that a run says of its cases, but how long it took."""
+    """All that a run says of its cases, but when they were judged and how long it took."""
     found = list(krino.load_run(folder).records())
     for record in found:
+        assert record.pop("time")
         assert record["usage"].pop("seconds") >= 0
     return found
 

@@ -17,7 +17,7 @@ from krino.runs.fields import fields_of
 WORST = 10
 """How many cases are named where nobody says how many."""
 _LONGEST = 400
-_WHOLE_VERDICT = ("reason", "reasons", "reasoning", "rationale", "explanation", "why", "notes", "comment")
+_WHOLE_VERDICT = ("reason", "reasons", "reasoning", "rationale", "explanation", "why", "note", "notes", "comment")
 """How the names of fields end by which judges explain all of their verdict."""
 
 
