@@ -167,7 +167,10 @@ def test_field_by_field_half_of_the_words_are_not_enough() -> None:
     assert not held({**first, "why": "for another reason"}, loose)
     assert held({**first, "what": "the whole of it", "why": "for another reason"}, loose + "\nwhat: the whole of it")
     assert not held({"label": "yes", "score": 3, "id": "x9", "other": "x8"}, "label: yes score: 3 id: a other: b")
-    assert held({"label": "yes", "score": 3, "id": "x9", "other": "x8"}, "label: yes score: 3 id: x9 other: b")
+    assert not held({"label": "yes", "score": 3, "id": "x9", "other": "x8"}, "label: yes score: 3 id: x9 other: b")
+    assert held({"label": "yes", "id": "x9", "other": "x8", "more": "x7"}, "label: yes id: x9 other: x8 more: b")
+    assert held({**first, "id": "x9", "other": "x8"}, f"{loose} id: x9 other: b")
+    assert not held({**first, "id": "x9", "other": "x8"}, f"{loose} id: a other: b")
     assert held({"label": "yes", "score": 3}, "label: yes, score: 3")
     assert not held({"note": None, "list": []}, "note: list: ")
 

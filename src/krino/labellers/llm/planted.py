@@ -56,20 +56,25 @@ class Tally:
 
     @property
     def is_copy_in_pieces(self) -> bool:
-        """Of fields that stand anywhere, so that what belongs together is not known: there the words must show it."""
-        if not self.labels + self.ids + self.words:
-            return False
-        return 2 * self.same_ids >= self.ids and (not self.words or 2 * self.same_words > self.words)
+        """Of fields that stand anywhere, so that what belongs together is not known: there the words must show it.
+
+        Ids alone may well be there, so without words most of what stands for them must be.
+        """
+        if self.words:
+            return 2 * self.same_ids >= self.ids and 2 * self.same_words > self.words
+        return 2 * self.same_ids > self.ids if self.ids else self.labels > 0
 
 
 class Plants:
     """The case as a model sees it, searched for answers; `words` are those that labels are chosen from."""
 
-    __slots__ = ("_glance", "_readings", "_squeezed", "_texts", "_words")
+    __slots__ = ("_glance", "_looked_for", "_may", "_readings", "_squeezed", "_texts", "_words")
 
     def __init__(self, texts: Iterable[str], words: Collection[str]) -> None:
         self._texts = tuple(texts)
         self._words = frozenset(words)
+        self._looked_for: Mapping[str, Any] | None = None
+        self._may = False
         self._glance: bytes | None = None
         self._readings: tuple[str, ...] | None = None
         self._squeezed: tuple[str, ...] = ()
@@ -90,9 +95,12 @@ class Plants:
     # --- reading -----------------------------------------------------------------------------------
 
     def _may_name(self, answer: Mapping[str, Any]) -> bool:
-        """A cheap look first: most cases do not even hold the words."""
-        if not answer or not any(self._texts):
-            return False
+        """A cheap look first: most cases do not even hold the words. One answer is asked about twice."""
+        if self._looked_for is not answer:
+            self._looked_for, self._may = answer, bool(answer) and any(self._texts) and self._names_all(answer)
+        return self._may
+
+    def _names_all(self, answer: Mapping[str, Any]) -> bool:
         if self._glance is None:
             self._glance = glance("".join(self._texts))
         missing = list(islice((name for name in _names(answer) if _glance_at(name) not in self._glance), 2))
