@@ -10,6 +10,7 @@ _CONTENT = re.compile(r"[^\W_]")
 # Decimals and thousands are one number; a date written with points is three.
 _NUMBER = re.compile(r"(?<![.,\d])(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+)(?![.,]?\d)")
 _INSIDE = (".", ",")
+_MOST_PLACES = 1_000  # what stands in a text more often shows nothing anyway
 _LOOK = 30  # letters to either side in which a number that is cut must show
 TOO_LITTLE = "shows nothing by itself: quote the words that decide it"
 
@@ -31,9 +32,13 @@ def widened(text: str, start: int, end: int) -> tuple[int, int]:
 def find_whole(wanted: str, text: str) -> int:
     """Where a quotation begins, the first place where it cuts nothing before all others; -1 where it is nowhere."""
     first = place = text.find(wanted)
-    while place >= 0 and not is_whole(text, place, place + len(wanted)):
+    for _ in range(_MOST_PLACES):
+        if place < 0 or is_whole(text, place, place + len(wanted)):
+            break
         place = text.find(wanted, place + 1)
-    return place if place >= 0 else first
+    else:
+        place = -1
+    return first if place < 0 else place
 
 
 def says_too_little(quote: str, text: str) -> bool:

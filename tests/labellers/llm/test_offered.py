@@ -144,6 +144,12 @@ def test_nothing_may_be_left_out(name: str) -> None:
     assert OFFER.fault({key: value for key, value in GOOD.items() if key != name}) == f"{name}: Field required"
 
 
+def test_a_model_may_hold_itself() -> None:
+    offer = Offer(strict_schema(Branch))
+    assert offer.fault(GOOD["branch"]) is None
+    assert offer.fault({"name": "a", "twigs": [{"name": "b"}]}) == "twigs.0.twigs: Field required"
+
+
 @pytest.mark.parametrize("answer", [None, [], "text", 3])
 def test_an_answer_is_an_object(answer: Any) -> None:
     assert OFFER.fault(answer)
