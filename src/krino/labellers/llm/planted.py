@@ -173,8 +173,8 @@ class Plants:
         tally, names = Tally(), {squeeze(name) for name in _names(answer)}
         for name, value in _fields("", answer):
             stands = self._stands(name, value, names)
-            if isinstance(value, str) and value not in self._words:
-                tally.text(value, stands)
+            if all(isinstance(item, str) and item not in self._words for item in _listed(value)):
+                tally.text(" ".join(_listed(value)), stands)
             elif not stands:
                 return False
             else:
@@ -204,11 +204,12 @@ def _squeezed_piece(match: re.Match[str]) -> str:
 
 def _beside(name: str, value: Any, names: Collection[str]) -> re.Pattern[str]:
     """Finds a value right behind its name in a squeezed text, where nothing else is left between the two."""
-    if isinstance(value, bool):  # the field `note` behind a field is no "no"
-        others = "|".join(map(re.escape, names))
-        return re.compile(f"{re.escape(squeeze(name))}(?!{others})(?:{'|'.join(YES_NO[value])})")
-    values = value if isinstance(value, list) else [value]
-    sought = squeeze(" ".join([name, *map(_written, values)]))
+    if isinstance(value, bool):
+        words = YES_NO[value]
+        longer = [other for other in names for word in words if other.startswith(word) and other != word]
+        barred = "".join(f"(?!{re.escape(other)})" for other in longer)  # the next field, `note`, is no "no"
+        return re.compile(f"{re.escape(squeeze(name))}{barred}(?:{'|'.join(words)})")
+    sought = squeeze(" ".join([name, *map(_written, _listed(value))]))
     return re.compile(re.escape(sought) + (r"(?![\d.])" if sought[-1:].isdigit() else ""))
 
 
@@ -217,7 +218,7 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _fields(key, item)
-    elif isinstance(value, list) and any(isinstance(item, str | dict | list) for item in value):
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         for item in value:
             yield from _fields(name, item)
     elif value not in (None, "", []):
@@ -237,6 +238,10 @@ _glance_at = lru_cache(maxsize=1_024)(glance)
 
 def _parts(name: str) -> list[str]:
     return [part for part in re.split(r"[\W_]+", fold(name).lower()) if part]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _written(value: Any) -> str:
