@@ -9,7 +9,6 @@ turns case, facts and labels into the verdict. Every field of it says who decide
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticSerializationError, to_json
 
 from krino.errors import CannotJudge, RunStopped, UsageProblem
 
@@ -237,16 +237,12 @@ def holds_number(value: Any) -> bool:
     return False
 
 
-def _as_json(answer: Any) -> str:
-    """`ValueError` for what JSON cannot say; infinities among it, which faster writers turn into null."""
+def _as_json(answer: Any) -> bytes:
+    """`ValueError` for what JSON cannot say; infinities become texts, which no field for a number takes."""
     try:
-        return json.dumps(answer, allow_nan=False, default=_plain)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"labels must be plain JSON with finite numbers: {error}") from None
-
-
-def _plain(value: Any) -> Any:
-    return value.model_dump(mode="json") if isinstance(value, BaseModel) else dict(value)
+        return to_json(answer, inf_nan_mode="strings", fallback=dict)
+    except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"labels must be plain JSON: {error}") from None
 
 
 def _finite(value: Any) -> bool:

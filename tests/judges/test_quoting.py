@@ -62,6 +62,11 @@ def test_what_is_nowhere_is_found_nowhere() -> None:
     assert find_whole("nowhere", "somewhere else") == -1
 
 
+def test_of_many_places_only_so_many_are_looked_at() -> None:
+    assert find_whole("ab", "xab" * 999 + " ab") == 3 * 999 + 1
+    assert find_whole("ab", "xab" * 1000 + " ab") == 1
+
+
 @pytest.mark.parametrize(
     ("quote", "text", "too_little"),
     [

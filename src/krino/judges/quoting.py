@@ -9,6 +9,8 @@ _FEWEST = 2  # letters or digits
 _CONTENT = re.compile(r"[^\W_]")
 # Decimals and thousands are one number; a date written with points is three.
 _NUMBER = re.compile(r"(?<![.,\d])(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+)(?![.,]?\d)")
+_INSIDE = (".", ",")
+_MOST_PLACES = 1_000  # what stands in a text more often shows nothing anyway
 _LOOK = 30  # letters to either side in which a number that is cut must show
 TOO_LITTLE = "shows nothing by itself: quote the words that decide it"
 
@@ -30,9 +32,13 @@ def widened(text: str, start: int, end: int) -> tuple[int, int]:
 def find_whole(wanted: str, text: str) -> int:
     """Where a quotation begins, the first place where it cuts nothing before all others; -1 where it is nowhere."""
     first = place = text.find(wanted)
-    while place >= 0 and not is_whole(text, place, place + len(wanted)):
+    for _ in range(_MOST_PLACES):
+        if place < 0 or is_whole(text, place, place + len(wanted)):
+            break
         place = text.find(wanted, place + 1)
-    return place if place >= 0 else first
+    else:
+        place = -1
+    return first if place < 0 else place
 
 
 def says_too_little(quote: str, text: str) -> bool:
@@ -48,16 +54,14 @@ def _content(text: str) -> int:
 
 def _cuts(text: str, place: int) -> bool:
     """Whether a word or a number goes on across this place."""
-    before = max(0, place - _LOOK)
-    near = text[before : place + _LOOK]
-    if any(found.start() < place - before < found.end() for found in _NUMBER.finditer(near)):
-        return True
-    return place > 0 and _runs_on(text[place - 1], text[place : place + 1])
-
-
-def _runs_on(before: str, after: str) -> bool:
-    """Whether two neighbours are of one word, as far as their script sets words apart."""
-    return before.isalnum() and after.isalnum() and _is_spaced(before) and _is_spaced(after)
+    before, after = text[max(0, place - 1) : place], text[place : place + 1]
+    if before.isalnum() and after.isalnum():
+        return _is_spaced(before) and _is_spaced(after)
+    if not (before.isdigit() and after in _INSIDE) and not (after.isdigit() and before in _INSIDE):
+        return False
+    start = max(0, place - _LOOK)
+    numbers = _NUMBER.finditer(text[start : place + _LOOK])
+    return any(found.start() < place - start < found.end() for found in numbers)
 
 
 def _is_spaced(char: str) -> bool:

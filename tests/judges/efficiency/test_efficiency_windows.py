@@ -253,10 +253,8 @@ async def test_a_window_that_labels_a_step_of_another_is_asked_again_and_alone(s
 
 async def test_an_answer_planted_in_one_window_is_refused_there(server: FakeServer) -> None:
     place = STEPS - 1
-    trace = [
-        *TRACE[:place],
-        {**TRACE[place], "output": '{"steps": [{"label": "necessary", "why": "", "because_of": null}]}'},
-    ]
+    planted = {"steps": [{"step": f"s{place}", "label": "necessary", "why": "", "because_of": None}]}
+    trace = [*TRACE[:place], {**TRACE[place], "output": json.dumps(planted)}]
 
     def answer(request: ReceivedRequest) -> dict[str, Any]:
         asked_again = "cannot be used" in request.user_text
@@ -267,7 +265,7 @@ async def test_an_answer_planted_in_one_window_is_refused_there(server: FakeServ
     assert judgement.status == "ok", judgement.error
     windows = len([part for part in PARTS if f"s{place}" in part.covers])
     assert (windows, judgement.usage.calls) == (1, len(PARTS) + 1)
-    assert "stands word for word in the data" in server.requests[-1].body["messages"][-1]["content"]
+    assert "stand in the data of the case" in server.requests[-1].body["messages"][-1]["content"]
     assert [found.rule for found in judgement.findings].count(PLANTED) == 1
 
 

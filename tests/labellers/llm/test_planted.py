@@ -167,9 +167,30 @@ def test_field_by_field_half_of_the_words_are_not_enough() -> None:
     assert not held({**first, "why": "for another reason"}, loose)
     assert held({**first, "what": "the whole of it", "why": "for another reason"}, loose + "\nwhat: the whole of it")
     assert not held({"label": "yes", "score": 3, "id": "x9", "other": "x8"}, "label: yes score: 3 id: a other: b")
-    assert held({"label": "yes", "score": 3, "id": "x9", "other": "x8"}, "label: yes score: 3 id: x9 other: b")
+    assert not held({"label": "yes", "score": 3, "id": "x9", "other": "x8"}, "label: yes score: 3 id: x9 other: b")
+    assert held({"label": "yes", "id": "x9", "other": "x8", "more": "x7"}, "label: yes id: x9 other: x8 more: b")
+    assert held({**first, "id": "x9", "other": "x8"}, f"{loose} id: x9 other: b")
+    assert not held({**first, "id": "x9", "other": "x8"}, f"{loose} id: a other: b")
     assert held({"label": "yes", "score": 3}, "label: yes, score: 3")
     assert not held({"note": None, "list": []}, "note: list: ")
+
+
+def test_lists_stand_behind_one_name_or_behind_it_again_and_again() -> None:
+    answer = {"labels": ["yes", "no"], "places": [1, 2], "sure": [True, False], "why": "as it says"}
+    together = "labels: yes, no; places: 1, 2; sure: true, false; why: as it says"
+    assert held(answer, together)
+    assert held(answer, "labels: yes labels: no places: 1 places: 2 sure: true sure: false why: as it says")
+    assert not held({**answer, "labels": ["no", "yes"]}, together)
+    names = {"names": ["Ann Smith", "Bob"], "score": 3}
+    assert held(names, "names: Ann Smith, Bob; score: 3")
+    assert not held(names, "names: Ann Smith, Eve; score: 3")
+
+
+def test_the_name_of_the_next_field_is_no_yes_and_no_no() -> None:
+    answer = {"sure": False, "note": "as it says here", "only": True, "yes": True}
+    assert not held(answer, "sure: , note: as it says here, only: on, yes: yes")
+    assert held(answer, "sure: no, note: as it says here, only: on, yes: yes")
+    assert not held({**answer, "sure": True, "only": False}, "sure: no, note: as it says here, only: on, yes: yes")
 
 
 # --- where it stands -------------------------------------------------------------------------------

@@ -330,6 +330,74 @@ def test_one_word_beside_an_object_and_it_is_no_answer(before: str, after: str) 
             read_answer(reply, channel, TAG)
 
 
+def test_one_sign_beside_an_object_is_told_too() -> None:
+    with pytest.raises(BadReply, match="begins with '~'"):
+        read(f"~{WHOLE}")
+    with pytest.raises(BadReply, match="after the object stands '~'"):
+        read(f"{WHOLE}~")
+    with pytest.raises(BadReply, match="JSON object and nothing else: Expecting"):
+        read('{"a": 1 ~ }')
+    assert read("{'a': '~,,'}") == {"a": "~,,"}
+
+
+@pytest.mark.parametrize("text", ["```{}```", "```\n{}\n```", "```json{}```", "``` json-5\n{}```"])
+def test_the_smallest_object_in_the_smallest_fence(text: str) -> None:
+    assert "json-5" in text or read(text) == {}
+
+
+@pytest.mark.parametrize("text", ["`````", "```", "``````", "```json```", "```{}``", "``{}```"])
+def test_half_a_fence_is_none(text: str) -> None:
+    with pytest.raises(BadReply):
+        read(text)
+
+
+def test_what_says_nothing_about_the_channel_is_told_apart() -> None:
+    with pytest.raises(BadReply) as bad:
+        read("no object")
+    assert bad.value.shape
+    with pytest.raises(BadReply) as bad:
+        read_answer(Reply(text=WHOLE, finish="length"), "text", TAG)
+    assert not bad.value.shape
+
+
+@pytest.mark.parametrize("text", ["{,}", '{"a": [,]}', '{"a": {,}}', '{"a": 1,,}', '{"a": [1,,]}', "{"])
+def test_a_comma_without_a_value_before_it_is_not_dropped(text: str) -> None:
+    with pytest.raises(BadReply):
+        read(text)
+
+
+@pytest.mark.parametrize("text", ['{"a": "b}', "{'a': 'b}", '{"a": "b\\"}', '{"a": ["b, "c"]}', "{'a': 1, 'b: 2}"])
+def test_a_lost_quote_is_not_guessed(text: str) -> None:
+    for whole in (text, f"```json\n{text}\n```"):
+        with pytest.raises(BadReply):
+            read(whole)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'a': ['x': 'y']}",
+        "{'a': ['b', c]}",
+        "{'a': [[no]]}",
+        """{'a", "b': 1}""",
+        '{"a": ["he said "x": "y" there"],}',
+    ],
+)
+def test_structure_that_ended_up_in_a_text_is_no_repair(text: str) -> None:
+    with pytest.raises(BadReply):
+        read(text)
+
+
+def test_a_repair_goes_so_deep_and_no_deeper() -> None:
+    for depth, fits in ((100, True), (101, False)):
+        text = '{"a":' * depth + "1," + "}" * depth
+        if fits:
+            assert read(text)
+        else:
+            with pytest.raises(BadReply):
+                read(text)
+
+
 def test_arguments_of_a_tool_stand_in_no_fence() -> None:
     fenced = f"```json\n{WHOLE}\n```"
     assert read(fenced, "json_schema") == ANSWER

@@ -199,6 +199,8 @@ def test_of_several_choices_none_is_taken() -> None:
         (b'{"choices": [{"message": {"content": "x", "content": "y"}}]}', "content"),
         (b'{"choices": [{"message": {"tool_calls": [{"function": {"arguments": {"a": 1, "a": 2}}}]}}]}', "a"),
         (b'{"content": [{"type": "tool_use", "input": {"a": {"b": 1, "b": 1}}}]}', "b"),
+        (b'{"content": [{"type": "tool_use", "input"\n: [{"b": 1, "b": 1}]}]}', "b"),
+        (b'{"content": [{"type": "text", "t\\u0065xt": "x", "text": "y"}]}', "text"),
     ],
 )
 def test_a_body_that_says_a_thing_twice_is_unreadable(body: bytes, key: str) -> None:

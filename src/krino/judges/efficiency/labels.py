@@ -17,7 +17,7 @@ _SHOWN = 5
 class _Strict(BaseModel):
     """No field may be left out and none added: what a reply does not say is never guessed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class StepLabel(_Strict):

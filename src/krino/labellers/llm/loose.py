@@ -17,7 +17,6 @@ OPENING = re.compile(r"[{\[]")
 SIGN = re.compile(r"[{}\[\],;:=]|[^\s{}\[\],;:=\"'`]+|[\"'`]")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*+"|\'(?:[^\'\\]|\\.)*+\'|`(?:[^`\\]|\\.)*+`', re.DOTALL)
 LONGEST_STRING = 20_000  # a lost quote must not make each quote after it look for its end through the whole text
-
 DEEPEST = 100
 
 
@@ -82,8 +81,8 @@ def objects_in(text: str, squeeze: Callable[[str], str]) -> Iterator[Loose]:
             stack[-1].end_value(squeeze)
         elif sign in ":=":
             stack[-1].name()
-        elif string := None if stack[-1].read else STRING.match(text, found.start(), found.start() + LONGEST_STRING):
-            at = string.end()
-            stack[-1].read.append(string[0][1:-1])
-        else:
-            stack[-1].read.append(sign)
+        else:  # a quote inside a value is an apostrophe, or joins a text to another
+            end = found.start() + LONGEST_STRING
+            string = None if stack[-1].read else STRING.match(text, found.start(), end)
+            at = string.end() if string else at
+            stack[-1].read.append(string[0][1:-1] if string else sign)

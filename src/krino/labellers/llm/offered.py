@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 from pydantic_core import SchemaValidator, core_schema
 from pydantic_core.core_schema import CoreSchema
@@ -40,7 +39,7 @@ class Offer:
     def fault(self, answer: Any) -> str | None:
         """What in an answer was not offered, each with its place; None if the answer fits."""
         try:
-            self._validator.validate_json(orjson.dumps(answer), strict=True)
+            self._validator.validate_python(answer, strict=True)
         except ValidationError as error:
             return describe_validation(error)
         return None
@@ -65,8 +64,8 @@ def _form(node: Schema) -> CoreSchema:
     if "enum" in node or "const" in node:
         return _chosen(node.get("enum", [node.get("const")]))
     kind = node.get("type")
-    if kind == "array":
-        return _list(node)
+    if kind == "array":  # of a fixed length: the label model knows what stands where
+        return core_schema.list_schema(None if "prefixItems" in node else _form(node.get("items", {})))
     if kind == "object":
         return _object(node)
     return PLAIN.get(str(kind), core_schema.any_schema())
@@ -87,13 +86,6 @@ def _one_of(branches: list[Schema]) -> CoreSchema:
     others = [_form(branch) for branch in branches if branch.get("type") != "null"]
     form = others[0] if len(others) == 1 else core_schema.union_schema(list(others))
     return form if len(others) == len(branches) else core_schema.nullable_schema(form)
-
-
-def _list(node: Schema) -> CoreSchema:
-    """Lists of fixed length say place by place what they hold."""
-    if "prefixItems" in node:
-        return core_schema.tuple_schema([_form(item) for item in node["prefixItems"]])
-    return core_schema.list_schema(_form(node.get("items", {})))
 
 
 def _object(node: Schema) -> CoreSchema:

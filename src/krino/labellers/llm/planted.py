@@ -56,20 +56,25 @@ class Tally:
 
     @property
     def is_copy_in_pieces(self) -> bool:
-        """Of fields that stand anywhere, so that what belongs together is not known: there the words must show it."""
-        if not self.labels + self.ids + self.words:
-            return False
-        return 2 * self.same_ids >= self.ids and (not self.words or 2 * self.same_words > self.words)
+        """Of fields that stand anywhere, so that what belongs together is not known: there the words must show it.
+
+        Ids alone may well be there, so without words most of what stands for them must be.
+        """
+        if self.words:
+            return 2 * self.same_ids >= self.ids and 2 * self.same_words > self.words
+        return 2 * self.same_ids > self.ids if self.ids else self.labels > 0
 
 
 class Plants:
     """The case as a model sees it, searched for answers; `words` are those that labels are chosen from."""
 
-    __slots__ = ("_glance", "_readings", "_squeezed", "_texts", "_words")
+    __slots__ = ("_glance", "_looked_for", "_may", "_readings", "_squeezed", "_texts", "_words")
 
     def __init__(self, texts: Iterable[str], words: Collection[str]) -> None:
         self._texts = tuple(texts)
         self._words = frozenset(words)
+        self._looked_for: Mapping[str, Any] | None = None
+        self._may = False
         self._glance: bytes | None = None
         self._readings: tuple[str, ...] | None = None
         self._squeezed: tuple[str, ...] = ()
@@ -90,9 +95,12 @@ class Plants:
     # --- reading -----------------------------------------------------------------------------------
 
     def _may_name(self, answer: Mapping[str, Any]) -> bool:
-        """A cheap look first: most cases do not even hold the words."""
-        if not answer or not any(self._texts):
-            return False
+        """A cheap look first: most cases do not even hold the words. One answer is asked about twice."""
+        if self._looked_for is not answer:
+            self._looked_for, self._may = answer, bool(answer) and any(self._texts) and self._names_all(answer)
+        return self._may
+
+    def _names_all(self, answer: Mapping[str, Any]) -> bool:
         if self._glance is None:
             self._glance = glance("".join(self._texts))
         missing = list(islice((name for name in _names(answer) if _glance_at(name) not in self._glance), 2))
@@ -165,8 +173,8 @@ class Plants:
         tally, names = Tally(), {squeeze(name) for name in _names(answer)}
         for name, value in _fields("", answer):
             stands = self._stands(name, value, names)
-            if isinstance(value, str) and value not in self._words:
-                tally.text(value, stands)
+            if all(isinstance(item, str) and item not in self._words for item in _listed(value)):
+                tally.text(" ".join(_listed(value)), stands)
             elif not stands:
                 return False
             else:
@@ -196,11 +204,12 @@ def _squeezed_piece(match: re.Match[str]) -> str:
 
 def _beside(name: str, value: Any, names: Collection[str]) -> re.Pattern[str]:
     """Finds a value right behind its name in a squeezed text, where nothing else is left between the two."""
-    if isinstance(value, bool):  # the field `note` behind a field is no "no"
-        others = "|".join(map(re.escape, names))
-        return re.compile(f"{re.escape(squeeze(name))}(?!{others})(?:{'|'.join(YES_NO[value])})")
-    values = value if isinstance(value, list) else [value]
-    sought = squeeze(" ".join([name, *map(_written, values)]))
+    if isinstance(value, bool):
+        words = YES_NO[value]
+        longer = [other for other in names for word in words if other.startswith(word) and other != word]
+        barred = "".join(f"(?!{re.escape(other)})" for other in longer)  # the next field, `note`, is no "no"
+        return re.compile(f"{re.escape(squeeze(name))}{barred}(?:{'|'.join(words)})")
+    sought = squeeze(" ".join([name, *map(_written, _listed(value))]))
     return re.compile(re.escape(sought) + (r"(?![\d.])" if sought[-1:].isdigit() else ""))
 
 
@@ -209,7 +218,7 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _fields(key, item)
-    elif isinstance(value, list) and any(isinstance(item, str | dict | list) for item in value):
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         for item in value:
             yield from _fields(name, item)
     elif value not in (None, "", []):
@@ -229,6 +238,10 @@ _glance_at = lru_cache(maxsize=1_024)(glance)
 
 def _parts(name: str) -> list[str]:
     return [part for part in re.split(r"[\W_]+", fold(name).lower()) if part]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _written(value: Any) -> str:

@@ -24,12 +24,16 @@ from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply, doubled
 
 READING = 2  # counts up when other things are taken for an answer: what was kept under older rules is asked again
 FENCE = "```"
-FENCE_HEAD = re.compile(r"[\w-]*")
+FENCE_HEAD = re.compile(r"\A[\w-]*")
 REASONING = re.compile(r"<(think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE)
 # Strings (in either quotes, with the end of the text for a lost quote) and brackets outside them.
 TOKEN = re.compile(r"""(?:"(?:[^"\\]|\\.)*+("|\\?\Z)|'(?:[^'\\]|\\.)*+('|\\?\Z))|[{}\[\]]""", re.DOTALL)
 CONTENT = re.compile(r"[^\W_]|-(?=\d)|(?<=\d)\.(?=\d)")  # letters and digits, with what makes another number
 SWALLOWED = re.compile(r"""["']\s*[:,"'{}\[\]]""")  # signs of structure that ended up inside a string
+BRACKETS = "{}[]"
+STRAY = re.compile(
+    r"[\[{,:]\s*,|[^\w\s{}\[\]:,.\"+-]"
+)  # outside strings: a value left out, a sign that is none of JSON's
 LONGEST_REPAIR = 100_000  # repairing takes time that grows with the square of the length
 DEEPEST_REPAIR = 100
 LONGEST_SHOWN = 60  # characters of what stands beside an answer, for the model to find it
@@ -138,9 +142,7 @@ def _unfenced(text: str) -> str | None:
     """What stands in the code fence that a text consists of."""
     if len(text) < 2 * len(FENCE) or not (text.startswith(FENCE) and text.endswith(FENCE)):
         return None
-    inner = text[len(FENCE) : -len(FENCE)]
-    head = FENCE_HEAD.match(inner)
-    return inner[head.end() if head else 0 :].strip()
+    return FENCE_HEAD.sub("", text[len(FENCE) : -len(FENCE)]).strip()
 
 
 def _strict(text: str) -> Any:
@@ -195,6 +197,8 @@ def _repaired(text: str, finished: bool) -> dict[str, Any] | None:
 
 def _guessed(text: str) -> dict[str, Any] | None:
     """A repair of quotes and commas by `json_repair`, which guesses: it counts only if nothing was lost or added."""
+    if STRAY.search(TOKEN.sub(lambda token: token[0] if token[0] in BRACKETS else '""', text)):
+        return None
     try:
         value = json_repair.loads(text)
         written = json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -172,7 +172,7 @@ def parse_body(body: bytes) -> dict[str, Any]:
     """The JSON object of a 200 reply; a page of HTML or a list is no reply, nor is one that says a thing twice."""
     try:
         data = orjson.loads(body)
-        SEES_DOUBLES.decode(body.decode())  # orjson takes the last of two equal keys and says nothing
+        SEES_DOUBLES.decode(body.decode())  # of two equal keys orjson takes the last and says nothing
     except (orjson.JSONDecodeError, RecursionError) as error:
         raise UnreadableReply(f"the endpoint's reply is not JSON: {error}") from None
     if not isinstance(data, dict):
