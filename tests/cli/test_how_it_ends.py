@@ -147,6 +147,8 @@ def test_a_signal_breaks_off_a_read_on_the_thread_that_judges(tmp_path: Path, si
         with (tmp_path / "pipe").open("wb", buffering=0) as pipe:  # waits until the command has opened it
             pipe.write(CASES)
             until(lambda: not left_in(pipe), "the command has taken all there is and waits for more")
+            until(lambda: (tmp_path / "r" / "run.json").exists(), "its run has begun")
+            time.sleep(0.5)  # it is now in a read that waits
             running.send_signal(signal_sent)
             _, said = running.communicate(timeout=60)
     finally:
