@@ -69,12 +69,12 @@ def store_run(folder: Path, judgements: Iterable[Judgement | Row], manifest: Man
     written = [Judgement.model_validate(given) for given in judgements]
     for judgement in written:
         journal.append(judgement)
-        setattr(manifest.counts, judgement.status, getattr(manifest.counts, judgement.status) + 1)
     journal.close()
     with RollWriter(folder) as roll:
         last = {judgement.index: judgement for judgement in written}
         for _, judgement in sorted(last.items()):
             roll.add(CaseItem(judgement.index, judgement.id, {}, judgement.source), judgement.input_hash)
+            setattr(manifest.counts, judgement.status, getattr(manifest.counts, judgement.status) + 1)
     manifest.usage = journal.usage
     if manifest.state == "finished":
         manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()

@@ -28,7 +28,7 @@ from krino.errors import UsageProblem
 if TYPE_CHECKING:
     from krino.contract import Judge
 
-KRINO = Path(__file__).parent
+KRINO = Path(__file__).resolve().parent
 OF_KRINO = (
     *("contract.py", "errors.py", "joining.py", "cases/row.py"),
     *("judges/lazy.py", "judges/package_data.py", "judges/shuffling.py"),
@@ -181,7 +181,7 @@ def _module_name(package: str, path: str) -> str:
 
 @cache
 def _of_data(judge: type[Judge[Any, Any, Any]]) -> str:
-    found: Hashes = {}
+    found: list[tuple[str, str]] = []  # two folders may each hold a file of the same name
     for base in judge.__mro__:
         for named in vars(base).get("data_files", ()):
             home = _file_of(base.__module__)
@@ -189,8 +189,8 @@ def _of_data(judge: type[Judge[Any, Any, Any]]) -> str:
             if not path.exists():
                 raise UsageProblem(f"judge `{judge.name}`: its data_files name {path}, which does not exist")
             files = _in_folder(path) if path.is_dir() else [(path.name, path)]
-            found |= {f"{path.name}/{name}": _hash_file(file) for name, file in files}
-    return _hash_json(found)
+            found += [(name, _hash_file(file)) for name, file in files]
+    return _hash_json(sorted(found))
 
 
 def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -12,7 +12,7 @@ from krino.cases.item import CaseItem
 from krino.comparison.columns import RunColumns, read_columns
 from krino.contract import Judgement
 from krino.runs.journal import Journal
-from krino.runs.manifest import Manifest
+from krino.runs.manifest import Counts, Manifest
 from krino.runs.roll import RollWriter
 from made_runs import error_row, failed_row, make_run, row, scores
 
@@ -30,7 +30,7 @@ def values(run: RunColumns, name: str = "score") -> list[float]:
 
 
 def test_an_error_gives_way_to_a_verdict_a_verdict_to_nothing(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "r", [*scores(0.1, 0.2), error_row("c2")])
+    run = make_run(tmp_path / "r", [*scores(0.1, 0.2), error_row("c2")], state="interrupted")
     appended(run, "c2", verdict={"score": 0.9})
     appended(run, "c0", verdict={"score": 0.8})
     found = read_columns(run)
@@ -45,7 +45,7 @@ def called_anew(run: Path, *ids: str) -> None:
     with RollWriter(run) as roll:
         for place, case in enumerate(cases):
             roll.add(CaseItem(place, case.id, {}), case.input_hash)
-    manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()
+    manifest.cases, manifest.input_hash, manifest.counts = roll.cases, roll.input_hash(), Counts(ok=len(cases))
     manifest.write(run)
 
 

@@ -141,6 +141,12 @@ def test_a_run_of_an_older_version_is_refused_and_can_be_judged_anew(tmp_path: P
     assert not find_place(plan(), named=folder, fresh=True).continued
 
 
+def test_whatever_krino_wrote_once_can_be_judged_anew(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"schema_version": "0", "krino_version": "0", "plan": {}}')
+    (tmp_path / "notes.txt").touch()
+    assert not find_place(plan(), named=tmp_path, fresh=True).continued
+
+
 def test_a_damaged_manifest_is_refused_and_can_be_judged_anew(tmp_path: Path) -> None:
     folder = begun(tmp_path / "mine", plan())
     (folder / "run.json").write_text("{")
@@ -216,10 +222,13 @@ def test_clearing_takes_away_a_manifest_that_nobody_can_read(tmp_path: Path) -> 
 
 def test_nothing_of_ours_is_left_of_a_folder_that_was_made_for_nothing(tmp_path: Path) -> None:
     ours = begun(tmp_path / "mine", plan())
-    unclaim(ours)
+    unclaim(ours, [ours])
     assert not ours.exists()
-    others = begun(tmp_path / "mine", plan())
+    others = begun(tmp_path / "above" / "mine", plan())
     (others / "mine").touch()
-    unclaim(others)
+    unclaim(others, [others, others.parent])
     assert snapshot(others).keys() == {"mine"}
-    unclaim(tmp_path / "nowhere")
+    (others / "mine").unlink()
+    unclaim(others, [others, others.parent])
+    assert list(tmp_path.iterdir()) == []
+    unclaim(tmp_path / "nowhere", [tmp_path / "nowhere"])

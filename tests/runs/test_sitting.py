@@ -163,7 +163,7 @@ class NobodyAtHome(LocalLabeller):
 
 async def test_a_command_that_turns_out_wrong_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(krino.UsageProblem, match="no such labeller"):
-        await sitting(tmp_path / "new", NobodyAtHome()).hold(lambda: items("fine a"))
+        await sitting(tmp_path / "runs" / "new", NobodyAtHome()).hold(lambda: items("fine a"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -241,7 +241,7 @@ class _RunBuilder:
 
     def result(self, run: Run, found: Found) -> RunColumns:
         """The rows that count, in the order of the input; cases of the same content share one."""
-        judged, rows, again = found.at_once(self.ids)
+        judged, rows, again = found.at_once()
         size = len(self)
         in_order = [name for name in self.names if name in self.fields]
         return RunColumns(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -63,12 +64,13 @@ def clear_results(folder: Path) -> None:
         draft.unlink()
 
 
-def unclaim(folder: Path) -> None:
-    """Nothing was judged: leave no trace of a folder that was made for it."""
+def unclaim(folder: Path, made: Sequence[Path]) -> None:
+    """Nothing was judged: leave no trace of a folder, and of those above it, that were made for it."""
     for name in OUR_FILES:
         (folder / name).unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # somebody else has put something there
-        folder.rmdir()
+    with contextlib.suppress(OSError):  # it is gone, or somebody else has put something there
+        for path in made:
+            path.rmdir()
 
 
 # --- a folder with a name ----------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from os import PathLike
@@ -50,10 +49,7 @@ class Run:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The judgements as plain dicts, for readers of many. Place, id and source are those of the present input."""
-        found = Found(self)
-        for line in self.lines():
-            found.note(line.data["input_hash"], line.data["status"], line.offset)
-        cases = found.in_order()
+        cases = self._found().in_order()
         if (first := next(cases, None)) is None:
             return
         with inside(self.journal).open("rb") as journal:
@@ -71,14 +67,18 @@ class Run:
 
     def counts(self) -> Counts:
         """How the cases of the run ended so far."""
-        if self.manifest.state == "finished":
-            return self.manifest.counts
-        ended = Counter(str(record["status"]) for record in self.records())
-        return Counts(ok=ended["ok"], failed=ended["failed"], error=ended["error"])
+        return self.manifest.counts if self.manifest.state == "finished" else self._found().counts()
 
     def lines(self) -> Iterator[Line]:
         """All that was ever judged in the folder, each line checked: for those who sort it out with `Found`."""
         return read_journal(self.folder, LineCheck(self.folder, self.manifest))
+
+    def _found(self) -> Found:
+        """By where in the journal the lines begin."""
+        found = Found(self)
+        for line in self.lines():
+            found.note(line.data["input_hash"], line.data["status"], line.offset)
+        return found
 
     def roll(self) -> Iterator[Entry]:
         """The cases that were read, judged or not."""
@@ -125,33 +125,47 @@ class Found:
 
         Of an unfinished run those that are judged; a finished one must have them all.
         """
+        self._refuse_gaps()
         given = bytearray(len(self._codes))
-        for index, entry in enumerate(self._run.roll()):
-            slot = self._slots.get(entry.input_hash)
-            if slot is None:  # it was not there before: a sitting has begun meanwhile
-                raise UsageProblem(f"{self._run.folder} was being judged anew while it was read; try again")
+        cases = self._run.roll()
+        for index, slot in enumerate(self._slot_of):  # of a run that goes on, more may be there by now
+            entry = next(cases, None)
+            if entry is None or self._slots.get(entry.input_hash) != slot:
+                raise UsageProblem(f"{self._run.folder} was begun anew while it was read; try again")
             if self._codes[slot]:
                 yield index, entry, self._numbers[slot], bool(given[slot])
                 given[slot] = True
-            elif self._run.manifest.state == "finished":
-                raise self._gap(entry.id)
 
-    def at_once(self, ids: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
+    def at_once(self) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
         """Which cases are judged; and of those the number of each line, and whether an earlier case has the same."""
-        slots = np.frombuffer(self._slot_of, np.int64)
-        judged = np.frombuffer(self._codes, np.uint8)[slots] > 0
-        if self._run.manifest.state == "finished" and not judged.all():
-            raise self._gap(ids[int(judged.argmin())])
+        self._refuse_gaps()
+        slots = np.array(self._slot_of, np.int64)
+        judged = np.array(self._codes, np.uint8)[slots] > 0
         slots = slots[judged]
         again = np.ones(len(slots), np.bool_)
         again[np.unique(slots, return_index=True)[1]] = False
-        return judged, np.frombuffer(self._numbers, np.int64)[slots], again
+        return judged, np.array(self._numbers, np.int64)[slots], again
 
-    def _gap(self, case_id: str) -> UsageProblem:
-        return UsageProblem(
-            f"{self._run.journal}: the case {case_id[:80]!r} has no line there, and yet the run is finished (by "
-            f"{self._run.folder / MANIFEST}): run the command again, it judges what is missing"
+    def counts(self) -> Counts:
+        """How the cases ended that are judged."""
+        ended = np.bincount(
+            np.array(self._codes, np.uint8)[np.array(self._slot_of, np.int64)], minlength=len(NAMES) + 1
         )
+        return Counts(**{status: int(ended[code]) for status, code in CODES.items()})
+
+    def _refuse_gaps(self) -> None:
+        """A finished run has a line for every case, and as many of each kind as it had when it was finished."""
+        counts, manifest = self.counts(), self._run.manifest
+        if manifest.state == "finished" and counts != manifest.counts:
+            raise UsageProblem(
+                f"{self._run.journal}: of {len(self._slot_of):,} cases {_listed(counts)} are there, and yet the run "
+                f"was finished with {_listed(manifest.counts)} (by {self._run.folder / MANIFEST}): one of the files "
+                "was changed; run the command again, it judges what is missing"
+            )
+
+
+def _listed(counts: Counts) -> str:
+    return ", ".join(f"{count:,} {status}" for status, count in counts.model_dump().items())
 
 
 def unpaid(usage: dict[str, Any]) -> dict[str, Any]:

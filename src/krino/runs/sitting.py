@@ -65,7 +65,7 @@ class Sitting:
 
         Cases that ended in error before come last: should they stop the run again, the others are done.
         """
-        made_here = _make(self.folder)
+        made = _make(self.folder)
         journal = Journal(self.folder)
         try:
             manifest = self._begin(journal)
@@ -74,8 +74,8 @@ class Sitting:
                 manifest.write(self.folder)
                 await self._judge_and_record(cases, journal, roll, manifest)
         except UsageProblem:
-            if made_here and journal.is_empty:
-                unclaim(self.folder)
+            if made and journal.is_empty:
+                unclaim(self.folder, made)
             raise
         finally:
             journal.close()
@@ -219,15 +219,14 @@ class Sitting:
         self.tally.usage.add(judgement.usage)
 
 
-def _make(folder: Path) -> bool:
-    """Whether the folder had to be made."""
+def _make(folder: Path) -> list[Path]:
+    """The folders that had to be made, the inmost first."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        return False
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageProblem(f"{folder} cannot be made: {error.strerror}; name another folder with --run") from None
-    return True
+    return made
 
 
 def _count(folder: Path, manifest: Manifest, journal: Journal) -> Counts:
