@@ -290,6 +290,12 @@ def test_a_field_of_nulls_is_not_doubted_but_empty(tmp_path: Path) -> None:
     assert (found.outcome, found.message) == ("broken", "no case has a value of `score`")
 
 
+def test_names_of_fields_in_a_refusal_are_cut(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", [row("c", **{"n" * 100: 0.5})])
+    with pytest.raises(krino.UsageProblem, match=f"they have {'n' * 59}…$"):
+        check_run(run, Gate(rules(min="score=0.1")))
+
+
 # --- the language ----------------------------------------------------------------------------------
 
 
