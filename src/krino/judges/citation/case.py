@@ -77,6 +77,8 @@ class CitationCase(_Record):
     no_match_reason: str | None = None
     ground_truth: str | None = None
     ground_truth_known: bool = False
+    aliases_used: tuple[str, ...] = ()
+    """Filled by the judge, never by a record: the user's aliases that stood in it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -84,6 +86,7 @@ class CitationCase(_Record):
         if not isinstance(record, Mapping):
             return record
         fields = _snake_keys(record)
+        fields.pop("aliases_used", None)
         _take_output(fields)
         _texts_cleaned(fields, _CITED)
         if "candidates" not in fields and "candidates_list" in fields:

@@ -34,7 +34,7 @@ class Answers(NamedTuple):
 
 def answers_of(facts: CitationFacts, labels: CitationLabels | None) -> Answers:
     """A labeller's answers where there are any, else those that the words give."""
-    if labels is None:
+    if labels is None or facts.who_reads == "never":
         return answers_by_words(facts)
     given = labels.reasoning
     return Answers(

@@ -8,6 +8,7 @@ from krino.judges.citation.answer import Answer, read_answer
 from krino.judges.citation.candidates import CandidateFacts, distinct, study_candidates
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.cited import Cited, read_cited
+from krino.judges.citation.options import WhoReads
 from krino.judges.citation.reasoning import Cues, read_reasoning
 from krino.judges.citation.topics import topic_match
 from krino.judges.citation.truth import Field, Listed, Truth, best_carriers, truth_by_code
@@ -34,13 +35,14 @@ class CitationFacts(NamedTuple):
     in_play: tuple[CandidateFacts, ...]
     carriers: tuple[CandidateFacts, ...]
     shown: tuple[CandidateFacts, ...]
+    who_reads: WhoReads = "open"
 
     @property
     def number_carried(self) -> bool:
         return bool(self.carriers)
 
 
-def study(case: CitationCase) -> CitationFacts:
+def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
     cited = read_cited(case)
     candidates, duplicates = distinct(study_candidates(case.candidates, cited))
     answer = read_answer(case, cited, candidates)
@@ -67,6 +69,7 @@ def study(case: CitationCase) -> CitationFacts:
         in_play=in_play,
         carriers=carriers,
         shown=_shown(case, truth) if truth.open else (),
+        who_reads=who_reads,
     )
 
 

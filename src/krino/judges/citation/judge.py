@@ -13,6 +13,7 @@ from krino.judges.citation.facts import CitationFacts, shown_text, study
 from krino.judges.citation.joining import join_votes, reorder
 from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
+from krino.judges.citation.options import CitationOptions, with_aliases
 from krino.judges.citation.rollup import roll_up, slice_columns
 from krino.judges.citation.rubric import settle
 from krino.judges.citation.tables import package_text
@@ -29,15 +30,22 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
     summary = "Citations of Belgian case law: the right decision, court alignment, calibration, reasoning."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
+    options_model = CitationOptions
     case_model = CitationCase
     labels_model = CitationLabels
     verdict_model = CitationVerdict
 
+    def read(self, record: Mapping[str, Any]) -> CitationCase:
+        return with_aliases(super().read(record), self._set.aliases)
+
     def study(self, case: CitationCase) -> CitationFacts:
-        return study(case)
+        return study(case, self._set.reasoning)
+
+    def leaves_open(self, case: CitationCase, facts: CitationFacts) -> bool:
+        return facts.truth.open or (facts.who_reads == "always" and facts.cues.written)
 
     def ask(self, case: CitationCase, facts: CitationFacts) -> Questions | None:
-        if not facts.truth.open:
+        if not self.leaves_open(case, facts):
             return None
         snippet = case.citation_snippet if facts.shown else None
         passages = [Passage("citation", _citation(case))]
@@ -66,6 +74,11 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
 
     def label_locally(self, batch: Sequence[tuple[CitationCase, CitationFacts]]) -> list[CitationLabels]:
         return label_locally([facts for _, facts in batch])
+
+    @property
+    def _set(self) -> CitationOptions:
+        assert isinstance(self.options, CitationOptions)
+        return self.options
 
     def metadata(self, case: CitationCase) -> dict[str, Any]:
         return slice_columns(case)

@@ -17,6 +17,7 @@ from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.notes import Advised, write_notes, write_suggestions
 from krino.judges.citation.outcome import Outcome, weigh_answer
 from krino.judges.citation.quality import mark_reasoning
+from krino.judges.citation.rollup import UNREAD_COURT
 from krino.judges.citation.verdict import AlignmentHandling, Calibration, CitationVerdict, is_faultless
 
 _CLASS_RULES = {"NATIONAL": "CIT-K1", "SPECIFIC": "CIT-K2", "GENERIC": "CIT-K3"}
@@ -86,7 +87,7 @@ def _court_rulings(outcome: Outcome, faults: tuple[AlignmentHandling, ...]) -> d
         alias = (f"alias: {cited.court.alias}", f"read from: {cited.court_from}")
     rule = _CLASS_RULES[cited.classification]
     if not isinstance(cited.court, Court):
-        rule = "CIT-K4" if isinstance(cited.court, Other) else "CIT-K5"
+        rule = "CIT-K4" if isinstance(cited.court, Other) else UNREAD_COURT
     from_words = handling in ("MISSED_COURT_MATCH", "SKIPPED_COURT_CHECK", "CORRECT_ALIGNMENT")
     return {
         "court_alignment_handling": Ruling(
