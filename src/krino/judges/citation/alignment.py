@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krino.judges.citation.candidates import CandidateFacts
 from krino.judges.citation.ceilings import ceiling
-from krino.judges.citation.courts import Court, Unknown
+from krino.judges.citation.courts import Alignment, Court, Unknown
 from krino.judges.citation.outcome import Outcome
 from krino.judges.citation.verdict import AlignmentHandling, ErrorType
 
@@ -29,14 +29,21 @@ RULES: dict[AlignmentHandling, str] = {
 def alignment_faults(outcome: Outcome, floor: int) -> tuple[AlignmentHandling, ...]:
     """All faults, the winning one first; `floor` is the lowest confidence that was still fair."""
     made = {
-        "WRONG_COURT_ACCEPTED": outcome.other_type and outcome.percent > ceiling("court_type").tolerated,
+        "WRONG_COURT_ACCEPTED": _over(outcome, "OTHER_TYPE", "court_type"),
         "MISSED_COURT_MATCH": _missed_court(outcome, floor),
-        "WRONG_JURISDICTION_UNDERPUNISHED": outcome.other_jurisdiction
-        and outcome.percent > ceiling("jurisdiction").tolerated,
+        "WRONG_JURISDICTION_UNDERPUNISHED": _over(outcome, "OTHER_JURISDICTION", "jurisdiction"),
         "WRONG_JURISDICTION_OVERPUNISHED": _overpunished(outcome, floor),
         "SKIPPED_COURT_CHECK": _skipped(outcome),
     }
     return tuple(fault for fault in PRIORITY if made[fault])
+
+
+def _over(outcome: Outcome, alignment: Alignment, limit: str) -> bool:
+    """Whether any match, not only the first, has more confidence than a court so aligned may have."""
+    most = ceiling(limit).tolerated
+    return any(
+        match.candidate.alignment == alignment and (match.percent or 0) > most for match in outcome.facts.answer.matches
+    )
 
 
 def withholds_for_court(faults: tuple[AlignmentHandling, ...]) -> bool:

@@ -93,8 +93,8 @@ def _candidates(facts: CitationFacts) -> Iterator[Finding]:
         yield Finding("CIT-F11", f"an advocate general's opinion, not a judgment: {_ids(opinions)}", "candidates")
     if unread := [item for item in facts.candidates if isinstance(item.court, Unknown)]:
         yield Finding("CIT-F12", f"the court of these candidates is not recognised: {_ids(unread)}", "candidates")
-    mended = {change for item in facts.candidates if not isinstance(item.court, Unknown) for change in item.court.mended}
-    if mended:
+    known = [item.court for item in facts.candidates if not isinstance(item.court, Unknown)]
+    if mended := {change for court in known for change in court.mended}:
         told = ", ".join(sorted(mended)[:_MOST])
         yield Finding("CIT-F23", f"typing errors in the candidates' courts were mended: {told}", "candidates")
 

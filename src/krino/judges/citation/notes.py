@@ -28,6 +28,7 @@ _TRUTH_WORDS: dict[Signal, str] = {
     "ecli": "The cited ECLI decides: it is that of {id}.",
     "number": "The case number decides: {id} carries it{slip}.",
     "only": "The court decides: {id} is the only aligned candidate left.",
+    "lone": "{id} is the only candidate, of the cited court and without a known number: nothing speaks against it.",
     "context": "The context decides: the snippet points to {id} ({strength}).",
     "numbers_differ": "The case number decides: every aligned candidate carries another number, and the context "
     "supports none strongly, so none of them is the cited decision.",
@@ -52,11 +53,22 @@ def court_words(court: CourtRef) -> str:
 
 def truth_words(outcome: Outcome) -> str:
     truth = outcome.truth
+    if truth.undecided and len(truth.contenders) == 1:
+        name = truth.contenders[0].id or "one candidate"
+        words = (
+            f"{name} is the only aligned candidate left, but nothing confirms the cited number and the context "
+            "does not support it: for review."
+        )
+        return words + _fast_path(outcome)
     slip = " but for a slip" if truth.candidate is not None and truth.candidate.relation in _SLIPS else ""
     words = _TRUTH_WORDS[truth.signal].format(id=truth.id or "one", slip=slip, strength=truth.strength)
-    if not outcome.facts.complete:
-        words += " The list of candidates was not kept (fast path): judged from the citation and the match itself."
-    return words
+    return words + _fast_path(outcome)
+
+
+def _fast_path(outcome: Outcome) -> str:
+    if outcome.facts.complete:
+        return ""
+    return " The list of candidates was not kept (fast path): judged from the citation and the match itself."
 
 
 def classification_words(cited: Cited) -> str:

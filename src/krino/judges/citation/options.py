@@ -42,7 +42,7 @@ class CitationOptions(BaseModel):
             if not plain_words(name):
                 raise ValueError(f"the alias {name!r} holds no word")
             if isinstance(resolve_court(meant), Unknown):
-                raise ValueError(f"{meant!r}, given for the alias {name!r}, is no court that is known")
+                raise ValueError(f"{meant!r}, given for the alias {name!r}, is no known court")  # noqa: TRY004
         return value
 
 
@@ -79,7 +79,9 @@ def with_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCase
 
     candidates = tuple(
         candidate.model_copy(
-            update={field: meant(getattr(candidate, field)) for field in ("court_name", "court_name_fr", "court_name_nl")}
+            update={
+                field: meant(getattr(candidate, field)) for field in ("court_name", "court_name_fr", "court_name_nl")
+            }
         )
         for candidate in case.candidates
     )

@@ -117,6 +117,14 @@ class Cues:
         return any(sentence.claims_number_match() for sentence in self._sentences)
 
     @lazy
+    def claims_ecli_match(self) -> bool:
+        """Whether it says that an ECLI agrees."""
+        return any(
+            sentence.about("ecli") and _says("match", sentence.text) and not _says("negation", sentence.text)
+            for sentence in self._sentences
+        )
+
+    @lazy
     def says_no_number(self) -> bool:
         return _says("no_number", self._text)
 

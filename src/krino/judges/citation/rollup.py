@@ -19,7 +19,7 @@ _LETTERS: dict[str | None, str] = {"F": "fr", "N": "nl"}
 
 
 def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
-    """Fail: a wrong answer. Review: nothing decides, the cited court is not understood, or a right answer with a fault."""
+    """Fail: a wrong answer. Review: nothing decides, the court is not understood, or a right answer has a fault."""
     right = verdict["match_correctness"] in RIGHT
     if rules.get("cited_court_classification") == UNREAD_COURT:
         return "review" if right or verdict["match_correctness"] == "PARTIALLY_CORRECT" else "fail"
@@ -29,7 +29,8 @@ def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
         return "review"
     if not right:
         return "fail"
-    return "pass" if verdict["improvement_suggestions"] is None else "review"
+    clean = verdict["improvement_suggestions"] is None and verdict["errors"] == ["NONE"]
+    return "pass" if clean and rules.get("court_alignment_handling") != "CIT-A7" else "review"
 
 
 def slice_columns(case: CitationCase) -> dict[str, Any]:

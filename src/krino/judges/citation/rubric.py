@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from krino.contract import Ruling, Settlement
-from krino.judges.citation.alignment import RULES as ALIGNMENT_RULES
 from krino.judges.citation.alignment import alignment_faults, withholds_for_court
 from krino.judges.citation.calibration import Expected, calibrate, expected_range, withheld_range
 from krino.judges.citation.ceilings import Ceiling, ceiling_of
 from krino.judges.citation.courts import Court, Other
-from krino.judges.citation.errors import find_errors
+from krino.judges.citation.errors import find_errors, rule_of
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.findings import find_remarks
 from krino.judges.citation.labels import CitationLabels
@@ -59,7 +58,7 @@ FIELDS = tuple(CitationVerdict.model_fields)
 
 
 def _truth_rulings(outcome: Outcome) -> dict[str, Ruling]:
-    by_context = outcome.labelled and outcome.facts.truth.open and outcome.truth.signal != "only"
+    by_context = outcome.labelled and outcome.facts.truth.open and outcome.truth.signal not in ("only", "lone")
     evidence = _truth_evidence(outcome)
     return {
         "match_correctness": Ruling(outcome.correctness, outcome.rule, evidence, by_context),
@@ -73,7 +72,7 @@ def _truth_evidence(outcome: Outcome) -> tuple[str, ...]:
     if right is not None:
         found.append(f"case number: {right.relation.lower()} ({right.why})")
         found.append(f"court: {right.alignment.lower()}")
-    if outcome.truth.signal in ("context", "only") and outcome.truth.strength != "none":
+    if outcome.truth.signal in ("context", "only", "lone") and outcome.truth.strength != "none":
         found.append(f"context: {outcome.truth.strength}")
     return tuple(found)
 
@@ -91,7 +90,7 @@ def _court_rulings(outcome: Outcome, faults: tuple[AlignmentHandling, ...]) -> d
     from_words = handling in ("MISSED_COURT_MATCH", "SKIPPED_COURT_CHECK", "CORRECT_ALIGNMENT")
     return {
         "court_alignment_handling": Ruling(
-            handling, ALIGNMENT_RULES[handling], (*evidence, *faults[1:]), outcome.labelled and from_words
+            handling, rule_of(handling, outcome), (*evidence, *faults[1:]), outcome.labelled and from_words
         ),
         "cited_court_classification": Ruling(cited.classification, rule, alias),
     }
