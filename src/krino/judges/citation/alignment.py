@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krino.judges.citation.candidates import CandidateFacts
 from krino.judges.citation.ceilings import ceiling
+from krino.judges.citation.claims import blames_open_jurisdiction, court_claims
 from krino.judges.citation.courts import Alignment, Court, Unknown
 from krino.judges.citation.outcome import Outcome
 from krino.judges.citation.verdict import AlignmentHandling, ErrorType
@@ -63,7 +64,7 @@ def _missed_court(outcome: Outcome, floor: int) -> bool:
         return blamed
     # With other jurisdictions among the candidates, a remark on jurisdiction may be a right one.
     only_right = all(candidate.alignment in ("SAME", "UNKNOWN") for candidate in outcome.facts.candidates)
-    return (outcome.top is None or only_right) and outcome.facts.cues.blames_jurisdiction
+    return (outcome.top is None or only_right) and blames_open_jurisdiction(outcome.facts)
 
 
 def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
@@ -79,7 +80,7 @@ def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
 def _overpunished(outcome: Outcome, floor: int) -> bool:
     if outcome.facts.cited.classification != "GENERIC" or not _lost_the_right_one(outcome, floor):
         return False
-    return outcome.facts.cues.blames_jurisdiction
+    return blames_open_jurisdiction(outcome.facts)
 
 
 def _skipped(outcome: Outcome) -> bool:
@@ -98,10 +99,11 @@ def _skipped(outcome: Outcome) -> bool:
 def name_error(outcome: Outcome) -> ErrorType:
     """What kind of court name was not recognised: a short one, or one in the other language."""
     cues, cited = outcome.facts.cues, outcome.facts.cited.court
-    if cues.language:
-        return "FR_NL_CONFUSION"
-    if cues.abbreviation:
+    claims = court_claims(outcome.facts)
+    if claims.by_short_name:
         return "ABBREVIATION_MISSED"
+    if claims.by_language:
+        return "FR_NL_CONFUSION"
     right = outcome.right_candidate
     aligned = [right] if right is not None else []
     aligned += [candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME"]

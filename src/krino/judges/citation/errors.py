@@ -7,6 +7,7 @@ from typing import get_args
 from krino.judges.citation.alignment import RULES, name_error
 from krino.judges.citation.ceilings import Ceiling
 from krino.judges.citation.ceilings import ceiling as court_ceiling
+from krino.judges.citation.claims import affirms
 from krino.judges.citation.courts import alignment, court_of_ecli_code
 from krino.judges.citation.outcome import Outcome
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
@@ -40,7 +41,8 @@ def find_errors(
     if ignores_ecli(outcome):
         found.add("ECLI_MISMATCH_IGNORED")
     if _context_is_left(outcome, found):
-        found.add("OVERFIT_TO_KEYWORDS" if outcome.facts.cues.keywords and outcome.top else "CONTEXT_MISREAD")
+        by_words = outcome.top is not None and affirms("shared_words", outcome.facts.cues.text)
+        found.add("OVERFIT_TO_KEYWORDS" if by_words else "CONTEXT_MISREAD")
     return tuple(error for error in ORDER if error in found) or ("NONE",)
 
 

@@ -114,7 +114,7 @@ def _confidence_rulings(scored: _Scored) -> dict[str, Ruling]:
 def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
     outcome, faults = scored.outcome, scored.faults
     errors = find_errors(outcome, faults, scored.calibration, scored.ceiling)
-    quality, lacks = mark_reasoning(outcome, faults, errors)
+    quality, lacks = mark_reasoning(outcome, faults, errors, scored.ceiling)
     handling = faults[0] if faults else "CORRECT_ALIGNMENT"
     suggestions = None
     if not is_faultless(outcome.correctness, scored.calibration, handling, quality):

@@ -23,7 +23,7 @@ class _Mark(NamedTuple):
 
 
 def about_the_cited(snippet: str, cited: Cited) -> str:
-    """What stands beside the cited date, number or ECLI; all of it where only one decision is cited, or none is told."""
+    """What stands beside the cited date, number or ECLI; all of it where only one decision is cited."""
     citations = _citations(snippet, cited)
     if len(citations) < 2 or not any(citation.is_cited for citation in citations):
         return snippet
