@@ -120,7 +120,7 @@ def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
     if not is_faultless(outcome.correctness, scored.calibration, handling, quality):
         advised = Advised(errors, scored.calibration, scored.expected, scored.ceiling, quality, lacks)
         suggestions = write_suggestions(outcome, advised)
-    notes = write_notes(outcome, scored.expected, scored.ceiling)
+    notes = write_notes(outcome, scored.expected, scored.ceiling, errors, quality, lacks)
     by_labels = outcome.labelled
     return {
         "reasoning_quality": Ruling(quality, "CIT-Q1", (*outcome.answers.words(), *lacks), by_labels),
