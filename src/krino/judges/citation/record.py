@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import orjson
@@ -83,12 +83,16 @@ def snake_keys(record: Mapping[str, Any]) -> Fields:
 
 def _renamed(fields: Fields, kind: str) -> Fields:
     """The fields with other systems' names for them replaced by ours, where ours is not there."""
-    for ours, others in table("record_names")[kind].items():
-        if fields.get(ours) is None:
-            found = next((name for name in others if fields.get(name) is not None), None)
-            if found is not None:
-                fields[ours] = fields.pop(found)
+    ours = _our_names(kind)
+    for name in [name for name in fields if name in ours]:
+        if fields[name] is not None and fields.get(ours[name]) is None:
+            fields[ours[name]] = fields.pop(name)
     return fields
+
+
+@cache
+def _our_names(kind: str) -> dict[str, str]:
+    return {other: ours for ours, others in table("record_names")[kind].items() for other in others}
 
 
 def _lift_nested(fields: Fields) -> None:

@@ -19,6 +19,7 @@ _NUMBER = re.compile(
     r"(?<![\w.])(?:[acdfghmps]\.\d\d\.\d{3,4}(?:\.[fn])?|(?:19|20)\d\d/[a-z]{1,3}/\d+|\d{1,3}/(?:19[89]\d|20\d\d))(?![\w])"
 )
 _ECLI = re.compile(r"ecli:[a-z]{2}:[a-z0-9]{1,7}:\d{4}:[a-z0-9.]+[a-z0-9]")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _PARTIES = re.compile(r"\b([A-ZÀ-Þ][\w'’-]{2,})\s+(?:c\.|c/|contre|v\.|vs\.?|tegen)\s+([A-ZÀ-Þ][\w'’-]{2,})")
 _OTHERS = re.compile(
     r"\b(?:others?|autres?|andere|overige|rest|candidates? (?:[2-9]|[b-z])|candidat [2-9]|kandidaat [2-9])\b"
@@ -89,28 +90,34 @@ def _denies_number(text: str) -> bool:
 
 def _invented(outcome: Outcome) -> Iterator[str]:
     """Numbers, ECLIs, dates and parties that neither the citation nor any candidate holds."""
-    text, known = outcome.facts.cues.text, _case_text(outcome)
-    facts = outcome.facts
-    numbers = [facts.case.cited_case_number, *(candidate.number for candidate in facts.candidates)]
+    facts, text = outcome.facts, outcome.facts.cues.text
+    numbers = [number for number in (facts.cited.number, *(item.number for item in facts.candidates)) if number]
+    written = " ".join(numbers).lower()
     for number in dict.fromkeys(_NUMBER.findall(text)):
-        if number not in known and not any(_same_number(number, other) for other in numbers):
+        known = number in written or any(_same_number(number, other) for other in numbers)
+        if not known and number not in _case_text(outcome):
             yield f"the number {number.upper()}"
     for ecli in dict.fromkeys(_ECLI.findall(text)):
-        if ecli not in known:
+        if ecli not in _case_text(outcome):
             yield f"the decision {ecli.upper()}"
-    days = {candidate.date for candidate in facts.candidates} | {facts.cited.date}
-    days |= {found.date for found in find_dates(known)}
-    for found in find_dates(text):
-        if found.date not in days and days != {None}:
-            yield f"the date {found.date.isoformat()}"
-    written = facts.answer.reasoning or ""
-    for one, other in _PARTIES.findall(written):
-        if not all(fold_letters(name).lower() in known for name in (one, other)):
+    if _YEAR.search(text):
+        yield from _invented_dates(outcome)
+    for one, other in _PARTIES.findall(facts.answer.reasoning or ""):
+        if not all(fold_letters(name).lower() in _case_text(outcome) for name in (one, other)):
             yield f"the parties {one} and {other}"
 
 
-def _same_number(number: str, other: str | None) -> bool:
-    return other is not None and compare(number, other).relation in ("EXACT", "NORMALISED", "FUZZY", "PARTIAL")
+def _invented_dates(outcome: Outcome) -> Iterator[str]:
+    facts = outcome.facts
+    days = {candidate.date for candidate in facts.candidates} | {facts.cited.date}
+    strange = [found.date for found in find_dates(facts.cues.text) if found.date not in days]
+    if strange and days != {None}:
+        elsewhere = {found.date for found in find_dates(_case_text(outcome))}
+        yield from (f"the date {day.isoformat()}" for day in dict.fromkeys(strange) if day not in elsewhere)
+
+
+def _same_number(number: str, other: str) -> bool:
+    return compare(number, other).relation in ("EXACT", "NORMALISED", "FUZZY", "PARTIAL")
 
 
 def _wrong_class(outcome: Outcome) -> str | None:
