@@ -20,6 +20,7 @@ from krino.judges.citation.judge import CitationJudge
 
 MUST_MATCH = ("match", "match_old_number", "match_fuzzy_number", "match_language_letter_typo")
 LEAST = 0.995
+MOST_WRONG = 12  # a lone candidate without a known number is taken as meant: the price of that rule
 
 
 def rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
@@ -81,7 +82,9 @@ def main() -> int:
     print(f"ECLIs of the index that do not resolve to the Court of Cassation: {unread}")
     matched = [table[label] for label in MUST_MATCH if label in table]
     good = all(counts["right"] >= LEAST * counts.total() for counts in matched) and not unread
-    safe = not any(counts["wrong"] for label, counts in table.items() if label.startswith("absent"))
+    wrong = sum(counts["wrong"] for label, counts in table.items() if label.startswith("absent"))
+    print(f"wrong decisions on absent rows: {wrong} (at most {MOST_WRONG})")
+    safe = wrong <= MOST_WRONG
     print("holds" if good and safe else "DOES NOT HOLD")
     return 0 if good and safe else 1
 

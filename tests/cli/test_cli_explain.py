@@ -29,8 +29,9 @@ def test_courts_one_object_a_line() -> None:
         "place": "liege",
         "ecli_codes": ["CTLIE"],
         "alias": "Cour trav.",
+        "mended": [],
     }
-    assert (other["kind"], other["classification"]) == ("other", None)
+    assert (other["kind"], other["classification"]) == ("other", "NATIONAL")
     assert (unknown["kind"], unknown["ecli_codes"]) == ("unknown", [])
     assert court.keys() == other.keys() == unknown.keys()
 

@@ -42,19 +42,22 @@ def explain_court(text: str) -> dict[str, Any]:
     from krino.judges.citation.courts import Court, Other, resolve_court
 
     found = resolve_court(text)
-    if isinstance(found, Court):
+    if isinstance(found, Court | Other):
+        kind, name, place = (
+            ("court", found.type, found.place) if isinstance(found, Court) else ("other", found.body, None)
+        )
         return {
             "input": text,
-            "kind": "court",
+            "kind": "court" if is_court else "other",
             "classification": found.classification,
-            "type": found.type,
-            "place": found.place,
+            "type": name,
+            "place": place,
             "ecli_codes": list(found.ecli_codes),
             "alias": found.alias,
+            "mended": list(found.mended),
         }
-    kind, body, alias = ("other", found.body, found.alias) if isinstance(found, Other) else ("unknown", None, None)
-    empty: dict[str, Any] = {"classification": None, "type": body, "place": None, "ecli_codes": []}
-    return {"input": text, "kind": kind, **empty, "alias": alias}
+    empty: dict[str, Any] = {"classification": None, "type": None, "place": None, "ecli_codes": []}
+    return {"input": text, "kind": "unknown", **empty, "alias": None, "mended": []}
 
 
 def explain_case_number(text: str, other: str, *, first: bool) -> dict[str, Any]:

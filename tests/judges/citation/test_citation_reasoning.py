@@ -6,7 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citation_cases import CASSATION, candidate, citation, match, study
+from krino.judges.citation.claims import blames_missing_number, blames_open_jurisdiction, court_claims
+from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.reasoning import Cues, read_reasoning
+
+LIEGE, GHENT = "ECLI:BE:CALIE:2018:ARR.20180315.1", "ECLI:BE:HBGNT:2018:ARR.20180315.1"
+
+
+def generic(reasoning: str) -> CitationFacts:
+    """A citation of any court of appeal, matched for this reason."""
+    listed = [candidate(LIEGE, "Cour d'appel de Liège"), candidate(GHENT, "Hof van beroep Gent")]
+    return study(citation("Cour d'appel", candidates=listed, matches=[match(LIEGE, 0.6, reasoning)]))
+
+
+def unmatched(reason: str) -> CitationFacts:
+    """A citation of the Court of Cassation, and a candidate of it under its Dutch name that was not taken."""
+    cited = "Arbrb. Gent" if "Arbrb" in reason else "Cour de cassation"
+    listed = "Arbeidsrechtbank Gent" if "Arbrb" in reason else "Hof van Cassatie"
+    return study(citation(cited, candidates=[candidate(CASSATION.format(1), listed)], no_match_reason=reason))
 
 
 @pytest.mark.parametrize(
@@ -70,13 +88,13 @@ def test_a_claimed_number_match(text: str, claimed: bool) -> None:
     ],
 )
 def test_a_missing_number_that_is_punished(text: str) -> None:
-    assert read_reasoning(text).penalises_missing
+    assert blames_missing_number(generic(text))
 
 
 def test_a_missing_number_that_is_only_stated() -> None:
-    cues = read_reasoning("Court aligned. No case number. Context agrees.")
-    assert cues.says_no_number
-    assert not cues.penalises_missing
+    facts = generic("Court aligned. No case number. Context agrees.")
+    assert facts.cues.says_no_number
+    assert not blames_missing_number(facts)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +108,7 @@ def test_a_missing_number_that_is_only_stated() -> None:
     ],
 )
 def test_a_blamed_jurisdiction(text: str) -> None:
-    assert read_reasoning(text).blames_jurisdiction
+    assert blames_open_jurisdiction(generic(text))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +124,7 @@ def test_a_blamed_jurisdiction(text: str) -> None:
     ],
 )
 def test_courts_said_to_differ(text: str, differ: bool) -> None:
-    assert read_reasoning(text).courts_differ is differ
+    assert court_claims(unmatched(text)).mistaken is differ
 
 
 @given(st.text(max_size=400))
@@ -125,7 +143,7 @@ def test_any_text_can_be_read(text: str) -> None:
     ],
 )
 def test_the_ceiling_of_a_missing_number_or_another_reason_is_no_penalty_for_it(text: str) -> None:
-    assert not read_reasoning(text).penalises_missing
+    assert not blames_missing_number(generic(text))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +161,7 @@ def test_the_ceiling_of_a_missing_number_or_another_reason_is_no_penalty_for_it(
     ],
 )
 def test_that_no_candidate_is_of_the_cited_court_is_a_claim_that_courts_differ(text: str) -> None:
-    assert read_reasoning(text).courts_differ
+    assert court_claims(unmatched(text)).mistaken
 
 
 @pytest.mark.parametrize(
@@ -156,7 +174,7 @@ def test_that_no_candidate_is_of_the_cited_court_is_a_claim_that_courts_differ(t
     ],
 )
 def test_that_no_candidate_of_the_court_has_the_number_or_the_date_is_not(text: str) -> None:
-    assert not read_reasoning(text).courts_differ
+    assert not court_claims(unmatched(text)).mistaken
 
 
 @pytest.mark.parametrize(
@@ -170,4 +188,4 @@ def test_that_no_candidate_of_the_court_has_the_number_or_the_date_is_not(text: 
     ],
 )
 def test_an_open_jurisdiction_is_blamed_unless_every_court_is_said_to_fit(text: str, blamed: bool) -> None:
-    assert read_reasoning(text).blames_jurisdiction is blamed
+    assert blames_open_jurisdiction(generic(text)) is blamed

@@ -36,6 +36,7 @@ def test_the_slice_columns_of_a_case() -> None:
         "court": "labour_court",
         "place": "liege",
         "language": "fr",
+        "unread_court": None,
         "classification": "SPECIFIC",
         "match_type": "COURT_DATE",
         "answer": "no_match",

@@ -74,11 +74,19 @@ def test_the_only_aligned_candidate_is_meant_when_no_number_is_cited() -> None:
     assert truth(citation("Luik", candidates=listed)) == (listed[0]["decision_id"], "CIT-T5")
 
 
-def test_a_number_that_nothing_confirms_asks_for_context() -> None:
-    assert truth(cassation("C.17.0001.F", None)) == (None, "CIT-T11")
-    supported = cassation("C.17.0001.F", None, citation_snippet=DISMISSAL)
-    supported["candidates"][0]["summaries"] = [DISMISSAL]
-    assert truth(supported) == (ONE, "CIT-T6")
+def test_a_candidate_without_a_number_is_meant_when_there_is_no_other() -> None:
+    assert truth(cassation("C.17.0001.F", None)) == (ONE, "CIT-T12")
+    assert truth(cassation("C.17.0001.F", "C.17.0002.F")) == (None, "CIT-T7")
+
+
+def test_beside_other_courts_a_number_that_nothing_confirms_asks_for_context() -> None:
+    elsewhere = candidate("ECLI:BE:CALIE:2018:ARR.20180315.9", "Cour d'appel de Liège", None, RENT)
+    record = cassation("C.17.0001.F", None, citation_snippet=DISMISSAL)
+    record["candidates"].append(elsewhere)
+    assert truth(record) == (None, "CIT-T11")
+    assert "only aligned candidate left" in verdict(record).evaluation_notes
+    record["candidates"][0]["summaries"] = [DISMISSAL]
+    assert truth(record) == (ONE, "CIT-T6")
 
 
 def test_other_numbers_everywhere_need_strong_context_or_nothing_is_meant() -> None:

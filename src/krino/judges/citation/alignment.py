@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from krino.judges.citation.candidates import CandidateFacts
 from krino.judges.citation.ceilings import ceiling
-from krino.judges.citation.courts import Court, Unknown
+from krino.judges.citation.claims import blames_open_jurisdiction, court_claims
+from krino.judges.citation.courts import Alignment, Court, Unknown
 from krino.judges.citation.outcome import Outcome
 from krino.judges.citation.verdict import AlignmentHandling, ErrorType
 
@@ -29,14 +30,21 @@ RULES: dict[AlignmentHandling, str] = {
 def alignment_faults(outcome: Outcome, floor: int) -> tuple[AlignmentHandling, ...]:
     """All faults, the winning one first; `floor` is the lowest confidence that was still fair."""
     made = {
-        "WRONG_COURT_ACCEPTED": outcome.other_type and outcome.percent > ceiling("court_type").tolerated,
+        "WRONG_COURT_ACCEPTED": _over(outcome, "OTHER_TYPE", "court_type"),
         "MISSED_COURT_MATCH": _missed_court(outcome, floor),
-        "WRONG_JURISDICTION_UNDERPUNISHED": outcome.other_jurisdiction
-        and outcome.percent > ceiling("jurisdiction").tolerated,
+        "WRONG_JURISDICTION_UNDERPUNISHED": _over(outcome, "OTHER_JURISDICTION", "jurisdiction"),
         "WRONG_JURISDICTION_OVERPUNISHED": _overpunished(outcome, floor),
         "SKIPPED_COURT_CHECK": _skipped(outcome),
     }
     return tuple(fault for fault in PRIORITY if made[fault])
+
+
+def _over(outcome: Outcome, alignment: Alignment, limit: str) -> bool:
+    """Whether any match, not only the first, has more confidence than a court so aligned may have."""
+    most = ceiling(limit).tolerated
+    return any(
+        match.candidate.alignment == alignment and (match.percent or 0) > most for match in outcome.facts.answer.matches
+    )
 
 
 def withholds_for_court(faults: tuple[AlignmentHandling, ...]) -> bool:
@@ -56,7 +64,7 @@ def _missed_court(outcome: Outcome, floor: int) -> bool:
         return blamed
     # With other jurisdictions among the candidates, a remark on jurisdiction may be a right one.
     only_right = all(candidate.alignment in ("SAME", "UNKNOWN") for candidate in outcome.facts.candidates)
-    return (outcome.top is None or only_right) and outcome.facts.cues.blames_jurisdiction
+    return (outcome.top is None or only_right) and blames_open_jurisdiction(outcome.facts)
 
 
 def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
@@ -72,7 +80,7 @@ def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
 def _overpunished(outcome: Outcome, floor: int) -> bool:
     if outcome.facts.cited.classification != "GENERIC" or not _lost_the_right_one(outcome, floor):
         return False
-    return outcome.facts.cues.blames_jurisdiction
+    return blames_open_jurisdiction(outcome.facts)
 
 
 def _skipped(outcome: Outcome) -> bool:
@@ -94,10 +102,11 @@ def name_error(outcome: Outcome) -> ErrorType:
     Asked where a court was missed, and so where a candidate of that court is listed.
     """
     cues, cited = outcome.facts.cues, outcome.facts.cited.court
-    if cues.language:
-        return "FR_NL_CONFUSION"
-    if cues.abbreviation:
+    claims = court_claims(outcome.facts)
+    if claims.by_short_name:
         return "ABBREVIATION_MISSED"
+    if claims.by_language:
+        return "FR_NL_CONFUSION"
     missed = outcome.right_candidate
     if missed is None:
         missed = next(candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME")

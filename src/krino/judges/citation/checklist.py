@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from krino.judges.citation.claims import blames_missing_number, blames_open_jurisdiction, court_claims
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels, Reasoning, YesNo
 
@@ -33,7 +34,7 @@ class Answers(NamedTuple):
 
 def answers_of(facts: CitationFacts, labels: CitationLabels | None) -> Answers:
     """A labeller's answers where there are any, else those that the words give."""
-    if labels is None:
+    if labels is None or facts.who_reads == "never":
         return answers_by_words(facts)
     given = labels.reasoning
     return Answers(
@@ -50,8 +51,8 @@ def answers_by_words(facts: CitationFacts) -> Answers:
     cues = facts.cues
     return Answers(
         # To speak of the jurisdiction is to speak of the court.
-        court_first=cues.court_comes_first or (cues.court_at is None and cues.blames_jurisdiction),
-        languages_as_one=not (_calls_the_right_court_wrong(facts) and cues.courts_differ),
+        court_first=cues.court_comes_first or (cues.court_at is None and blames_open_jurisdiction(facts)),
+        languages_as_one=not court_claims(facts).mistaken,
         number_compared=cues.number_at is not None
         and not (facts.cited.number and not facts.number_carried and cues.says_no_number),
         missing_told_apart=_tells_missing_apart(facts),
@@ -67,17 +68,8 @@ def reasoning_by_words(facts: CitationFacts) -> Reasoning:
     return Reasoning(**{name: YesNo(yes=getattr(answers, name), why=f"by its words: {shown[name]}") for name in shown})
 
 
-def _calls_the_right_court_wrong(facts: CitationFacts) -> bool:
-    """Whether a claim that courts differ must be aimed at a court that is the cited one."""
-    if not any(candidate.alignment == "SAME" for candidate in facts.candidates):
-        return False
-    if not facts.answer.matches:
-        return True
-    return all(candidate.alignment in ("SAME", "UNKNOWN") for candidate in facts.candidates)
-
-
 def _tells_missing_apart(facts: CitationFacts) -> bool:
     cues = facts.cues
     if facts.cited.number is None:
-        return not (cues.penalises_missing or cues.says_not_found)
+        return not (blames_missing_number(facts) or cues.says_not_found)
     return facts.number_carried or not cues.says_no_number

@@ -41,7 +41,8 @@ def read_cited(case: CitationCase) -> Cited:
     number = case.cited_case_number if parse_case_numbers(case.cited_case_number) else None
     ecli = parse_ecli(case.cited_ecli)
     day = parse_date(case.cited_date)
-    court, source = _court(case.cited_court_name, case.cited_case_number, ecli)
+    year = day.year if day else None
+    court, source = _court(case.cited_court_name, case.cited_case_number, year, ecli)
     years = [day.year] if day else []
     if ecli:
         years.append(ecli.year)
@@ -58,15 +59,13 @@ def read_cited(case: CitationCase) -> Cited:
 
 
 def classify(court: CourtRef) -> Classification:
-    """A body outside the Belgian courts is one of its kind; a court that cannot be read names no jurisdiction."""
-    if isinstance(court, Court):
-        return court.classification
-    return "NATIONAL" if isinstance(court, Other) else "GENERIC"
+    """A court that cannot be read names no jurisdiction."""
+    return court.classification if isinstance(court, Court | Other) else "GENERIC"
 
 
-def _court(name: str | None, number: str | None, ecli: Ecli | None) -> tuple[CourtRef, CourtSource]:
+def _court(name: str | None, number: str | None, year: int | None, ecli: Ecli | None) -> tuple[CourtRef, CourtSource]:
     """The name decides; without a readable one the ECLI does, then a number that only one court uses."""
-    named = resolve_court_in_citation(name, number)
+    named = resolve_court_in_citation(name, number, year)
     if not isinstance(named, Unknown):
         return named, "name"
     if ecli is not None and ecli.country == "BE":

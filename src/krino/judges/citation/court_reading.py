@@ -85,7 +85,8 @@ def read_court(text: str, gaz: Gazetteer) -> Reading | None:
             if head.kind == "court":
                 return tail
             belgian = head.need == "abroad" and tail is not None and tail.place is not None
-            return None if belgian else Reading(head)
+            language = tail.language if tail is not None else None
+            return None if belgian else Reading(head, language=head.fixed_language or language)
         if _starts_number(sentence, at, gaz) and opening.place:
             break
         at += _skip_opening_word(sentence, at, opening, gaz)

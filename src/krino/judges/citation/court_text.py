@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Generic, TypeVar
 
 # A court is named at the start of its string; what lies beyond is parties, reports and prose.
@@ -66,6 +66,9 @@ class PhraseTable(Generic[Payload]):
 
     def get(self, phrase: tuple[str, ...]) -> Payload | None:
         return self._by_phrase.get(phrase)
+
+    def items(self) -> Iterable[tuple[tuple[str, ...], Payload]]:
+        return self._by_phrase.items()
 
     def put(self, phrase: tuple[str, ...], payload: Payload) -> None:
         self._by_phrase[phrase] = payload

@@ -1,6 +1,6 @@
 """Say which court a string or an ECLI court code names, and whether two courts are the same."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
@@ -11,6 +11,7 @@ from krino.judges.citation.court_text import (
     names_constitutional_number,
     plain_words,
 )
+from krino.judges.citation.court_typos import spellings
 from krino.judges.citation.gazetteer import CodeMeaning, Cue, Gazetteer, Head, Seat, gazetteer
 
 Classification: TypeAlias = Literal["NATIONAL", "SPECIFIC", "GENERIC"]
@@ -36,14 +37,20 @@ class Court:
     name_language: str | None
     abbreviated: bool
     other_types: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+    """Typing errors that had to be mended to read the name, as `written → read`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A body outside the Belgian judiciary."""
+    """A body outside the Belgian judiciary, Belgian or not."""
 
     body: str
     alias: str
+    language: str | None = None
+    classification: Classification = "NATIONAL"
+    ecli_codes: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +65,13 @@ CourtRef: TypeAlias = Court | Other | Unknown
 
 def resolve_court(text: str | None) -> CourtRef:
     """The court a string names; a number inside the string counts."""
-    return _resolve(text or "", numbered=False)
+    return _resolve(text or "", numbered=False, year=None)
 
 
-def resolve_court_in_citation(text: str | None, case_number: str | None) -> CourtRef:
-    """The court a string names, with the cited case number settling aliases of two courts."""
-    return _resolve(text or "", numbered=bool(case_number) and is_constitutional_number(case_number or ""))
+def resolve_court_in_citation(text: str | None, case_number: str | None, year: int | None = None) -> CourtRef:
+    """The court a string names, with the cited number and year settling aliases of two courts."""
+    numbered = bool(case_number) and is_constitutional_number(case_number or "")
+    return _resolve(text or "", numbered=numbered, year=year)
 
 
 @lru_cache(maxsize=4096)
@@ -80,8 +88,7 @@ def alignment(cited: CourtRef, candidate: CourtRef) -> Alignment:
     if isinstance(cited, Unknown) or isinstance(candidate, Unknown):
         return "UNKNOWN"
     if isinstance(cited, Other) or isinstance(candidate, Other):
-        same_body = isinstance(cited, Other) and isinstance(candidate, Other) and cited.body == candidate.body
-        return "SAME" if same_body else "OTHER_TYPE"
+        return _aligned_bodies(cited, candidate)
     if cited.type != candidate.type and not _share_a_type(cited, candidate):
         return "OTHER_TYPE"
     if cited.classification != "SPECIFIC":
@@ -92,6 +99,13 @@ def alignment(cited: CourtRef, candidate: CourtRef) -> Alignment:
         two_courts = cited.language and candidate.language and cited.language != candidate.language
         return "OTHER_JURISDICTION" if two_courts else "SAME"
     return "UNKNOWN" if _one_holds_the_other(cited, candidate) else "OTHER_JURISDICTION"
+
+
+def _aligned_bodies(cited: Court | Other, candidate: Court | Other) -> Alignment:
+    if not (isinstance(cited, Other) and isinstance(candidate, Other) and cited.body == candidate.body):
+        return "OTHER_TYPE"
+    two_bodies = cited.language and candidate.language and cited.language != candidate.language
+    return "OTHER_JURISDICTION" if two_bodies and cited.classification == "SPECIFIC" else "SAME"
 
 
 def _share_a_type(one: Court, other: Court) -> bool:
@@ -107,7 +121,36 @@ def _one_holds_the_other(one: Court, other: Court) -> bool:
 
 
 @lru_cache(maxsize=16_384)
-def _resolve(text: str, *, numbered: bool) -> CourtRef:
+def _resolve(text: str, *, numbered: bool, year: int | None) -> CourtRef:
+    """As it is written; where that names no court, or no place, with typing errors mended."""
+    found = _resolve_written(text, numbered=numbered, year=year)
+    if isinstance(found, Other) or (isinstance(found, Court) and found.classification != "GENERIC"):
+        return found
+    mended = [
+        (spelling, _resolve_written(spelling.text, numbered=numbered, year=year))
+        for spelling in spellings(text, places_only=isinstance(found, Court))
+    ]
+    readings = [(spelling, court) for spelling, court in mended if _says_more(court, found)]
+    if not readings or len({_identity(court) for _, court in readings}) > 1:
+        return found
+    spelling, court = readings[0]
+    return court if isinstance(court, Unknown) else replace(court, mended=spelling.changes)
+
+
+def _says_more(mended: CourtRef, written: CourtRef) -> bool:
+    """Whether mending a word made a court of nothing, or added the place to a court that had none."""
+    if isinstance(written, Court):
+        return isinstance(mended, Court) and mended.type == written.type and mended.place is not None
+    return not isinstance(mended, Unknown)
+
+
+def _identity(court: CourtRef) -> tuple[object, ...]:
+    if isinstance(court, Court):
+        return court.type, court.place, court.language
+    return (court.body, court.language) if isinstance(court, Other) else ()
+
+
+def _resolve_written(text: str, *, numbered: bool, year: int | None) -> CourtRef:
     gaz = gazetteer()
     reading = read_court(text, gaz)
     if reading is None:
@@ -118,17 +161,25 @@ def _resolve(text: str, *, numbered: bool) -> CourtRef:
     if head.kind == "not_court":
         return Unknown(text)
     if head.kind == "other":
-        return Other(head.target, head.text)
+        return _other(head.target, head.text, reading.language, gaz)
     if reading.abroad:
-        return Other(reading.abroad, head.text)
+        return _other(reading.abroad, head.text, None, gaz)
     numbered = numbered or names_constitutional_number(text)
-    year = latest_year(text)
+    year = latest_year(text) or year
     placed = bool(reading.place or reading.division or head.fixed_place)
     if head.need == "place" and not placed:
         return Unknown(text)
     if head.need == "context" and not (placed or numbered or year):
         return Unknown(text)
     return _court(_type_meant(head, placed, numbered, year), head, reading, gaz)
+
+
+def _other(body: str, alias: str, language: str | None, gaz: Gazetteer) -> Other:
+    """A body that exists once is of its kind alone; one that exists in each language may be left open."""
+    row = gaz.bodies[body]
+    if not row.by_language:
+        return Other(body, alias, ecli_codes=row.ecli_codes)
+    return Other(body, alias, language, "SPECIFIC" if language else "GENERIC", row.ecli_codes)
 
 
 def _type_meant(head: Head, placed: bool, numbered: bool, year: int | None) -> str:
@@ -148,7 +199,7 @@ def _court(court_type: str, head: Head, reading: Reading, gaz: Gazetteer) -> Cou
     named = reading.place or reading.division
     place = head.fixed_place or (_place_id(named, court_type, gaz) if named else None)
     if place in kind.foreign_at and not reading.says_province:
-        return Other(kind.foreign_at[place or ""], head.text)
+        return _other(kind.foreign_at[place or ""], head.text, None, gaz)
     name_language = _only(head.languages) or (_only(named.languages) if named else None)
     if kind.national or place is None:
         codes = gaz.codes_of_type.get(court_type, ())
@@ -233,7 +284,7 @@ def _court_of_embedded_code(text: str, gaz: Gazetteer) -> CourtRef | None:
 
 def _court_of_meaning(code: str, meaning: CodeMeaning, gaz: Gazetteer) -> Court | Other:
     if meaning.body is not None:
-        return Other(meaning.body, code)
+        return _other(meaning.body, code, None, gaz)
     court_type = meaning.types[0]
     national = gaz.types[court_type].national
     seats = gaz.seats.get((court_type, meaning.place), ()) if meaning.place else ()

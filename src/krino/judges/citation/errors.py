@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import get_args
 
-from krino.judges.citation.alignment import name_error
+from krino.judges.citation.alignment import RULES, name_error
 from krino.judges.citation.candidates import CandidateFacts
 from krino.judges.citation.ceilings import Ceiling
+from krino.judges.citation.ceilings import ceiling as court_ceiling
 from krino.judges.citation.cited import Cited
-from krino.judges.citation.courts import alignment
+from krino.judges.citation.claims import affirms
+from krino.judges.citation.courts import alignment, court_of_ecli_code
 from krino.judges.citation.outcome import Outcome
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
 
@@ -36,13 +38,37 @@ def find_errors(
         found.add("CASE_NUMBER_FALSE_MATCH")
     if penalises_missing_number(outcome, calibration):
         found.add("MISSING_CASE_NUMBER_PENALIZED")
-    if ceiling is not None and outcome.top is not None and outcome.percent > ceiling.tolerated:
+    if breaks_a_ceiling(outcome, ceiling):
         found.add("CEILING_VIOLATED")
     if ignores_ecli(outcome):
         found.add("ECLI_MISMATCH_IGNORED")
     if _context_is_left(outcome, found):
-        found.add("OVERFIT_TO_KEYWORDS" if outcome.facts.cues.keywords and outcome.top else "CONTEXT_MISREAD")
+        by_words = outcome.top is not None and affirms("shared_words", outcome.facts.cues.text)
+        found.add("OVERFIT_TO_KEYWORDS" if by_words else "CONTEXT_MISREAD")
     return tuple(error for error in ORDER if error in found) or ("NONE",)
+
+
+def breaks_a_ceiling(outcome: Outcome, ceiling: Ceiling | None) -> bool:
+    """The first match by the ceiling of the case, each further one by that of its own court."""
+    if outcome.top is not None and ceiling is not None and outcome.percent > ceiling.tolerated:
+        return True
+    limits = {"OTHER_TYPE": court_ceiling("court_type"), "OTHER_JURISDICTION": court_ceiling("jurisdiction")}
+    return any(
+        (limit := limits.get(match.candidate.alignment)) is not None and (match.percent or 0) > limit.tolerated
+        for match in outcome.facts.answer.matches[1:]
+    )
+
+
+def rule_of(handling: AlignmentHandling, outcome: Outcome) -> str:
+    """The rule of a handling; one without a fault is still for review where name and code of the match disagree."""
+    top = outcome.top
+    if (
+        top is not None
+        and handling == "CORRECT_ALIGNMENT"
+        and court_code_contradicts(top.candidate, outcome.facts.cited)
+    ):
+        return "CIT-A7"
+    return RULES[handling]
 
 
 def ignores_number(outcome: Outcome, calibration: Calibration) -> bool:
@@ -80,8 +106,12 @@ def ignores_ecli(outcome: Outcome) -> bool:
     top = outcome.top
     if top is None or top.candidate.ecli is None:
         return False
-    cited = outcome.facts.cited
-    contradicts = year_contradicts(top.candidate, cited) or court_code_contradicts(top.candidate, cited)
+    if _claims_a_false_ecli(outcome):
+        return True
+    match, cited = top.candidate, outcome.facts.cited
+    contradicts = (
+        year_contradicts(match, cited) or court_code_contradicts(match, cited) or _codes_contradict(match, cited)
+    )
     return contradicts and not outcome.facts.cues.remarks_ecli
 
 
@@ -100,8 +130,25 @@ def court_code_contradicts(match: CandidateFacts, cited: Cited) -> bool:
     return alignment(cited.court, match.coded) in ("OTHER_TYPE", "OTHER_JURISDICTION")
 
 
+def _claims_a_false_ecli(outcome: Outcome) -> bool:
+    """The reasoning says that the ECLI agrees, and it does not."""
+    top, facts = outcome.top, outcome.facts
+    if top is None or facts.cited.key is None or top.candidate.key == facts.cited.key:
+        return False
+    return facts.cues.claims_ecli_match
+
+
+def _codes_contradict(match: CandidateFacts, cited: Cited) -> bool:
+    """The court codes in the cited ECLI and in that of the match stand for different courts."""
+    if cited.ecli is None or cited.ecli.country != "BE":
+        return False
+    return alignment(court_of_ecli_code(cited.ecli.court_code), match.coded) in ("OTHER_TYPE", "OTHER_JURISDICTION")
+
+
 def _context_is_left(outcome: Outcome, found: set[ErrorType]) -> bool:
-    """A wrong answer that neither court, number nor identifier explains was a misreading of the context."""
+    """A wrong answer that neither court, number nor identifier explains was a misreading, if there was what to read."""
     if outcome.correctness in RIGHT or outcome.other_type or outcome.other_jurisdiction:
+        return False
+    if outcome.facts.case.citation_snippet is None or not any(item.texts for item in outcome.facts.in_play):
         return False
     return found <= _EXPLAIN_NOTHING

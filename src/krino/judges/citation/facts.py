@@ -8,7 +8,9 @@ from krino.judges.citation.answer import Answer, read_answer
 from krino.judges.citation.candidates import CandidateFacts, distinct, study_candidates
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.cited import Cited, read_cited
+from krino.judges.citation.options import WhoReads
 from krino.judges.citation.reasoning import Cues, read_reasoning
+from krino.judges.citation.snippet import about_the_cited
 from krino.judges.citation.topics import topic_match
 from krino.judges.citation.truth import Field, Listed, Truth, best_carriers, truth_by_code
 
@@ -34,13 +36,16 @@ class CitationFacts(NamedTuple):
     in_play: tuple[CandidateFacts, ...]
     carriers: tuple[CandidateFacts, ...]
     shown: tuple[CandidateFacts, ...]
+    who_reads: WhoReads = "open"
+    about: str | None = None
+    """What the snippet says about the cited decision, where it cites several."""
 
     @property
     def number_carried(self) -> bool:
         return bool(self.carriers)
 
 
-def study(case: CitationCase) -> CitationFacts:
+def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
     cited = read_cited(case)
     candidates, duplicates = distinct(study_candidates(case.candidates, cited))
     answer = read_answer(case, cited, candidates)
@@ -52,9 +57,11 @@ def study(case: CitationCase) -> CitationFacts:
     in_play = tuple(candidate for candidate in candidates if candidate.in_play)
     carriers = best_carriers(in_play)
     counted: Listed = "all" if complete else "one" if case.candidate_count == 1 else "some"
-    truth = truth_by_code(case, cited, Field(candidates, in_play, carriers, counted))
+    cues = read_reasoning(answer.reasoning)
+    truth = truth_by_code(case, cited, Field(candidates, in_play, carriers, counted, cues.claims_ecli_match))
+    about = about_the_cited(case.citation_snippet, cited) if case.citation_snippet else None
     if truth.signal == "given" and truth.candidate is not None:
-        truth = _supported(case, truth, in_play)
+        truth = _supported(about, truth, in_play)
     return CitationFacts(
         case=case,
         cited=cited,
@@ -62,31 +69,33 @@ def study(case: CitationCase) -> CitationFacts:
         duplicates=duplicates,
         complete=complete,
         answer=answer,
-        cues=read_reasoning(answer.reasoning),
+        cues=cues,
         truth=truth,
         in_play=in_play,
         carriers=carriers,
-        shown=_shown(case, truth) if truth.open else (),
+        shown=_shown(about, truth) if truth.open else (),
+        who_reads=who_reads,
+        about=about,
     )
 
 
-def _supported(case: CitationCase, truth: Truth, pool: tuple[CandidateFacts, ...]) -> Truth:
+def _supported(about: str | None, truth: Truth, pool: tuple[CandidateFacts, ...]) -> Truth:
     """A truth that was given, with how strongly the snippet points to it: its confidence must still be earned."""
-    if case.citation_snippet is None or truth.candidate not in pool or truth.candidate.carries_number:
+    if about is None or truth.candidate not in pool or truth.candidate.carries_number:
         return truth
-    found = topic_match(case.citation_snippet, [candidate.texts for candidate in pool])
+    found = topic_match(about, [candidate.texts for candidate in pool])
     points_there = found.index is not None and pool[found.index] == truth.candidate
     return truth._replace(strength=found.strength if points_there else "none")
 
 
-def _shown(case: CitationCase, truth: Truth) -> tuple[CandidateFacts, ...]:
+def _shown(about: str | None, truth: Truth) -> tuple[CandidateFacts, ...]:
     """The contenders whose texts can be held against the snippet; of very many, the likeliest by their words."""
-    if case.citation_snippet is None:
+    if about is None:
         return ()
     contenders = [contender for contender in truth.contenders if contender.texts]
     if len(contenders) <= MOST_SHOWN:
         return tuple(contenders)
-    scores = topic_match(case.citation_snippet, [contender.texts for contender in contenders]).scores
+    scores = topic_match(about, [contender.texts for contender in contenders]).scores
     ranked = sorted(range(len(contenders)), key=lambda place: -scores[place])[:MOST_SHOWN]
     return tuple(contenders[place] for place in sorted(ranked))
 

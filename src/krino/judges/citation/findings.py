@@ -14,6 +14,7 @@ from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.outcome import Outcome
 
 _MOST = 8
+_LONGEST_NAME = 80
 _MOST_MATCHES = 3
 
 
@@ -34,11 +35,17 @@ def find_remarks(outcome: Outcome) -> tuple[Finding, ...]:
 def _cited(facts: CitationFacts) -> Iterator[Finding]:
     case, cited = facts.case, facts.cited
     if isinstance(cited.court, Unknown):
-        yield Finding("CIT-F1", "the cited court is not recognised; it is treated as generic", "cited_court_name")
-    elif cited.court_from != "name":
+        name = cited.court.text[:_LONGEST_NAME]
+        told = f"the cited court {name!r} is not recognised: look at this case, or add an alias (option aliases)"
+        yield Finding("CIT-F1", told if name else "no court is cited", "cited_court_name")
+    elif cited.court.mended:
+        yield Finding("CIT-F23", f"a typing error was mended: {', '.join(cited.court.mended)}", "cited_court_name")
+    if isinstance(cited.court, Court | Other) and cited.court_from != "name":
         yield Finding("CIT-F1", f"the cited court is read from the {cited.court_from} instead", "cited_court_name")
     elif isinstance(cited.court, Other):
         yield Finding("CIT-F1", f"the cited court is no Belgian court: {cited.court.body}", "cited_court_name")
+    if case.aliases_used:
+        yield Finding("CIT-F23", f"read by the aliases given: {', '.join(case.aliases_used[:_MOST])}", None)
     if case.cited_case_number and cited.number is None:
         yield Finding("CIT-F2", f"no case number can be read in {case.cited_case_number!r}", "cited_case_number")
     if case.cited_date and cited.date is None:
@@ -86,6 +93,10 @@ def _candidates(facts: CitationFacts) -> Iterator[Finding]:
         yield Finding("CIT-F11", f"an advocate general's opinion, not a judgment: {_ids(opinions)}", "candidates")
     if unread := [item for item in facts.candidates if isinstance(item.court, Unknown)]:
         yield Finding("CIT-F12", f"the court of these candidates is not recognised: {_ids(unread)}", "candidates")
+    known = [item.court for item in facts.candidates if not isinstance(item.court, Unknown)]
+    if mended := {change for court in known for change in court.mended}:
+        told = ", ".join(sorted(mended)[:_MOST])
+        yield Finding("CIT-F23", f"typing errors in the candidates' courts were mended: {told}", "candidates")
 
 
 def _list(facts: CitationFacts) -> Iterator[Finding]:

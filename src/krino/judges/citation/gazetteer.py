@@ -37,6 +37,7 @@ class Head:
     abbreviated: bool
     need: Need = "nothing"
     fixed_place: str | None = None
+    fixed_language: str | None = None
     trap: Trap | None = None
 
 
@@ -47,6 +48,14 @@ class Cue:
     kind: CueKind
     values: tuple[str, ...] = ()
     languages: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body outside the courts; one `by_language` is two, a French-language and a Dutch-language one."""
+
+    by_language: bool
+    ecli_codes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,7 @@ class CodeMeaning:
 @dataclass(frozen=True, slots=True)
 class Gazetteer:
     types: dict[str, CourtType]
+    bodies: dict[str, Body]
     places: dict[str, Place]
     seats: dict[tuple[str, str], tuple[Seat, ...]]
     codes: dict[str, CodeMeaning]
@@ -115,7 +125,17 @@ def gazetteer() -> Gazetteer:
         for row in raw("places")["place"]
     }
     codes = _codes()
-    return Gazetteer(types, places, _seats(), codes, _codes_of_type(codes), _heads(), _cues())
+    return Gazetteer(types, _bodies(), places, _seats(), codes, _codes_of_type(codes), _heads(), _cues())
+
+
+def _bodies() -> dict[str, Body]:
+    rows = sorted(raw("ecli_codes")["code"], key=lambda row: STATUS_ORDER.index(row["status"]))
+    return {
+        row["id"]: Body(
+            row.get("by_language", False), tuple(code["code"] for code in rows if code.get("body") == row["id"])
+        )
+        for row in raw("other_bodies")["body"]
+    }
 
 
 def _seats() -> dict[tuple[str, str], tuple[Seat, ...]]:
@@ -177,9 +197,11 @@ def _not_court_heads() -> Iterator[Head]:
 def _body_heads() -> Iterator[Head]:
     for row in raw("other_bodies")["body"]:
         need: Need = "abroad" if row.get("abroad_only") else "nothing"
-        for key in ("names", "abbreviations"):
+        for key in ("names", "names_fr", "names_nl", "abbreviations"):
+            language = key[-2:] if key.startswith("names_") else None
             for text in row.get(key, ()):
-                yield Head("other", row["id"], text, frozenset(), key == "abbreviations", need)
+                short = key == "abbreviations"
+                yield Head("other", row["id"], text, frozenset(), short, need, fixed_language=language)
 
 
 def _type_heads() -> Iterator[Head]:

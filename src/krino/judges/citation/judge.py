@@ -8,11 +8,13 @@ from random import Random
 from typing import Any, ClassVar
 
 from krino.contract import Joined, Judge, Passage, Questions, Reordered, RollUp, Settlement
-from krino.judges.citation.case import CITED, CitationCase, snake_keys
+from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts, shown_text, study
 from krino.judges.citation.joining import join_votes, reorder
 from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
+from krino.judges.citation.options import CitationOptions, with_aliases
+from krino.judges.citation.record import CITED, snake_keys
 from krino.judges.citation.rollup import roll_up, slice_columns
 from krino.judges.citation.rubric import settle
 from krino.judges.citation.tables import package_text
@@ -30,15 +32,22 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     main_fields = CITED
+    options_model = CitationOptions
     case_model = CitationCase
     labels_model = CitationLabels
     verdict_model = CitationVerdict
 
+    def read(self, record: Mapping[str, Any]) -> CitationCase:
+        return with_aliases(super().read(record), self._set.aliases)
+
     def study(self, case: CitationCase) -> CitationFacts:
-        return study(case)
+        return study(case, self._set.reasoning)
+
+    def leaves_open(self, case: CitationCase, facts: CitationFacts) -> bool:
+        return facts.truth.open or (facts.who_reads == "always" and facts.cues.written)
 
     def ask(self, case: CitationCase, facts: CitationFacts) -> Questions | None:
-        if not facts.truth.open:
+        if not self.leaves_open(case, facts):
             return None
         snippet = case.citation_snippet if facts.shown else None
         passages = [Passage("citation", _citation(case))]
@@ -75,6 +84,11 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
 
     def raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
         return {"citation": _as_written(snake_keys(record))}
+
+    @property
+    def _set(self) -> CitationOptions:
+        assert isinstance(self.options, CitationOptions)
+        return self.options
 
     def metadata(self, case: CitationCase) -> dict[str, Any]:
         return slice_columns(case)

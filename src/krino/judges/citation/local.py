@@ -16,11 +16,10 @@ def label_locally(batch: Sequence[CitationFacts]) -> list[CitationLabels]:
 
 def _subject(facts: CitationFacts) -> Subject:
     nowhere = Subject(candidate=None, strength="none", quote=None)
-    snippet = facts.case.citation_snippet
-    if snippet is None or not facts.shown:
+    if facts.about is None or not facts.shown:
         return nowhere
     texts = [shown_text(candidate) for candidate in facts.shown]
-    found = topic_match(snippet, [(text,) for text in texts])
+    found = topic_match(facts.about, [(text,) for text in texts])
     if found.index is None or not found.quote.strip():
         return nowhere
     return Subject(candidate=found.index + 1, strength=found.strength, quote=found.quote)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from krino.judges.citation.calibration import Expected
 from krino.judges.citation.ceilings import Ceiling
 from krino.judges.citation.cited import Cited
-from krino.judges.citation.courts import Court, CourtRef, Other
+from krino.judges.citation.courts import Court, CourtRef, Other, Unknown
+from krino.judges.citation.errors import court_code_contradicts
+from krino.judges.citation.gazetteer import raw
 from krino.judges.citation.outcome import Outcome
 from krino.judges.citation.tables import table
 from krino.judges.citation.truth import Signal
@@ -15,6 +19,7 @@ from krino.judges.citation.verdict import GOOD_REASONING, RIGHT, Calibration, Er
 
 _MOST_SUGGESTIONS = 3
 _COURT_WORDS = ("court", "tribunal", "council", "state", "peace")
+_DUTCH_RESSORTS = frozenset({"antwerpen", "gent"})
 _SLIPS = frozenset({"FUZZY", "PARTIAL"})
 _ALIGNMENT_WORDS = {
     "SAME": "the cited court",
@@ -27,7 +32,8 @@ _TRUTH_WORDS: dict[Signal, str] = {
     "given_none": "The given ground truth decides: none of the candidates.",
     "ecli": "The cited ECLI decides: it is that of {id}.",
     "number": "The case number decides: {id} carries it{slip}.",
-    "only": "The court decides: {id} is the only aligned candidate left.",
+    "only": "The court decides: {id} is the only candidate that it leaves.",
+    "lone": "{id} is the only candidate, of the cited court and without a known number: nothing speaks against it.",
     "context": "The context decides: the snippet points to {id} ({strength}).",
     "numbers_differ": "The case number decides: every aligned candidate carries another number, and the context "
     "supports none strongly, so none of them is the cited decision.",
@@ -43,7 +49,7 @@ def court_words(court: CourtRef) -> str:
     if isinstance(court, Court):
         kind = court.type.replace("_", " ")
         kind += "" if kind.endswith(_COURT_WORDS) else " court"
-        place = f" of {court.place.replace('_', ' ').title()}" if court.place else ""
+        place = f" of {place_name(court.place)}" if court.place else ""
         return f"{kind}{place}" + (f" ({court.language})" if court.language else "")
     if isinstance(court, Other):
         return f"a body outside the Belgian courts ({court.body.replace('_', ' ')})"
@@ -52,32 +58,87 @@ def court_words(court: CourtRef) -> str:
 
 def truth_words(outcome: Outcome) -> str:
     truth = outcome.truth
+    if truth.undecided and len(truth.contenders) == 1:
+        name = truth.contenders[0].id or "one candidate"
+        words = (
+            f"{name} is the only aligned candidate left, but nothing confirms the cited number and the context "
+            "does not support it: for review."
+        )
+        return words + _fast_path(outcome)
     slip = " but for a slip" if truth.candidate is not None and truth.candidate.relation in _SLIPS else ""
     words = _TRUTH_WORDS[truth.signal].format(id=truth.id or "one", slip=slip, strength=truth.strength)
-    if not outcome.facts.complete:
-        words += " The list of candidates was not kept (fast path): judged from the citation and the match itself."
-    return words
+    return words + _fast_path(outcome)
+
+
+def _fast_path(outcome: Outcome) -> str:
+    if outcome.facts.complete:
+        return ""
+    return " The list of candidates was not kept (fast path): judged from the citation and the match itself."
+
+
+@cache
+def place_name(place: str) -> str:
+    """A place as it is written there, in both languages where it has two."""
+    row = next(row for row in raw("places")["place"] if row["id"] == place)
+    if place == "bruxelles":
+        return f"{row['fr']}/{row['nl']}"
+    return str(row["nl"] if row["ressort"] in _DUTCH_RESSORTS else row["fr"])
 
 
 def classification_words(cited: Cited) -> str:
+    """The cited court, its class, and why it is of that class."""
     source = {"ecli": ", read from the cited ECLI", "number": ", told by the form of the case number"}
-    return f"Cited court: {court_words(cited.court)}{source.get(cited.court_from, '')} ({cited.classification})."
+    why = _class_reason(cited)
+    read = source.get(cited.court_from, "")
+    return f"Cited court: {court_words(cited.court)}{read} ({cited.classification}: {why})."
 
 
-def write_notes(outcome: Outcome, expected: Expected, ceiling: Ceiling | None) -> str:
-    parts = [classification_words(outcome.facts.cited), truth_words(outcome)]
-    top = outcome.top
-    if top is None:
-        parts.append("The matcher returned no match.")
-    else:
-        court = _ALIGNMENT_WORDS[top.candidate.alignment]
-        parts.append(f"The top match {top.candidate.id or 'without an id'} is of {court}.")
+def _class_reason(cited: Cited) -> str:
+    if isinstance(cited.court, Unknown):
+        return "a name that is not understood names no jurisdiction"
+    return {
+        "NATIONAL": "only one of its kind exists",
+        "SPECIFIC": "the citation says which one",
+        "GENERIC": "the citation does not say which one",
+    }[cited.classification]
+
+
+def write_notes(
+    outcome: Outcome,
+    expected: Expected,
+    ceiling: Ceiling | None,
+    errors: Sequence[ErrorType],
+    quality: int,
+    lacks: Sequence[str],
+) -> str:
+    """What the court is and why, what decided, what the matcher did, and what it did wrong."""
+    parts = [classification_words(outcome.facts.cited), truth_words(outcome), *_answer_words(outcome)]
+    if outcome.top is not None:
         limit = f", ceiling {ceiling.cap} %" if ceiling is not None else ""
         parts.append(
             f"Confidence {outcome.percent:g} % against an expected {expected.low}-{expected.high} %{limit}: "
             f"{expected.says}."
         )
+    did = table("suggestions")["did"]
+    if wrong := [did[error] for error in errors if error in did]:
+        parts.append(f"The matcher {'; it '.join(wrong)}.")
+    if quality <= GOOD_REASONING and lacks:
+        parts.append(f"Reasoning {quality} of 5: {'; '.join(lacks)}.")
     return " ".join(parts)
+
+
+def _answer_words(outcome: Outcome) -> list[str]:
+    """What the matcher returned: the court and the date of its first match, or nothing."""
+    top, cited = outcome.top, outcome.facts.cited
+    if top is None:
+        return ["The matcher returned no match."]
+    found = top.candidate
+    words = [f"The top match {found.id or 'without an id'} is of {_ALIGNMENT_WORDS[found.alignment]}."]
+    if found.other_date and found.date is not None and cited.date is not None:
+        words.append(f"It is of {found.date.isoformat()}, the citation of {cited.date.isoformat()}.")
+    if court_code_contradicts(found, cited):
+        words.append(f"The code in its ECLI stands for another court: {court_words(found.coded)}.")
+    return words
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from krino.judges.citation.ceilings import Ceiling
 from krino.judges.citation.outcome import Outcome
+from krino.judges.citation.soundness import caps_of_sense
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, ErrorType
 
 _BEST, _WORST = 5, 1
@@ -20,7 +22,7 @@ _COSTLY: frozenset[ErrorType] = frozenset({"GENERIC_OVERPUNISHED", "CEILING_VIOL
 
 
 def mark_reasoning(
-    outcome: Outcome, faults: Collection[AlignmentHandling], errors: Collection[ErrorType]
+    outcome: Outcome, faults: Collection[AlignmentHandling], errors: Collection[ErrorType], ceiling: Ceiling | None
 ) -> tuple[int, tuple[str, ...]]:
     """The mark and what it was lowered for."""
     if not outcome.facts.cues.written:
@@ -31,9 +33,10 @@ def mark_reasoning(
     caps: list[tuple[int, str]] = [(_MOST_WITH[error], error) for error in errors if error in _MOST_WITH]
     if outcome.correctness not in RIGHT:
         caps.append((_MOST_WHEN_WRONG, "it leads to a wrong answer"))
+    caps += caps_of_sense(outcome, ceiling)
     for cap, reason in caps:
         if mark > cap:
-            lacks.append(f"at most {cap}: {reason}")
+            lacks.append(f"{reason} (at most {cap})")
             mark = cap
     return max(mark, _WORST), tuple(lacks)
 

@@ -13,8 +13,8 @@ from krino.judges.lazy import lazy
 
 _LONGEST = 8_000
 _NEAR = 30
-# A full stop ends a sentence only before a space: case numbers and abbreviations hold stops too.
-_SENTENCE_END = re.compile(r"[.;!?](?=\s|$)|\n|\s[-\u2013\u2014]\s")
+# A full stop ends a sentence only before a space and no small letter: numbers and abbreviations hold stops too.
+_SENTENCE_END = re.compile(r"[;!?](?=\s|$)|\.(?=\s*$|\s+(?![\sa-z\u00bb]))|\n|\s[-\u2013\u2014]\s")
 # Every claim that a court is absent holds one of these: a cheap look before the dear one.
 _DENIALS = ("no", "aucun", "geen", "niet", "pas ")
 _DAMAGED_APOSTROPHE = str.maketrans({"`": "'", "\u00b4": "'"})
@@ -45,11 +45,26 @@ def _aspects() -> re.Pattern[str]:
     return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(named)})")
 
 
+@cache
+def _aspect(name: str) -> re.Pattern[str]:
+    return _pattern("aspects", name)
+
+
+def speaks_of(aspect: str, text: str) -> bool:
+    """Whether a text mentions the court, the number, the context, an ECLI or a date."""
+    return _aspect(aspect).search(text) is not None
+
+
+def says_court_absent(text: str) -> bool:
+    """Whether a text says that no candidate is of the cited court."""
+    return any(denial in text for denial in _DENIALS) and _says("court_absent", text)
+
+
 def _says(name: str, text: str) -> bool:
     return _pattern("words", name).search(text) is not None
 
 
-class _Sentence(NamedTuple):
+class Sentence(NamedTuple):
     """One sentence with what it speaks about, in order: aspect and place of each mention."""
 
     text: str
@@ -70,15 +85,15 @@ class _Sentence(NamedTuple):
         return False
 
 
-def _split(text: str) -> tuple[list[_Sentence], dict[str, int]]:
+def _split(text: str) -> tuple[list[Sentence], dict[str, int]]:
     """The sentences of a reasoning, and in which of them each aspect is first named."""
-    sentences: list[_Sentence] = []
+    sentences: list[Sentence] = []
     first: dict[str, int] = {}
-    for piece in filter(None, _SENTENCE_END.split(text)):
+    for piece in (piece.lower() for piece in _SENTENCE_END.split(text) if piece):
         mentions = tuple((match.lastgroup or "", match.start()) for match in _aspects().finditer(piece))
         for name, _ in mentions:
             first.setdefault(name, len(sentences))
-        sentences.append(_Sentence(piece, mentions))
+        sentences.append(Sentence(piece, mentions))
     return sentences, first
 
 
@@ -89,15 +104,16 @@ class Cues:
     """
 
     def __init__(self, text: str | None) -> None:
-        self._text = fold_letters((text or "")[:_LONGEST]).translate(_DAMAGED_APOSTROPHE).lower()
-        self._sentences, first = _split(self._text)
-        self.written = bool(self._text.strip())
+        written = fold_letters((text or "")[:_LONGEST]).translate(_DAMAGED_APOSTROPHE)
+        self.text = written.lower()
+        self.sentences, first = _split(written)
+        self.written = bool(self.text.strip())
         self.court_at, self.number_at, self.context_at = first.get("court"), first.get("number"), first.get("context")
         self.says_ecli = "ecli" in first
 
     def quotes(self, words: str) -> bool:
         """Whether these words stand in the reasoning, whatever their case and accents."""
-        return fold_letters(words).lower() in self._text
+        return fold_letters(words).lower() in self.text
 
     @property
     def court_comes_first(self) -> bool:
@@ -110,71 +126,43 @@ class Cues:
     def writes_a_court_out(self) -> bool:
         """Whether the reasoning itself holds the full name of a court."""
         words = "|".join(table("reasoning_cues")["court_words"]["words"])
-        return re.search(rf"(?<![a-z])(?:{words})(?![a-z])", self._text) is not None
+        return re.search(rf"(?<![a-z])(?:{words})(?![a-z])", self.text) is not None
 
     @lazy
     def claims_number_match(self) -> bool:
-        return any(sentence.claims_number_match() for sentence in self._sentences)
+        return any(sentence.claims_number_match() for sentence in self.sentences)
+
+    @lazy
+    def claims_ecli_match(self) -> bool:
+        """Whether it says that an ECLI agrees."""
+        return any(
+            sentence.about("ecli") and _says("match", sentence.text) and not _says("negation", sentence.text)
+            for sentence in self.sentences
+        )
 
     @lazy
     def says_no_number(self) -> bool:
-        return _says("no_number", self._text)
+        return _says("no_number", self.text)
 
     @lazy
     def says_not_found(self) -> bool:
         return self._one_says("not_found", about=("number",))
 
-    @lazy
-    def penalises_missing(self) -> bool:
-        """Whether a missing number is held against the match, at once or in a next sentence about nothing else."""
-        if not self.says_no_number:
-            return False
-        return any(self._penalises(place) for place in range(len(self._sentences)))
+    def lacks_a_number(self, sentence: Sentence) -> bool:
+        """Whether a sentence says that the citation gives no number."""
+        return _says("no_number", sentence.text)
 
-    def _penalises(self, place: int) -> bool:
-        if not _says("no_number", self._sentences[place].text):
-            return False
-        said = [self._sentences[place]]
-        said += [sentence for sentence in self._sentences[place + 1 : place + 2] if not sentence.mentions]
-        return any(_says("penalty", item.text) and not _says("rightful_cap", item.text) for item in said)
-
-    @lazy
-    def blames_jurisdiction(self) -> bool:
-        """Whether the jurisdiction is held against a court; that it is open and every court fits is no blame."""
-        return any(
-            _says("penalty", sentence.text)
-            or (_says("uncertain", sentence.text) and not _says("all_fit", sentence.text))
-            for sentence in self._sentences
-            if _says("jurisdiction", sentence.text)
-        )
-
-    @lazy
-    def courts_differ(self) -> bool:
-        if _says("courts_differ", self._text):
-            return True
-        if not any(denial in self._text for denial in _DENIALS):
-            return False
-        return any(
-            _says("court_absent", sentence.text)
-            for sentence in self._sentences
-            if not any(sentence.about(aspect) for aspect in ("number", "context", "date"))
-        )
-
-    @lazy
-    def abbreviation(self) -> bool:
-        return _says("abbreviation", self._text)
-
-    @lazy
-    def language(self) -> bool:
-        return _says("language", self._text)
+    def is_rightful_cap(self, text: str) -> bool:
+        """Whether a text names the limit that the rubric itself sets where no number is cited."""
+        return _says("rightful_cap", text)
 
     @lazy
     def keywords(self) -> bool:
-        return _says("keywords", self._text)
+        return _says("keywords", self.text)
 
     @lazy
     def others(self) -> bool:
-        return _says("others", self._text)
+        return _says("others", self.text)
 
     @lazy
     def remarks_ecli(self) -> bool:
@@ -185,7 +173,7 @@ class Cues:
         """Whether one sentence, about one of these things where any are named, says all of this."""
         return any(
             all(_says(name, sentence.text) for name in names)
-            for sentence in self._sentences
+            for sentence in self.sentences
             if not about or any(sentence.about(aspect) for aspect in about)
         )
 

@@ -9,23 +9,28 @@ from krino.contract import RollUp
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.case_numbers import parse_case_numbers
 from krino.judges.citation.cited import Cited, read_cited
-from krino.judges.citation.courts import Court, Other
+from krino.judges.citation.courts import Court, Other, Unknown
 from krino.judges.citation.truth import RULES
 from krino.judges.citation.verdict import RIGHT
 
+UNREAD_COURT = "CIT-K5"
+_LONGEST_NAME = 80
 _LETTERS: dict[str | None, str] = {"F": "fr", "N": "nl"}
 
 
 def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
-    """Fail: a wrong answer. Review: nothing decides, or a right answer with a fault."""
+    """Fail: a wrong answer. Review: nothing decides, the court is not understood, or a right answer has a fault."""
     right = verdict["match_correctness"] in RIGHT
+    if rules.get("cited_court_classification") == UNREAD_COURT:
+        return "review" if right or verdict["match_correctness"] == "PARTIALLY_CORRECT" else "fail"
     if rules.get("correct_decision_id") == RULES["nothing"]:
         return "review" if right else "fail"
     if verdict["match_correctness"] == "PARTIALLY_CORRECT":
         return "review"
     if not right:
         return "fail"
-    return "pass" if verdict["improvement_suggestions"] is None else "review"
+    clean = verdict["improvement_suggestions"] is None and verdict["errors"] == ["NONE"]
+    return "pass" if clean and rules.get("court_alignment_handling") != "CIT-A7" else "review"
 
 
 def slice_columns(case: CitationCase) -> dict[str, Any]:
@@ -35,6 +40,7 @@ def slice_columns(case: CitationCase) -> dict[str, Any]:
         "court": court.type if isinstance(court, Court) else "other" if isinstance(court, Other) else "unknown",
         "place": court.place if isinstance(court, Court) else None,
         "language": _language(cited),
+        "unread_court": court.text[:_LONGEST_NAME] or None if isinstance(court, Unknown) else None,
         "classification": cited.classification,
         "match_type": case.snippet_match_type,
         "answer": "match" if case.matches else "no_match",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from krino.contract import Ruling, Settlement
-from krino.judges.citation.alignment import RULES as ALIGNMENT_RULES
 from krino.judges.citation.alignment import alignment_faults, withholds_for_court
 from krino.judges.citation.calibration import Expected, calibrate, expected_range, withheld_range
 from krino.judges.citation.ceilings import Ceiling, ceiling_of
 from krino.judges.citation.courts import Court, Other
-from krino.judges.citation.errors import find_errors
+from krino.judges.citation.errors import find_errors, rule_of
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.findings import find_remarks
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.notes import Advised, write_notes, write_suggestions
 from krino.judges.citation.outcome import Outcome, weigh_answer
 from krino.judges.citation.quality import mark_reasoning
+from krino.judges.citation.rollup import UNREAD_COURT
 from krino.judges.citation.verdict import AlignmentHandling, Calibration, CitationVerdict, is_faultless
 
 _CLASS_RULES = {"NATIONAL": "CIT-K1", "SPECIFIC": "CIT-K2", "GENERIC": "CIT-K3"}
@@ -63,7 +63,7 @@ FIELDS = tuple(CitationVerdict.model_fields)
 
 
 def _truth_rulings(outcome: Outcome) -> dict[str, Ruling]:
-    by_context = outcome.labelled and outcome.facts.truth.open and outcome.truth.signal != "only"
+    by_context = outcome.labelled and outcome.facts.truth.open and outcome.truth.signal not in ("only", "lone")
     evidence = _truth_evidence(outcome)
     return {
         "match_correctness": Ruling(outcome.correctness, outcome.rule, evidence, by_context),
@@ -77,7 +77,7 @@ def _truth_evidence(outcome: Outcome) -> tuple[str, ...]:
     if right is not None:
         found.append(f"case number: {right.relation.lower()} ({right.why})")
         found.append(f"court: {right.alignment.lower()}")
-    if outcome.truth.signal in ("context", "only") and outcome.truth.strength != "none":
+    if outcome.truth.signal in ("context", "only", "lone") and outcome.truth.strength != "none":
         found.append(f"context: {outcome.truth.strength}")
     return tuple(found)
 
@@ -91,11 +91,11 @@ def _court_rulings(scored: _Scored) -> dict[str, Ruling]:
         alias = (f"alias: {cited.court.alias}", f"read from: {cited.court_from}")
     rule = _CLASS_RULES[cited.classification]
     if not isinstance(cited.court, Court):
-        rule = "CIT-K4" if isinstance(cited.court, Other) else "CIT-K5"
+        rule = "CIT-K4" if isinstance(cited.court, Other) else UNREAD_COURT
     from_words = handling in ("MISSED_COURT_MATCH", "SKIPPED_COURT_CHECK", "CORRECT_ALIGNMENT")
     return {
         "court_alignment_handling": Ruling(
-            handling, ALIGNMENT_RULES[handling], (*evidence, *scored.faults[1:]), outcome.labelled and from_words
+            handling, rule_of(handling, outcome), (*evidence, *scored.faults[1:]), outcome.labelled and from_words
         ),
         "cited_court_classification": Ruling(cited.classification, rule, alias),
     }
@@ -119,12 +119,12 @@ def _confidence_rulings(scored: _Scored) -> dict[str, Ruling]:
 def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
     outcome = scored.outcome
     errors = find_errors(outcome, scored.faults, scored.calibration, scored.ceiling)
-    quality, lacks = mark_reasoning(outcome, scored.faults, errors)
+    quality, lacks = mark_reasoning(outcome, scored.faults, errors, scored.ceiling)
     suggestions = None
     if not is_faultless(outcome.correctness, scored.calibration, scored.handling, quality):
         advised = Advised(errors, scored.calibration, scored.expected, scored.ceiling, quality, lacks)
         suggestions = write_suggestions(outcome, advised)
-    notes = write_notes(outcome, scored.expected, scored.ceiling)
+    notes = write_notes(outcome, scored.expected, scored.ceiling, errors, quality, lacks)
     by_labels = outcome.labelled
     return {
         "reasoning_quality": Ruling(quality, "CIT-Q1", (*outcome.answers.words(), *lacks), by_labels),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from krino.errors import CannotJudge
 from krino.judges.citation.candidates import RELATIONS, CandidateFacts
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.cited import Cited, key_of
+from krino.judges.citation.ecli import parse_ecli
 from krino.judges.citation.topics import Strength
 
 Signal = Literal[
@@ -19,6 +21,7 @@ Signal = Literal[
     "court",
     "date",
     "only",
+    "lone",
     "context",
     "numbers_differ",
     "nothing",
@@ -56,6 +59,7 @@ RULES: dict[Signal, str] = {
     "ecli": "CIT-T3",
     "number": "CIT-T4",
     "only": "CIT-T5",
+    "lone": "CIT-T12",
     "context": "CIT-T6",
     "numbers_differ": "CIT-T7",
     "court": "CIT-T8",
@@ -68,22 +72,27 @@ RULES: dict[Signal, str] = {
 class Field(NamedTuple):
     """The candidates, those in play, and those of them that carry the cited number.
 
-    `listed`: whether all that the matcher saw are here, only one was seen, or some are missing.
+    `listed`: whether all that the matcher saw are here, only one was seen, or some are missing. `claims_ecli`: the
+    matcher says that it went by the cited ECLI.
     """
 
     candidates: tuple[CandidateFacts, ...]
     in_play: tuple[CandidateFacts, ...]
     carriers: tuple[CandidateFacts, ...]
     listed: Listed
+    claims_ecli: bool = False
 
 
 def truth_by_code(case: CitationCase, cited: Cited, field: Field) -> Truth:
     """The truth as far as identifiers and courts decide it."""
     if case.ground_truth_known:
         return _given(case.ground_truth, field.candidates)
-    for candidate in field.candidates:
-        if candidate.key == cited.key:
-            return _found("ecli", candidate)
+    if cited.key is not None and cited.ecli is not None:
+        for candidate in field.candidates:
+            if candidate.key == cited.key:
+                return _found("ecli", candidate)
+        if field.listed != "all" and field.claims_ecli:
+            return Truth("ecli", id=cited.ecli.text, key=cited.key)
     if len(field.carriers) == 1:
         return _found("number", field.carriers[0])
     if field.carriers:
@@ -93,9 +102,13 @@ def truth_by_code(case: CitationCase, cited: Cited, field: Field) -> Truth:
         return Truth(_why_none(field.candidates))
     if cited.number and field.listed == "all" and all(candidate.relation == "DIFFERENT" for candidate in pool):
         return Truth("numbers_differ", contenders=pool, open=True)
-    # A number that nothing confirms speaks against the only candidate left: then the context must support it.
-    if len(pool) == 1 and field.listed != "some" and cited.number is None:
-        return _found("only", pool[0], is_open=True)
+    if len(pool) == 1 and field.listed != "some":
+        if cited.number is None:
+            return _found("only", pool[0], is_open=True)
+        # The number is neither confirmed nor contradicted. With nothing else on that date it is the one; beside
+        # decisions of other courts the context must support it.
+        if pool[0].number is None and len(field.candidates) == 1:
+            return _found("lone", pool[0], is_open=True)
     return Truth("nothing", contenders=pool, open=True)
 
 
@@ -103,8 +116,8 @@ def truth_with_context(truth: Truth, pointed: CandidateFacts | None, strength: S
     """The truth once the context has spoken: for which contender, and with what force. A closed truth has none."""
     if pointed is None or pointed.key not in {contender.key for contender in truth.contenders}:
         return truth
-    if truth.signal == "only":
-        return _found("only", pointed, strength=strength)
+    if truth.signal in ("only", "lone"):
+        return _found(truth.signal, pointed, strength=strength)
     # A candidate that carries another number than the one cited must be supported strongly.
     enough = strength == "strong" if pointed.relation == "DIFFERENT" else strength in _USABLE
     return _found("context", pointed, strength=strength) if enough else truth
@@ -126,6 +139,11 @@ def _given(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:
     for candidate in candidates:
         if candidate.key == key:
             return _found("given", candidate)
+    if parse_ecli(decision) is None:
+        raise CannotJudge(
+            f"ground_truth: {decision[:80]!r} is neither an ECLI nor the id of a candidate; give one of these, null "
+            "with ground_truth_known for none of them, or leave it out"
+        )
     return Truth("given", id=decision, key=key)
 
 

@@ -1,0 +1,90 @@
+"""What can be set about the citation judge: aliases of courts, and who reads the matcher's reasoning."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from krino.judges.citation.case import CitationCase
+from krino.judges.citation.court_text import plain_words
+from krino.judges.citation.courts import Unknown, resolve_court
+
+WhoReads = Literal["open", "always", "never"]
+
+
+class CitationOptions(BaseModel):
+    """`reasoning`: a model is asked about the matcher's reasoning where the decision itself is open, always, or never.
+
+    `aliases`: names of courts as your texts write them, each with a name that is understood; given as a table, or as
+    the path of a TOML, JSON or CSV file. The table itself is what the run records.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    reasoning: WhoReads = "open"
+    aliases: dict[str, str] = {}
+
+    @field_validator("aliases", mode="before")
+    @classmethod
+    def _read_file(cls, value: Any) -> Any:
+        return _table(Path(value)) if isinstance(value, str | Path) else value
+
+    @field_validator("aliases")
+    @classmethod
+    def _lead_to_courts(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, meant in value.items():
+            if not plain_words(name):
+                raise ValueError(f"the alias {name!r} holds no word")
+            if isinstance(resolve_court(meant), Unknown):
+                raise ValueError(f"{meant!r}, given for the alias {name!r}, is no known court")  # noqa: TRY004
+        return value
+
+
+def _table(path: Path) -> Any:
+    """The aliases of a file: a TOML table (at the top or under [aliases]), a JSON object, or two columns of CSV."""
+    try:
+        text = path.read_text("utf-8-sig")
+        if path.suffix == ".json":
+            return orjson.loads(text)
+        if path.suffix == ".csv":
+            rows = [row for row in csv.reader(text.splitlines()) if row]
+            if wrong := [number for number, row in enumerate(rows, 1) if len(row) != 2]:
+                raise ValueError(f"{path}:{wrong[0]}: write two columns, the alias and the court it means")
+            return {alias.strip(): court.strip() for alias, court in rows}
+        data = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, orjson.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"the file of aliases {path} cannot be read: {error}") from None
+    return data.get("aliases", data)
+
+
+def with_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCase:
+    """The case with every court name that is an alias written as the court it means."""
+    if not aliases:
+        return case
+    known = {plain_words(alias): court for alias, court in aliases.items()}
+    used: list[str] = []
+
+    def meant(name: str | None) -> str | None:
+        court = known.get(plain_words(name)) if name else None
+        if court is None:
+            return name
+        used.append(f"{name} → {court}")
+        return court
+
+    candidates = tuple(
+        candidate.model_copy(
+            update={
+                field: meant(getattr(candidate, field)) for field in ("court_name", "court_name_fr", "court_name_nl")
+            }
+        )
+        for candidate in case.candidates
+    )
+    matches = tuple(match.model_copy(update={"court_name": meant(match.court_name)}) for match in case.matches)
+    changed = {"cited_court_name": meant(case.cited_court_name), "candidates": candidates, "matches": matches}
+    return case.model_copy(update={**changed, "aliases_used": tuple(dict.fromkeys(used))})
