@@ -43,9 +43,8 @@ def explain_court(text: str) -> dict[str, Any]:
 
     found = resolve_court(text)
     if isinstance(found, Court | Other):
-        kind, name, place = (
-            ("court", found.type, found.place) if isinstance(found, Court) else ("other", found.body, None)
-        )
+        is_court = isinstance(found, Court)
+        name, place = (found.type, found.place) if isinstance(found, Court) else (found.body, None)
         return {
             "input": text,
             "kind": "court" if is_court else "other",

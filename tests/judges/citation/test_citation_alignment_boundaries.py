@@ -183,8 +183,8 @@ def named_error(cited: str, listed: str, reason: str, **more: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("cited", "listed", "reason", "error"),
     [
-        ("C. trav. Gand", "Arbeidshof Gent", "It is Dutch. The abbreviation is odd.", "FR_NL_CONFUSION"),
-        ("Cour du travail de Gand", "Arbeidshof Gent", "The abbreviation is odd.", "ABBREVIATION_MISSED"),
+        ("C. trav. Gand", "Arbeidshof Gent", "The Dutch court is another court.", "FR_NL_CONFUSION"),
+        ("Cour du travail de Gand", "Arbeidshof Gent", "The abbreviation is unknown.", "ABBREVIATION_MISSED"),
         ("Cour du travail de Gand", "Arbeidshof Gent", "It is unlike the other.", "FR_NL_CONFUSION"),
         ("C. trav. Gand", "Arbh. Gent", "It is unlike the other.", "FR_NL_CONFUSION"),
         ("C. trav. Gand", "Arbeidshof Gent", "It is unlike the other.", "ABBREVIATION_MISSED"),

@@ -25,6 +25,11 @@ def cassation(number: str | None, *carried: str | None, **more: Any) -> dict[str
     return citation("Cass.", number, candidates=listed, citation_snippet=SUBJECT, **more)
 
 
+def beside_another_court(record: dict[str, Any]) -> dict[str, Any]:
+    """The same with a decision of another court on that date: the lone candidate is then not the only one."""
+    return record | {"candidates": [*record["candidates"], candidate(APPEAL, APPEALS)]}
+
+
 def labour(court: str, number: str | None, *listed: str, **more: Any) -> dict[str, Any]:
     names = {LIEGE: LABOUR, APPEAL: APPEALS}
     return citation(court, number, candidates=[candidate(name, names[name], "2017/AL/1") for name in listed], **more)
@@ -51,8 +56,8 @@ def range_of(record: dict[str, Any], name: str | None, labels: CitationLabels) -
         (cassation(None, None), NOTHING, ((75, 90), "CIT-X5")),
         (cassation(NUMBER, None, None), STRONG, ((70, 85), "CIT-X7")),
         (cassation(NUMBER, OTHER_NUMBER, OTHER_NUMBER), STRONG, ((70, 85), "CIT-X7")),
-        (cassation(NUMBER, None), NOTHING, ((50, 85), "CIT-X8")),
-        (cassation(NUMBER, None, snippet_match_type="COURT_ONLY"), NOTHING, ((50, 85), "CIT-X8")),
+        (beside_another_court(cassation(NUMBER, None)), NOTHING, ((50, 85), "CIT-X8")),
+        (beside_another_court(cassation(NUMBER, None, snippet_match_type="COURT_ONLY")), NOTHING, ((50, 85), "CIT-X8")),
         (cassation(NUMBER, None, None), NOTHING, ((40, 60), "CIT-X9")),
         (cassation(None, None, None), NOTHING, ((40, 60), "CIT-X9")),
         (cassation(None, None, None), by_hand(1, "weak"), ((40, 60), "CIT-X9")),
