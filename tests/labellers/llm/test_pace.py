@@ -310,6 +310,9 @@ def test_an_allowance_is_given_out_in_slices_and_a_debt_is_waited_for_exactly() 
     assert bucket.wait(10.0) == 0.0
     bucket.take(2.5, 10.0)
     assert bucket.wait(10.0) == pytest.approx(2.001)
+    empty = Bucket(60)
+    empty.take(5.0, 10.0)
+    assert empty.wait(10.0) == pytest.approx(0.001)
 
 
 def test_an_unused_allowance_does_not_pile_up() -> None:
