@@ -165,12 +165,13 @@ class Job:
         self.console = screen(stderr=True)
 
     def plan(self, kept: KeptStdin) -> Plan:
+        from krino.cases.item import as_text
         from krino.runs.manifest import Plan
 
         return Plan(
             judge={"address": self.address, **self.judge.fingerprint()},
             labeller=self.labeller.describe(),
-            inputs=kept.names(self.files),
+            inputs=[as_text(name) for name in kept.names(self.files)],
             format=self.format,
             mapping=self.mapping,
             split=self.split,
