@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -291,7 +292,8 @@ def test_a_field_of_nulls_is_not_doubted_but_empty(tmp_path: Path) -> None:
 
 
 def test_names_of_fields_in_a_refusal_are_cut(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "r", [row("c", **{"n" * 100: 0.5})])
+    verdict: dict[str, Any] = {"n" * 100: 0.5}
+    run = make_run(tmp_path / "r", [row("c", **verdict)])
     with pytest.raises(krino.UsageProblem, match=f"they have {'n' * 59}…$"):
         check_run(run, Gate(rules(min="score=0.1")))
 
