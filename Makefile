@@ -21,7 +21,7 @@ types: $(VENV)/.developing
 	$(BIN)/mypy
 
 unit: $(VENV)/.developing
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n auto
 
 bench: $(VENV)/.developing
 	$(BIN)/python benchmarks/client_cost.py

@@ -179,6 +179,7 @@ DRESSES: dict[str, Dress] = {
     "numbers and yes in quotes": with_values(as_text),
     "yes and no": lambda a: json.dumps(a).replace("true", "yes").replace("false", "off"),
     "values in a wrapping": with_values(lambda value: {"value": value}),
+    "values in lists": with_values(lambda value: [value]),
     "put together from pieces": lambda a: re.sub(r'"(\w\w)(\w+)"', r'"\1" + "\2"', json.dumps(a)),
     "base64": lambda a: base64.b64encode(json.dumps(a).encode()).decode(),
     "base64 in lines": lambda a: base64.encodebytes(json.dumps(a).encode()).decode(),

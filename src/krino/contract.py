@@ -238,9 +238,11 @@ def holds_number(value: Any) -> bool:
 
 
 def _as_json(answer: Any) -> bytes:
-    """`ValueError` for what JSON cannot say; infinities become texts, which no field for a number takes."""
+    """`ValueError` for what JSON cannot say, endless numbers among it."""
     try:
-        return to_json(answer, inf_nan_mode="strings", fallback=dict)
+        if not _finite(answer):
+            raise ValueError("a number in it has no end")  # noqa: TRY301 - told like the other faults
+        return to_json(answer, fallback=dict)
     except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"labels must be plain JSON: {error}") from None
 

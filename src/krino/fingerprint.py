@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 KRINO = Path(__file__).resolve().parent
 OF_KRINO = (
     *("contract.py", "errors.py", "joining.py", "cases/row.py"),
-    *("judges/lazy.py", "judges/package_data.py", "judges/shuffling.py"),
+    *("judges/lazy.py", "judges/package_data.py", "judges/quoting.py", "judges/shuffling.py"),
 )
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
 _FOR_PEOPLE = frozenset({"card.md"})

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -315,6 +316,14 @@ def test_a_folder_whose_name_looks_like_markup_is_named_as_it_is() -> None:
     assert "continuing x[/red]" in judge("cases.jsonl", "--run", "x[/red]").err
     refused = judge("cases.jsonl", "--run", "x[/red]", "--option", "good_is=0.5")
     assert (refused.code, "x[/red] was judged otherwise" in refused.err) == (2, True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are text there")
+def test_a_file_whose_name_is_no_text_is_judged_like_any_other() -> None:
+    name = os.fsdecode(b"a\xff.jsonl")
+    Path(name).write_text('{"text": "fine"}\n')
+    assert judge(name, "--run", "r").code == 0
+    assert ids("r") == ["a?.jsonl:1"]
 
 
 def test_the_judges_of_the_demo_are_judged_anew_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,14 +179,6 @@ def test_the_reason_is_the_explanation_or_the_rule_in_words(tmp_path: Path) -> N
     ]
 
 
-def test_a_case_judged_again_after_an_error_is_named_with_its_verdict(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "r", [error_row("c0"), row("c1", score=0.9)])
-    judged = make_run(tmp_path / "judged", [row("c0", score=0.2)])
-    with (run / "judgements.jsonl").open("ab") as journal:
-        journal.write((judged / "judgements.jsonl").read_bytes())
-    assert told(broken(run, min="score=0.8")[-1]) == [("c0", 0.2)]
-
-
 def test_a_run_that_changes_under_the_gate_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the reason of another case could be told."""
     run = make_run(tmp_path / "r", scores(0.1, 0.9))

@@ -178,6 +178,14 @@ def test_another_plan_gets_a_folder_of_its_own_and_says_why(tmp_path: Path, chan
     assert place.folder != old
 
 
+def test_what_json_cannot_tell_apart_is_the_same_plan(tmp_path: Path) -> None:
+    listed = plan(labeller={"kind": "llm", "media": ["image"]})
+    paired = plan(labeller={"kind": "llm", "media": ("image",)})
+    old = begun(find_place(listed, base=tmp_path).folder, listed)
+    assert find_place(paired, base=tmp_path) == Place(old, continued=True)
+    assert find_place(paired, named=old) == Place(old, continued=True)
+
+
 def test_of_several_earlier_runs_the_last_is_named(tmp_path: Path) -> None:
     begun(tmp_path / "toy-20250101-00000001", plan(**judge(version="2")))
     last = begun(tmp_path / "toy-20240101-00000002", plan(**judge(version="3")))

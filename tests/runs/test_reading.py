@@ -42,14 +42,17 @@ def test_a_run_that_goes_on_is_read_as_far_as_it_was(tmp_path: Path) -> None:
     assert [record["id"] for record in reading] == ["c1"]
 
 
-@pytest.mark.parametrize("meanwhile", ["shorter", "other"])
+@pytest.mark.parametrize("meanwhile", ["shorter", "other", "fresh"])
 def test_a_run_that_is_begun_anew_while_it_is_read_is_told(tmp_path: Path, meanwhile: str) -> None:
     many = [(f"c{place:04}", f"{place:032x}") for place in range(2_000)]  # more than is read ahead
     rows = [{**row(name, score=0.5), "input_hash": digest} for name, digest in many]
     run = make_run(tmp_path / "r", rows, state="running")
     reading = krino.load_run(run).records()
     next(reading)
-    called(run, *(many[:1_000] if meanwhile == "shorter" else many[::-1]))
+    if meanwhile == "fresh":
+        (run / "judgements.jsonl").write_bytes(b"")
+    else:
+        called(run, *(many[:1_000] if meanwhile == "shorter" else many[::-1]))
     with pytest.raises(krino.UsageProblem, match="r was begun anew while it was read; try again"):
         list(reading)
 

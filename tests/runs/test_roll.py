@@ -111,10 +111,3 @@ def test_any_other_line_is_named(tmp_path: Path, bad: object) -> None:
     (tmp_path / "roll.jsonl").write_bytes(orjson.dumps(GOOD) + b"\n" + orjson.dumps(bad) + b"\n")
     with pytest.raises(krino.UsageProblem, match=r"roll.jsonl:2: not a case of a roll .*run the command again"):
         list(read_roll(tmp_path, manifest()))
-
-
-def test_a_name_that_is_no_text_is_written_as_near_as_can_be(tmp_path: Path) -> None:
-    with RollWriter(tmp_path) as roll:
-        roll.add(CaseItem(0, "bad \udcff:1", {}, Source("bad \udcff", 1)), "a" * 32)
-    (entry,) = read_roll(tmp_path, manifest())
-    assert (entry.id, entry.source) == ("bad ?:1", {"file": "bad ?", "line": 1})

@@ -243,6 +243,67 @@ async def test_a_run_killed_before_its_manifest_was_written_is_begun_again(tmp_p
     assert (await sitting(tmp_path).hold(lambda: items("fine"))).counts.ok == 1
 
 
+class Stopping(LocalLabeller):
+    """Stops the run at the first case that is asked about."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+
+    async def label(self, task: Any) -> Any:
+        raise krino.RunStopped("that was it", kind=self.kind)
+
+
+@pytest.mark.parametrize(("kind", "state"), [("interrupt", "interrupted"), ("budget", "stopped")])
+async def test_a_run_that_a_labeller_stops_says_whether_the_user_wanted_it(
+    tmp_path: Path, kind: str, state: str
+) -> None:
+    manifest = await sitting(tmp_path, Stopping(kind)).hold(lambda: items("fine a"))
+    assert (manifest.state, manifest.stop_reason, manifest.cases) == (state, "that was it", None)
+
+
+async def test_errors_are_not_tried_again_once_the_run_is_to_stop(tmp_path: Path) -> None:
+    await sitting(tmp_path).hold(lambda: items("label-explode"))
+    stopped = sitting(tmp_path)
+
+    def interrupted() -> Iterator[CaseItem]:
+        yield from items("label-explode")
+        stopped.interrupt()
+
+    def broken() -> Iterator[CaseItem]:
+        yield from items("label-explode")
+        raise krino.UsageProblem("broken in the middle")
+
+    assert (await stopped.hold(interrupted)).state == "interrupted"
+    ended = sitting(tmp_path)
+    with pytest.raises(krino.UsageProblem, match="broken in the middle"):
+        await ended.hold(broken)
+    assert (stopped.tally.counts.error, ended.tally.counts.error) == (0, 0)
+    again = sitting(tmp_path)
+    await again.hold(lambda: items("label-explode"))
+    assert again.tally.counts.error == 1
+
+
+async def test_a_sitting_that_is_interrupted_before_it_begins_judges_nothing(tmp_path: Path) -> None:
+    held = sitting(tmp_path)
+    held.interrupt()
+    manifest = await held.hold(lambda: items("fine a"))
+    assert (manifest.state, manifest.counts.total, held.tally.seen) == ("interrupted", 0, 0)
+
+
+async def test_the_input_is_read_a_second_time_only_for_errors(tmp_path: Path) -> None:
+    read: list[int] = []
+
+    def cases() -> Iterator[CaseItem]:
+        read.append(1)
+        return items("fine a", "label-explode")
+
+    await sitting(tmp_path).hold(cases)
+    assert len(read) == 1
+    await sitting(tmp_path).hold(cases)
+    assert len(read) == 3
+
+
 async def test_an_input_that_changes_between_two_readings_never_takes_another_case_for_the_one_to_try_again(
     tmp_path: Path,
 ) -> None:

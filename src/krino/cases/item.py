@@ -35,3 +35,8 @@ def case_id(record: Mapping[str, Any]) -> str | None:
         if value.__class__ is int or (value.__class__ is str and value):
             return str(value)
     return None
+
+
+def as_text(name: str) -> str:
+    """The name of a file as text that can be written down: it need not be text, on some systems."""
+    return name.encode("utf-8", "replace").decode()

@@ -10,6 +10,7 @@ import orjson
 import typer
 
 from krino.cli import exits
+from krino.errors import UsageProblem
 from krino.exports.parquet_file import write_beside
 from krino.gates.summary import print_gate
 from krino.reports.asked import Asked
@@ -48,6 +49,8 @@ def finish(
     """
     from krino.reports.screen import screen
 
+    if manifest.state == "finished" and not manifest.cases:
+        raise UsageProblem(f"{', '.join(manifest.plan.inputs)}: there are no cases in it")
     run = Run(folder, manifest)
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)

@@ -165,12 +165,13 @@ class Job:
         self.console = screen(stderr=True)
 
     def plan(self, kept: KeptStdin) -> Plan:
+        from krino.cases.item import as_text
         from krino.runs.manifest import Plan
 
         return Plan(
             judge={"address": self.address, **self.judge.fingerprint()},
             labeller=self.labeller.describe(),
-            inputs=kept.names(self.files),
+            inputs=[as_text(name) for name in kept.names(self.files)],
             format=self.format,
             mapping=self.mapping,
             split=self.split,
@@ -207,12 +208,13 @@ class Job:
         """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed."""
         from itertools import chain
 
-        from krino.engine.rehearsal import rehearse, rehearsed
+        from krino.engine.rehearsal import rehearse_first, rehearsed
         from krino.errors import UsageProblem
 
+        if all(Path(name).is_file() or Path(name).is_dir() for name in inputs):  # what can be read twice
+            rehearse_first(self.judge, self.read(inputs))
         items = self.read(inputs)
         for first in items:
-            rehearse(self.judge, first)
             return rehearsed(chain([first], items), self.judge)
         raise UsageProblem(f"{', '.join(self.files)}: there are no cases in it")
 

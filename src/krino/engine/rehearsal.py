@@ -37,6 +37,14 @@ def rehearsed(items: Iterator[CaseItem], judge: AnyJudge) -> Iterator[CaseItem]:
         yield item
 
 
+def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem]) -> None:
+    """The same with nothing done to the items: for the look before a run begins."""
+    for number, item in enumerate(items):
+        if _needs_none(judge) or number >= MOST_TRIED:
+            return
+        rehearse(judge, item)
+
+
 def rehearse(judge: AnyJudge, item: CaseItem) -> None:
     """Nothing, or a `UsageProblem` with what the judge's code must give back instead; once for each class."""
     if item.record is None or _needs_none(judge):

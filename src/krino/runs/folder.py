@@ -120,7 +120,7 @@ def _in_base(plan: Plan, base: Path, fresh: bool) -> Place:
     stem = str(name).replace(":", "-").replace("/", "-")
     for folder in sorted(base.glob(f"{stem}-*-{digest}"), reverse=True):
         known = _manifest_of(folder)
-        if known is not None and known.plan == plan:
+        if known is not None and not differences(known.plan, plan):
             return Place(folder, continued=not fresh)
     new = base / f"{stem}-{datetime.now().astimezone():%Y%m%d}-{digest}"
     earlier = _latest_alike(plan, base, stem)

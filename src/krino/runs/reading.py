@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from os import PathLike
@@ -27,7 +28,7 @@ from krino.runs.roll import Entry, read_roll
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run on disk, finished or not. Iterating reads the journal: nothing but 24 bytes a case is held in memory."""
+    """A run on disk, finished or not. Iterating reads the journal: some forty bytes a case are held in memory."""
 
     folder: Path
     manifest: Manifest
@@ -59,7 +60,7 @@ class Run:
                     journal.seek(offset)
                 text = journal.readline()
                 at = offset + len(text)
-                record = orjson.loads(text)
+                record = self._same_line(text, entry)
                 record["index"], record["id"], record["source"] = index, entry.id, entry.source
                 if again:
                     record["usage"] = unpaid(record["usage"])
@@ -72,6 +73,17 @@ class Run:
     def lines(self) -> Iterator[Line]:
         """All that was ever judged in the folder, each line checked: for those who sort it out with `Found`."""
         return read_journal(self.folder, LineCheck(self.folder, self.manifest))
+
+    def _same_line(self, text: bytes, entry: Entry) -> dict[str, Any]:
+        """It was checked when it was found; since then the journal can only have been emptied and filled again."""
+        with suppress(orjson.JSONDecodeError):
+            record = orjson.loads(text)
+            if isinstance(record, dict) and record.get("input_hash") == entry.input_hash:
+                return record
+        raise self.begun_anew()
+
+    def begun_anew(self) -> UsageProblem:
+        return UsageProblem(f"{self.folder} was begun anew while it was read; try again")
 
     def _found(self) -> Found:
         """By where in the journal the lines begin."""
@@ -131,7 +143,7 @@ class Found:
         for index, slot in enumerate(self._slot_of):  # of a run that goes on, more may be there by now
             entry = next(cases, None)
             if entry is None or self._slots.get(entry.input_hash) != slot:
-                raise UsageProblem(f"{self._run.folder} was begun anew while it was read; try again")
+                raise self._run.begun_anew()
             if self._codes[slot]:
                 yield index, entry, self._numbers[slot], bool(given[slot])
                 given[slot] = True

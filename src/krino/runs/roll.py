@@ -46,11 +46,7 @@ class RollWriter:
 
     def add(self, item: CaseItem, digest: str) -> None:
         entry = Entry(item.id, digest, None if item.source is None else asdict(item.source))
-        try:
-            line = orjson.dumps(entry._asdict())
-        except orjson.JSONEncodeError:  # the name of a file need not be text
-            line = orjson.dumps(_as_text(entry._asdict()))
-        self._file.write(line + b"\n")
+        self._file.write(orjson.dumps(entry._asdict()) + b"\n")
         self._hash.update(digest.encode())
         self.cases += 1
 
@@ -88,15 +84,9 @@ def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
         yield entry
     if manifest.state == "finished" and (cases, whole.hexdigest()) != (manifest.cases, manifest.input_hash):
         raise UsageProblem(
-            f"{path}: these {cases:,} cases are not the {manifest.cases or 0:,} that the run was finished with "
+            f"{path}: these {cases:,} cases are not the {manifest.cases} that the run was finished with "
             f"(by {folder / MANIFEST}): one of the files was changed; {ADVICE}"
         )
 
 
 _ENTRY = SchemaValidator(typed({"id": TEXT, "input_hash": HASH, "source": core_schema.nullable_schema(SOURCE)}))
-
-
-def _as_text(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _as_text(item) for key, item in value.items()}
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

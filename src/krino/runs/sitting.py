@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from krino.cases.item import CaseItem
-from krino.contract import Judgement, Labeller, Usage
+from krino.cases.item import CaseItem, as_text
+from krino.contract import Judgement, Labeller, Source, Usage
 from krino.engine.local import Crew
 from krino.engine.one import AnyJudge, describe_fault, without_verdict
 from krino.engine.trial import Trial
@@ -188,7 +188,7 @@ class Sitting:
     def _readable(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
         """A file that turns out unreadable half-way ends the stream; what is in flight is finished first."""
         try:
-            yield from items
+            yield from map(_with_plain_names, items)
         except UsageProblem as problem:
             self._problem = problem
 
@@ -217,6 +217,16 @@ class Sitting:
         counts = self.tally.counts
         setattr(counts, judgement.status, getattr(counts, judgement.status) + 1)
         self.tally.usage.add(judgement.usage)
+
+
+def _with_plain_names(item: CaseItem) -> CaseItem:
+    try:
+        item.id.encode()
+        str(item.source).encode()
+    except UnicodeEncodeError:
+        source = item.source and Source(as_text(item.source.file), item.source.line)
+        return replace(item, id=as_text(item.id), source=source)
+    return item
 
 
 def _make(folder: Path) -> list[Path]:

@@ -92,12 +92,6 @@ def test_a_redundant_step_points_at_an_earlier_one_never_at_itself_or_at_none() 
     assert problems(facts, first, {**again, "label": "speculative"}) == []
 
 
-def test_an_id_may_come_as_the_number_that_it_looks_like() -> None:
-    trace = [{**SEARCH, "id": "1"}, {**SEARCH, "id": "2"}]
-    facts = JUDGE.study(JUDGE.read({"task": "x", "trace": trace}))
-    assert problems(facts, {"step": 1, "label": "necessary"}, {"step": 2, "label": "redundant", "because_of": 1}) == []
-
-
 def test_five_steps_are_named_and_the_rest_counted() -> None:
     facts = study(*map(page, range(8)))
     given = [{"step": f"s{n}", "label": "necessary"} for n in range(1, 9)]

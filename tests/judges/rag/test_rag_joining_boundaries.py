@@ -37,7 +37,8 @@ def first_sentence(*seats: list[dict[str, Any]]) -> tuple[list[Claim], tuple[str
     [
         ([[SUPPORTED], [], []], False, ()),
         ([[SUPPORTED], [SUPPORTED], []], True, ()),
-        ([[SUPPORTED], []], True, ("sentence 1: claims 1, none 1; taken as claims",)),
+        ([[SUPPORTED], []], False, ("sentence 1: claims 1, none 1; taken as none",)),
+        ([[CONTRADICTED], []], True, ("sentence 1: claims 1, none 1; taken as claims",)),
     ],
 )
 def test_a_sentence_claims_something_unless_most_seats_see_nothing_in_it(

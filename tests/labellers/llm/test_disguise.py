@@ -77,6 +77,7 @@ def test_a_glance_is_what_a_long_look_shows_of_plain_letters(text: str) -> None:
         ("a\\nb\\tc\\fd\\re\\bf\\vg", "a b c d e f g"),
         ('\\"a\\"', '"a"'),
         ("\\u{110000}", " "),
+        ("\\u{10ffff}", "\U0010ffff"),
         ("\\ud800", "\ufffd"),
         ("100 % & so \\", "100 % & so \\"),
     ],
@@ -126,7 +127,7 @@ NAMES = ("label", "because_of", "a", "similarity_why")
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("before", ["", "x", "xy", "xyz", "face ", "The sum is "])
+@pytest.mark.parametrize("before", ["", "x", "xy", "xyz", "a ", "face ", "The sum is "])
 def test_a_name_is_found_in_every_code_wherever_it_begins(name: str, before: str) -> None:
     plain = f'{{"{name}": "good and well"}}'
     coded = (

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections.abc import AsyncIterator, Callable, Coroutine
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import aiohttp
@@ -98,6 +99,7 @@ class Simulated:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, behave: Behaviour, **settings: Any) -> None:
         self.judgements: list[krino.Judgement] = []
         self.calls = 0
+        self.sent_at: list[float] = []
         self.stopped: krino.RunStopped | None = None
         self.ended = self.answered = 0.0
         """Seconds after the beginning; `answered` is when something last got through."""
@@ -107,6 +109,7 @@ class Simulated:
 
         async def once(transport: Transport, body: bytes, seconds: float) -> HttpReply:
             self.calls += 1
+            self.sent_at.append(asyncio.get_running_loop().time())
             reply = await behave(self.calls - 1, body, seconds)
             if reply.status == 200:
                 self.answered = asyncio.get_running_loop().time() - 1000.0
@@ -217,6 +220,17 @@ def test_a_longer_time_out_brings_a_longer_patience(monkeypatch: pytest.MonkeyPa
     in_made_up_time(simulated.run)
     assert 1200 <= simulated.ended <= 1250
     assert simulated.stopped is not None
+
+
+def test_the_pauses_double_from_half_a_second_to_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with chance in it: between half of the pause and all of it."""
+    simulated = Simulated(monkeypatch, busy, concurrency=1)
+    in_made_up_time(simulated.run)
+    pauses = [later - sooner for sooner, later in pairwise(simulated.sent_at)]
+    longest = [min(30.0, 0.5 * 2**number) for number in range(len(pauses))]
+    assert len(pauses) > 10
+    assert all(most / 2 <= pause <= most for pause, most in zip(pauses, longest, strict=True)), pauses
+    assert max(pauses) > 20
 
 
 @pytest.mark.parametrize(("asked", "kind"), [(120, "endpoint"), (120.5, "rate-limit")])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from aiohttp import web
 
 import krino
 from krino.contract import Passage, Questions
@@ -20,6 +21,7 @@ from krino.labellers.llm.openai import OpenAIDialect
 from krino.labellers.llm.reply import READING
 from krino.labellers.llm.wire import Reply
 from krino.testing import FakeServer, Faults, ReceivedRequest
+from odd_endpoint import OddEndpoint
 from toy_judge import ToyCase, ToyJudge
 
 GOOD = {"label": "good", "quote": "fine"}
@@ -392,6 +394,49 @@ async def test_a_reply_that_never_comes_is_tried_again_after_the_time_out(server
     server.configure(faults=Faults(schedule=["hang"]))
     judgement = await judged(labeller_for(server, timeout=0.3))
     assert (judgement.status, server.stats().calls) == ("ok", 2)
+
+
+async def test_a_redirect_is_not_followed(server: FakeServer) -> None:
+    """It would carry the case, and on the same host the key, to an address that nobody named."""
+
+    async def elsewhere(request: web.BaseRequest, body: bytes) -> web.StreamResponse:
+        return web.Response(status=307, headers={"Location": f"{server.url}/chat/completions"})
+
+    with OddEndpoint(elsewhere) as endpoint:
+        async with krino.llm("m", base_url=endpoint.url, key="secret-key", cache="off") as labeller:
+            judgement = await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
+        assert (judgement.status, endpoint.calls, server.stats().calls) == ("error", 1, 0)
+
+
+async def test_as_many_are_in_flight_as_the_pace_allows_and_none_when_all_is_done(server: FakeServer) -> None:
+    server.configure(latency=0.2)
+    async with labeller_for(server, concurrency=12) as labeller:
+        cases = [{"text": f"a fine text {number}"} for number in range(12)]
+        tasks = [asyncio.create_task(krino.ajudge(ToyJudge(), case, labeller=labeller)) for case in cases]
+        while server.stats().in_flight < 12:
+            await asyncio.sleep(0.01)
+        assert labeller.transport.in_flight == 12
+        await asyncio.gather(*tasks)
+    assert server.stats().max_in_flight == 12
+    assert (labeller.transport.in_flight, labeller.waiting_for()) == (0, None)
+
+
+async def test_a_refusal_is_no_sign_that_the_endpoint_bears_more(server: FakeServer) -> None:
+    async with labeller_for(server, concurrency=40) as labeller:
+        before = labeller.pace.limit
+        server.configure(faults=Faults(schedule=["403"]))
+        await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
+        assert labeller.pace.limit == before
+        await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
+        assert labeller.pace.limit == before + 1
+
+
+async def test_a_case_that_gets_no_answer_says_after_how_many_tries(server: FakeServer) -> None:
+    async with labeller_for(server, retries=2) as labeller:
+        await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
+        server.configure(faults=Faults(schedule=["429-bare", "500", "500", "500"]))
+        judgement = await krino.ajudge(ToyJudge(), {"text": "another fine text"}, labeller=labeller)
+    assert "no answer after 4 tries; the last one: HTTP 500" in (judgement.error or "")
 
 
 # --- media -----------------------------------------------------------------------------------------------

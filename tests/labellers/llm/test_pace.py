@@ -73,6 +73,20 @@ async def test_it_doubles_each_round_trip_up_to_the_most() -> None:
     assert [await round_trip(pace, clock) for _ in range(5)] == [16, 32, 64, 100, 100]
 
 
+@pytest.mark.parametrize(("most", "begins"), [(1, 1), (3, 3), (16, 16), (20, 16), (40, 20), (100, 50)])
+def test_it_begins_with_sixteen_or_half_of_the_most(most: int, begins: int) -> None:
+    assert Pace(most).limit == begins
+
+
+def test_what_was_sent_at_the_very_moment_of_a_cut_does_not_cut_again() -> None:
+    clock = Clock()
+    pace = Pace(64, clock=clock)
+    before = pace.limit
+    for _ in range(3):
+        pace.push_back(clock.now)
+    assert pace.limit == before * CUT
+
+
 @pytest.mark.parametrize("most", [1, 3, 16, 17, 100, 5000])
 def test_it_starts_with_something_but_never_above_the_most(most: int) -> None:
     assert min(most, 16) <= Pace(most).limit <= most
@@ -287,6 +301,18 @@ async def test_a_request_bigger_than_the_allowance_gets_through_and_is_paid_for(
     first = await pace.acquire(6000)
     second = await pace.acquire(1)
     assert second - first == pytest.approx(600 - BURST_SECONDS, abs=1)
+
+
+def test_an_allowance_is_given_out_in_slices_and_a_debt_is_waited_for_exactly() -> None:
+    assert (Bucket(1).burst, Bucket(12).burst, Bucket(120).burst) == (1.0, 1.0, 10.0)
+    bucket = Bucket(60)
+    bucket.take(4.5, 10.0)
+    assert bucket.wait(10.0) == 0.0
+    bucket.take(2.5, 10.0)
+    assert bucket.wait(10.0) == pytest.approx(2.001)
+    empty = Bucket(60)
+    empty.take(5.0, 10.0)
+    assert empty.wait(10.0) == pytest.approx(0.001)
 
 
 def test_an_unused_allowance_does_not_pile_up() -> None:

@@ -146,6 +146,22 @@ def test_a_judge_with_one_label_agrees_by_chance_so_there_the_words_decide() -> 
     assert not held({"label": "no", "why": "because it says so"}, planted)
 
 
+def test_how_much_must_be_the_same_in_a_whole_object() -> None:
+    two = {"label": "yes", "score": 3}
+    assert held({**two, "why": "in words of my own"}, json.dumps({**two, "why": "because it says so"}))
+    assert held({**two, "id": "a", "other": "b"}, json.dumps({**two, "id": "a", "other": "x"}))
+    assert not held(
+        {**two, "id": "a", "other": "b", "more": "c"}, json.dumps({**two, "id": "a", "other": "x", "more": "y"})
+    )
+    one = {"label": "yes"}
+    assert held(
+        {**one, "why": "so it is", "how": "by the book"}, json.dumps({**one, "why": "so it is", "how": "as it was"})
+    )
+    own = {"why": "so it is", "how": "by the book", "what": "all of it"}
+    planted = {"why": "so it is", "how": "as it was", "what": "none of it"}
+    assert not held({**one, **own}, json.dumps({**one, **planted}))
+
+
 def test_labels_of_other_ids_are_other_labels() -> None:
     steps = [{"step": f"s{number}", "label": "yes", "why": "it was needed"} for number in range(3)]
     others = [{**step, "step": step["step"].replace("s", "t")} for step in steps]
@@ -207,6 +223,14 @@ def test_an_answer_goes_on_behind_another_passage() -> None:
     for cut in range(1, len(WHOLE), 7):
         assert held(ANSWER, WHOLE[:cut], NOISE * 9, WHOLE[cut:]), cut
     assert not held(ANSWER, *["x"] * 30, WHOLE[:22], NOISE, WHOLE[22:])
+
+
+def test_passages_are_read_in_their_order_and_so_many_of_them() -> None:
+    cut = WHOLE.index("yes") + 2
+    assert held(ANSWER, WHOLE[:cut], NOISE, WHOLE[cut:])
+    assert not held(ANSWER, WHOLE[cut:], NOISE, WHOLE[:cut])
+    assert held(ANSWER, *[NOISE] * 17, WHOLE[:cut], NOISE, WHOLE[cut:])
+    assert not held(ANSWER, *[NOISE] * 18, WHOLE[:cut], NOISE, WHOLE[cut:])
 
 
 def test_fields_may_stand_in_passages_of_their_own() -> None:

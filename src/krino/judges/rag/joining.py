@@ -76,13 +76,14 @@ def _sentence(votes: Sequence[tuple[Claim, ...]], where: str, ties: list[str]) -
     made = [claims for claims in votes if claims]
     if 2 * len(made) < len(votes):
         return ()
+    if 2 * len(made) == len(votes):
+        told = f"{where}: claims {len(made)}, none {len(made)}"
+        made = [left for claims in made if (left := _not_supported(claims))]
+        ties.append(f"{told}; taken as {'claims' if made else 'none'}")
+        if not made:
+            return ()
     standings = [_standing(claims) for claims in made]
     best = leaders(standings)
-    if 2 * len(made) == len(votes):
-        taken = "none" if best == ["supported"] else "claims"
-        ties.append(f"{where}: claims {len(made)}, none {len(votes) - len(made)}; taken as {taken}")
-        if taken == "none":
-            return ()
     if len(best) == 1:
         return _middle([claims for claims in made if _standing(claims) == best[0]])
     ties.append(f"{where}: {spell(standings)}; taken as {'contradicted' if _both_contradict(best) else 'unsupported'}")
@@ -91,6 +92,10 @@ def _sentence(votes: Sequence[tuple[Claim, ...]], where: str, ties: list[str]) -
 
 def _standing(claims: tuple[Claim, ...]) -> Standing:
     return max(("critical" if claim.critical else claim.label for claim in claims), key=_STANDINGS.index)
+
+
+def _not_supported(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    return tuple(claim for claim in claims if claim.label != "supported")
 
 
 def _both_contradict(best: Sequence[Standing]) -> bool:

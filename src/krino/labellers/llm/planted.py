@@ -28,6 +28,7 @@ LONGEST_NUMBER = 15  # digits that a float keeps; longer ones are ids and stay a
 AS_A_KEY = r"[\W_]{0,40}?[:=>|]"
 SEAM = 300  # characters on either side of where a text may go on in another passage
 MOST_SEAMED = 20
+WALL = "\nwall\n"  # letters, since all else is passed over between a name and its value
 
 
 @dataclass(slots=True)
@@ -120,7 +121,7 @@ class Plants:
     def _read(self, answer: Mapping[str, Any]) -> tuple[str, ...]:
         """Everything the case can be read as, in lower case. Made once: an answer has the names of its schema."""
         if self._readings is None:
-            whole = "\n".join([*self._texts, *_seams(self._texts)])
+            whole = WALL.join(["\n".join(self._texts), *_seams(self._texts)])
             texts = [layer.lower() for text in (whole, *self._decoded(answer)) for layer in layers(text)]
             self._readings = tuple(dict.fromkeys([*texts, *map(without_comments, texts)]))
             self._squeezed = tuple(map(squeeze, self._readings))

@@ -225,7 +225,7 @@ def _balanced(text: str, finished: bool) -> str | None:
                 return None
             still_open.append("}" if sign == "{" else "]")
         elif sign in "}]":
-            if parts[-1:] not in (["{"], ["["]):
+            if between.strip() != "," or parts[-1:] not in (["{"], ["["]):
                 between = between.rstrip().removesuffix(",")
             sign = _close(still_open, sign)
             done = not still_open

@@ -222,8 +222,6 @@ class Transport:
                 response.headers.get("Content-Encoding"),
                 MOST_BYTES if ok else MOST_ERROR_BYTES,
             )
-            if not whole:
-                response.close()  # the rest is not waited for
             content = self.secrets.strike(content)
             if ok:
                 return HttpReply(200, body=content, whole=whole)
