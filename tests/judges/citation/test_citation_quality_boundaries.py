@@ -22,10 +22,15 @@ def cassation(number: str | None, *carried: str | None, **more: Any) -> dict[str
     return citation("Cass.", number, candidates=listed, **more)
 
 
+SOUND = "This is what the Cour de cassation says, and it is limited to that."
+"""Says something, names evidence and a limit: whatever else costs a point is the labels' word."""
+
+
 def marked(
     record: dict[str, Any], name: str | None, confidence: float, labels: CitationLabels, reason: str = "As follows."
 ) -> tuple[int, tuple[str, ...]]:
-    """The mark, and what it was lowered for."""
+    """The mark, and what it was lowered for, of a reasoning that makes sense unless it is blank."""
+    reason = f"{reason} {SOUND}" if reason.strip() else reason
     answer: dict[str, Any] = {"matches": [match(name, confidence, reason)]} if name else {"no_match_reason": reason}
     ruling = settle_with(record | answer, labels).rulings["reasoning_quality"]
     return ruling.value, ruling.evidence[6:]

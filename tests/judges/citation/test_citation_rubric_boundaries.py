@@ -345,8 +345,17 @@ def test_without_a_match_there_is_no_confidence() -> None:
 def test_a_verdict_passes_is_reviewed_or_fails(
     correctness: str, truth_rule: str, suggestions: str | None, rolled: str
 ) -> None:
-    found = {"match_correctness": correctness, "improvement_suggestions": suggestions}
+    found = {"match_correctness": correctness, "improvement_suggestions": suggestions, "errors": ["NONE"]}
     assert roll_up(found, {"correct_decision_id": truth_rule}) == rolled
+
+
+def test_an_error_a_court_that_is_not_understood_or_a_code_of_another_court_is_for_review() -> None:
+    clean = {"match_correctness": "CORRECT", "improvement_suggestions": None, "errors": ["NONE"]}
+    assert roll_up(clean, {"correct_decision_id": "CIT-T4"}) == "pass"
+    assert roll_up({**clean, "errors": ["ECLI_MISMATCH_IGNORED"]}, {"correct_decision_id": "CIT-T4"}) == "review"
+    assert roll_up(clean, {"cited_court_classification": "CIT-K5"}) == "review"
+    assert roll_up({**clean, "match_correctness": "INCORRECT"}, {"cited_court_classification": "CIT-K5"}) == "fail"
+    assert roll_up(clean, {"court_alignment_handling": "CIT-A7"}) == "review"
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def stranger(court: str) -> dict[str, Any]:
         (cassation(NUMBER, OTHER_NUMBER, OTHER_NUMBER), "numbers_differ", 2),
         (cassation(NUMBER, OTHER_NUMBER, OTHER_NUMBER, candidate_count=5), "nothing", 2),
         (cassation(NUMBER, OTHER_NUMBER, None), "nothing", 2),
-        (cassation(NUMBER, None), "nothing", 1),
+        (cassation(NUMBER, None), "lone", 1),
         (cassation(None, None), "only", 1),
         (of(candidate_count=1, matches=[stranger("Cass.")]), "only", 1),
         (cassation(None, None, candidate_count=5), "nothing", 1),
@@ -67,7 +67,7 @@ def test_the_first_signal_that_speaks_decides_and_what_stays_open_names_its_cont
 ) -> None:
     truth = study(record).truth
     assert (truth.signal, len(truth.contenders)) == (signal, contenders)
-    assert truth.open == (signal in ("nothing", "only", "numbers_differ"))
+    assert truth.open == (signal in ("nothing", "only", "lone", "numbers_differ"))
 
 
 def test_the_closest_spelling_of_the_number_is_the_only_one_in_play() -> None:

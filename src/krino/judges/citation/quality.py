@@ -36,7 +36,7 @@ def mark_reasoning(
     caps += caps_of_sense(outcome, ceiling)
     for cap, reason in caps:
         if mark > cap:
-            lacks.append(f"{reason} (at most {cap})")
+            lacks.append(f"at most {cap}: {reason}")
             mark = cap
     return max(mark, _WORST), tuple(lacks)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -55,6 +55,8 @@ def read_record(record: Mapping[str, Any]) -> Fields:
     fields = snake_keys(record)
     _lift_nested(fields)
     _take_output(fields)
+    if isinstance(fields.get("cited_case_number"), list | tuple):
+        fields["cited_case_number"] = _joined(fields["cited_case_number"])
     _clean_texts(fields, _CITED_TEXTS)
     if "candidates" not in fields and "candidates_list" in fields:
         fields["candidates"] = fields.pop("candidates_list")
@@ -217,12 +219,16 @@ def _candidate(item: Any) -> Any:
     fields = _renamed(snake_keys(item), "candidate")
     _split_court_names(fields)
     if isinstance(fields.get("rol_number"), list | tuple):
-        fields["rol_number"] = "; ".join(str(number) for number in fields["rol_number"] if number is not None) or None
+        fields["rol_number"] = _joined(fields["rol_number"])
     _clean_texts(fields, _CANDIDATE_TEXTS)
     _name_id(fields)
     for name in ("teaching_texts", "summaries"):
         fields[name] = _texts(fields[name]) if fields.get(name) is not None else ()
     return fields
+
+
+def _joined(numbers: Sequence[Any]) -> str | None:
+    return "; ".join(str(number) for number in numbers if number is not None) or None
 
 
 def _split_court_names(fields: Fields) -> None:
@@ -255,6 +261,9 @@ def read_ground_truth(fields: Mapping[str, Any]) -> tuple[Any, bool]:
         value = next((nested[name] for name in (*_ID_NAMES, *names) if nested.get(name) is not None), None)
         if value is None and nested.get("no_match") is True:
             return None, True
+        if value is None and known is None and any(item is not None for item in nested.values()):
+            there = ", ".join(sorted(nested)[:8])
+            raise ValueError(f"ground_truth holds no decision; give it as decision_id (there is {there})")
     if isinstance(value, str) and _absence(value) == "none of them":
         return None, True
     decision = None if isinstance(value, str) and _absence(value) == "not known" else _text(value)
