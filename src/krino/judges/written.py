@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from krino.conduct import field_problems, literal_type, of_type, unknown_rule
 from krino.contract import Ruling, Settlement
-from krino.places import place_of_code, syntax_of
+from krino.contract.conduct import field_problems, literal_type, of_type, unknown_rule
+from krino.contract.places import place_of_code, syntax_of
 
 SETTLE = "settle must return a krino.Settlement, not {kind}; write `return Settlement({{...}})`"
 ASK = 'ask must return krino.Questions or None, not {kind}; write `return Questions((Passage(...),), "...")`'
