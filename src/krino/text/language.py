@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from krino.judges.rag.tables import table
+from krino.text.words import table
 
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 240
