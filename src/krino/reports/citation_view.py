@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from krino.judges.citation.candidates import CandidateFacts
+from krino.judges.citation.belgium.courts import Alignment
+from krino.judges.citation.candidates import CandidateFacts, key_of
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.cited import key_of
-from krino.judges.citation.courts import Alignment
 from krino.judges.citation.facts import CitationFacts, study
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.notes import court_words
+from krino.judges.citation.wording import court_words
 from krino.reports.views import Block, DataTable, MarkedText, Segment, Tone
 
 _MOST_CANDIDATES = 60
