@@ -8,8 +8,8 @@ import pytest
 
 from citation_cases import CASSATION, by_hand, candidate, citation, findings, match, settle, settle_with, study, verdict
 from krino.judges.citation.outcome import weigh_answer
+from krino.judges.citation.rollup import roll_up, slice_columns
 from krino.judges.citation.verdict import CitationVerdict
-from krino.judges.citation.view import roll_up, slice_columns
 
 ONE, TWO = CASSATION.format(1), CASSATION.format(2)
 LIEGE = "ECLI:BE:CTLIE:2018:ARR.20180315.1"

@@ -1,6 +1,6 @@
 """The citation judge; its own tables and texts are loaded here, each once."""
 
-from krino.judges.package_data import PackageData
+from krino.text.package_data import PackageData
 
 _DATA = PackageData(__name__)
 table = _DATA.table

@@ -16,9 +16,9 @@ from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
 from krino.judges.citation.options import CitationOptions, with_aliases
 from krino.judges.citation.record import CITED, snake_keys
+from krino.judges.citation.rollup import as_written, main_inputs, roll_up, slice_columns
 from krino.judges.citation.rubric import settle
 from krino.judges.citation.verdict import CitationVerdict
-from krino.judges.citation.view import as_written, main_inputs, roll_up, slice_columns
 from krino.judges.citation.votes import join_votes, reorder
 
 

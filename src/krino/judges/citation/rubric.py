@@ -21,8 +21,8 @@ from krino.judges.citation.outcome import (
     withheld_range,
 )
 from krino.judges.citation.reasoning.quality import mark_reasoning
+from krino.judges.citation.rollup import UNREAD_COURT
 from krino.judges.citation.verdict import AlignmentHandling, Calibration, CitationVerdict, is_faultless
-from krino.judges.citation.view import UNREAD_COURT
 from krino.judges.citation.wording import Advised, write_notes, write_suggestions
 
 _CLASS_RULES = {"NATIONAL": "CIT-K1", "SPECIFIC": "CIT-K2", "GENERIC": "CIT-K3"}

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from krino.judges.citation.belgium import table
 from krino.judges.citation.belgium.dates import find_dates, fold_letters
-from krino.judges.quoting import widened
+from krino.text.quoting import widened
 
 Strength = Literal["strong", "moderate", "weak", "none"]
 

@@ -1,0 +1,77 @@
+"""How a case and its verdict are shown to people: in short, by the columns teams count, and rolled up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from krino.contract import RollUp
+from krino.judges.citation.belgium.case_numbers import parse_case_numbers
+from krino.judges.citation.belgium.courts import Court, Other, Unknown
+from krino.judges.citation.candidates import Cited, read_cited
+from krino.judges.citation.case import CitationCase
+from krino.judges.citation.record import CITED
+from krino.judges.citation.truth import RULES
+from krino.judges.citation.verdict import RIGHT
+
+UNREAD_COURT = "CIT-K5"
+_LONGEST_NAME = 80
+_LETTERS: dict[str | None, str] = {"F": "fr", "N": "nl"}
+
+
+def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
+    """Fail: a wrong answer. Review: nothing decides, the court is not understood, or a right answer has a fault."""
+    right = verdict["match_correctness"] in RIGHT
+    if rules.get("cited_court_classification") == UNREAD_COURT:
+        return "review" if right or verdict["match_correctness"] == "PARTIALLY_CORRECT" else "fail"
+    if rules.get("correct_decision_id") == RULES["nothing"]:
+        return "review" if right else "fail"
+    if verdict["match_correctness"] == "PARTIALLY_CORRECT":
+        return "review"
+    if not right:
+        return "fail"
+    clean = verdict["improvement_suggestions"] is None and verdict["errors"] == ["NONE"]
+    return "pass" if clean and rules.get("court_alignment_handling") != "CIT-A7" else "review"
+
+
+def slice_columns(case: CitationCase) -> dict[str, Any]:
+    cited = read_cited(case)
+    court = cited.court
+    return {
+        "court": court.type if isinstance(court, Court) else "other" if isinstance(court, Other) else "unknown",
+        "place": court.place if isinstance(court, Court) else None,
+        "language": _language(cited),
+        "unread_court": court.text[:_LONGEST_NAME] or None if isinstance(court, Unknown) else None,
+        "classification": cited.classification,
+        "match_type": case.snippet_match_type,
+        "answer": "match" if case.matches else "no_match",
+    }
+
+
+def _language(cited: Cited) -> str | None:
+    """The language of the citation: of the court's name, else the letter in the case number."""
+    if isinstance(cited.court, Court) and cited.court.name_language:
+        return cited.court.name_language
+    letters = (item.language for item in parse_case_numbers(cited.number))
+    return next((_LETTERS[letter] for letter in letters if letter in _LETTERS), None)
+
+
+def main_inputs(case: CitationCase) -> dict[str, str]:
+    """The citation as written, and what the matcher answered, in short."""
+    written = case.model_dump(include={*CITED, "citation_snippet"})
+    return {"citation": as_written(written), "matched": _matched(case)}
+
+
+def as_written(fields: Mapping[str, Any]) -> str:
+    """The parts of the citation; the snippet where nothing was taken out of it."""
+    parts = [value for name in CITED if isinstance(value := fields.get(name), str) and value.strip()]
+    snippet = fields.get("citation_snippet")
+    return ", ".join(parts) or (snippet if isinstance(snippet, str) else "")
+
+
+def _matched(case: CitationCase) -> str:
+    if not case.matches:
+        return "no match"
+    top, more = case.matches[0], len(case.matches) - 1
+    named = ", ".join(part for part in (top.decision_id or "a decision without id", top.court_name) if part)
+    return f"{named} (and {more} more)" if more else named
