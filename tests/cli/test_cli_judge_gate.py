@@ -18,7 +18,7 @@ import pytest
 from krino.cli import exits, main
 from krino.cli.finish import exit_code
 from krino.cli.settings import load_settings
-from krino.gates.gate import Gate, check_run
+from krino.results.gates.gate import Gate, check_run
 from krino.runs.manifest import Manifest
 from krino.testing import FakeServer
 from made_runs import make_run, scores

@@ -1,6 +1,6 @@
 """For tests of judges: a fake LLM server on loopback, with the faults that real ones have."""
 
-from krino.schema_instances import example_of
+from krino.contract.schema_instances import example_of
 from krino.testing.faults import FAULT_NAMES, FEATURES, Faults
 from krino.testing.replies import ReceivedRequest
 from krino.testing.server import FakeServer, Stats

@@ -14,8 +14,8 @@ from typing import Any
 
 import orjson
 
+from krino.contract.schema_instances import Schema, alternatives, resolve, type_of
 from krino.errors import UsageProblem
-from krino.schema_instances import Schema, alternatives, resolve, type_of
 from krino.testing.replies import Answer, Asked, Dialect, ReceivedRequest, decode_at
 
 # --- when ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 
 import krino
 from krino.cases.item import CaseItem
-from krino.engine.local import Crew
+from krino.engine.pool import Crew
 from krino.labellers.choose import choose
 from krino.labellers.llm.health import IDLE, LONE, LONGEST_WAIT, PATIENCE, SHORTEST_TRY, Health, usual_patience
 from krino.labellers.llm.labeller import LlmLabeller
