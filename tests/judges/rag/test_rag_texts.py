@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.judges.rag.sentences import split_sentences
-from krino.judges.rag.values import canonical_number, find_names, find_values
-from krino.judges.rag.words import opposed_words, read_sentence
+from krino.judges.rag.reading.sentences import split_sentences
+from krino.judges.rag.reading.values import canonical_number, find_names, find_values
+from krino.judges.rag.reading.words import opposed_words, read_sentence
 from krino.text.forms import canonical, is_blank, locate
 from krino.text.language import guess_language
 from krino.text.words import stem

@@ -1,25 +1,48 @@
-"""How near an answer and its reference are: by meaning and words in English, by letters and words elsewhere."""
+"""How near texts are in meaning, and how near an answer is to its reference (elsewhere than in English by letters)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
 from krino.judges.rag.facts import RagFacts
-from krino.judges.rag.labels import Similarity
-from krino.judges.rag.meaning import TextPair, cosines, reads
-from krino.judges.rag.scale import step_of, worth_of
-from krino.judges.rag.sentences import split_sentences
+from krino.judges.rag.labels import Similarity, step_of, worth_of
+from krino.judges.rag.reading.sentences import split_sentences
+from krino.judges.rag.reading.words import Reading, opposed_words, read_sentence
 from krino.judges.rag.tables import table
-from krino.judges.rag.words import Reading, opposed_words, read_sentence
 from krino.text.forms import canonical
 from krino.text.words import stem
+
+TextPair = tuple[str, str]
 
 _LONGEST = 20_000
 _MOST_COMPARED = 40
 """Sentences of each side that are held against each other for a conflict."""
+
+
+def reads(language: str | None) -> bool:
+    """The sentence model knows English; a text too short to tell is taken for it."""
+    return language is None or language == "en"
+
+
+def cosines(pairs: Sequence[TextPair]) -> list[float]:
+    """One number for each pair, 0.0 where it would be negative; each text is embedded once."""
+    if not pairs:
+        return []
+    from krino.models.embedder import embed
+
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    place = {text: number for number, text in enumerate(texts)}
+    vectors = embed(texts)
+    return [max(0.0, float(vectors[place[first]] @ vectors[place[second]])) for first, second in pairs]
+
+
+def measure(pairs: Iterable[TextPair]) -> Mapping[TextPair, float]:
+    """The same, to look pairs up in."""
+    distinct = list(dict.fromkeys(pairs))
+    return dict(zip(distinct, cosines(distinct), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

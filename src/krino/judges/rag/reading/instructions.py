@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from krino.judges.rag.sentences import Sentence
+from krino.judges.rag.reading.sentences import Sentence
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from krino.judges.rag.asking import question_parts
-from krino.judges.rag.evidence import coverage
 from krino.judges.rag.labels import ClaimLabel
+from krino.judges.rag.reading.question import question_parts
+from krino.judges.rag.reading.values import Value
+from krino.judges.rag.reading.words import Reading, opposed_words, opposite_words
+from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.tables import table
-from krino.judges.rag.values import Value
-from krino.judges.rag.words import Reading, opposed_words, opposite_words
 from krino.text.words import stem
 
 MISPLACED = "the passages have it, but not where they speak of what is asked"

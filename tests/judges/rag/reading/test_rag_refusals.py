@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.judges.rag.refusals import RefusalReading, asks_for_harm, read_refusal
-from krino.judges.rag.sentences import split_sentences
+from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm, read_refusal
+from krino.judges.rag.reading.sentences import split_sentences
 
 
 def reading_of(text: str) -> RefusalReading | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
-from krino.judges.rag.sentences import split_sentences
+from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.tables import table
 
 Asked = Literal["date", "number", "name"]

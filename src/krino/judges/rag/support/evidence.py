@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from krino.judges.lazy import lazy
 from krino.judges.rag.facts import PassageSentence, RagFacts
+from krino.judges.rag.reading.words import Reading
 from krino.judges.rag.tables import table
-from krino.judges.rag.words import Reading
 from krino.text.words import stem
 
 PREFIX_CREDIT = 0.6

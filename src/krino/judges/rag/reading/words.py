@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from krino.judges.rag.reading.values import Value, canonical_number, find_names, find_values, without_citations
 from krino.judges.rag.tables import table
-from krino.judges.rag.values import Value, canonical_number, find_names, find_values, without_citations
 from krino.text.forms import straighten
 from krino.text.words import stem, stop_words
 

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from krino.judges.rag.evidence import Evidence, Index, coverage
 from krino.judges.rag.facts import Copy, RagFacts
-from krino.judges.rag.support import Pair
+from krino.judges.rag.reading.words import Reading, opposite_words
+from krino.judges.rag.support.evidence import Evidence, Index, coverage
+from krino.judges.rag.support.lexical_support import Pair
 from krino.judges.rag.tables import table
-from krino.judges.rag.words import Reading, opposite_words
 
 _BARE = 3
 """Content words up to which an answer is the bare name or value that was asked for."""

@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import cast
+from typing import Literal, cast
 
-from krino.judges.rag.labels import RefusalCategory
-from krino.judges.rag.sentences import Sentence
+from krino.judges.rag.reading.sentences import Sentence
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 from krino.text.words import table as text_table
+
+RefusalCategory = Literal["insufficient_context", "safety", "ambiguous", "out_of_scope"]
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LONGEST = 1_000

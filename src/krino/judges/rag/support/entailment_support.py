@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from krino.judges.rag.evidence import coverage
 from krino.judges.rag.labels import ClaimLabel
-from krino.judges.rag.meaning import TextPair, measure, reads
-from krino.judges.rag.support import MISPLACED, LexicalSupport, Pair, Support, absent_values, find_conflict
+from krino.judges.rag.support.evidence import coverage
+from krino.judges.rag.support.lexical_support import (
+    MISPLACED,
+    LexicalSupport,
+    Pair,
+    Support,
+    absent_values,
+    find_conflict,
+)
+from krino.judges.rag.support.nearness import TextPair, measure, reads
 from krino.judges.rag.tables import table
 
 if TYPE_CHECKING:

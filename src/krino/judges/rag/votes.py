@@ -15,8 +15,15 @@ from pydantic import BaseModel
 from krino.contract import Joined
 from krino.contract.joining import canonical, leaders, spell
 from krino.judges.rag.facts import RagFacts
-from krino.judges.rag.labels import Claim, Directness, PassageUse, RagLabels, RefusalLabel, Similarity
-from krino.judges.rag.rubric import answerable_refusal
+from krino.judges.rag.labels import (
+    Claim,
+    Directness,
+    PassageUse,
+    RagLabels,
+    RefusalLabel,
+    Similarity,
+    answerable_refusal,
+)
 
 Standing = Literal["supported", "unsupported", "contradicted", "critical"]
 ItemT = TypeVar("ItemT", bound=BaseModel)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from krino.judges.rag.desk import lay_out
-from krino.judges.rag.entailed import EntailedSupport, Weighing, bare_claim, weigh
 from krino.judges.rag.labels import Claim
 from krino.judges.rag.local import label_locally
+from krino.judges.rag.support.draft_claims import lay_out
+from krino.judges.rag.support.entailment_support import EntailedSupport, Weighing, bare_claim, weigh
 from krino.models.entailment import Entailment
 from rag_making import facts_of
 
@@ -80,7 +80,7 @@ def test_the_sentence_model_is_asked_only_where_it_could_change_the_label(monkey
         assert not list(texts)
         return {}
 
-    monkeypatch.setattr("krino.judges.rag.entailed.measure", refuse)
+    monkeypatch.setattr("krino.judges.rag.support.entailment_support.measure", refuse)
     pair = lay_out(facts_of(answer="The iron bridge at Varde was opened in 1904.")).drafts[0].pair
     assert EntailedSupport().score([pair])[0].label == "supported"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from krino.contract import Joined
-from krino.judges.rag.joining import join_votes
 from krino.judges.rag.labels import Claim, RagLabels
+from krino.judges.rag.votes import join_votes
 from rag_making import claim_of, facts_of, labels_of, refusal_of
 
 SECOND = claim_of(text="It carries two tracks.", sentence=2, quote="carries two railway tracks")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from krino.judges.rag.asking import QuestionPart
-from krino.judges.rag.desk import Desk, Draft
-from krino.judges.rag.evidence import coverage
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Directness
-from krino.judges.rag.meaning import TextPair, reads
+from krino.judges.rag.reading.question import QuestionPart
+from krino.judges.rag.reading.words import Reading, read_sentence
+from krino.judges.rag.support.draft_claims import Desk, Draft
+from krino.judges.rag.support.evidence import coverage
+from krino.judges.rag.support.nearness import TextPair, reads
 from krino.judges.rag.tables import table
-from krino.judges.rag.words import Reading, read_sentence
 
 _TERSE = 4
 """Content words up to which an answer to "who" or "when" may be the bare name or date."""

@@ -7,8 +7,8 @@ import re
 import pytest
 
 import krino
-from krino.judges.rag.instructions import find_instructions
-from krino.judges.rag.sentences import split_sentences
+from krino.judges.rag.reading.instructions import find_instructions
+from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.tables import table
 
 QUESTION = "When was the tower built?"
