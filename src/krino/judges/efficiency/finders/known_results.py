@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from krino.judges.efficiency.calls import squeeze
-from krino.judges.efficiency.steps import Step
+from krino.judges.efficiency.finders.calls import squeeze
 from krino.judges.efficiency.traces.content import dump, from_json
+from krino.judges.efficiency.traces.steps import Step
 
 _LEAST_FIELDS = 5
 _LEAST_LINES = 3

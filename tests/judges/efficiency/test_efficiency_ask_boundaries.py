@@ -9,11 +9,10 @@ import pytest
 
 from efficiency_making import SEARCH, study
 from krino import CannotJudge, Questions
-from krino.judges.efficiency.asking import ask
+from krino.judges.efficiency.ask import ask, cut, fold, referred, show, shown_ids, synopsis
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import EfficiencyLabels
-from krino.judges.efficiency.showing import fold, show, synopsis
-from krino.judges.efficiency.windows import cut, join, referred, shown_ids
+from krino.judges.efficiency.votes import join_windows
 
 PLENTY = 10_000_000
 
@@ -125,13 +124,13 @@ def test_the_window_that_sees_more_around_a_step_decides_and_in_doubt_it_is_unne
     facts = notes(9)
     shared = {f"s{number}": "indirect" for number in (4, 5, 6)}
     for first, second, label in ((shared, {}, by_first), ({}, shared, by_second)):
-        joined, _ = join(facts, [said(facts, range(6), **first), said(facts, range(3, 9), **second)])
+        joined, _ = join_windows(facts, [said(facts, range(6), **first), said(facts, range(3, 9), **second)])
         assert {item.step: item.label for item in joined.steps}[step] == label
 
 
 def test_how_a_trace_was_labelled_and_where_windows_differed_is_told() -> None:
     facts = notes(9)
-    _, told = join(facts, [said(facts, range(6)), said(facts, range(3, 9), s5="indirect")])
+    _, told = join_windows(facts, [said(facts, range(6)), said(facts, range(3, 9), s5="indirect")])
     assert [(item.rule, item.text, item.where) for item in told] == [
         (
             "EFF-W1",
@@ -148,14 +147,14 @@ def test_twenty_windows_and_twenty_differences_are_told_one_by_one(windows: int,
     facts = notes(windows + 1)
     unlike = {f"s{number}": "indirect" for number in range(1, windows + 2)}
     labelled = [said(facts, range(n, n + 2), **(unlike if n % 2 else {})) for n in range(windows)]
-    _, told = join(facts, labelled)
+    _, told = join_windows(facts, labelled)
     differ = [item for item in told if item.rule == "EFF-W2"]
     assert (", …)" in told[0].text) == more
     assert f"{windows - 1} steps were seen by more than one, {windows - 1} of them" in told[0].text
     assert len(differ) == min(windows - 1, 20)
     facts = notes(windows + 2)
     labelled = [said(facts, range(n, n + 2), **(unlike if n % 2 else {})) for n in range(windows + 1)]
-    _, told = join(facts, labelled)
+    _, told = join_windows(facts, labelled)
     rest = [item.text for item in told if item.rule == "EFF-W2" and item.where is None]
     assert rest == ([f"and {windows - 20} more steps that windows labelled differently"] if more else [])
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
-from krino.judges.efficiency.calls import Call, spoken_action, squeeze
-from krino.judges.efficiency.known import KnownResults
-from krino.judges.efficiency.nearness import NearIndex, Nearness, Wording, by_words, read_wording
-from krino.judges.efficiency.steps import Step
+from krino.judges.efficiency.finders.calls import Call, spoken_action, squeeze
+from krino.judges.efficiency.finders.known_results import KnownResults
+from krino.judges.efficiency.finders.nearness import NearIndex, Nearness, Wording, by_words, read_wording
 from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.content import dump, text_of
+from krino.judges.efficiency.traces.steps import Step
 
 Level = Literal["exact", "normalised", "near", "same_result", "same_words", "known_result"]
 _CODE_MARK = re.compile(r"[=;{}]|\w\(")

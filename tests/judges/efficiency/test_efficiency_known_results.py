@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krino.judges.efficiency import EfficiencyJudge
-from krino.judges.efficiency.meaning import is_english
+from krino.judges.efficiency.finders.rephrasings import is_english
 
 JUDGE = EfficiencyJudge()
 USERS = [

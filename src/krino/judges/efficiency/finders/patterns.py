@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from krino.judges.efficiency.calls import Call
-from krino.judges.efficiency.repeats import Repeat
-from krino.judges.efficiency.steps import Step
+from krino.judges.efficiency.finders.calls import Call
+from krino.judges.efficiency.finders.repeats import Repeat
+from krino.judges.efficiency.traces.steps import Step
 
 _LONGEST_CYCLE = 12
 _LEAST_FAN = 3

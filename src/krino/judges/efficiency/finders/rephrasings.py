@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.nearness import are_apart, differ_in_one_word, read_wording
+from krino.judges.efficiency.finders.nearness import are_apart, differ_in_one_word, read_wording
 from krino.judges.efficiency.tables import table, words
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from krino.judges.efficiency.calls import Call, texts_in
-from krino.judges.efficiency.nearness import by_words, read_wording
-from krino.judges.efficiency.steps import Step
+from krino.judges.efficiency.finders.calls import Call, texts_in
+from krino.judges.efficiency.finders.nearness import by_words, read_wording
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
+from krino.judges.efficiency.traces.steps import Step
 
 _WORD = re.compile(r"[^\W_]+")
 _MAX_TEXT = 20_000

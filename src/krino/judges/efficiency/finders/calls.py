@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from krino.judges.efficiency.steps import Step
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
+from krino.judges.efficiency.traces.steps import Step
 
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _URL = re.compile(r"(?:https?://)?(?:www\.)?([^\s#]*?)/?(?:#.*)?", re.IGNORECASE)
