@@ -16,7 +16,7 @@ from krino.engine.rehearsal import rehearse, rehearsed
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge, rival
 from krino.judges.soundness import made, refuse_unsound
-from krino.labellers.choose import choose
+from krino.labellers.factory import choose
 
 Case = Mapping[str, Any]
 AnyKindOfJudge = str | AnyJudge | type[AnyJudge]

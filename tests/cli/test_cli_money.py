@@ -14,11 +14,11 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
+from fake_llm import FakeServer, Faults
 from krino.cli import app
 from krino.cli.going_on import command_to_go_on
 from krino.cli.settings import load_settings
 from krino.errors import KrinoError
-from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"

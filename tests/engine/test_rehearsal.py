@@ -13,13 +13,13 @@ from pydantic import BaseModel, Field
 from typer.testing import CliRunner
 
 import krino
+from fake_llm import FakeServer
 from krino.cases.item import CaseItem
 from krino.cli import app
 from krino.contract import Questions, Ruling, Settlement
 from krino.engine.made_labels import made_labels
 from krino.engine.rehearsal import _rehearsed, rehearse
 from krino.judges.registry import OURS
-from krino.testing import FakeServer
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 EXAMPLES = Path(krino.__file__).parent / "examples"

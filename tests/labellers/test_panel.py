@@ -13,10 +13,10 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 import krino
+from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Joined, Judgement, Labelled
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import ABSENT, TIE, Panel
-from krino.testing import FakeServer, Faults, ReceivedRequest
 from rag_making import BRIDGE, HARBOUR, case_of, raw_labels
 from toy_judge import ToyCase, ToyJudge, ToyLabels, ToyVerdict
 
@@ -374,7 +374,7 @@ def test_a_panel_that_makes_no_sense_is_refused(make: Callable[[], Panel], words
 
 def test_names_with_commas_are_a_jury(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KRINO_CACHE", "off")
-    from krino.labellers.choose import choose
+    from krino.labellers.factory import choose
 
     labeller = choose("local, ollama:m")
     assert isinstance(labeller, Panel)

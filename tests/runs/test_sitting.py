@@ -11,12 +11,12 @@ import orjson
 import pytest
 
 import krino
+from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
 from krino.labellers.local import LocalLabeller
 from krino.runs.folder import Place, find_place
 from krino.runs.manifest import Manifest, Plan
 from krino.runs.sitting import Sitting
-from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
 

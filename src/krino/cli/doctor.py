@@ -43,7 +43,7 @@ def doctor(
     checks = _installation()
     if labeller != "local":
         from krino.cli.trust import keys_for
-        from krino.labellers.choose import llm, names_in
+        from krino.labellers.factory import llm, names_in
 
         keys = keys_for(ctx, names_in(labeller), base_url, api_key_env)
         for name in names_in(labeller):

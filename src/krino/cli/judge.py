@@ -90,7 +90,7 @@ def judge(
     from krino.cli.gating import gating_of_judge
     from krino.cli.trust import keys_for, within_its_folder
     from krino.judges.registry import load_judge
-    from krino.labellers.choose import names_in
+    from krino.labellers.factory import names_in
 
     prompt = within_its_folder(ctx, "prompt", prompt)
     ready = load_judge(judge_name, judge_options(judge_name, option), _read_prompt(prompt))
@@ -303,7 +303,7 @@ def announce(place: Place, console: Console) -> None:
 
 def _labeller(name: str, repeat: int, *, dry_run: bool, **settings: Any) -> Labeller:
     from krino.errors import UsageProblem
-    from krino.labellers.choose import named, names_in, share
+    from krino.labellers.factory import named, names_in, share
     from krino.labellers.panel import Panel
 
     names = names_in(name)

@@ -68,7 +68,7 @@ def labeller_of(config: pytest.Config) -> str | Labeller:
         if base_url is not None:
             raise UsageProblem("a base URL is for a model, but none is named: add --krino-labeller MODEL")
         return "local"
-    from krino.labellers.choose import choose
+    from krino.labellers.factory import choose
 
     cache = getattr(config, "cache", None)  # not there under `-p no:cacheprovider`
     replies = cache.mkdir("krino") / "replies.sqlite" if cache is not None else "off"

@@ -18,13 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import krino
+from fake_llm import FakeServer, ReceivedRequest
 from krino import CannotJudge, Questions
 from krino.contract import Task
 from krino.judges.efficiency import EfficiencyJudge
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
-from krino.testing import FakeServer, ReceivedRequest
 
 WINDOW = 1_500
 STEPS = 60

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import krino
-from krino.labellers.choose import choose
+from fake_llm import FakeServer, Faults
+from krino.labellers.factory import choose
 from krino.labellers.llm.budget import FIRST_REPLY, LAST_PART, MARGIN, MOST_TOKENS, Budget, Prices, Purse, believable
 from krino.labellers.llm.openai import OpenAIDialect
 from krino.labellers.llm.wire import Reply
-from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
 GOOD = {"label": "good", "quote": "fine"}

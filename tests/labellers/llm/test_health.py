@@ -14,14 +14,14 @@ import orjson
 import pytest
 
 import krino
+from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
 from krino.engine.local import Crew
-from krino.labellers.choose import choose
+from krino.labellers.factory import choose
 from krino.labellers.llm.health import IDLE, LONE, LONGEST_WAIT, PATIENCE, SHORTEST_TRY, Health, usual_patience
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import HttpReply
-from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
 T = TypeVar("T")

@@ -15,12 +15,12 @@ import pytest
 from aiohttp import web
 
 import krino
+from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Passage, Questions
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
 from krino.labellers.llm.openai import OpenAIDialect
 from krino.labellers.llm.reply import READING
 from krino.labellers.llm.wire import Reply
-from krino.testing import FakeServer, Faults, ReceivedRequest
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyCase, ToyJudge
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import krino
+from fake_llm import FakeServer
 from krino.labellers.llm.cache import LOT, ReplyCache, cache_path, open_cache
-from krino.testing import FakeServer
 from toy_judge import ToyJudge
 
 WRITER = """

@@ -38,7 +38,7 @@ from krino.labellers.llm.wire import (
     Turn,
     UnreadableReply,
 )
-from krino.labellers.parts import label_in_parts
+from krino.labellers.split_calls import label_in_parts
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
 RAW_KEPT = 10_000  # characters of a reply that cannot be used, kept for the record

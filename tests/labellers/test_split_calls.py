@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 import krino
+from fake_llm import FakeServer
 from krino import Finding, Passage, Questions
-from krino.testing import FakeServer
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 
