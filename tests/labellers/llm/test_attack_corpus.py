@@ -107,7 +107,7 @@ def labeller_for(server: FakeServer, dialect: str, channel: Any, **settings: Any
     url = server.anthropic_url if dialect == "anthropic" else server.url
     model = "claude-x" if dialect == "anthropic" else "m"
     settings = {"cache": "off", "reasks": 0, "backoff": 0.001, **settings}
-    return krino.llm(model, base_url=url, key="k", channel=channel, **settings)
+    return krino.llm(model, base_url=url, api_key="k", channel=channel, **settings)
 
 
 # --- a finished answer in the case -------------------------------------------------------------------

@@ -133,7 +133,7 @@ class Sender:
 
 
 async def judged(endpoint: OddEndpoint, **settings: Any) -> krino.Judgement:
-    async with krino.llm("m", base_url=endpoint.url, cache="off", key="secret-key", **settings) as labeller:
+    async with krino.llm("m", base_url=endpoint.url, cache="off", api_key="secret-key", **settings) as labeller:
         return await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
 
 

@@ -76,7 +76,7 @@ async def test_a_row_that_is_no_reply_is_a_miss_and_is_written_anew(tmp_path: Pa
     with FakeServer(reply={"label": "good", "quote": "fine"}) as server:
 
         async def judged() -> krino.Judgement:
-            async with krino.llm("m", base_url=server.url, key="secret-key", cache=path) as labeller:
+            async with krino.llm("m", base_url=server.url, api_key="secret-key", cache=path) as labeller:
                 return await krino.ajudge(ToyJudge(), {"text": "a fine text"}, labeller=labeller)
 
         await judged()
