@@ -75,7 +75,7 @@ def krino_run(cases: Path, url: str, in_flight: int) -> dict[str, Any]:
     from krino.cases import read_cases
     from krino.cli.judge import tune_memory
     from krino.runs.manifest import Plan
-    from krino.runs.sitting import Sitting
+    from krino.runs.session import Sitting
 
     tune_memory()  # as the command does
     folder = Path(tempfile.mkdtemp())

@@ -27,10 +27,10 @@ MOST_PAGE_MB = 20
 def write_report(folder: Path) -> None:
     """As `krino judge` does at the end of a run."""
     import krino
-    from krino.reports.asked import Asked
-    from krino.reports.grades import judge_scales
-    from krino.reports.html import write_report as write
-    from krino.runs.rereading import with_cases
+    from krino.render.asked import Asked
+    from krino.render.html import write_report as write
+    from krino.results.grades import judge_scales
+    from krino.runs.inputs import with_cases
 
     run, judge = krino.load_run(folder), krino.load_judge("rag")
     write(

@@ -25,13 +25,13 @@ from rich.terminal_theme import TerminalTheme
 
 import krino
 from krino.cases.item import CaseItem
-from krino.reports.asked import Asked
-from krino.reports.grades import judge_scales
-from krino.reports.html import write_report
-from krino.reports.summary import summarise
-from krino.reports.terminal import print_judgement, print_summary
+from krino.render.asked import Asked
+from krino.render.html import write_report
+from krino.render.terminal import print_judgement, print_summary
+from krino.results.grades import judge_scales
+from krino.results.summary import summarise
+from krino.runs.inputs import with_cases
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
-from krino.runs.rereading import with_cases
 from krino.runs.roll import RollWriter
 
 HERE = Path(__file__).resolve().parent

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from krino.agreement.agree import agree as agree
-    from krino.api import ajudge as ajudge
-    from krino.api import ajudge_many as ajudge_many
-    from krino.api import judge as judge
-    from krino.api import judge_many as judge_many
+    from krino.api.judging import ajudge as ajudge
+    from krino.api.judging import ajudge_many as ajudge_many
+    from krino.api.judging import judge as judge
+    from krino.api.judging import judge_many as judge_many
     from krino.assertions import assert_verdict as assert_verdict
     from krino.contract import Finding as Finding
     from krino.contract import Judge as Judge
@@ -42,12 +41,13 @@ if TYPE_CHECKING:
     from krino.labellers.factory import llm as llm
     from krino.labellers.factory import repeated as repeated
     from krino.labellers.replay import ReplayLabeller as ReplayLabeller
+    from krino.results.agreement.agree import agree as agree
     from krino.runs.reading import Run as Run
     from krino.runs.reading import load_run as load_run
 
 # Public name to the module that has it: loaded on first use, so that `import krino` costs next to nothing.
 _HOMES = {
-    **dict.fromkeys(("ajudge", "ajudge_many", "judge", "judge_many"), "krino.api"),
+    **dict.fromkeys(("ajudge", "ajudge_many", "judge", "judge_many"), "krino.api.judging"),
     **dict.fromkeys(("CannotJudge", "KrinoError", "LabelFailed", "RunStopped", "UsageProblem"), "krino.errors"),
     **dict.fromkeys(
         (
@@ -66,7 +66,7 @@ _HOMES = {
         ),
         "krino.contract",
     ),
-    "agree": "krino.agreement.agree",
+    "agree": "krino.results.agreement.agree",
     "assert_verdict": "krino.assertions",
     "frame": "krino.exports.frame",
     "load_judge": "krino.judges.registry",

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
 
-from krino.api import AnyKindOfJudge, Case, ready_judge
-from krino.api import judge as judge_case
+from krino.api.judging import AnyKindOfJudge, Case, ready_judge
+from krino.api.judging import judge as judge_case
 from krino.contract import Judgement, Labeller
 from krino.errors import UsageProblem
-from krino.reports.clean import clean_line
+from krino.text.clean import clean_line
 
 _WIDTH = 100
 
@@ -147,8 +147,8 @@ def _rules_of(judge: str) -> Mapping[str, str]:
 
 def tell_problems(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:
     """What was expected, then the whole judgement: verdict, who decided it, by which rule and on what evidence."""
-    from krino.reports.screen import screen
-    from krino.reports.terminal import print_judgement
+    from krino.render.screen import screen
+    from krino.render.terminal import print_judgement
 
     page = StringIO()
     print_judgement(screen(file=page, width=_WIDTH, color_system=None), judgement, rules)

@@ -19,7 +19,7 @@ from fake_llm import FakeServer
 from krino.cli import exits, main
 from krino.cli.finish import exit_code
 from krino.cli.settings import load_settings
-from krino.gates.gate import Gate, check_run
+from krino.results.gates.gate import Gate, check_run
 from krino.runs.manifest import Manifest
 from made_runs import make_run, scores
 from toy_judge import ToyJudge

@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 
 from fake_llm.replies import Answer, Asked, Dialect, ReceivedRequest, decode_at
+from krino.contract.schema_instances import Schema, alternatives, resolve, type_of
 from krino.errors import UsageProblem
-from krino.schema_instances import Schema, alternatives, resolve, type_of
 
 # --- when ------------------------------------------------------------------------------------------
 

@@ -12,16 +12,16 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 import krino
-from krino.agreement.agree import agree
-from krino.comparison.columns import read_columns
-from krino.comparison.compare import compare
 from krino.contract import LEFT_OUT_IF_EMPTY, Judgement
-from krino.fingerprint import schema_of
-from krino.gates.gate import Gate, check_run
+from krino.contract.fingerprint import schema_of
+from krino.results.agreement.agree import agree
+from krino.results.comparison.columns import read_columns
+from krino.results.comparison.compare import compare
+from krino.results.gates.gate import Gate, check_run
 from krino.runs import lines
 from krino.runs.checking import LineCheck
+from krino.runs.labels import RecordedLabels
 from krino.runs.manifest import JudgeCard, Manifest
-from krino.runs.recorded import RecordedLabels
 from made_runs import Row, failed_row, make_run, row
 
 

@@ -17,7 +17,7 @@ from krino.cases.item import CaseItem
 from krino.contract import Source
 from krino.labellers.local import LocalLabeller
 from krino.runs.manifest import Plan
-from krino.runs.sitting import Sitting
+from krino.runs.session import Sitting
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 Record = dict[str, Any]

@@ -11,7 +11,7 @@ import typer
 from krino.cli import exits, options
 
 if TYPE_CHECKING:
-    from krino.agreement.result import Agreement
+    from krino.results.agreement.result import Agreement
 
 
 def agree(
@@ -64,14 +64,14 @@ def agree(
 
     Exit code 3 when a labelled case has no verdict, or is not in the run at all.
     """
-    from krino.agreement.agree import agree as hold_against
-    from krino.agreement.labels import read_labels
-    from krino.agreement.values import parse_values
     from krino.cases import parse_mapping
-    from krino.reports.agree_markdown import agreement_to_markdown
-    from krino.reports.agree_terminal import print_agreement
-    from krino.reports.screen import screen
-    from krino.reports.wording import judge_of, labeller_of
+    from krino.render.agree_markdown import agreement_to_markdown
+    from krino.render.agree_terminal import print_agreement
+    from krino.render.screen import screen
+    from krino.results.agreement.agree import agree as hold_against
+    from krino.results.agreement.labels import read_labels
+    from krino.results.agreement.values import parse_values
+    from krino.results.wording import judge_of, labeller_of
     from krino.runs.manifest import Manifest
     from krino.writing import write_text
 

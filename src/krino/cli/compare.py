@@ -36,20 +36,20 @@ def compare(
     json: options.AsJson = False,
 ) -> None:
     from krino.cli.judge import tune_memory
-    from krino.comparison.compare import compare as compare_runs
+    from krino.results.comparison.compare import compare as compare_runs
     from krino.writing import write_text
 
     tune_memory()
     found = compare_runs(a, b, shown=flips, cluster=cluster)
     if markdown is not None:
-        from krino.comparison.markdown import to_markdown
+        from krino.render.compare_markdown import to_markdown
 
         write_text(markdown, to_markdown(found))
     if json:
         typer.echo(found.model_dump_json())
     else:
-        from krino.comparison.terminal import print_comparison
-        from krino.reports.screen import screen
+        from krino.render.compare_terminal import print_comparison
+        from krino.render.screen import screen
 
         print_comparison(screen(), found)
     raise typer.Exit(exits.DONE if found.whole else exits.CASES_FAILED)

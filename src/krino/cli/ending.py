@@ -77,7 +77,7 @@ def _code_of_cut(end: BaseException | None) -> int:
 
 
 def _told(problem: str) -> int:
-    from krino.reports.clean import clean
+    from krino.text.clean import clean
 
     print(f"krino: {clean(problem)}", file=sys.stderr)  # it may quote what a stranger wrote
     return exits.WRONG_USAGE

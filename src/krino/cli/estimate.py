@@ -11,7 +11,7 @@ import typer
 from krino.cases.item import CaseItem
 from krino.cli import exits
 from krino.contract import Forecast, Judge, Labeller, Task
-from krino.engine.one import input_hash, open_questions
+from krino.engine.case import input_hash, open_questions
 from krino.errors import RunStopped, UsageProblem
 
 

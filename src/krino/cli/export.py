@@ -17,7 +17,7 @@ from krino.cli import exits
 
 if TYPE_CHECKING:
     from krino.cases.item import CaseItem
-    from krino.reports.grades import Scales
+    from krino.results.grades import Scales
     from krino.runs.reading import Run
 
 
@@ -142,7 +142,7 @@ def _write(run: Run, chosen: ExportFormat, sink: IO[bytes], every: bool, inputs:
 
 
 def _scales(run: Run) -> Scales:
-    from krino.reports.grades import scales_of
+    from krino.results.grades import scales_of
 
     return scales_of(run.manifest.about.verdict_schema)
 
@@ -167,7 +167,7 @@ def _judgements(run: Run, inputs: list[str] | None) -> Iterable[Mapping[str, Any
     """With their cases, where these lie in the run's folder or the user has named their files."""
     from krino.cases import read_cases
     from krino.cli.vouched import kept_inputs, own_judge
-    from krino.runs.rereading import with_cases
+    from krino.runs.inputs import with_cases
 
     plan = run.manifest.plan
     files = inputs or kept_inputs(run.folder, plan)

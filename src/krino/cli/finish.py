@@ -12,22 +12,22 @@ import typer
 from krino.cli import exits
 from krino.errors import UsageProblem
 from krino.exports.parquet_file import write_beside
-from krino.gates.summary import print_gate
-from krino.reports.asked import Asked
-from krino.reports.grades import judge_scales
-from krino.reports.html import write_report
-from krino.reports.summary import summarise
-from krino.reports.terminal import print_summary
+from krino.render.asked import Asked
+from krino.render.gate_summary import print_gate
+from krino.render.html import write_report
+from krino.render.terminal import print_summary
+from krino.results.grades import judge_scales
+from krino.results.summary import summarise
+from krino.runs.inputs import with_cases
 from krino.runs.reading import Run
-from krino.runs.rereading import with_cases
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from krino.cases.item import CaseItem
     from krino.cli.gating import Gating
-    from krino.engine.one import AnyJudge
-    from krino.gates.result import GateResult
+    from krino.engine.case import AnyJudge
+    from krino.results.gates.result import GateResult
     from krino.runs.manifest import Manifest
 
 MANY = 20_000  # from so many on, summing up takes long enough to be announced
@@ -47,7 +47,7 @@ def finish(
 
     `judge` and `cases` are those that this command was given.
     """
-    from krino.reports.screen import screen
+    from krino.render.screen import screen
 
     if manifest.state == "finished" and not manifest.cases:
         raise UsageProblem(f"{', '.join(manifest.plan.inputs)}: there are no cases in it")

@@ -92,8 +92,8 @@ def gate(
     if json:
         typer.echo(result.model_dump_json())
     else:
-        from krino.gates.summary import print_gate
-        from krino.reports.screen import screen
+        from krino.render.gate_summary import print_gate
+        from krino.render.screen import screen
 
         print_gate(screen(), result)
     raise typer.Exit(exits.DONE if result.passed else exits.GATE_FAILED)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from krino.engine.one import AnyJudge
-    from krino.gates.gate import Gate
-    from krino.gates.result import GateResult
-    from krino.gates.rules import Rule
+    from krino.engine.case import AnyJudge
+    from krino.results.gates.gate import Gate
+    from krino.results.gates.result import GateResult
+    from krino.results.gates.rules import Rule
 
 TABLES = ("min", "max", "may_fall", "may_rise")
 FROM_FILE = frozenset({*TABLES, "not_worse_than", "by", "few", "point", "worst"})
@@ -31,18 +31,18 @@ class Gating:
 
     def hold(self, folder: Path) -> GateResult:
         """Check a run, and write the files."""
-        from krino.gates.gate import check_run
+        from krino.results.gates.gate import check_run
         from krino.writing import write_text, writing
 
         self.refuse_itself(folder)
         result = check_run(folder, self.gate)
         if self.junit is not None:
-            from krino.gates.junit import to_junit
+            from krino.render.gate_junit import to_junit
 
             with writing(self.junit) as sink:
                 sink.write(to_junit(result))
         if self.markdown is not None:
-            from krino.gates.summary import to_markdown
+            from krino.render.gate_summary import to_markdown
 
             write_text(self.markdown, to_markdown(result))
         return result
@@ -65,7 +65,7 @@ def gating_of_judge(
 ) -> Gating | None:
     """For `krino judge --gate`: whatever is wrong with the rules is said before anything is judged or paid."""
     from krino.errors import UsageProblem
-    from krino.gates.before import refuse_for
+    from krino.results.gates.before import refuse_for
     from krino.runs.manifest import Manifest
 
     given = {name: path for name, path in files.items() if path is not None}
@@ -99,9 +99,9 @@ def read_gate(
     """What the flags say, and where they say nothing, krino.toml."""
     from krino.cli.settings import load_settings
     from krino.errors import UsageProblem
-    from krino.gates.gate import Gate
-    from krino.reports.named_cases import WORST
-    from krino.reports.slices import parse_columns
+    from krino.results.gates.gate import Gate
+    from krino.results.named_cases import WORST
+    from krino.results.slices import parse_columns
     from krino.stats.moments import FEW
 
     settings = load_settings()
@@ -127,7 +127,7 @@ def read_gate(
 
 
 def _rules(flags: Mapping[str, RuleList], stored: Mapping[str, Any], where: str) -> list[Rule]:
-    from krino.gates.rules import KINDS, joined, parse_flags, parse_table
+    from krino.results.gates.rules import KINDS, joined, parse_flags, parse_table
 
     from_file = [rule for kind in KINDS for rule in parse_table(kind, stored.get(kind, {}), f"{where}.{kind}]")]
     return joined(from_file, [rule for kind in KINDS for rule in parse_flags(kind, flags.get(kind) or [])])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from krino.runs.manifest import Manifest
-    from krino.runs.sitting import Sitting
+    from krino.runs.session import Sitting
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

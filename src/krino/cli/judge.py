@@ -100,7 +100,7 @@ class Job:
         gating: Gating | None = None,
         fresh: bool = False,
     ) -> None:
-        from krino.reports.screen import screen
+        from krino.render.screen import screen
 
         self.address = address
         self.judge = judge
@@ -193,7 +193,7 @@ class Job:
         from krino.cases import count_hint
         from krino.cli.interrupting import Interrupting
         from krino.cli.progress import shown
-        from krino.runs.sitting import Sitting
+        from krino.runs.session import Sitting
 
         sitting = Sitting(self.judge, self.labeller, plan, place.folder, fresh=self.fresh)
         try:

@@ -15,7 +15,7 @@ from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
     from krino.cases.item import CaseItem
-    from krino.engine.one import AnyJudge
+    from krino.engine.case import AnyJudge
     from krino.runs.manifest import Plan
 
 
@@ -70,7 +70,7 @@ def resettle(
 
 def _kept(run: Path, plan: Plan, command: str) -> list[str]:
     from krino.cli.vouched import kept_inputs
-    from krino.reports.clean import clean_line
+    from krino.text.clean import clean_line
 
     if (kept := kept_inputs(run, plan)) is not None:
         return kept
@@ -106,11 +106,11 @@ def _settle(
     from krino.cli.finish import finish
     from krino.cli.interrupting import Interrupting
     from krino.labellers.replay import PanelReplay
-    from krino.reports.screen import screen
+    from krino.render.screen import screen
     from krino.runs.folder import find_place
+    from krino.runs.labels import RecordedLabels
     from krino.runs.reading import load_run
-    from krino.runs.recorded import RecordedLabels
-    from krino.runs.sitting import Sitting
+    from krino.runs.session import Sitting
 
     recorded = RecordedLabels(load_run(run))
     labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.name, **plan.labeller})

@@ -76,10 +76,10 @@ def show(
 def _worst(run: Run, most: int, by: str | None, as_json: bool) -> None:
     import orjson
 
-    from krino.reports.grades import scales_of
-    from krino.reports.screen import screen
-    from krino.reports.worst import worst
-    from krino.reports.worst_terminal import print_worst
+    from krino.render.screen import screen
+    from krino.render.worst_terminal import print_worst
+    from krino.results.grades import scales_of
+    from krino.results.worst import worst
 
     schema = run.manifest.about.verdict_schema
     found = worst(run.records, most, by, schema)
@@ -93,9 +93,9 @@ def _worst(run: Run, most: int, by: str | None, as_json: bool) -> None:
 def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> None:
     import orjson
 
-    from krino.reports.screen import screen
-    from krino.reports.slices import parse_columns, slice_by
-    from krino.reports.slices_terminal import print_slices
+    from krino.render.screen import screen
+    from krino.render.slices_terminal import print_slices
+    from krino.results.slices import parse_columns, slice_by
 
     tables = slice_by(judgements, parse_columns(by))
     if as_json:
@@ -105,10 +105,10 @@ def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> Non
 
 
 def _summary(run: Run) -> None:
-    from krino.reports.grades import scales_of
-    from krino.reports.screen import screen
-    from krino.reports.summary import summarise
-    from krino.reports.terminal import print_summary
+    from krino.render.screen import screen
+    from krino.render.terminal import print_summary
+    from krino.results.grades import scales_of
+    from krino.results.summary import summarise
 
     about = run.manifest.about
     scales = scales_of(about.verdict_schema)
@@ -117,9 +117,9 @@ def _summary(run: Run) -> None:
 
 def _one(judgement: dict[str, object], manifest: Manifest, labels: bool) -> None:
     from krino.contract import Judgement
-    from krino.reports.grades import scales_of
-    from krino.reports.screen import screen
-    from krino.reports.terminal import print_judgement
+    from krino.render.screen import screen
+    from krino.render.terminal import print_judgement
+    from krino.results.grades import scales_of
 
     shown, scales = Judgement.model_validate(judgement), scales_of(manifest.about.verdict_schema)
     print_judgement(screen(), shown, manifest.about.rules, labels=labels, scales=scales)

@@ -38,7 +38,7 @@ class Copy:
 
     @property
     def stored_as(self) -> str:
-        """How it is called in the run's folder; `krino.runs.rereading` finds it there by its name."""
+        """How it is called in the run's folder; `krino.runs.inputs` finds it there by its name."""
         return f"{self._stem}{self.suffix}"
 
     @property

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from krino.engine.one import AnyJudge
+    from krino.engine.case import AnyJudge
     from krino.runs.manifest import Plan
 
 
 def address_of(run: Path, plan: Plan, named: str | None, trust: bool, command: str) -> str:
     """Of the judge: as the user names it, or as the run does where that is safe or the user says so."""
     from krino.judges.registry import OURS
-    from krino.reports.clean import clean_line
+    from krino.text.clean import clean_line
 
     stored = clean_line(str(plan.judge.get("address") or plan.judge.get("name") or ""))
     if named is not None:
@@ -53,7 +53,7 @@ def judge_of(address: str, plan: Plan, options: Mapping[str, Any]) -> AnyJudge:
 
 def kept_inputs(run: Path, plan: Plan) -> list[str] | None:
     """Where the inputs lie that were kept in the folder; None where one of them lies elsewhere, or is gone."""
-    from krino.runs.rereading import kept_input
+    from krino.runs.inputs import kept_input
 
     kept = [kept_input(run, name) for name in plan.inputs]
     return [str(path) for path in kept if path is not None] if all(path and path.exists() for path in kept) else None

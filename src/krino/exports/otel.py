@@ -18,9 +18,9 @@ import orjson
 from krino import __version__
 from krino.exports.columns import Record
 from krino.exports.origin import Origin, origin_of
-from krino.reports.closed_labels import Schema, closed_labels
-from krino.reports.numbers import as_number
-from krino.reports.reasons import explanation as explained
+from krino.results.closed_labels import Schema, closed_labels
+from krino.results.numbers import as_number
+from krino.results.reasons import explanation as explained
 from krino.runs.manifest import Manifest
 
 EVENT = "gen_ai.evaluation.result"
@@ -152,7 +152,7 @@ def _value(value: Any) -> dict[str, Any]:
 def label_fields(schema: Schema, judgements: Callable[[], Iterable[Record]]) -> list[str]:
     """Verdict fields with values from a closed list, as the schema of the verdict says; where the run keeps none,
     those whose values look like it."""
-    from krino.reports.summary import summarise
+    from krino.results.summary import summarise
 
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):

@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import Any, cast
 
 from krino.contract import Judge
+from krino.contract.places import broken_at
+from krino.contract.soundness import made
 from krino.errors import UsageProblem
-from krino.judges.soundness import made
-from krino.places import broken_at
 
 OURS = {
     "citation": "krino.judges.citation.judge:CitationJudge",

@@ -27,8 +27,8 @@ from krino.contract import (
     Task,
     Usage,
 )
+from krino.contract.joining import canonical
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
-from krino.joining import canonical
 from krino.labellers.local import LocalLabeller
 
 ABSENT = "KRINO-SEAT-ABSENT"

@@ -9,16 +9,16 @@ from typing import Any, Protocol
 
 import pytest
 
-from krino.api import AnyKindOfJudge, Case, ready_judge
-from krino.api import judge as judge_case
+from krino.api.judging import AnyKindOfJudge, Case, ready_judge
+from krino.api.judging import judge as judge_case
 from krino.assertions import Expected, UnexpectedVerdict, assert_verdict, tell_problems
 from krino.contract import Judgement, Labeller, Usage
-from krino.engine import portal
-from krino.engine.one import AnyJudge
+from krino.engine import sync as portal
+from krino.engine.case import AnyJudge
 from krino.errors import UsageProblem
 from krino.judges.registry import judge_names
-from krino.reports.clean import clean_line
-from krino.reports.wording import spend_text
+from krino.results.wording import spend_text
+from krino.text.clean import clean_line
 
 _MOST_LISTED = 50
 _REMEMBERED = 1_000

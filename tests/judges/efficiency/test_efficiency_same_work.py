@@ -177,8 +177,8 @@ def test_one_id_that_nobody_can_read_makes_all_of_them_numbers(own: str) -> None
 
 
 def test_the_report_shows_the_numbers_that_the_reason_names() -> None:
-    from krino.reports.efficiency_view import efficiency_blocks
-    from krino.reports.views import DataTable
+    from krino.blocks import DataTable
+    from krino.judges.efficiency.view import efficiency_blocks
 
     case = {"task": TASK, "trace": gen_ai(REPEATED)}
     judgement = krino.judge("efficiency", case)

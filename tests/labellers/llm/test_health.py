@@ -16,7 +16,7 @@ import pytest
 import krino
 from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
-from krino.engine.local import Crew
+from krino.engine.pool import Crew
 from krino.labellers.factory import labeller_from
 from krino.labellers.llm.health import IDLE, LONE, LONGEST_WAIT, PATIENCE, SHORTEST_TRY, Health, usual_patience
 from krino.labellers.llm.labeller import LlmLabeller

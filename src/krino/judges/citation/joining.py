@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from random import Random
 
 from krino.contract import Joined, Reordered
+from krino.contract.joining import canonical, leaders, spell
 from krino.errors import CannotJudge
-from krino.joining import canonical, leaders, spell
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.checklist import reasoning_by_words
 from krino.judges.citation.facts import CitationFacts

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from krino.judges.citation.dates import find_dates, fold_letters
-from krino.judges.quoting import widened
+from krino.text.quoting import widened
 
 Strength = Literal["strong", "moderate", "weak", "none"]
 

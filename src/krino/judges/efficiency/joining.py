@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from krino.contract import Joined
-from krino.joining import canonical, leaders, spell
+from krino.contract.joining import canonical, leaders, spell
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel, StepLabelName
 

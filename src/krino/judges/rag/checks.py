@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from krino.judges.quoting import TOO_LITTLE, is_whole, says_too_little
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, RagLabels
 from krino.judges.rag.rubric import answerable_refusal
 from krino.judges.rag.scale import step_of
 from krino.judges.rag.values import find_values
+from krino.text.quoting import TOO_LITTLE, is_whole, says_too_little
 
 
 def check_labels(facts: RagFacts, labels: RagLabels) -> list[str]:

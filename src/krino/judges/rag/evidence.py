@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from krino.judges.lazy import lazy
 from krino.judges.rag.facts import PassageSentence, RagFacts
 from krino.judges.rag.tables import table
-from krino.judges.rag.words import Reading, stem
+from krino.judges.rag.words import Reading
+from krino.text.words import stem
 
 PREFIX_CREDIT = 0.6
 """What a word is worth that shares only its first five letters ("Belgian" for "Belgium")."""

@@ -8,7 +8,7 @@ from functools import cache
 
 from krino.judges.rag.sentences import Sentence
 from krino.judges.rag.tables import table
-from krino.judges.rag.texts import straighten
+from krino.text.forms import straighten
 
 _LONGEST = 1_000
 """Characters of a sentence that are looked at."""

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar, get_args
 from pydantic import BaseModel
 
 from krino.contract import Joined
-from krino.joining import canonical, leaders, spell
+from krino.contract.joining import canonical, leaders, spell
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, Directness, PassageUse, RagLabels, RefusalLabel, Similarity
 from krino.judges.rag.rubric import answerable_refusal

@@ -13,8 +13,9 @@ from krino.judges.rag.meaning import TextPair, cosines, reads
 from krino.judges.rag.scale import step_of, worth_of
 from krino.judges.rag.sentences import split_sentences
 from krino.judges.rag.tables import table
-from krino.judges.rag.texts import canonical
-from krino.judges.rag.words import Reading, opposed_words, read_sentence, stem
+from krino.judges.rag.words import Reading, opposed_words, read_sentence
+from krino.text.forms import canonical
+from krino.text.words import stem
 
 _LONGEST = 20_000
 _MOST_COMPARED = 40

@@ -11,7 +11,8 @@ from typing import cast
 from krino.judges.rag.labels import RefusalCategory
 from krino.judges.rag.sentences import Sentence
 from krino.judges.rag.tables import table
-from krino.judges.rag.texts import straighten
+from krino.text.forms import straighten
+from krino.text.words import table as text_table
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LONGEST = 1_000
@@ -57,7 +58,7 @@ class _Patterns:
 def _patterns() -> _Patterns:
     data = table("refusals")
     validity = data["validity"]
-    stops = {word for words in table("words")["stop"].values() for word in words.split()}
+    stops = {word for words in text_table("words")["stop"].values() for word in words.split()}
     return _Patterns(
         trigger=tuple(data["trigger"]),
         decline=re.compile("|".join(f"(?:{pattern})" for pattern in data["decline"])),

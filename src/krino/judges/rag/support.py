@@ -11,7 +11,8 @@ from krino.judges.rag.evidence import coverage
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.tables import table
 from krino.judges.rag.values import Value
-from krino.judges.rag.words import Reading, opposed_words, opposite_words, stem
+from krino.judges.rag.words import Reading, opposed_words, opposite_words
+from krino.text.words import stem
 
 MISPLACED = "the passages have it, but not where they speak of what is asked"
 _ALIKE = 0.5

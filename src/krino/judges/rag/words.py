@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from krino.judges.rag.tables import table
-from krino.judges.rag.texts import straighten
 from krino.judges.rag.values import Value, canonical_number, find_names, find_values, without_citations
+from krino.text.forms import straighten
+from krino.text.words import stem, stop_words
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'t\b)?|[,;:(]")
 _NO_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'’‘“”«»-–—/\n\t", " "))
 _NO_SPACE_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_VOWEL = re.compile(r"[aeiouyàâäéèêëïîôöùûü]")
 _NEGATION_REACH = 4
 _CLAUSE_ENDS = frozenset([",", ";", ":", "(", "but", "mais", "maar", "aber", "sondern"])
 _LIMITS = frozenset({"only", "just", "merely", "seulement", "uniquement", "alleen", "enkel", "nur"})
@@ -44,12 +44,6 @@ class Reading:
 
 
 @cache
-def stop_words(language: str | None) -> frozenset[str]:
-    stops = table("words")["stop"]
-    return frozenset(stops.get(language or "en", stops["en"]).split())
-
-
-@cache
 def _negations(language: str | None) -> frozenset[str]:
     words = table("words")["negation"]
     return frozenset(words.get(language or "en", words["en"]).split())
@@ -69,36 +63,6 @@ def may_deny(text: str) -> bool:
 @cache
 def _soft_negations() -> frozenset[str]:
     return frozenset(table("words")["soft_negation"]["words"].split())
-
-
-@cache
-def _irregular() -> dict[str, str]:
-    return dict(table("words")["irregular"])
-
-
-@lru_cache(maxsize=65_536)
-def stem(word: str) -> str:
-    """A light stem: enough that plural, past and gerund meet, too little to merge different words."""
-    if word in _irregular():
-        return _irregular()[word]
-    if len(word) <= 3:
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        return f"{word[:-3]}y"
-    for suffix, shortest in (("ing", 6), ("ed", 5), ("ion", 7), ("ions", 8), ("ly", 6)):
-        if word.endswith(suffix) and len(word) >= shortest and _VOWEL.search(word[: -len(suffix)]):
-            return _trim(word[: -len(suffix)])
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    if word.endswith("en") and len(word) > 5:
-        word = word[:-2]
-    return _trim(word)
-
-
-def _trim(root: str) -> str:
-    if len(root) > 3 and root[-1] == root[-2] and root[-1] not in "aeiousl":
-        root = root[:-1]
-    return root[:-1] if root.endswith("e") and len(root) > 3 else root
 
 
 @lru_cache(maxsize=8_192)

@@ -1,0 +1,133 @@
+"""Shows a citation judgement: the citation as it was read, the candidates side by side, and the matcher's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
+from krino.judges.citation.candidates import CandidateFacts
+from krino.judges.citation.case import CitationCase
+from krino.judges.citation.cited import key_of
+from krino.judges.citation.courts import Alignment
+from krino.judges.citation.facts import CitationFacts, study
+from krino.judges.citation.labels import CitationLabels
+from krino.judges.citation.notes import court_words
+
+_MOST_CANDIDATES = 60
+_LONGEST_TEXT = 5_000
+_COURTS: Mapping[Alignment, str] = {
+    "SAME": "the cited court",
+    "OTHER_JURISDICTION": "another place",
+    "OTHER_TYPE": "another kind",
+    "UNKNOWN": "cannot be compared",
+}
+_CANDIDATE_COLUMNS = ("", "decision", "court", "date", "number")
+
+
+def citation_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
+    """Needs the case: without it there is nothing to show beside the verdict."""
+    if not judgement.get("case"):
+        return ()
+    case = CitationCase.model_validate(judgement["case"])
+    facts = study(case)
+    right = (judgement.get("verdict") or {}).get("correct_decision_id")
+    chosen = facts.answer.top.candidate if facts.answer.top else None
+    blocks: list[Block] = []
+    if case.citation_snippet:
+        blocks.append(MarkedText("Snippet", [Segment(case.citation_snippet)]))
+    blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts)]
+    return [*blocks, *_texts(facts, chosen, right, judgement.get("labels"))]
+
+
+def _cited(case: CitationCase, facts: CitationFacts) -> DataTable:
+    cited = facts.cited
+    court = f"{court_words(cited.court)}, {cited.classification.lower()}"
+    if cited.court_from not in ("name", "nothing"):
+        court += f" (by the {cited.court_from})"
+    rows = [
+        ("court", case.cited_court_name, court),
+        ("date", case.cited_date, cited.date.isoformat() if cited.date else "not readable"),
+        ("case number", case.cited_case_number, "readable" if cited.number else "none that counts"),
+        ("ECLI", case.cited_ecli, cited.ecli.text if cited.ecli else "not readable"),
+    ]
+    return DataTable(
+        "Citation", ("", "as written", "read as"), [row if row[1] else (row[0], "not given", None) for row in rows]
+    )
+
+
+def _candidates(facts: CitationFacts, chosen: CandidateFacts | None, right: str | None) -> DataTable:
+    known = list(facts.candidates)
+    if chosen is not None and chosen not in known:
+        known.insert(0, chosen)
+    ranked = sorted(known, key=lambda item: (item is not chosen, not _is(item, right)))[:_MOST_CANDIDATES]
+    title = "Candidates"
+    if len(known) > len(ranked):
+        title += f" (the first {len(ranked)} of {len(known)})"
+    elif not facts.complete:
+        title += " (the list was not kept whole)"
+    rows = [_row(item, chosen, right) for item in ranked]
+    return DataTable(title, _CANDIDATE_COLUMNS, rows, tones=[_tone(item, chosen, right) for item in ranked])
+
+
+def _row(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None) -> tuple[str | None, ...]:
+    marks = [mark for mark, holds in (("chosen", item == chosen), ("correct", _is(item, right))) if holds]
+    marks += [] if item.listed else ["not in the list"]
+    court = item.court_names[0] if item.court_names else court_words(item.court)
+    day = item.date.isoformat() if item.date else "not known"
+    compared = item.why if item.relation == "INCOMPARABLE" else item.relation.lower()
+    return (
+        ", ".join(marks),
+        item.id,
+        f"{court}\n({_COURTS[item.alignment]})",
+        f"{day}\n(another date)" if item.other_date else day,
+        f"{item.number or 'none'}\n({compared})",
+    )
+
+
+def _tone(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None) -> Tone | None:
+    if item == chosen:
+        return "good" if _is(item, right) else "bad"
+    return "info" if _is(item, right) else None
+
+
+def _is(item: CandidateFacts, decision: str | None) -> bool:
+    return decision is not None and item.key == key_of(decision)
+
+
+def _answer(facts: CitationFacts) -> MarkedText:
+    top = facts.answer.top
+    if top is None:
+        title = "The matcher found no match"
+    else:
+        sure = "no confidence" if top.percent is None else f"{top.percent:g} % sure"
+        more = len(facts.answer.matches) - 1
+        title = f"The matcher chose {top.candidate.id or 'a decision without id'}, {sure}"
+        title += f" ({more} more match{'' if more == 1 else 'es'} below it)" if more else ""
+    return MarkedText(title, [Segment(facts.answer.reasoning or "It gave no reasoning.")])
+
+
+def _texts(
+    facts: CitationFacts, chosen: CandidateFacts | None, right: str | None, labels: Mapping[str, Any] | None
+) -> Iterator[MarkedText]:
+    """What is known of the decisions at issue, with the words that the labeller's subject label quotes."""
+    subject = CitationLabels.model_validate(labels).subject if labels else None
+    pointed = facts.shown[subject.candidate - 1] if subject and subject.candidate else None
+    for item in facts.candidates:
+        if item.texts and (item in (chosen, pointed) or _is(item, right)):
+            whole = "\n".join(item.texts)
+            text = whole if len(whole) <= _LONGEST_TEXT else f"{whole[:_LONGEST_TEXT]}…"
+            quote = subject.quote if subject is not None and item == pointed else None
+            title = f"Text of {item.id or 'a candidate without id'}"
+            yield MarkedText(title, list(_quoted(text, quote)), {"snippet's subject": "info"})
+
+
+def _quoted(text: str, quote: str | None) -> Iterator[Segment]:
+    start = text.casefold().find(quote.casefold()) if quote else -1
+    if quote is None or start < 0:
+        yield Segment(text)
+        return
+    end = start + len(quote)
+    yield Segment(text[:start])
+    yield Segment(text[start:end], "snippet's subject", "the labeller quotes it")
+    yield Segment(text[end:])

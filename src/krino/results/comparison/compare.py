@@ -1,0 +1,153 @@
+"""Compares two runs: matches their cases, says what was set otherwise, and how every part of the outcome changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from krino.errors import UsageProblem
+from krino.results.comparison.changes import Comparison, Flip, Matching, Side, Spending
+from krino.results.comparison.columns import SPENDING, RunColumns, read_columns, slice_name
+from krino.results.comparison.fields import JudgedByBoth
+from krino.results.comparison.pairs import Pairs, Places, match
+from krino.results.wording import date_of, judge_of, labeller_of
+from krino.runs.journal import NAMES
+from krino.runs.manifest import HASHES, Plan, differing
+from krino.stats.resample import Resampler
+from krino.text.clean import clean_line
+
+SHOWN = 5
+"""Ids named for each kind of change, unless asked otherwise."""
+_OF_INPUT = ("inputs", "format", "mapping")
+_LONGEST_SETTING = 80
+
+
+def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
+    """B (`second`) against A (`first`). `cluster`: a column of metadata whose cases hang together."""
+    by = [[cluster]] if cluster else []
+    a, b = read_columns(first, by=by), read_columns(second, by=by)
+    pairs = match(a, b)
+    ok = a.ok[pairs.a] & b.ok[pairs.b]
+    in_a, in_b = pairs.a[ok], pairs.b[ok]
+    groups = _groups(a, cluster, in_a)
+    resampler = Resampler.of(len(in_a), groups)
+    judged = JudgedByBoth(a, b, in_a, in_b, resampler, shown)
+    return Comparison(
+        a=_side(a),
+        b=_side(b),
+        settings=tuple(other_settings(a, b)),
+        warnings=tuple(_warnings(a, b)),
+        matching=_matching(a, b, pairs, len(in_a), shown),
+        cluster=cluster,
+        clusters=len(set(groups)) if groups is not None else None,
+        statuses=tuple(_statuses(a, b, pairs, shown)),
+        fields=tuple(judged.changes()),
+        spending=tuple(_spending(a, b, pairs)),
+    )
+
+
+def _side(run: RunColumns) -> Side:
+    manifest = run.manifest
+    return Side(
+        run=str(run.folder),
+        judge=judge_of(manifest),
+        labeller=labeller_of(manifest),
+        started=date_of(manifest),
+        state=manifest.state,
+        counts=run.counts(),
+    )
+
+
+def _groups(a: RunColumns, cluster: str | None, in_a: Places) -> list[str] | None:
+    if cluster is None:
+        return None
+    if cluster not in a.metadata:
+        there = ", ".join(clean_line(name, 60) for name in sorted(a.metadata)) or "none"
+        raise UsageProblem(f"--cluster {cluster}: the judgements have no such column of metadata; they have {there}")
+    column = a.slices[slice_name([cluster])]
+    return [column[place] for place in in_a]
+
+
+def other_settings(a: RunColumns, b: RunColumns) -> Iterator[str]:
+    """Where the plans differ. The same content under another file name is the same input."""
+    one, other = a.manifest, b.manifest
+    same_input = one.input_hash is not None and one.input_hash == other.input_hash
+    told = _OF_INPUT if same_input else ()
+    if _who(one.plan) != _who(other.plan):  # of two that are not the same at all, no detail is worth a line
+        told = (*told, "labeller")
+        yield f"labeller: {_short(labeller_of(one))} in A, {_short(labeller_of(other))} in B"
+    for key, here, there in differing(one.plan, other.plan):
+        if key in HASHES:
+            yield f"{HASHES[key]} is not the same"
+        elif key.split(".")[0] not in told:
+            yield f"{key}: {_short(here)} in A, {_short(there)} in B"
+    if one.krino_version != other.krino_version:
+        yield f"krino: {one.krino_version} in A, {other.krino_version} in B"
+
+
+def _who(plan: Plan) -> tuple[object, set[str]]:
+    """What kind of labeller it is, and who sits on it, if several do."""
+    return plan.labeller.get("kind"), set(plan.labeller.get("members", ()))
+
+
+def _short(value: object) -> str:
+    return "nothing" if value is None else clean_line(str(value), _LONGEST_SETTING)
+
+
+def _warnings(a: RunColumns, b: RunColumns) -> Iterator[str]:
+    for name, run in (("A", a), ("B", b)):
+        counts, state = run.counts(), run.manifest.state
+        if state != "finished":
+            yield f"{name} is not finished ({state}): cases that were not reached are not compared"
+        if missing := counts.failed + counts.error:
+            yield f"{name} has {missing:,} case{'' if missing == 1 else 's'} without a verdict: fields leave them out"
+    for name, run, other in (("A", a, b), ("B", b, a)):
+        if alone := [field for field in run.fields if field not in other.fields]:
+            yield f"only {name} has the field{'' if len(alone) == 1 else 's'} {clean_line(', '.join(alone), 200)}"
+
+
+def _matching(a: RunColumns, b: RunColumns, pairs: Pairs, both_ok: int, shown: int) -> Matching:
+    def ids(run: RunColumns, places: Places) -> tuple[str, ...]:
+        return tuple(run.ids[place] for place in places[:shown])
+
+    return Matching(
+        matched=len(pairs),
+        both_ok=both_ok,
+        only_a=len(pairs.only_a),
+        only_b=len(pairs.only_b),
+        only_a_ids=ids(a, pairs.only_a),
+        only_b_ids=ids(b, pairs.only_b),
+        repeated_ids=pairs.repeated,
+        other_content=len(pairs.other_content),
+        other_content_ids=ids(a, pairs.a[pairs.other_content]),
+    )
+
+
+def _statuses(a: RunColumns, b: RunColumns, pairs: Pairs, shown: int) -> Iterator[Flip]:
+    before, after = a.statuses[pairs.a], b.statuses[pairs.b]
+    for old in NAMES:
+        for new in NAMES:
+            which = np.flatnonzero((before == old) & (after == new))
+            if old != new and len(which):
+                named = tuple(a.ids[place] for place in pairs.a[which[:shown]])
+                yield Flip(before=NAMES[old], after=NAMES[new], count=len(which), ids=named)
+
+
+def _spending(a: RunColumns, b: RunColumns, pairs: Pairs) -> Iterator[Spending]:
+    for place, name in enumerate(SPENDING):
+        here, there = (
+            _total(run.spending[places, place], whole=name not in ("cost", "seconds"))
+            for run, places in ((a, pairs.a), (b, pairs.b))
+        )
+        if here or there:
+            yield Spending(name=name, a=here, b=there)
+
+
+def _total(values: np.ndarray[tuple[int], np.dtype[np.float64]], whole: bool) -> float | None:
+    """Null when no case says; a case that needed no model has no cost, which is not the same as an unknown one."""
+    if np.isnan(values).all():
+        return None
+    total = float(np.nansum(values))
+    return round(total) if whole else total

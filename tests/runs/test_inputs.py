@@ -1,0 +1,68 @@
+"""Cases are read again beside their judgements, and only those that are still what was judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from krino.cases import CaseItem, read_cases
+from krino.contract import hash_record
+from krino.errors import UsageProblem
+from krino.runs.inputs import kept_input, with_cases
+
+RECORDS = [{"id": f"c{number}", "question": "q", "answer": str(number)} for number in range(4)]
+
+
+def judgements(*places: int) -> list[dict[str, Any]]:
+    return [{"index": place, "input_hash": hash_record(RECORDS[place])} for place in places]
+
+
+def reading(*inputs: Path) -> Callable[[], Iterator[CaseItem]]:
+    return lambda: read_cases([str(item) for item in inputs])
+
+
+def write(path: Path, records: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return path
+
+
+def test_each_judgement_meets_its_own_case(tmp_path: Path) -> None:
+    cases = write(tmp_path / "cases.jsonl", RECORDS)
+    found = list(with_cases(judgements(0, 2, 3), reading(cases)))
+    assert [item["case"]["id"] for item in found] == ["c0", "c2", "c3"]
+
+
+def test_a_case_that_has_changed_since_is_left_out(tmp_path: Path) -> None:
+    cases = write(tmp_path / "cases.jsonl", [RECORDS[0], {**RECORDS[1], "answer": "another"}])
+    found = list(with_cases(judgements(0, 1, 2), reading(cases)))
+    assert ["case" in item for item in found] == [True, False, False]
+
+
+def test_an_input_that_is_gone_costs_only_the_cases(tmp_path: Path) -> None:
+    found = list(with_cases(judgements(0), reading(tmp_path / "gone.jsonl")))
+    assert found == judgements(0)
+
+
+def test_what_came_on_stdin_is_found_beside_the_run(tmp_path: Path) -> None:
+    assert kept_input(tmp_path, "stdin:abcd.jsonl") == tmp_path / "stdin.jsonl"
+    assert kept_input(tmp_path, "stdin-2:abcd.csv.gz") == tmp_path / "stdin-2.csv.gz"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/passwd", "cases.jsonl", "stdin:/../../etc/passwd", "stdin:a/b.jsonl", "stdin:.jsonl/../x", "stdin:ab"],
+)
+def test_no_other_name_is_taken_for_a_file_of_the_folder(tmp_path: Path, name: str) -> None:
+    assert kept_input(tmp_path, name) is None
+
+
+def test_what_was_kept_is_not_read_through_a_link_out_of_the_folder(tmp_path: Path) -> None:
+    write(tmp_path / "secret", RECORDS)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "stdin.jsonl").symlink_to(tmp_path / "secret")
+    with pytest.raises(UsageProblem, match="leads out of the run folder"):
+        kept_input(tmp_path / "run", "stdin:abcd.jsonl")
