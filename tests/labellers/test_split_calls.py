@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 import krino
+from fake_llm import FakeServer
 from krino import Finding, Passage, Questions
-from krino.testing import FakeServer
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 
@@ -35,7 +35,7 @@ def server() -> Iterator[FakeServer]:
 
 
 async def judged(server: FakeServer, judge: ToyJudge, text: str) -> krino.Judgement:
-    async with krino.llm("m", base_url=server.url, key="k", cache="off", backoff=0.001) as labeller:
+    async with krino.llm("m", base_url=server.url, api_key="k", cache="off", backoff=0.001) as labeller:
         return await krino.ajudge(judge, {"text": text}, labeller=labeller)
 
 

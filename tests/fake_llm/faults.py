@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
+from fake_llm.replies import Answer, Asked, Dialect, ReceivedRequest, decode_at
 from krino.contract.schema_instances import Schema, alternatives, resolve, type_of
 from krino.errors import UsageProblem
-from krino.testing.replies import Answer, Asked, Dialect, ReceivedRequest, decode_at
 
 # --- when ------------------------------------------------------------------------------------------
 
@@ -62,7 +62,7 @@ class FaultPlan:
         self._position = 0
         self._names = list(faults.rates)
         self._bounds = list(accumulate(faults.rates.values()))
-        self._random = random.Random(faults.seed)  # noqa: S311 - chance that must be repeatable
+        self._random = random.Random(faults.seed)
 
     def next(self) -> str | None:
         if self._position < len(self.faults.schedule):

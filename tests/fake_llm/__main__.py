@@ -1,4 +1,4 @@
-"""The fake server as a process of its own: `python -m krino.testing --port 0`, until SIGTERM."""
+"""The fake server as a process of its own: `python -m fake_llm --port 0`, until SIGTERM."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import threading
 
 import orjson
 
+from fake_llm.faults import Faults
+from fake_llm.server import FakeServer
 from krino.errors import UsageProblem
-from krino.testing.faults import Faults
-from krino.testing.server import FakeServer
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _read(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m krino.testing", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m fake_llm", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 takes any free port")
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument("--faults", default="", metavar="NAME=RATE,...")

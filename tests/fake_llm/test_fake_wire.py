@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from krino.testing import FakeServer, Faults, ReceivedRequest, example_of
+from fake_llm import FakeServer, Faults, ReceivedRequest, example_of
 
 SCHEMA = {
     "type": "object",

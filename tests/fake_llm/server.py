@@ -17,8 +17,7 @@ from typing import Any, Self
 import orjson
 from aiohttp import web
 
-from krino.errors import UsageProblem
-from krino.testing.faults import (
+from fake_llm.faults import (
     FEATURES,
     PAGE_FAULTS,
     PLENTY,
@@ -30,7 +29,7 @@ from krino.testing.faults import (
     retry_headers,
     spoil_answer,
 )
-from krino.testing.replies import (
+from fake_llm.replies import (
     Dialect,
     PromptCache,
     ReceivedRequest,
@@ -39,6 +38,7 @@ from krino.testing.replies import (
     reply_body,
     what_is_asked,
 )
+from krino.errors import UsageProblem
 
 Given = Mapping[str, Any] | str | bytes
 Reply = Callable[[ReceivedRequest], Given] | Given

@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
 import aiohttp
 import pytest
 
+from fake_llm import FakeServer, Faults
 from krino.errors import UsageProblem
-from krino.testing import FakeServer, Faults
 
 
 async def ask(session: aiohttp.ClientSession, url: str, case: str = "case-1") -> int:
@@ -120,6 +121,8 @@ def test_unknown_features_are_refused() -> None:
 
 # --- from another process --------------------------------------------------------------------------
 
+TESTS = Path(__file__).parents[1]  # from here `python -m fake_llm` finds the package
+
 
 def call(url: str, body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
@@ -128,10 +131,11 @@ def call(url: str, body: Any = None) -> Any:
 
 
 def test_a_server_process_is_steered_over_http_and_ends_on_sigterm() -> None:
-    command = [sys.executable, "-m", "krino.testing", "--port", "0", "--latency-ms", "1"]
+    command = [sys.executable, "-m", "fake_llm", "--port", "0", "--latency-ms", "1"]
     options = ["--faults", "garbage=1.0", "--key-pattern", r"case-\d+"]
     chat = {"messages": [{"role": "user", "content": "case-7"}]}
-    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*command, *options], cwd=TESTS, **pipes) as server:
         try:
             assert server.stdout is not None
             where = json.loads(server.stdout.readline())
@@ -160,7 +164,7 @@ async def test_a_configuration_that_makes_no_sense_is_refused() -> None:
 
 
 def test_the_process_refuses_faults_it_does_not_know() -> None:
-    command = [sys.executable, "-m", "krino.testing", "--faults", "418=1"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    command = [sys.executable, "-m", "fake_llm", "--faults", "418=1"]
+    ended = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, timeout=10, check=False)
     assert ended.returncode == 2
     assert "418" in ended.stderr

@@ -10,7 +10,7 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from krino.testing import FakeServer, Faults
+from fake_llm import FakeServer, Faults
 
 
 class Labels(BaseModel):

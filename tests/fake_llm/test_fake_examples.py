@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from krino.testing import ReceivedRequest, example_of
-from krino.testing.replies import quoted_schema
+from fake_llm import ReceivedRequest, example_of
+from fake_llm.replies import quoted_schema
 
 
 class Span(BaseModel):

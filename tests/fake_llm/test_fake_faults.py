@@ -11,8 +11,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from fake_llm import FAULT_NAMES, FakeServer, Faults
 from krino.errors import UsageProblem
-from krino.testing import FAULT_NAMES, FakeServer, Faults
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
