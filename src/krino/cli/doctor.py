@@ -102,7 +102,7 @@ async def _endpoint(labeller: LlmLabeller) -> list[Check]:
 
 async def _channel(labeller: LlmLabeller, channel: Channel) -> Check:
     from krino.errors import LabelFailed, RunStopped
-    from krino.labellers.llm.address import clean_address
+    from krino.labellers.llm.endpoint import clean_address
 
     what = f"channel {channel}"
     try:

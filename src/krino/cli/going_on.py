@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from krino.labellers.llm.address import masked
+from krino.labellers.llm.endpoint import masked
 
 _LIMIT = re.compile(r"the limit of ([\d.,e+-]+)(?: tokens)? \((--max-tokens|--max-cost)\) is reached")
 FROM_NOTHING = {"--max-tokens": 100_000.0, "--max-cost": 1.0}

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar
 
-from krino.contract import Joined, Judge, Questions, Reordered, RollUp, Settlement
+from krino.contract import Bound, Joined, Judge, Questions, Reordered, RollUp, Settlement
 from krino.judges.citation import package_text
 from krino.judges.citation.ask import ask
+from krino.judges.citation.bounds import bounds_of
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts, study
 from krino.judges.citation.labels import CitationLabels, check_labels
@@ -47,6 +48,9 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
 
     def ask(self, case: CitationCase, facts: CitationFacts) -> Questions | None:
         return ask(case, facts) if self.leaves_open(case, facts) else None
+
+    def bounds(self, case: CitationCase, facts: CitationFacts, asked: Questions, exact: bool) -> Bound:
+        return bounds_of(facts, exact=exact)
 
     def check(self, case: CitationCase, facts: CitationFacts, labels: CitationLabels) -> list[str]:
         return check_labels(facts, labels)
