@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from krino.runs.manifest import Manifest
-    from krino.runs.session import Sitting
+    from krino.runs.session import Session
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -32,15 +32,15 @@ class _BrokenOff(BaseException):
 class Interrupting:
     """Once: finish what is in flight. Twice: leave at once. Nothing finished is lost either way."""
 
-    sitting: Sitting
+    session: Session
     console: Console
     _reading: bool = False
     _signals: int = 0
     _task: asyncio.Future[Manifest] | None = field(default=None)
 
-    async def hold(self, cases: Callable[[], Iterator[CaseItem]]) -> Manifest:
-        """The sitting to its end, or until it is told to stop."""
-        self._task = asyncio.ensure_future(self.sitting.hold(lambda: self._breakable(cases())))
+    async def run(self, cases: Callable[[], Iterator[CaseItem]]) -> Manifest:
+        """The session to its end, or until it is told to stop."""
+        self._task = asyncio.ensure_future(self.session.run(lambda: self._breakable(cases())))
         with self._handling(asyncio.get_running_loop()):
             return await self._task
 
@@ -55,11 +55,11 @@ class Interrupting:
                     self._reading = False
             except _BrokenOff:
                 self._reading = False
-                self.sitting.interrupt()
+                self.session.interrupt()
                 return
             if item is None:
                 if self._signals:
-                    self.sitting.interrupt()
+                    self.session.interrupt()
                 return
             yield item
 
@@ -81,7 +81,7 @@ class Interrupting:
 
     def _stop(self) -> None:
         self.console.print("stopping: waiting for replies in flight (Ctrl-C again to leave them)")
-        self.sitting.interrupt()
+        self.session.interrupt()
 
     def _leave(self) -> None:
         if self._task is not None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krino.cli.gating import Gating
     from krino.cli.stdin import KeptStdin
     from krino.contract import Judge, Labeller
-    from krino.runs.folder import Place
+    from krino.runs.folder import RunLocation
     from krino.runs.manifest import Manifest, Plan
 
 
@@ -191,13 +191,13 @@ class Job:
         from krino.cli.finish import finish
         from krino.cli.going_on import command_to_go_on
         from krino.cli.stdin import stdin_kept
-        from krino.runs.folder import find_place
+        from krino.runs.folder import find_location
 
         tune_memory()
         with stdin_kept(self.files) as kept:
             first_look = self._begun(kept.paths(self.files))
             plan = self.plan(kept)
-            place = find_place(plan, named=self.named, fresh=self.fresh)
+            place = find_location(plan, named=self.named, fresh=self.fresh)
             announce(place, self.console)
             cases = Cases(self, kept, place.folder, first_look)
             manifest = asyncio.run(self._sit(plan, place, cases))
@@ -239,17 +239,17 @@ class Job:
 
         return looked_for_separators(watched(items, self.judge, tell), self.judge, tell)
 
-    async def _sit(self, plan: Plan, place: Place, cases: Cases) -> Manifest:
+    async def _sit(self, plan: Plan, place: RunLocation, cases: Cases) -> Manifest:
         from krino.cases import count_hint
         from krino.cli.interrupting import Interrupting
         from krino.cli.progress import shown
-        from krino.runs.session import Sitting
+        from krino.runs.session import Session
 
-        sitting = Sitting(self.judge, self.labeller, plan, place.folder, fresh=self.fresh)
+        session = Session(self.judge, self.labeller, plan, place.folder, fresh=self.fresh)
         try:
             waiting = self.labeller.waiting_for
-            with shown(sitting.tally, count_hint(cases.at_hand), self.console, priced=True, waiting=waiting):
-                return await Interrupting(sitting, self.console).hold(cases)
+            with shown(session.tally, count_hint(cases.at_hand), self.console, priced=True, waiting=waiting):
+                return await Interrupting(session, self.console).run(cases)
         finally:
             await self.labeller.aclose()
 
@@ -290,7 +290,7 @@ def tune_memory() -> None:
     gc.set_threshold(20_000, 50, 50)
 
 
-def announce(place: Place, console: Console) -> None:
+def announce(place: RunLocation, console: Console) -> None:
     """Say where the run goes and, when an earlier one cannot be continued, why not."""
     if place.because and place.instead_of is not None:
         told = f"{place.instead_of} was made with other settings, so this is a new run:"

@@ -107,10 +107,10 @@ def _settle(
     from krino.cli.interrupting import Interrupting
     from krino.labellers.replay import PanelReplay
     from krino.render.screen import screen
-    from krino.runs.folder import find_place
+    from krino.runs.folder import find_location
     from krino.runs.labels import RecordedLabels
     from krino.runs.reading import load_run
-    from krino.runs.session import Sitting
+    from krino.runs.session import Session
 
     recorded = RecordedLabels(load_run(run))
     labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.name, **plan.labeller})
@@ -125,11 +125,11 @@ def _settle(
         return read_cases(inputs, format=plan.format, mapping=plan.mapping, split=plan.split, judge=judge)  # type: ignore[arg-type]
 
     try:
-        place = find_place(plan, named=named, base=run.parent)
+        place = find_location(plan, named=named, base=run.parent)
         console.print(f"run folder {place.folder}")
         # Afresh: the labels of RUN may be others than they were, and settling costs nothing.
-        sitting = Sitting(judge, labeller, plan, place.folder, fresh=True)
-        manifest = asyncio.run(Interrupting(sitting, console).hold(cases))
+        session = Session(judge, labeller, plan, place.folder, fresh=True)
+        manifest = asyncio.run(Interrupting(session, console).run(cases))
     finally:
         recorded.close()
     return finish(place.folder, manifest, judge, cases, console, as_json, command)

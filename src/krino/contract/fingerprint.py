@@ -28,14 +28,11 @@ from krino.errors import UsageProblem
 if TYPE_CHECKING:
     from krino.contract import Judge
 
-KRINO = Path(__file__).resolve().parent
-OF_KRINO = (
-    *("contract.py", "errors.py", "joining.py", "cases/row.py"),
-    *("judges/lazy.py", "judges/package_data.py", "judges/quoting.py", "judges/shuffling.py"),
-)
+KRINO = Path(__file__).resolve().parents[1]
+OF_KRINO = ("errors.py", "contract/*.py", "text/**/*", "judges/*.py", "cases/row.py")
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
-_FOR_PEOPLE = frozenset({"card.md"})
-"""In the folder of a judge of ours, to be read: no verdict depends on it."""
+_FOR_PEOPLE = frozenset({"card.md", "view.py"})
+"""In the folder of a judge of ours, to be read or to show a case: no verdict depends on it."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _CHUNK = 1 << 20
 
@@ -84,8 +81,14 @@ def _of_source(judge: type) -> str:
     return _hash_json(found)
 
 
+def files_of_krino() -> list[Path]:
+    """The files that every judge computes with."""
+    found = (path for pattern in OF_KRINO for path in KRINO.glob(pattern))
+    return [path for path in found if path.is_file() and path.suffix != ".pyc"]
+
+
 def _of_krino(module: str) -> Hashes:
-    found = {f"krino/{name}": _hash_file(KRINO / name) for name in OF_KRINO}
+    found = {f"krino/{path.relative_to(KRINO).as_posix()}": _hash_file(path) for path in files_of_krino()}
     parts = module.split(".")
     if parts[1:2] == ["judges"] and len(parts) > 3:
         own = _in_folder(KRINO / "judges" / parts[2])

@@ -22,7 +22,7 @@ WAYS_OUT = "name another folder with --run, or judge everything anew in this one
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunLocation:
     """Where a run lives, and whether it goes on there."""
 
     folder: Path
@@ -32,13 +32,15 @@ class Place:
     instead_of: Path | None = None
 
 
-def find_place(plan: Plan, *, named: Path | None = None, base: Path | None = None, fresh: bool = False) -> Place:
+def find_location(
+    plan: Plan, *, named: Path | None = None, base: Path | None = None, fresh: bool = False
+) -> RunLocation:
     """A named folder is the folder, or is refused; without a name, every plan has a folder of its own.
 
     `fresh`: what the folder holds is not to be used. Nothing is changed here.
     """
     if named is not None:
-        return Place(named, continued=_goes_on(plan, named, fresh))
+        return RunLocation(named, continued=_goes_on(plan, named, fresh))
     return _in_base(plan, base or Path("runs"), fresh)
 
 
@@ -115,18 +117,18 @@ def _has_lines(journal: Path) -> bool:
 # --- a folder of its own for every plan --------------------------------------------------------------
 
 
-def _in_base(plan: Plan, base: Path, fresh: bool) -> Place:
+def _in_base(plan: Plan, base: Path, fresh: bool) -> RunLocation:
     name, digest = plan.judge["name"], plan.digest()
     stem = str(name).replace(":", "-").replace("/", "-")
     for folder in sorted(base.glob(f"{stem}-*-{digest}"), reverse=True):
         known = _manifest_of(folder)
         if known is not None and not differences(known.plan, plan):
-            return Place(folder, continued=not fresh)
+            return RunLocation(folder, continued=not fresh)
     new = base / f"{stem}-{datetime.now().astimezone():%Y%m%d}-{digest}"
     earlier = _latest_alike(plan, base, stem)
     if earlier is None:
-        return Place(new, continued=False)
-    return Place(new, False, differences(Manifest.load(earlier).plan, plan), instead_of=earlier)
+        return RunLocation(new, continued=False)
+    return RunLocation(new, False, differences(Manifest.load(earlier).plan, plan), instead_of=earlier)
 
 
 def _latest_alike(plan: Plan, base: Path, stem: str) -> Path | None:
