@@ -180,7 +180,7 @@ def test_nothing_may_be_loaded_and_only_our_own_script_may_run(tmp_path: Path) -
 
 
 def test_the_script_writes_text_only() -> None:
-    script = (Path(views.__file__).parent / "page" / "report.js").read_text("utf-8")
+    script = (Path(embed.__file__).parent / "page" / "report.js").read_text("utf-8")
     forbidden = (
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|fetch\(|XMLHttp|DOMParser"
     )

@@ -17,7 +17,7 @@ from krino.engine.protocol import Assignment, judged_in_order
 from krino.engine.rehearsal import rehearse, rehearsed
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge, rival
-from krino.labellers.choose import choose
+from krino.labellers.factory import labeller_from
 
 Case = Mapping[str, Any]
 _WINDOW = 4  # cases in memory for each one that is being judged, so that a slow case holds nobody up
@@ -119,7 +119,7 @@ def _item(index: int, case: Any) -> CaseItem:
 @contextlib.asynccontextmanager
 async def _closing(labeller: str | Labeller) -> AsyncIterator[Labeller]:
     """A labeller made here is closed here; one that was handed in belongs to the caller."""
-    chosen = choose(labeller)
+    chosen = labeller_from(labeller)
     try:
         yield chosen
     finally:

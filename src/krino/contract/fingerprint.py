@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from krino.contract import Judge
 
 KRINO = Path(__file__).resolve().parents[1]
-OF_KRINO = ("errors.py", "contract/*.py", "text/**/*", "judges/*.py", "cases/row.py")
+OF_KRINO = (
+    *(f"contract/{name}.py" for name in ("__init__", "judge", "judgement", "labeller", "joining")),
+    *("errors.py", "cases/row.py", "judges/lazy.py", "judges/shuffling.py", "text"),
+)
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
 _FOR_PEOPLE = frozenset({"card.md", "view.py"})
 """In the folder of a judge of ours, to be read or to show a case: no verdict depends on it."""
@@ -81,19 +84,22 @@ def _of_source(judge: type) -> str:
     return _hash_json(found)
 
 
-def files_of_krino() -> list[Path]:
-    """The files that every judge computes with."""
-    found = (path for pattern in OF_KRINO for path in KRINO.glob(pattern))
-    return [path for path in found if path.is_file() and path.suffix != ".pyc"]
-
-
 def _of_krino(module: str) -> Hashes:
-    found = {f"krino/{path.relative_to(KRINO).as_posix()}": _hash_file(path) for path in files_of_krino()}
+    found = {f"krino/{name}": _hash_file(path) for named in OF_KRINO for name, path in _of_path(named)}
     parts = module.split(".")
     if parts[1:2] == ["judges"] and len(parts) > 3:
         own = _in_folder(KRINO / "judges" / parts[2])
         found |= {f"krino/{parts[2]}/{name}": _hash_file(path) for name, path in own if path.name not in _FOR_PEOPLE}
     return found
+
+
+def _of_path(named: str) -> Iterator[tuple[str, Path]]:
+    """A file of Krino's, or every file of a folder, under the name by which it is hashed."""
+    path = KRINO / named
+    if path.is_dir():
+        yield from ((f"{named}/{name}", file) for name, file in _in_folder(path))
+    else:
+        yield named, path
 
 
 def _of_module(judge: type) -> Hashes:

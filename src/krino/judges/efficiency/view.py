@@ -10,8 +10,8 @@ import orjson
 from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel
-from krino.judges.efficiency.steps import Step, are_numbered
 from krino.judges.efficiency.traces.detect import read_trace
+from krino.judges.efficiency.traces.steps import Step, are_numbered
 
 _TONES: Mapping[str, Tone] = {
     "necessary": "good",
