@@ -11,14 +11,14 @@ import typer
 
 from krino.cli import exits
 from krino.errors import UsageProblem
-from krino.exports.parquet_file import write_beside
+from krino.exports.parquet_file import ParquetBeside
 from krino.render.asked import Asked
 from krino.render.gate_summary import print_gate
-from krino.render.html import write_report
+from krino.render.html import Report
 from krino.render.terminal import print_summary
+from krino.results.finish import Collected, collect
 from krino.results.grades import judge_scales
-from krino.results.summary import summarise
-from krino.runs.inputs import with_cases
+from krino.runs.inputs import CasesBeside
 from krino.runs.reading import Run
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from krino.cli.gating import Gating
     from krino.engine.case import AnyJudge
     from krino.results.gates.result import GateResult
+    from krino.results.grades import Scales
     from krino.runs.manifest import Manifest
 
 MANY = 20_000  # from so many on, summing up takes long enough to be announced
@@ -54,12 +55,10 @@ def finish(
     run = Run(folder, manifest)
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
-    summary = summarise(run.records())
     scales = judge_scales(judge)
-    if manifest.state == "finished":
-        shown = with_cases(run.records(), cases)
-        write_report(folder, manifest, shown, judge.rules, Asked(judge), scales)
-        write_beside(folder, run.records)
+    summary = (
+        _with_files(run, judge, cases, scales) if manifest.state == "finished" else collect(run.records())
+    ).summary
     gated = None
     if as_json:
         gated = gating.hold(folder) if gating is not None else None
@@ -76,6 +75,19 @@ def finish(
         console.print(reason, highlight=False, markup=False, soft_wrap=True)
         console.print(f"continue with: {command}", highlight=False, markup=False, soft_wrap=True)
     return exit_code(manifest, gated)
+
+
+def _with_files(run: Run, judge: AnyJudge, cases: Callable[[], Iterator[CaseItem]], scales: Scales) -> Collected:
+    """The summary, the HTML report and the Parquet table of a finished run, from one reading of its journal."""
+    beside = CasesBeside(cases)
+    with (
+        Report(run.folder, run.manifest, judge.rules, Asked(judge), scales, beside.case_of) as report,
+        ParquetBeside(run.folder, run.records) as table,
+    ):
+        found = collect(run.records(), report, table)
+        report.write(found)
+        table.write()
+    return found
 
 
 def exit_code(manifest: Manifest, gated: GateResult | None = None) -> int:

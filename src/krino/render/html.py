@@ -6,22 +6,21 @@ import hashlib
 import re
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from krino.render.asked import Asked
-from krino.render.embed import Collector, columns_of, script_json
+from krino.render.embed import CaseOf, Collector, columns_of, script_json
 from krino.render.markup import join, tag
 from krino.render.overview import header, kept_note, overview, prompt_fold, settings
 from krino.results.codes import CodeField
+from krino.results.finish import Collected, collect
 from krino.results.grades import Scales
 from krino.results.numbers import NumberField
-from krino.results.slices import FewValued, SliceTable
-from krino.results.summary import Summary, SummaryTally
 from krino.results.wording import date_of, judge_of, labeller_of
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line
@@ -39,36 +38,61 @@ def write_report(
     asked: Asked | None = None,
     scales: Scales | None = None,
 ) -> Path:
-    """One pass over the judgements; the old report stays until the new one is whole.
+    """The report of judgements that are read for nothing else."""
+    with Report(folder, manifest, rules, asked, scales) as report:
+        return report.write(collect(judgements, report))
 
-    `asked` shows the prompts, `scales` colour the scores.
-    """
-    target = folder / REPORT
-    with ExitStack() as scratch:
-        rows, texts, not_ok, first, later, requests = (
-            scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(6)
+
+class Report:
+    """Takes judgements one at a time, then writes the page. `asked` shows the prompts, `scales` colour the scores."""
+
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        rules: Mapping[str, str],
+        asked: Asked | None = None,
+        scales: Scales | None = None,
+        case_of: CaseOf | None = None,
+    ) -> None:
+        """`case_of` finds the case of a judgement; without it, the case is expected in the judgement under `case`."""
+        self._target = folder / REPORT
+        self._manifest, self._rules, self._scales = manifest, rules, scales or {}
+        self._scratch = ExitStack()
+        rows, texts, not_ok, first, later, cases = (
+            self._scratch.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
+            for _ in range(6)
         )
-        collector = Collector(rows, texts, not_ok, first, later, requests, asked, manifest.counts.total)
-        tally, slices = SummaryTally(), FewValued()
-        for judgement in judgements:
-            tally.add(judgement)
-            slices.add(judgement)
-            collector.add(judgement)
-        with replacing(target) as page:
-            _write_page(page, tally.result(), slices.result(), collector, manifest, rules, scales or {})
-    return target
+        self._collector = Collector(rows, texts, not_ok, first, later, cases, asked, manifest.counts.total)
+        if case_of is not None:
+            self._collector.case_of = case_of
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._scratch.close()
+
+    def add(self, judgement: Mapping[str, Any]) -> None:
+        self._collector.add(judgement)
+
+    def write(self, found: Collected) -> Path:
+        """The old report stays until the new one is whole."""
+        with replacing(self._target) as page:
+            _write_page(page, found, self._collector, self._manifest, self._rules, self._scales)
+        return self._target
 
 
 def _write_page(
     page: IO[bytes],
-    summary: Summary,
-    slices: Sequence[SliceTable],
+    found: Collected,
     collector: Collector,
     manifest: Manifest,
     rules: Mapping[str, str],
     scales: Scales,
 ) -> None:
     """The template's places are filled in their order: the data stands before the note that says how much it is."""
+    summary = found.summary
     columns = columns_of(summary)
     style, script = _page_file("report.css"), _page_file("report.js")
     info = {
@@ -82,7 +106,7 @@ def _write_page(
         "title": lambda: _text(tag("title", _title(manifest))),
         "style": lambda: [style.encode()],
         "header": lambda: _text(header(manifest)),
-        "overview": lambda: _text(overview(summary, manifest, rules, slices)),
+        "overview": lambda: _text(overview(summary, manifest, rules, found.slices)),
         "prompt": lambda: _text(prompt_fold(collector.asked, manifest)),
         "settings": lambda: _text(settings(manifest)),
         "info": lambda: [script_json(info)],
