@@ -12,11 +12,10 @@ import typer
 from krino.cli import exits
 from krino.errors import UsageProblem
 from krino.exports.parquet_file import write_beside
-from krino.render.asked import Asked
-from krino.render.gate_summary import print_gate
-from krino.render.html import write_report
-from krino.render.terminal import print_summary
-from krino.results.grades import judge_scales
+from krino.render.gate import gate_blocks
+from krino.render.report import write_report
+from krino.render.summary import summary_blocks
+from krino.render.terminal import screen, show
 from krino.results.summary import summarise
 from krino.runs.inputs import with_cases
 from krino.runs.reading import Run
@@ -47,18 +46,15 @@ def finish(
 
     `judge` and `cases` are those that this command was given.
     """
-    from krino.render.screen import screen
-
     if manifest.state == "finished" and not manifest.cases:
         raise UsageProblem(f"{', '.join(manifest.plan.inputs)}: there are no cases in it")
     run = Run(folder, manifest)
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
     summary = summarise(run.records())
-    scales = judge_scales(judge)
     if manifest.state == "finished":
         shown = with_cases(run.records(), cases)
-        write_report(folder, manifest, shown, judge.rules, Asked(judge), scales)
+        write_report(folder, manifest, shown, judge)
         write_beside(folder, run.records)
     gated = None
     if as_json:
@@ -67,10 +63,10 @@ def finish(
         found = {} if gated is None else {"gate": gated.model_dump(mode="json")}
         typer.echo(orjson.dumps({**result, **found}).decode())
     else:
-        print_summary(screen(), summary, manifest, folder, judge.rules, scales)
+        show(screen(), summary_blocks(summary, manifest, folder))
         if gating is not None:  # after the summary: a rule about what is not there must not keep it from being shown
             gated = gating.hold(folder)
-            print_gate(screen(), gated, heading="\nGate")
+            show(screen(), gate_blocks(gated, known=True))
     if manifest.state != "finished":
         reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"
         console.print(reason, highlight=False, markup=False, soft_wrap=True)

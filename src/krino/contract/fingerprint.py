@@ -34,8 +34,8 @@ OF_KRINO = (
     *("judges/lazy.py", "judges/package_data.py", "judges/quoting.py", "judges/shuffling.py"),
 )
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
-_FOR_PEOPLE = frozenset({"card.md"})
-"""In the folder of a judge of ours, to be read: no verdict depends on it."""
+_FOR_PEOPLE = frozenset({"card.md", "view.py"})
+"""In the folder of a judge of ours, to be read or to show cases: no verdict depends on it."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _CHUNK = 1 << 20
 

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from krino.contract import Joined, Judge, Passage, Questions, Reordered, Settlement, Status
+from krino.blocks import Block
+from krino.contract import Joined, Judge, Judgement, Passage, Questions, Reordered, Settlement, Status
 from krino.errors import CannotJudge
 from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, RagCase
 from krino.judges.rag.checks import check_labels
@@ -21,6 +22,7 @@ from krino.judges.rag.local import label_locally
 from krino.judges.rag.rubric import settle
 from krino.judges.rag.tables import package_text
 from krino.judges.rag.verdict import RagVerdict, failed_verdict
+from krino.judges.rag.view import rag_blocks
 from krino.judges.shuffling import shuffled
 
 _MOST_HINTS = 8
@@ -116,6 +118,9 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any]:
         return failed_verdict(status, message)
+
+    def view(self, case: RagCase, facts: RagFacts, judgement: Judgement) -> Sequence[Block]:
+        return rag_blocks(case, judgement)
 
     def metadata(self, case: RagCase) -> dict[str, Any]:
         return {
