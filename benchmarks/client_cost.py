@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+TESTS = HERE.parent / "tests"  # the fake server lives there
 
 
 def cpu() -> float:
@@ -110,8 +111,8 @@ def server(latency_ms: float) -> Iterator[str]:
     sys.path.insert(0, str(HERE))
     from workload import LABELS
 
-    command = [sys.executable, "-m", "krino.testing", "--port", "0", "--latency-ms", str(latency_ms)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "fake_llm", "--port", "0", "--latency-ms", str(latency_ms)]
+    with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             url = json.loads(process.stdout.readline())["url"]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import krino
+from fake_llm import FakeServer
 from krino.labellers.local import LocalLabeller
-from krino.testing import FakeServer
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 

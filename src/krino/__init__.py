@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from krino.errors import UsageProblem as UsageProblem
     from krino.exports.frame import frame as frame
     from krino.judges.registry import load_judge as load_judge
-    from krino.labellers.choose import jury as jury
-    from krino.labellers.choose import llm as llm
-    from krino.labellers.choose import repeated as repeated
+    from krino.labellers.factory import jury as jury
+    from krino.labellers.factory import llm as llm
+    from krino.labellers.factory import repeated as repeated
     from krino.labellers.replay import ReplayLabeller as ReplayLabeller
     from krino.results.agreement.agree import agree as agree
     from krino.runs.reading import Run as Run
@@ -70,7 +70,7 @@ _HOMES = {
     "assert_verdict": "krino.assertions",
     "frame": "krino.exports.frame",
     "load_judge": "krino.judges.registry",
-    **dict.fromkeys(("jury", "llm", "repeated"), "krino.labellers.choose"),
+    **dict.fromkeys(("jury", "llm", "repeated"), "krino.labellers.factory"),
     "ReplayLabeller": "krino.labellers.replay",
     **dict.fromkeys(("Run", "load_run"), "krino.runs.reading"),
 }

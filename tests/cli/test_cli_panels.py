@@ -16,10 +16,10 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
+from fake_llm import FakeServer, ReceivedRequest
 from krino.cli import app
 from krino.cli.settings import load_settings
 from krino.errors import KrinoError
-from krino.testing import FakeServer, ReceivedRequest
 from toy_judge import ToyJudge
 
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"

@@ -10,8 +10,8 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
+from fake_llm import FakeServer
 from krino.cli import app
-from krino.testing import FakeServer
 from toy_judge import ToyJudge
 
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"

@@ -17,11 +17,11 @@ import pytest
 from typer.testing import CliRunner
 
 import krino as package
+from fake_llm import FakeServer, Faults
 from krino.cli import app
 from krino.cli.settings import load_settings
 from krino.errors import KrinoError
 from krino.judges import registry
-from krino.testing import FakeServer, Faults
 
 TOY = Path(__file__).parents[1] / "toy_judge.py"
 

@@ -196,7 +196,7 @@ def test_a_data_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_rules_and_schemas_that_come_from_elsewhere_count() -> None:
-    judge = krino.load_judge(f"{Path(__file__).parent / 'toy_judge.py'}:ToyJudge")
+    judge = krino.load_judge(f"{Path(__file__).parents[1] / 'toy_judge.py'}:ToyJudge")
     first = judge.fingerprint()
 
     class Other(type(judge)):  # type: ignore[misc]
@@ -231,17 +231,22 @@ def test_all_of_krino_that_a_judge_of_ours_imports_is_in_its_fingerprint() -> No
     root = Path(krino.__file__).parent
     for name in OURS:
         judge = type(krino.load_judge(name))
-        covered = {root / file for file in fingerprint.OF_KRINO}
+        covered = {path for named in fingerprint.OF_KRINO for _, path in fingerprint._of_path(named)}
         covered |= {path for _, path in fingerprint._in_folder(root / "judges" / name)}
         for data in judge.data_files:
             covered |= {path.resolve() for _, path in fingerprint._in_folder(root / "judges" / name / data)}
         imported = {
-            root.parent / Path(*module.split(".")).with_suffix(".py")
+            file_of(root.parent.joinpath(*module.split(".")))
             for file in (root / "judges" / name).rglob("*.py")
+            if file.name not in fingerprint._FOR_PEOPLE
             for module in imports_of(file)
         }
         missing = {path.relative_to(root).as_posix() for path in imported - covered if path.is_file()}
         assert not missing, name
+
+
+def file_of(module: Path) -> Path:
+    return module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
 
 
 def imports_of(file: Path) -> set[str]:
@@ -265,7 +270,7 @@ def test_a_card_for_people_is_no_source() -> None:
         assert f"krino/{name}/prompt.md" in found
         assert f"krino/{name}/rules.toml" in found
         assert f"krino/{name}/card.md" not in found
-        assert "krino/contract.py" in found
+        assert "krino/contract/judge.py" in found
 
 
 def test_nothing_is_hashed_before_it_is_asked_for() -> None:

@@ -11,12 +11,12 @@ import orjson
 import pytest
 
 import krino
+from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
 from krino.labellers.local import LocalLabeller
 from krino.runs.folder import Place, find_place
 from krino.runs.manifest import Manifest, Plan
 from krino.runs.session import Sitting
-from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
 
@@ -348,7 +348,7 @@ async def test_fresh_takes_the_place_of_a_run_that_nobody_can_read(tmp_path: Pat
 
 
 async def test_a_stop_in_the_last_case_of_a_panel_leaves_no_finished_run(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"cache": "off", "key": "secret-key", "concurrency": 1}
+    settings: dict[str, Any] = {"cache": "off", "api_key": "secret-key", "concurrency": 1}
     with FakeServer(reply={"label": "good", "quote": "fine"}) as server:
         for limit in (2_000, 100_000):
             async with krino.repeated("m", 20, base_url=server.url, max_tokens=limit, **settings) as panel:

@@ -16,7 +16,7 @@ from krino.engine.pool import in_order
 from krino.engine.rehearsal import rehearse, rehearsed
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge, rival
-from krino.labellers.choose import choose
+from krino.labellers.factory import labeller_from
 
 Case = Mapping[str, Any]
 AnyKindOfJudge = str | AnyJudge | type[AnyJudge]
@@ -116,7 +116,7 @@ def _item(index: int, case: Any) -> CaseItem:
 @contextlib.asynccontextmanager
 async def _closing(labeller: str | Labeller) -> AsyncIterator[Labeller]:
     """A labeller made here is closed here; one that was handed in belongs to the caller."""
-    chosen = choose(labeller)
+    chosen = labeller_from(labeller)
     try:
         yield chosen
     finally:

@@ -49,7 +49,7 @@ def agree(
     ] = None,
     worst: Annotated[int, typer.Option(min=0, help="Cases to list that disagree most, a field.")] = 10,
     draws: Annotated[int, typer.Option(min=1, help="Draws of the bootstrap behind the intervals.")] = 1_000,
-    map: options.Mapping = None,  # noqa: A002 - the flag's name
+    map: options.MapFields = None,  # noqa: A002 - the flag's name
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
     markdown: Annotated[
         Path | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,40 +31,20 @@ FILES = (
 
 NOT_IN_FILE = frozenset({"ctx", "judge_name", "files", "min", "max", "junit", "markdown"})
 """What krino.toml's section judge cannot set: the rules of a gate have a section of their own."""
-NEVER_SENT = "dry-run"
-"""Stands in for the key of a model that is not asked."""
 
 
+@options.llm_flags()
 def judge(
     ctx: typer.Context,
     judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="rag, …, module:Class or file.py:Class")],
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES)],
     labeller: options.Labeller = "local",
     repeat: options.Repeat = 1,
-    base_url: options.BaseUrl = None,
     api_key_env: options.ApiKey = None,
-    api_version: options.ApiVersion = None,
-    channel: options.Channel = None,
-    temperature: options.Temperature = None,
-    seed: options.Seed = None,
-    reply_tokens: options.ReplyTokens = None,
-    effort: options.Effort = None,
-    media: options.MediaKinds = None,
-    reasks: options.Reasks = 2,
+    llm: options.LlmFlags = options.NOTHING_SET,
     prompt: options.Prompt = None,
-    concurrency: options.Concurrency = 32,
-    rpm: options.Rpm = None,
-    tpm: options.Tpm = None,
-    timeout: options.Timeout = 120.0,
-    retries: options.Retries = 6,
-    patience: options.Patience = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    price_in: options.PriceIn = None,
-    price_out: options.PriceOut = None,
-    cache: options.CacheFile = None,
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
-    map: options.Mapping = None,  # noqa: A002 - the flag's name
+    map: options.MapFields = None,  # noqa: A002 - the flag's name
     split: options.Split = None,
     option: options.Options = None,
     run: options.RunFolder = None,
@@ -90,45 +70,15 @@ def judge(
     from krino.cli.gating import gating_of_judge
     from krino.cli.trust import keys_for, within_its_folder
     from krino.judges.registry import load_judge
-    from krino.labellers.choose import names_in
+    from krino.labellers.factory import names_in
 
     prompt = within_its_folder(ctx, "prompt", prompt)
     ready = load_judge(judge_name, judge_options(judge_name, option), _read_prompt(prompt))
     files_of_gate = {"junit": junit, "markdown": markdown}
     gating = gating_of_judge(ready, wanted=gate, flags={"min": min, "max": max}, files=files_of_gate, run=run)
-    keys = keys_for(ctx, names_in(labeller), base_url, api_key_env)
-    chosen = _labeller(
-        labeller,
-        repeat,
-        base_url=base_url,
-        key=keys.named,
-        env=keys.env,
-        api_version=api_version,
-        channel=channel,
-        temperature="usual" if temperature is None else temperature,
-        insist=tuple(
-            name
-            for name, value in (("temperature", temperature), ("seed", seed), ("effort", effort))
-            if value is not None
-        ),
-        seed=seed,
-        reply_tokens=reply_tokens,
-        effort=effort,
-        media=tuple(media or ()),
-        reasks=reasks,
-        concurrency=concurrency,
-        rpm=rpm,
-        tpm=tpm,
-        timeout=timeout,
-        retries=retries,
-        patience=patience,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-        cache=cache,
-        price_in=price_in,
-        price_out=price_out,
-        dry_run=dry_run,
-    )
+    keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
+    prices = load_settings().prices
+    chosen = options.labeller_of(labeller, repeat, llm, keys, prices=prices, dry_run=dry_run)
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
     job = Job(judge_name, ready, chosen, files, format.value, mapping, splits, run, gating, fresh)
     raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
@@ -299,53 +249,6 @@ def announce(place: Place, console: Console) -> None:
             console.print(f"  {line}", highlight=False, markup=False)
     verb = "continuing" if place.continued else "run folder"
     console.print(f"{verb} {place.folder}", highlight=False, markup=False)
-
-
-def _labeller(name: str, repeat: int, *, dry_run: bool, **settings: Any) -> Labeller:
-    from krino.errors import UsageProblem
-    from krino.labellers.choose import named, names_in, share
-    from krino.labellers.panel import Panel
-
-    names = names_in(name)
-    if repeat < 1:
-        raise UsageProblem(f"--repeat must be at least 1, not {repeat}")
-    if not set(names) - {"local"}:
-        for_models = {"base_url": "--base-url", "channel": "--channel", "api_version": "--api-version"}
-        if meant := [flag for key, flag in for_models.items() if settings[key] is not None]:
-            raise UsageProblem(f"{meant[0]} is for a model, but none is named: add --labeller MODEL")
-    if len(names) > 1:
-        _refuse_for_juries(settings)
-    if dry_run and settings["key"] is None:
-        settings["key"] = NEVER_SENT
-    members = {member: named(member, **_priced(member, settings)) for member in names}
-    if len(members) == 1 and repeat == 1:
-        return members[names[0]]
-    share(members.values())
-    return Panel(members, repeat=repeat)
-
-
-def _refuse_for_juries(settings: Mapping[str, Any]) -> None:
-    """One price, or one key, cannot be that of every model."""
-    from krino.errors import UsageProblem
-
-    if settings["price_in"] is not None or settings["price_out"] is not None:
-        raise UsageProblem(
-            '--price-in and --price-out: the models of a jury have their own; put [prices."MODEL"] '
-            "for each into krino.toml"
-        )
-    if settings["key"] is not None:
-        raise UsageProblem(
-            "--api-key-env is one key for all the models of a jury; leave it out, and the key of each "
-            "is taken from its provider's own variable"
-        )
-
-
-def _priced(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the prices of a model: those of the command line, else those of krino.toml."""
-    prices = load_settings().prices.get(name, {})
-    stated = {"price_in": settings["price_in"], "price_out": settings["price_out"]}
-    known = {"price_in": prices.get("input"), "price_out": prices.get("output")}
-    return {**settings, **{key: known[key] if value is None else value for key, value in stated.items()}}
 
 
 def judge_options(name: str, given: list[str] | None) -> dict[str, Any]:

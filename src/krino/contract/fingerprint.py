@@ -28,14 +28,14 @@ from krino.errors import UsageProblem
 if TYPE_CHECKING:
     from krino.contract import Judge
 
-KRINO = Path(__file__).resolve().parent
+KRINO = Path(__file__).resolve().parents[1]
 OF_KRINO = (
-    *("contract.py", "errors.py", "joining.py", "cases/row.py"),
-    *("judges/lazy.py", "judges/package_data.py", "judges/quoting.py", "judges/shuffling.py"),
+    *(f"contract/{name}.py" for name in ("__init__", "judge", "judgement", "labeller", "joining")),
+    *("errors.py", "cases/row.py", "judges/lazy.py", "judges/shuffling.py", "text"),
 )
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
 _FOR_PEOPLE = frozenset({"card.md", "view.py"})
-"""In the folder of a judge of ours, to be read or to show cases: no verdict depends on it."""
+"""In the folder of a judge of ours, to be read or to show a case: no verdict depends on it."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _CHUNK = 1 << 20
 
@@ -85,12 +85,21 @@ def _of_source(judge: type) -> str:
 
 
 def _of_krino(module: str) -> Hashes:
-    found = {f"krino/{name}": _hash_file(KRINO / name) for name in OF_KRINO}
+    found = {f"krino/{name}": _hash_file(path) for named in OF_KRINO for name, path in _of_path(named)}
     parts = module.split(".")
     if parts[1:2] == ["judges"] and len(parts) > 3:
         own = _in_folder(KRINO / "judges" / parts[2])
         found |= {f"krino/{parts[2]}/{name}": _hash_file(path) for name, path in own if path.name not in _FOR_PEOPLE}
     return found
+
+
+def _of_path(named: str) -> Iterator[tuple[str, Path]]:
+    """A file of Krino's, or every file of a folder, under the name by which it is hashed."""
+    path = KRINO / named
+    if path.is_dir():
+        yield from ((f"{named}/{name}", file) for name, file in _in_folder(path))
+    else:
+        yield named, path
 
 
 def _of_module(judge: type) -> Hashes:

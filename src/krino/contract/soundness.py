@@ -13,8 +13,8 @@ from pydantic import BaseModel, RootModel
 from krino.contract import Judge
 from krino.contract.conduct import in_words
 from krino.contract.places import fault_in, place_of_attribute
+from krino.contract.written import written_faults
 from krino.errors import UsageProblem
-from krino.judges.written import written_faults
 
 TEXTS = {
     "name": 'name = "my-judge"',

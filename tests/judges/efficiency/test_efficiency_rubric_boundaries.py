@@ -8,8 +8,8 @@ import pytest
 
 from efficiency_making import ANSWER, JUDGE, SEARCH, labels, settle, study
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.joining import join_votes
 from krino.judges.efficiency.labels import EfficiencyLabels
+from krino.judges.efficiency.votes import join_votes
 
 BUSY = {**SEARCH, "output": None, "error": "503 service unavailable"}
 

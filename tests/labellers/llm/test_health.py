@@ -14,14 +14,14 @@ import orjson
 import pytest
 
 import krino
+from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
 from krino.engine.pool import Crew
-from krino.labellers.choose import choose
+from krino.labellers.factory import labeller_from
 from krino.labellers.llm.health import IDLE, LONE, LONGEST_WAIT, PATIENCE, SHORTEST_TRY, Health, usual_patience
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import HttpReply
-from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
 T = TypeVar("T")
@@ -105,7 +105,7 @@ class Simulated:
         """Seconds after the beginning; `answered` is when something last got through."""
         self.told: list[str | None] = []
         self.labeller: LlmLabeller | None = None
-        self._settings = {"cache": "off", "key": "secret-key", **settings}
+        self._settings = {"cache": "off", "api_key": "secret-key", **settings}
 
         async def once(transport: Transport, body: bytes, seconds: float) -> HttpReply:
             self.calls += 1
@@ -119,7 +119,7 @@ class Simulated:
 
     async def run(self, cases: int = 300) -> None:
         clock = asyncio.get_running_loop().time
-        labeller = choose("m", base_url="http://127.0.0.1:9/v1", **self._settings)
+        labeller = labeller_from("m", base_url="http://127.0.0.1:9/v1", **self._settings)
         assert isinstance(labeller, LlmLabeller)
         labeller.pace.clock = clock
         self.labeller = labeller
@@ -391,7 +391,14 @@ async def server() -> AsyncIterator[FakeServer]:
 async def test_a_dead_endpoint_is_found_over_http(server: FakeServer, fault: str) -> None:
     server.configure(faults=Faults(schedule=[None] * 5, rates={fault: 1.0}))
     labeller = krino.llm(
-        "m", base_url=server.url, cache="off", key="secret-key", concurrency=8, timeout=0.3, patience=0.7, backoff=0.05
+        "m",
+        base_url=server.url,
+        cache="off",
+        api_key="secret-key",
+        concurrency=8,
+        timeout=0.3,
+        patience=0.7,
+        backoff=0.05,
     )
     cases = [{"text": f"a fine text {number}"} for number in range(60)]
     done = []

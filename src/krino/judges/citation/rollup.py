@@ -1,4 +1,4 @@
-"""Rolls verdicts up for reports: pass, review or fail, and the columns by which teams count them."""
+"""How a case and its verdict are shown to people: in short, by the columns teams count, and rolled up."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from krino.contract import RollUp
+from krino.judges.citation.belgium.case_numbers import parse_case_numbers
+from krino.judges.citation.belgium.courts import Court, Other, Unknown
+from krino.judges.citation.candidates import Cited, read_cited
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.case_numbers import parse_case_numbers
-from krino.judges.citation.cited import Cited, read_cited
-from krino.judges.citation.courts import Court, Other, Unknown
+from krino.judges.citation.record import CITED
 from krino.judges.citation.truth import RULES
 from krino.judges.citation.verdict import RIGHT
 
@@ -53,3 +54,24 @@ def _language(cited: Cited) -> str | None:
         return cited.court.name_language
     letters = (item.language for item in parse_case_numbers(cited.number))
     return next((_LETTERS[letter] for letter in letters if letter in _LETTERS), None)
+
+
+def main_inputs(case: CitationCase) -> dict[str, str]:
+    """The citation as written, and what the matcher answered, in short."""
+    written = case.model_dump(include={*CITED, "citation_snippet"})
+    return {"citation": as_written(written), "matched": _matched(case)}
+
+
+def as_written(fields: Mapping[str, Any]) -> str:
+    """The parts of the citation; the snippet where nothing was taken out of it."""
+    parts = [value for name in CITED if isinstance(value := fields.get(name), str) and value.strip()]
+    snippet = fields.get("citation_snippet")
+    return ", ".join(parts) or (snippet if isinstance(snippet, str) else "")
+
+
+def _matched(case: CitationCase) -> str:
+    if not case.matches:
+        return "no match"
+    top, more = case.matches[0], len(case.matches) - 1
+    named = ", ".join(part for part in (top.decision_id or "a decision without id", top.court_name) if part)
+    return f"{named} (and {more} more)" if more else named

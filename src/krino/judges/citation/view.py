@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Tone, Value
 from krino.contract import Judgement
-from krino.judges.citation.candidates import CandidateFacts
+from krino.judges.citation.belgium.courts import Alignment
+from krino.judges.citation.candidates import CandidateFacts, key_of
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.cited import key_of
-from krino.judges.citation.courts import Alignment
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.notes import court_words
+from krino.judges.citation.wording import court_words
 
 _MOST_CANDIDATES = 60
 _LONGEST_TEXT = 5_000

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from krino.errors import CannotJudge
-from krino.judges.efficiency.calls import Call, call_of
 from krino.judges.efficiency.case import EfficiencyCase
-from krino.judges.efficiency.nearness import Nearness, by_words
-from krino.judges.efficiency.patterns import Cycle, cycles, fan_outs, restarts
-from krino.judges.efficiency.repeats import Repeat, RepeatSearch
-from krino.judges.efficiency.steps import Step, Trace, are_numbered
+from krino.judges.efficiency.finders.calls import Call, call_of
+from krino.judges.efficiency.finders.nearness import Nearness, by_words
+from krino.judges.efficiency.finders.patterns import Cycle, cycles, fan_outs, restarts
+from krino.judges.efficiency.finders.repeats import Repeat, RepeatSearch
+from krino.judges.efficiency.finders.unused_results import after_completion, echoes, restylings, unused_results
 from krino.judges.efficiency.traces.detect import Format
-from krino.judges.efficiency.use import after_completion, echoes, restylings, unused_results
+from krino.judges.efficiency.traces.steps import Step, Trace, are_numbered
 
 
 @dataclass(frozen=True, slots=True)

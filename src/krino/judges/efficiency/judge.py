@@ -11,18 +11,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from krino.blocks import Block
 from krino.contract import Finding, Joined, Judge, Judgement, Questions, Settlement
 from krino.errors import CannotJudge
-from krino.judges.efficiency.asking import ask
+from krino.judges.efficiency.ask import ask, shown_ids
 from krino.judges.efficiency.case import TASK_NAMES, EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts, study
-from krino.judges.efficiency.joining import join_votes
 from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
 from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
 from krino.judges.efficiency.tables import package_text
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.shapes import is_piece, is_trace, traces_in
+from krino.judges.efficiency.verdict import EfficiencyVerdict
 from krino.judges.efficiency.view import efficiency_blocks
-from krino.judges.efficiency.windows import join, shown_ids
+from krino.judges.efficiency.votes import join_votes, join_windows
 
 
 class EfficiencyOptions(BaseModel):
@@ -37,15 +37,6 @@ class EfficiencyOptions(BaseModel):
     format: Format = "auto"
     task: str = ""
     window_tokens: Annotated[int, Field(ge=500)] = 100_000
-
-
-class EfficiencyVerdict(BaseModel):
-    """Exactly what the rubric returns."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    score: Annotated[float, Field(ge=0.0, le=1.0)]
-    reason: str
 
 
 class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
@@ -101,7 +92,7 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
         facts: EfficiencyFacts,
         labelled: Sequence[tuple[Questions, EfficiencyLabels]],
     ) -> tuple[EfficiencyLabels, tuple[Finding, ...]]:
-        return join(facts, [(part.covers, labels) for part, labels in labelled])
+        return join_windows(facts, [(part.covers, labels) for part, labels in labelled])
 
     def settle(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels | None) -> Settlement:
         return settle(facts, labels, self._set.mode)

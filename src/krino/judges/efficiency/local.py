@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from krino.judges.efficiency.facts import EfficiencyFacts
+from krino.judges.efficiency.finders.repeats import Repeat
+from krino.judges.efficiency.finders.rephrasings import rephrased
 from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel, StepLabelName
-from krino.judges.efficiency.meaning import rephrased
-from krino.judges.efficiency.repeats import Repeat
 
 _REPEATED = {
     "exact": "the same call with the same arguments",

@@ -10,7 +10,7 @@ from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
 from krino.contract import Judgement
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel
-from krino.judges.efficiency.steps import Step
+from krino.judges.efficiency.traces.steps import Step
 
 _TONES: Mapping[str, Tone] = {
     "necessary": "good",

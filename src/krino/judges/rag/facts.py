@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from krino.errors import CannotJudge
 from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
-from krino.judges.rag.goals import Goal, read_goal
-from krino.judges.rag.instructions import find_instructions
-from krino.judges.rag.languages import guess_language
-from krino.judges.rag.refusals import RefusalReading, read_refusal
-from krino.judges.rag.sentences import Sentence, split_sentences
-from krino.judges.rag.texts import canonical, is_blank, locate, same_text
-from krino.judges.rag.values import Value, find_names, find_values, without_citations
-from krino.judges.rag.words import Reading, read_sentence
+from krino.judges.rag.reading.goals import Goal, read_goal
+from krino.judges.rag.reading.instructions import find_instructions
+from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
+from krino.judges.rag.reading.sentences import Sentence, split_sentences
+from krino.judges.rag.reading.values import Value, find_names, find_values, without_citations
+from krino.judges.rag.reading.words import Reading, read_sentence
+from krino.text.forms import canonical, is_blank, locate, same_text
+from krino.text.language import guess_language
 from krino.text.quoting import says_too_little
 
 _NEAR_COPY = 0.9

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from krino.contract import Finding
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels
-from krino.judges.rag.languages import LANGUAGE_NAMES
-from krino.judges.rag.values import find_values
-from krino.judges.rag.words import may_deny, opposed_words, read_sentence
+from krino.judges.rag.reading.values import find_values
+from krino.judges.rag.reading.words import may_deny, opposed_words, read_sentence
+from krino.text.language import LANGUAGE_NAMES
 
 _MOST = 8
 _LONGEST = 120

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from krino.judges.rag.asking import question_parts
-from krino.judges.rag.desk import Desk, Draft, lay_out
-from krino.judges.rag.entailed import EntailedSupport
-from krino.judges.rag.evidence import coverage
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, Need, Part, PassageUse, RagLabels, RefusalLabel
-from krino.judges.rag.languages import LANGUAGE_NAMES
-from krino.judges.rag.meaning import TextPair, measure
-from krino.judges.rag.nearness import place_on_scale, reference_pair
-from krino.judges.rag.refusals import RefusalReading, asks_for_harm
-from krino.judges.rag.relevance import directness, is_answered, is_held, is_useful, open_pairs
-from krino.judges.rag.support import Support, SupportModel
+from krino.judges.rag.reading.question import question_parts
+from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm
+from krino.judges.rag.support.draft_claims import Desk, Draft, lay_out
+from krino.judges.rag.support.entailment_support import EntailedSupport
+from krino.judges.rag.support.evidence import coverage
+from krino.judges.rag.support.lexical_support import Support, SupportModel
+from krino.judges.rag.support.nearness import TextPair, measure, place_on_scale, reference_pair
+from krino.judges.rag.support.relevance import directness, is_answered, is_held, is_useful, open_pairs
 from krino.judges.rag.tables import table
+from krino.text.language import LANGUAGE_NAMES
 
 
 def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) -> list[RagLabels]:

@@ -13,8 +13,8 @@ from functools import cache, lru_cache
 from krino.contract import Finding, Ruling, Settlement
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.findings import find_remarks
-from krino.judges.rag.goals import read_goal
-from krino.judges.rag.labels import Directness, RagLabels, RefusalLabel, Similarity
+from krino.judges.rag.labels import Directness, RagLabels, RefusalLabel, Similarity, answerable_refusal
+from krino.judges.rag.reading.goals import read_goal
 from krino.judges.rag.tables import table
 from krino.judges.rag.verdict import RagVerdict
 from krino.judges.rag.wording import (
@@ -254,16 +254,6 @@ def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel
         return Score(0.0, "RAG-A3", f"Refuses what could have been answered: {why}.", evidence, True)
     text = f"A right refusal ({category_name(refusal.category)}), with reason and validity: {why}."
     return Score(1.0, "RAG-A1", text, evidence, True)
-
-
-def answerable_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> bool:
-    """Whether a refusal pleads a lack of context while the labels say that everything needed is there."""
-    return (
-        refusal.category == "insufficient_context"
-        and facts.has_context
-        and bool(labels.needs)
-        and all(item.held for item in labels.needs)
-    )
 
 
 def _similarity(facts: RagFacts, labels: RagLabels | None) -> Score:

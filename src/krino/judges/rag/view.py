@@ -9,8 +9,8 @@ from krino.blocks import Block, MarkedText, Segment, Tone
 from krino.contract import Judgement
 from krino.judges.rag.case import RagCase
 from krino.judges.rag.labels import Claim, ClaimLabel, RagLabels
-from krino.judges.rag.sentences import split_sentences
-from krino.judges.rag.texts import locate
+from krino.judges.rag.reading.sentences import split_sentences
+from krino.text.forms import locate
 
 _ANSWER_TONES: Mapping[str, Tone] = {
     "supported": "good",

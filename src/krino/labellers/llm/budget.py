@@ -21,15 +21,6 @@ MOST_TOKENS = 10_000_000
 """More than any model takes or gives: a reply that claims more has not counted."""
 
 
-def checked_number(name: str, value: float | None) -> None:
-    """A limit or price that is no amount would switch the budget off without a word."""
-    if value is None:
-        return
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < 0:
-        raise UsageProblem(f"{name} must be a number that is not below 0, not {value!r}")
-
-
 @dataclass(frozen=True, slots=True)
 class Prices:
     """Money per million tokens, as the user states it: price lists age faster than releases."""
@@ -38,8 +29,6 @@ class Prices:
     output: float | None = None
 
     def __post_init__(self) -> None:
-        checked_number("the price of input (--price-in)", self.input)
-        checked_number("the price of output (--price-out)", self.output)
         if (self.input is None) != (self.output is None):
             given, missing = ("in", "out") if self.output is None else ("out", "in")
             raise UsageProblem(f"--price-{given} is given without --price-{missing}: a cost needs both (0 is a price)")
@@ -69,8 +58,8 @@ class Outlook:
 
 
 @dataclass(slots=True)
-class Purse:
-    """What may be spent in the whole run, and what has been. The members of a jury pay from one purse."""
+class SharedBudget:
+    """What may be spent in the whole run, and what has been. The members of a jury share one."""
 
     max_cost: float | None = None
     max_tokens: int | None = None
@@ -84,10 +73,6 @@ class Purse:
     _held_tokens: int = 0
     _held_cost: float = 0.0
     _waiting: list[asyncio.Future[None]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        checked_number("the limit --max-cost", self.max_cost)
-        checked_number("the limit --max-tokens", self.max_tokens)
 
     @property
     def limited(self) -> bool:
@@ -115,7 +100,7 @@ class Purse:
         self.spent.add(usage)
 
     def begin(self, earlier: Usage) -> None:
-        """A sitting begins: what the run has taken so far is all in `earlier`, also what was paid from this purse."""
+        """A sitting begins: what the run has taken so far is all in `earlier`, also what was counted here."""
         self.earlier, self.spent, self.lost = earlier, Usage(), Usage()
 
     def _place_for(self, outlook: Outlook) -> Need | None:
@@ -173,10 +158,10 @@ def _goes(used: float, limit: float, likely: float, long: float) -> bool:
 
 @dataclass(slots=True)
 class Budget:
-    """What one model's requests take from the purse, at its own prices."""
+    """What one model's requests take from the budget of the run, at its own prices."""
 
     prices: Prices = field(default_factory=Prices)
-    purse: Purse = field(default_factory=Purse)
+    shared: SharedBudget = field(default_factory=SharedBudget)
     _flying: int = 0
     _replies: int = 0
     _estimated: int = 0
@@ -187,7 +172,7 @@ class Budget:
     """The most that an input took of its estimate: some languages need more tokens than characters let expect."""
 
     def __post_init__(self) -> None:
-        if self.purse.max_cost is not None and self.prices.cost(1, 1) is None:
+        if self.shared.max_cost is not None and self.prices.cost(1, 1) is None:
             raise UsageProblem(
                 "--max-cost needs prices: give --price-in and --price-out (money per million tokens), "
                 "or [prices] in krino.toml"
@@ -198,18 +183,18 @@ class Budget:
         known = replace(earlier)
         if known.cost is None:  # no price was stated then; the limit of now is for the whole run
             known.cost = self.prices.cost(known.input_tokens, known.output_tokens)
-        self.purse.begin(known)
+        self.shared.begin(known)
 
     @asynccontextmanager
     async def hold(self, estimate: int, reply_limit: int | None = None) -> AsyncIterator[None]:
-        """While a request of about `estimate` input tokens is on its way: see `Purse.hold`.
+        """While a request of about `estimate` input tokens is on its way: see `SharedBudget.hold`.
 
         `reply_limit` is what the endpoint is told. What the request needs is judged anew as replies come in.
         """
-        if not self.purse.limited:
+        if not self.shared.limited:
             yield
             return
-        async with self.purse.hold(lambda: self._outlook(estimate, reply_limit)):
+        async with self.shared.hold(lambda: self._outlook(estimate, reply_limit)):
             self._flying += 1
             try:
                 yield
@@ -218,7 +203,7 @@ class Budget:
 
     def settle(self, usage: Usage, estimate: int) -> None:
         """What a request really took, and what its input was estimated at."""
-        self.purse.pay(usage)
+        self.shared.pay(usage)
         self._replies += 1
         self._estimated += estimate
         self._input += usage.input_tokens
@@ -229,7 +214,7 @@ class Budget:
     def lose(self, estimate: int) -> None:
         """A request was sent and no whole reply came back: it may be billed all the same."""
         likely = self._outlook(estimate, None).likely
-        self.purse.lost.add(Usage(input_tokens=likely.tokens, cost=likely.cost))
+        self.shared.lost.add(Usage(input_tokens=likely.tokens, cost=likely.cost))
 
     def cost(self, input_tokens: int, output_tokens: int, said: float | None) -> float | None:
         """Stated prices are the user's word and win; what the endpoint says counts where none are stated."""
@@ -252,7 +237,7 @@ class Budget:
 
     def _first_outlook(self, estimate: int, reply_limit: int | None) -> Outlook:
         """Before any reply of this sitting: as replies went in earlier ones; else one goes to find out."""
-        earlier = self.purse.earlier
+        earlier = self.shared.earlier
         usual = math.ceil(earlier.output_tokens / earlier.calls) if earlier.calls else 0
         long = usual or (FIRST_REPLY if reply_limit is None else min(FIRST_REPLY, reply_limit))
         most = None if reply_limit is None else self._need(estimate, max(usual, reply_limit))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Step, Trace
 from krino.judges.efficiency.traces.content import Album, clean, listed, objects, text_of
 from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.steps import Step, Trace
 
 NAME = "anthropic"
 _BLOCKS = ("tool_use", "tool_result", "server_tool_use", "thinking", "mcp_tool_use", "redacted_thinking")

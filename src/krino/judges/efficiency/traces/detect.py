@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from krino.cases.row import describe_type
 from krino.errors import CannotJudge
-from krino.judges.efficiency.steps import Trace, with_own_ids
 from krino.judges.efficiency.traces import (
     anthropic_messages,
     multi_agent,
@@ -23,6 +22,7 @@ from krino.judges.efficiency.traces import (
     tau_bench,
 )
 from krino.judges.efficiency.traces.content import from_json
+from krino.judges.efficiency.traces.steps import Trace, with_own_ids
 
 Format = Literal[
     "auto",

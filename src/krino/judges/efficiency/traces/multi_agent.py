@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Step, Trace
 from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import Album, clean, listed, objects, text_of
+from krino.judges.efficiency.traces.steps import Step, Trace
 
 NAME = "multi_agent"
 _RECORD = re.compile(r"^\S{1,200} - (?:INFO|DEBUG|WARNING|ERROR) - ", re.MULTILINE)

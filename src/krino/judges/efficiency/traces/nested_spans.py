@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.content import dump, elapsed, instant, listed, number, objects, whole
+from krino.judges.efficiency.traces.steps import Trace
 from krino.judges.efficiency.traces.tree import Node, Role, root_input, tree_steps
 
 NAME = "deepeval"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from krino.judges.efficiency.steps import Step, Trace
 from krino.judges.efficiency.traces.content import Album, clean, from_json, listed, objects, text_of
 from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.steps import Step, Trace
 
 NAME = "openai_chat"
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Kind, Step, Trace
 from krino.judges.efficiency.traces.content import Album, clean, from_json, listed, objects, text_of
 from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.steps import Kind, Step, Trace
 
 NAME = "openai_responses"
 _CALLS = frozenset(

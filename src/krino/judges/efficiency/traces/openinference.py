@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.content import dump, number, whole
 from krino.judges.efficiency.traces.span_tree import grow, orphans, refuse_fragment
 from krino.judges.efficiency.traces.spans import Span, spans_of
+from krino.judges.efficiency.traces.steps import Trace
 from krino.judges.efficiency.traces.tree import Node, Role, root_input, task_text, tree_steps, walk
 
 NAME = "openinference"

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.content import dump, number, whole
 from krino.judges.efficiency.traces.span_tree import grow, orphans, refuse_fragment
 from krino.judges.efficiency.traces.spans import Span, is_span, spans_of
+from krino.judges.efficiency.traces.steps import Trace
 from krino.judges.efficiency.traces.tree import Node, Role, closing_agent, root_input, tree_steps
 
 NAME = "otlp"

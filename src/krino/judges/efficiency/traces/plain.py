@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Kind, Step, Trace
 from krino.judges.efficiency.traces.content import (
     Album,
     clean,
@@ -18,6 +17,7 @@ from krino.judges.efficiency.traces.content import (
     whole,
 )
 from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.steps import Kind, Step, Trace
 
 NAME = "plain"
 _NAMES = ("name", "tool", "tool_name", "action", "function", "step", "title")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krino.errors import CannotJudge
-from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.content import dump, elapsed, instant, listed, number, objects, whole
+from krino.judges.efficiency.traces.steps import Trace
 from krino.judges.efficiency.traces.tree import Node, Role, root_input, tree_steps
 
 NAME = "langsmith"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces import openai_chat
+from krino.judges.efficiency.traces.steps import Trace
 
 NAME = "tau_bench"
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from krino.judges.efficiency.steps import Kind, Step
 from krino.judges.efficiency.traces.content import Album, clean, dump, from_json, text_of
 from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.steps import Kind, Step
 
 Role = Kind | Literal["container", "glue"]
 """`container`: an agent or chain that is made of its children. `glue`: no action of the agent, never a step."""

@@ -1,0 +1,156 @@
+"""How near texts are in meaning, and how near an answer is to its reference (elsewhere than in English by letters)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.labels import Similarity, step_of, worth_of
+from krino.judges.rag.reading.sentences import split_sentences
+from krino.judges.rag.reading.words import Reading, opposed_words, read_sentence
+from krino.judges.rag.tables import table
+from krino.text.forms import canonical
+from krino.text.words import stem
+
+TextPair = tuple[str, str]
+
+_LONGEST = 20_000
+_MOST_COMPARED = 40
+"""Sentences of each side that are held against each other for a conflict."""
+
+
+def reads(language: str | None) -> bool:
+    """The sentence model knows English; a text too short to tell is taken for it."""
+    return language is None or language == "en"
+
+
+def cosines(pairs: Sequence[TextPair]) -> list[float]:
+    """One number for each pair, 0.0 where it would be negative; each text is embedded once."""
+    if not pairs:
+        return []
+    from krino.models.embedder import embed
+
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    place = {text: number for number, text in enumerate(texts)}
+    vectors = embed(texts)
+    return [max(0.0, float(vectors[place[first]] @ vectors[place[second]])) for first, second in pairs]
+
+
+def measure(pairs: Iterable[TextPair]) -> Mapping[TextPair, float]:
+    """The same, to look pairs up in."""
+    distinct = list(dict.fromkeys(pairs))
+    return dict(zip(distinct, cosines(distinct), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """A score with the step of the scale it belongs to, and why."""
+
+    step: Similarity
+    score: float
+    why: str
+
+
+def nearness(answer: str, reference: str) -> float:
+    """How near two English texts are in meaning, in [0, 1]; the part of the score that knows no question."""
+    overlap = _Overlap.between(_read(answer, "en"), _read(reference, "en"), frozenset())
+    return _blend(cosines([(answer, reference)])[0], overlap)
+
+
+def reference_pair(facts: RagFacts) -> Iterable[TextPair]:
+    """The texts whose nearness in meaning `place_on_scale` will look up."""
+    if facts.open.similarity and facts.case.reference is not None and reads(facts.language):
+        yield facts.case.answer, facts.case.reference
+
+
+def place_on_scale(facts: RagFacts, near: Mapping[TextPair, float]) -> Likeness | None:
+    """None without a reference to compare with. A different value or polarity leaves little, however near the rest."""
+    answer, reference = facts.case.answer, facts.case.reference
+    if reference is None or not facts.open.similarity:
+        return None
+    expected, asked = _read(reference, facts.language), facts.question_reading.stems
+    overlap = _Overlap.between(facts.readings, expected, asked)
+    cosine = near.get((answer, reference))
+    score = _blend(_letter_share(answer, reference) if cosine is None else cosine, overlap)
+    why = f"{overlap.shared} of the reference's {overlap.theirs} content words found"
+    why += "" if cosine is None else f", nearness in meaning {cosine:.2f}"
+    if conflict := _conflict(facts.readings, expected, asked):
+        score = min(score, worth_of("little"))
+        why = f"{why}; {conflict}"
+    score = round(score, 2)
+    return Likeness(step_of(score), score, why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Overlap:
+    """How many content words two texts share, and have."""
+
+    shared: int
+    ours: int
+    theirs: int
+
+    @classmethod
+    def between(cls, ours: Iterable[Reading], theirs: Iterable[Reading], asked: frozenset[str]) -> _Overlap:
+        """Words that the question already has say nothing, so they are set aside where others are left."""
+        first, second = _stems(ours), _stems(theirs)
+        if first - asked and second - asked:
+            first, second = first - asked, second - asked
+        return cls(len(first & second), len(first), len(second))
+
+    @property
+    def share(self) -> float:
+        """The harmonic mean of the shares that each side's words find in the other."""
+        return 2 * self.shared / (self.ours + self.theirs) if self.shared else 0.0
+
+
+def _blend(meaning: float, overlap: _Overlap) -> float:
+    weights = table("local")["similarity"]
+    score: float = weights["meaning"] * meaning + weights["words"] * overlap.share
+    if overlap.theirs and overlap.shared == overlap.theirs:
+        score = max(score, weights["contained"])
+    return min(max(score, 0.0), 1.0)
+
+
+def _read(text: str, language: str | None) -> tuple[Reading, ...]:
+    return tuple(read_sentence(item.text, language) for item in split_sentences(text[:_LONGEST]))
+
+
+def _stems(readings: Iterable[Reading]) -> frozenset[str]:
+    return frozenset(root for reading in readings for root in reading.stems)
+
+
+def _conflict(ours: Iterable[Reading], theirs: Iterable[Reading], asked: frozenset[str]) -> str | None:
+    """A different value of the same unit, or a word that only one of the two denies."""
+    ours, theirs = tuple(ours)[:_MOST_COMPARED], tuple(theirs)[:_MOST_COMPARED]
+    our_values = {value.key: value for reading in ours for value in reading.values}
+    their_values = {value.key: value for reading in theirs for value in reading.values}
+    missing = [value for key, value in their_values.items() if key not in our_values]
+    instead = [value for key, value in our_values.items() if key not in their_values and key not in asked]
+    for value in missing:
+        for other in instead:
+            if other.kind == value.kind and stem(other.unit) == stem(value.unit):
+                return f"the answer says {other.text}, the reference {value.text}"
+    for reading in ours:
+        for expected in theirs:
+            if words := opposed_words(reading, expected):
+                return f"only one of the two denies '{reading.surface[words[0]]}'"
+    return None
+
+
+def _letter_share(first: str, second: str) -> float:
+    """Cosine of the counts of three-letter pieces: what is left when words are inflected or compounded."""
+    ours, theirs = _pieces(first[:_LONGEST]), _pieces(second[:_LONGEST])
+    if not ours or not theirs:
+        return 0.0
+    shared = sum(count * theirs[piece] for piece, count in ours.items() if piece in theirs)
+    return shared / sqrt(
+        sum(count * count for count in ours.values()) * sum(count * count for count in theirs.values())
+    )
+
+
+def _pieces(text: str) -> Counter[str]:
+    plain = f" {canonical(text)} "
+    return Counter(plain[place : place + 3] for place in range(len(plain) - 2))
