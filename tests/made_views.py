@@ -12,4 +12,4 @@ from krino.render.at_hand import AtHand
 def view_of(judge: str, record: Mapping[str, Any], judgement: Mapping[str, Any] | None = None) -> list[Any]:
     """The blocks, of any kind; `judgement`: another one than the embedded labeller's."""
     judged = judgement or krino.judge(judge, dict(record)).model_dump(mode="json")
-    return AtHand(krino.load_judge(judge)).view({**judged, "case": record})
+    return AtHand(krino.load_judge(judge)).view(judged, record)

@@ -12,7 +12,7 @@ import pytest
 from krino.cases import CaseItem, read_cases
 from krino.contract import hash_record
 from krino.errors import UsageProblem
-from krino.runs.inputs import kept_input, with_cases
+from krino.runs.inputs import CasesBeside, kept_input, with_cases
 
 RECORDS = [{"id": f"c{number}", "question": "q", "answer": str(number)} for number in range(4)]
 
@@ -45,6 +45,23 @@ def test_a_case_that_has_changed_since_is_left_out(tmp_path: Path) -> None:
 def test_an_input_that_is_gone_costs_only_the_cases(tmp_path: Path) -> None:
     found = list(with_cases(judgements(0), reading(tmp_path / "gone.jsonl")))
     assert found == judgements(0)
+
+
+def test_the_input_is_read_only_as_far_as_the_last_case_that_is_asked_for() -> None:
+    read: list[int] = []
+
+    def cases() -> Iterator[CaseItem]:
+        for place, record in enumerate(RECORDS):
+            read.append(place)
+            yield CaseItem(place, record["id"], record)
+
+    beside = CasesBeside(cases)
+    assert read == []
+    (first, third) = judgements(0, 2)
+    assert beside.case_of(first) == RECORDS[0]
+    assert beside.case_of(third) == RECORDS[2]
+    assert beside.case_of({**third, "input_hash": "another"}) is None
+    assert read == [0, 1, 2]
 
 
 def test_what_came_on_stdin_is_found_beside_the_run(tmp_path: Path) -> None:

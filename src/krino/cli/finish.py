@@ -11,13 +11,14 @@ import typer
 
 from krino.cli import exits
 from krino.errors import UsageProblem
-from krino.exports.parquet_file import write_beside
+from krino.exports.parquet_file import ParquetBeside
+from krino.render.at_hand import RunOverview
 from krino.render.gate import gate_blocks
-from krino.render.report import write_report
+from krino.render.report import Report
 from krino.render.summary import summary_blocks
 from krino.render.terminal import screen, show
-from krino.results.summary import summarise
-from krino.runs.inputs import with_cases
+from krino.results.finish import Collected, collect
+from krino.runs.inputs import CasesBeside
 from krino.runs.reading import Run
 
 if TYPE_CHECKING:
@@ -51,11 +52,11 @@ def finish(
     run = Run(folder, manifest)
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
-    summary = summarise(run.records())
+    own = RunOverview(judge)
     if manifest.state == "finished":
-        shown = with_cases(run.records(), cases)
-        write_report(folder, manifest, shown, judge)
-        write_beside(folder, run.records)
+        summary = _with_files(run, judge, cases, own).summary
+    else:
+        summary = collect(run.records(), own).summary
     gated = None
     if as_json:
         gated = gating.hold(folder) if gating is not None else None
@@ -63,7 +64,7 @@ def finish(
         found = {} if gated is None else {"gate": gated.model_dump(mode="json")}
         typer.echo(orjson.dumps({**result, **found}).decode())
     else:
-        show(screen(), summary_blocks(summary, manifest, folder))
+        show(screen(), summary_blocks(summary, manifest, folder, own.blocks()))
         if gating is not None:  # after the summary: a rule about what is not there must not keep it from being shown
             gated = gating.hold(folder)
             show(screen(), gate_blocks(gated, known=True))
@@ -72,6 +73,18 @@ def finish(
         console.print(reason, highlight=False, markup=False, soft_wrap=True)
         console.print(f"continue with: {command}", highlight=False, markup=False, soft_wrap=True)
     return exit_code(manifest, gated)
+
+
+def _with_files(run: Run, judge: AnyJudge, cases: Callable[[], Iterator[CaseItem]], own: RunOverview) -> Collected:
+    """The summary, the HTML report and the Parquet table of a finished run, from one reading of its journal."""
+    with (
+        Report(run.folder, run.manifest, judge, CasesBeside(cases).case_of) as report,
+        ParquetBeside(run.folder, run.records) as table,
+    ):
+        found = collect(run.records(), report, table, own)
+        report.write(found, own.blocks())
+        table.write()
+    return found
 
 
 def exit_code(manifest: Manifest, gated: GateResult | None = None) -> int:

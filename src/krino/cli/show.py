@@ -107,13 +107,11 @@ def _summary(run: Run) -> None:
     from krino.render.at_hand import RunOverview, our_judge
     from krino.render.summary import summary_blocks
     from krino.render.terminal import screen, show
-    from krino.results.summary import SummaryTally
+    from krino.results.finish import collect
 
-    tally, own = SummaryTally(), RunOverview(our_judge(run.manifest))
-    for judgement in run.records():
-        tally.add(judgement)
-        own.add(judgement)
-    show(screen(), summary_blocks(tally.result(), run.manifest, run.folder, own.blocks()))
+    own = RunOverview(our_judge(run.manifest))
+    found = collect(run.records(), own)
+    show(screen(), summary_blocks(found.summary, run.manifest, run.folder, own.blocks()))
 
 
 def _one(judgement: dict[str, Any], run: Run, labels: bool) -> None:

@@ -17,12 +17,11 @@ from krino.runs.manifest import Manifest
 Record = Mapping[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AtHand:
     """A judge, for those who show its judgements. What it does wrong costs its own blocks, never the report."""
 
     judge: AnyJudge
-    _studied: tuple[Record, Any, Any] | None = None
 
     def prompt(self) -> str:
         """The part that is the same for every case, in the form that goes with a JSON schema."""
@@ -31,7 +30,8 @@ class AtHand:
     def request(self, record: Record) -> str | None:
         """The case's own part, `TAG` in the place of the random word; None where the facts leave nothing to ask."""
         try:
-            questions = self.judge.ask(*self._study(record))
+            case = self.judge.read(record)
+            questions = self.judge.ask(case, self.judge.study(case))
         except Exception:  # a case that cannot be judged was never asked about
             return None
         if questions is None:
@@ -43,12 +43,11 @@ class AtHand:
             f"[call {number} of {calls}]\n\n{_shown(part)}" for number, part in enumerate(questions.parts, 1)
         )
 
-    def view(self, judgement: Record) -> list[Block]:
-        """How the judge shows a case, given with its record under `case`; nothing for one that it could not read."""
-        if not judgement.get("case"):
-            return []
+    def view(self, judgement: Record, record: Record) -> list[Block]:
+        """How the judge shows a case; nothing for one that it could not read or study."""
         try:
-            case, facts = self._study(judgement["case"])
+            case = self.judge.read(record)
+            facts = self.judge.study(case)
         except Exception:
             return []
         kept = {name: value for name, value in judgement.items() if name != "case"}
@@ -56,14 +55,6 @@ class AtHand:
             return list(self.judge.view(case, facts, Judgement.model_validate(kept)))
         except Exception as fault:
             return [_problem(self.judge, "view", fault)]
-
-    def _study(self, record: Record) -> tuple[Any, Any]:
-        """Once a case: its view and its request are made one after the other."""
-        if self._studied is None or self._studied[0] is not record:
-            self._studied = None
-            case = self.judge.read(record)
-            self._studied = (record, case, self.judge.study(case))
-        return self._studied[1:]
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ All of it is collected on disk, so memory does not grow with the run.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -31,12 +31,15 @@ LARGE_RUN = 5_000
 FIRST_DETAILS = 2_000
 STATUS_CODES = {"ok": 0, "failed": 1, "error": 2}
 
+CaseOf = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
+
 _MB = 1_000_000
 _DATA = 19 * _MB  # of all data together: the page stays under 20 MB
 _DETAILS = 17 * _MB  # of rows, texts and details: what is left is for the requests
 # Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
 _ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
 _TEXTS = 5 * _MB  # of what the cases are about: all of it in a small run, the first words in a large one
+_MOST_CASES = 10 * _DATA  # of cases kept on disk to make requests of
 _LONGEST_ID = 200
 _LONGEST_NOTE = 140
 _LONGEST_FINDING = 100
@@ -117,7 +120,7 @@ class Collector:
 
     The files are scratch space that the caller opens and closes: rows, what cases are about, details of cases that are
     not ok, details of the first ok ones, and of later ok ones, which are left out once the run turns out to be large;
-    then requests.
+    then the cases themselves, of which requests are made as far as the page has room for them.
     """
 
     rows_file: IO[bytes]
@@ -125,17 +128,18 @@ class Collector:
     not_ok_file: IO[bytes]
     first_file: IO[bytes]
     later_file: IO[bytes]
-    requests_file: IO[bytes]
+    cases_file: IO[bytes]
     hand: AtHand | None = None
     expected: int = 0
     """How many cases are said to come: of a large run nothing is made that would be left out."""
+    case_of: CaseOf = lambda judgement: judgement.get("case")
     kept: Kept = field(default_factory=Kept)
     words: OpeningWords = field(default_factory=OpeningWords)
     _extra: dict[str, _Extra] = field(default_factory=dict)
     _row_bytes: int = 0
     _ok_details: int = 0
     _spooled: int = 0
-    _spooled_requests: int = 0
+    _spooled_cases: int = 0
     _written: int = 0
 
     def add(self, judgement: Mapping[str, Any]) -> None:
@@ -155,14 +159,15 @@ class Collector:
         first = ok and self._ok_details < FIRST_DETAILS
         if ok and not first and large:
             return
-        own = [] if self.hand is None else self.hand.view(judgement)
+        case = self.case_of(judgement)
+        own = self.hand.view(judgement, case) if self.hand is not None and case else []
         line = script_json([index, detail_of(judgement, own)]) + b"\n"
         if not ok:
             self._spool_not_ok(line)
         else:
             self._ok_details += 1
             (self.first_file if first else self.later_file).write(line)
-        self._spool_request(index, judgement)
+        self._spool_case(index, case)
 
     def extra_columns(self) -> list[dict[str, Any]]:
         """What is known of the cases beside the verdict (their metadata), as much as the table has room for."""
@@ -219,8 +224,11 @@ class Collector:
 
     def requests(self) -> Iterator[bytes]:
         """One line a case, as many as there is room for: its index and its request, null where nothing was asked."""
-        self.requests_file.seek(0)
-        for line in self.requests_file:
+        self.cases_file.seek(0)
+        for stored in self.cases_file:
+            index, case = json.loads(stored)
+            request = None if self.hand is None else self.hand.request(case)
+            line = script_json([index, None if request is None else _cut(request, _LONGEST_REQUEST)]) + b"\n"
             if self._written + len(line) > _DATA:
                 return
             self._written += len(line)
@@ -233,15 +241,15 @@ class Collector:
             self._spooled += len(line)
             self.not_ok_file.write(line)
 
-    def _spool_request(self, index: int, judgement: Mapping[str, Any]) -> None:
-        if self.hand is None or not judgement.get("case"):
+    def _spool_case(self, index: int, case: Mapping[str, Any] | None) -> None:
+        """What was asked is made of the case only when the page is written and has room for it."""
+        if self.hand is None or not case:
             return
         self.kept.requests_made += 1
-        if self._spooled_requests <= _DATA:
-            request = self.hand.request(judgement["case"])
-            line = script_json([index, None if request is None else _cut(request, _LONGEST_REQUEST)]) + b"\n"
-            self._spooled_requests += len(line)
-            self.requests_file.write(line)
+        if self._spooled_cases <= _MOST_CASES:
+            line = json.dumps([index, case], default=str).encode() + b"\n"  # of any size of number, unlike orjson
+            self._spooled_cases += len(line)
+            self.cases_file.write(line)
 
 
 def columns_of(summary: Summary, scales: Scales) -> list[dict[str, Any]]:

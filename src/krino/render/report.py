@@ -6,24 +6,24 @@ import hashlib
 import re
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from importlib import resources
 from pathlib import Path, PurePath
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import orjson
 
+from krino.blocks import Block
 from krino.engine.case import AnyJudge
 from krino.render.at_hand import AtHand, RunOverview
-from krino.render.embed import Collector, Kept, columns_of, script_json
+from krino.render.embed import CaseOf, Collector, Kept, columns_of, script_json
 from krino.render.html import to_html
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
+from krino.results.finish import Collected, collect
 from krino.results.grades import scales_of
-from krino.results.slices import FewValued
-from krino.results.summary import SummaryTally
 from krino.results.wording import date_of, judge_of, labeller_of
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line
@@ -37,47 +37,67 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 def write_report(
     folder: Path, manifest: Manifest, judgements: Iterable[Mapping[str, Any]], judge: AnyJudge | None = None
 ) -> Path:
-    """One pass over the judgements; the old report stays until the new one is whole.
+    """The report of judgements that are read for nothing else; each may have its record under `case`."""
+    own = RunOverview(judge)
+    with Report(folder, manifest, judge) as report:
+        return report.write(collect(judgements, report, own), own.blocks())
 
-    `judge`: the one that judged, if it is at hand; it shows its cases, and what a labeller was asked about them.
-    """
-    target = folder / REPORT
-    hand = None if judge is None else AtHand(judge)
-    with ExitStack() as scratch:
-        rows, texts, not_ok, first, later, requests = (
-            scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(6)
+
+class Report:
+    """Takes judgements one at a time, then writes the page."""
+
+    def __init__(
+        self, folder: Path, manifest: Manifest, judge: AnyJudge | None = None, case_of: CaseOf | None = None
+    ) -> None:
+        """`judge`: the one that judged, if it is at hand: it shows its cases, and what a labeller was asked of them.
+
+        `case_of` finds the case of a judgement; without it, the case is expected in the judgement under `case`.
+        """
+        self._target, self._manifest = folder / REPORT, manifest
+        self._scratch = ExitStack()
+        rows, texts, not_ok, first, later, cases = (
+            self._scratch.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
+            for _ in range(6)
         )
-        collector = Collector(rows, texts, not_ok, first, later, requests, hand, manifest.counts.total)
-        tally, slices, own = SummaryTally(), FewValued(), RunOverview(judge)
-        for judgement in judgements:
-            tally.add(judgement)
-            slices.add(judgement)
-            own.add(judgement)
-            collector.add(judgement)
-        summary = tally.result()
-        overview = to_html(page_blocks(summary, manifest, slices.result(), own.blocks()))
-        info = {
-            "columns": columns_of(summary, scales_of(manifest.about.verdict_schema)) + collector.extra_columns(),
-            "inputs": collector.words.names,
-            "counts": summary.counts.model_dump(),
-            "rules": manifest.about.rules,
-        }
-        with replacing(target) as page:
-            _write_page(page, overview, info, collector, manifest)
-    return target
+        hand = None if judge is None else AtHand(judge)
+        self._collector = Collector(rows, texts, not_ok, first, later, cases, hand, manifest.counts.total)
+        if case_of is not None:
+            self._collector.case_of = case_of
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._scratch.close()
+
+    def add(self, judgement: Mapping[str, Any], /) -> None:
+        self._collector.add(judgement)
+
+    def write(self, found: Collected, own: Sequence[Block] = ()) -> Path:
+        """The old report stays until the new one is whole. `own`: what the judge says of all its cases."""
+        with replacing(self._target) as page:
+            _write_page(page, found, own, self._collector, self._manifest)
+        return self._target
 
 
 def _write_page(
-    page: IO[bytes], overview: Markup, info: Mapping[str, Any], collector: Collector, manifest: Manifest
+    page: IO[bytes], found: Collected, own: Sequence[Block], collector: Collector, manifest: Manifest
 ) -> None:
     """The template's places are filled in their order: the data stands before the note that says how much it is."""
+    scales = scales_of(manifest.about.verdict_schema)
+    info: dict[str, Any] = {
+        "columns": columns_of(found.summary, scales) + collector.extra_columns(),
+        "inputs": collector.words.names,
+        "counts": found.summary.counts.model_dump(),
+        "rules": manifest.about.rules,
+    }
     style, script = _page_file("report.css"), _page_file("report.js")
     places: dict[str, Callable[[], Iterable[bytes]]] = {
         "policy": lambda: _text(_policy(style, script)),
         "title": lambda: _text(tag("title", _title(manifest))),
         "style": lambda: [style.encode()],
         "header": lambda: _text(_header(manifest)),
-        "overview": lambda: _text(overview),
+        "overview": lambda: _text(to_html(page_blocks(found.summary, manifest, found.slices, own))),
         "prompt": lambda: _text(_prompt(collector.hand, manifest)),
         "settings": lambda: _text(_settings(manifest)),
         "info": lambda: [script_json(info)],

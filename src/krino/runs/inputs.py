@@ -35,17 +35,31 @@ def with_cases(
 
     A record that can no longer be read, or is not the one that was judged, is left out: the judgement stands alone.
     """
-    items = _as_far_as_they_go(cases)
-    item = next(items, None)
+    beside = CasesBeside(cases)
     for judgement in judgements:
-        while item is not None and item.index < judgement["index"]:
-            item = next(items, None)
-        same = item is not None and item.index == judgement["index"]
-        record = item.record if item is not None and same else None
-        if record is not None and hash_record(record) == judgement.get("input_hash"):
-            yield {**judgement, "case": record}
-        else:
-            yield judgement
+        record = beside.case_of(judgement)
+        yield judgement if record is None else {**judgement, "case": record}
+
+
+class CasesBeside:
+    """Finds the case of a judgement, for those who need the cases of some; judgements come in the order of the input.
+
+    The input is read only as far as it must be, and only the cases that are asked for are compared with the run.
+    """
+
+    def __init__(self, cases: Callable[[], Iterator[CaseItem]]) -> None:
+        self._items = _as_far_as_they_go(cases)
+        self._item: CaseItem | None = None
+        self._begun = False
+
+    def case_of(self, judgement: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """None where the case can no longer be read, or is not the one that was judged."""
+        while not self._begun or (self._item is not None and self._item.index < judgement["index"]):
+            self._item, self._begun = next(self._items, None), True
+        item = self._item
+        if item is None or item.index != judgement["index"] or item.record is None:
+            return None
+        return item.record if hash_record(item.record) == judgement.get("input_hash") else None
 
 
 def _as_far_as_they_go(cases: Callable[[], Iterator[CaseItem]]) -> Iterator[CaseItem]:

@@ -1,0 +1,36 @@
+"""Reads the judgements of a run once, for all that is made of them: summary, slices, report, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from krino.results.slices import FewValued, SliceTable
+from krino.results.summary import Summary, SummaryTally
+
+
+class Taker(Protocol):
+    """Something that is made of judgements, one after the other in the order of the input."""
+
+    def add(self, judgement: Mapping[str, Any], /) -> None: ...
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a run comes to."""
+
+    summary: Summary
+    slices: list[SliceTable]
+    """By every column of metadata that has few values."""
+
+
+def collect(judgements: Iterable[Mapping[str, Any]], *takers: Taker) -> Collected:
+    """One pass: each judgement is read once and handed to everyone who needs it."""
+    summary, slices = SummaryTally(), FewValued()
+    for judgement in judgements:
+        summary.add(judgement)
+        slices.add(judgement)
+        for taker in takers:
+            taker.add(judgement)
+    return Collected(summary.result(), slices.result())
