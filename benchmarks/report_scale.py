@@ -26,8 +26,9 @@ MOST_PAGE_MB = 20
 
 def write_report(folder: Path) -> None:
     """As `krino judge` does at the end of a run."""
-    import krino
     from krino.render.asked import Asked
+
+    import krino
     from krino.render.html import write_report as write
     from krino.results.grades import judge_scales
     from krino.runs.inputs import with_cases

@@ -20,12 +20,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
+from krino.render.asked import Asked
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
 import krino
 from krino.cases.item import CaseItem
-from krino.render.asked import Asked
 from krino.render.html import write_report
 from krino.render.terminal import print_judgement, print_summary
 from krino.results.grades import judge_scales

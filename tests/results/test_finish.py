@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import krino
+from krino.contract import Questions
 from krino.exports.parquet_file import ParquetBeside
-from krino.render.asked import Asked
-from krino.render.html import Report
+from krino.render.report import Report
 from krino.results.finish import collect
 from krino.results.slices import slice_by
 from krino.results.summary import summarise
@@ -20,7 +20,7 @@ from krino.runs.reading import load_run
 from made_judgements import failed, manifest, ok
 from made_runs import failed_row, make_run, row
 from report_page import Page
-from toy_judge import ToyJudge
+from toy_judge import ToyCase, ToyJudge
 
 
 def test_one_reading_gives_summary_slices_report_and_table(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_one_reading_gives_summary_slices_report_and_table(tmp_path: Path) -> No
         readings.append(1)
         return run.records()
 
-    with Report(run.folder, run.manifest, {}) as report, ParquetBeside(run.folder, records) as table:
+    with Report(run.folder, run.manifest) as report, ParquetBeside(run.folder, records) as table:
         found = collect(records(), report, table)
         page, file = report.write(found), table.write()
     assert len(readings) == 1
@@ -42,12 +42,12 @@ def test_one_reading_gives_summary_slices_report_and_table(tmp_path: Path) -> No
     assert krino.frame(run, "arrow").to_pylist() == pq.read_table(file).to_pylist()
 
 
-class CountingAsked(Asked):
+class CountingJudge(ToyJudge):
     made = 0
 
-    def request(self, record: Mapping[str, Any]) -> str | None:
+    def ask(self, case: ToyCase, facts: int) -> Questions | None:
         type(self).made += 1
-        return super().request(record)
+        return super().ask(case, facts)
 
 
 @pytest.mark.parametrize("room", [19_000_000, 2_000])
@@ -55,13 +55,13 @@ def test_nothing_is_asked_again_that_the_page_does_not_show(
     tmp_path: Path, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("krino.render.embed._DATA", room)
-    CountingAsked.made = 0
+    CountingJudge.made = 0
     case = {"text": "good"}
     judgements = [ok(number, score=1.0) for number in range(20)]
-    with Report(tmp_path, manifest(), {}, CountingAsked(ToyJudge()), case_of=lambda _: case) as report:
+    with Report(tmp_path, manifest(), CountingJudge(), case_of=lambda _: case) as report:
         page = Page(report.write(collect(judgements, report)).read_text("utf-8"))
     shown = len(page.data("requests"))
-    assert CountingAsked.made <= shown + 1
+    assert CountingJudge.made <= shown + 1
     assert (shown == 20) == (room > 2_000)
 
 
@@ -78,6 +78,6 @@ def test_of_a_large_run_only_the_cases_that_are_shown_in_full_are_looked_up(
     judgements = [ok(number, score=1.0) if number != 7 else failed(7) for number in range(10)]
     run = manifest()
     run.counts.ok, run.counts.failed = 9, 1
-    with Report(tmp_path, run, {}, case_of=case_of) as report:
+    with Report(tmp_path, run, case_of=case_of) as report:
         report.write(collect(judgements, report))
     assert looked_up == [0, 1, 7]

@@ -12,12 +12,12 @@ import typer
 from krino.cli import exits
 from krino.errors import UsageProblem
 from krino.exports.parquet_file import ParquetBeside
-from krino.render.asked import Asked
-from krino.render.gate_summary import print_gate
-from krino.render.html import Report
-from krino.render.terminal import print_summary
+from krino.render.at_hand import RunOverview
+from krino.render.gate import gate_blocks
+from krino.render.report import Report
+from krino.render.summary import summary_blocks
+from krino.render.terminal import screen, show
 from krino.results.finish import Collected, collect
-from krino.results.grades import judge_scales
 from krino.runs.inputs import CasesBeside
 from krino.runs.reading import Run
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from krino.cli.gating import Gating
     from krino.engine.case import AnyJudge
     from krino.results.gates.result import GateResult
-    from krino.results.grades import Scales
     from krino.runs.manifest import Manifest
 
 MANY = 20_000  # from so many on, summing up takes long enough to be announced
@@ -48,17 +47,16 @@ def finish(
 
     `judge` and `cases` are those that this command was given.
     """
-    from krino.render.screen import screen
-
     if manifest.state == "finished" and not manifest.cases:
         raise UsageProblem(f"{', '.join(manifest.plan.inputs)}: there are no cases in it")
     run = Run(folder, manifest)
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
-    scales = judge_scales(judge)
-    summary = (
-        _with_files(run, judge, cases, scales) if manifest.state == "finished" else collect(run.records())
-    ).summary
+    own = RunOverview(judge)
+    if manifest.state == "finished":
+        summary = _with_files(run, judge, cases, own).summary
+    else:
+        summary = collect(run.records(), own).summary
     gated = None
     if as_json:
         gated = gating.hold(folder) if gating is not None else None
@@ -66,10 +64,10 @@ def finish(
         found = {} if gated is None else {"gate": gated.model_dump(mode="json")}
         typer.echo(orjson.dumps({**result, **found}).decode())
     else:
-        print_summary(screen(), summary, manifest, folder, judge.rules, scales)
+        show(screen(), summary_blocks(summary, manifest, folder, own.blocks()))
         if gating is not None:  # after the summary: a rule about what is not there must not keep it from being shown
             gated = gating.hold(folder)
-            print_gate(screen(), gated, heading="\nGate")
+            show(screen(), gate_blocks(gated, known=True))
     if manifest.state != "finished":
         reason = f"{manifest.state} before the end of the input: {manifest.stop_reason}"
         console.print(reason, highlight=False, markup=False, soft_wrap=True)
@@ -77,15 +75,14 @@ def finish(
     return exit_code(manifest, gated)
 
 
-def _with_files(run: Run, judge: AnyJudge, cases: Callable[[], Iterator[CaseItem]], scales: Scales) -> Collected:
+def _with_files(run: Run, judge: AnyJudge, cases: Callable[[], Iterator[CaseItem]], own: RunOverview) -> Collected:
     """The summary, the HTML report and the Parquet table of a finished run, from one reading of its journal."""
-    beside = CasesBeside(cases)
     with (
-        Report(run.folder, run.manifest, judge.rules, Asked(judge), scales, beside.case_of) as report,
+        Report(run.folder, run.manifest, judge, CasesBeside(cases).case_of) as report,
         ParquetBeside(run.folder, run.records) as table,
     ):
-        found = collect(run.records(), report, table)
-        report.write(found)
+        found = collect(run.records(), report, table, own)
+        report.write(found, own.blocks())
         table.write()
     return found
 

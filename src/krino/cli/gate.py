@@ -92,8 +92,8 @@ def gate(
     if json:
         typer.echo(result.model_dump_json())
     else:
-        from krino.render.gate_summary import print_gate
-        from krino.render.screen import screen
+        from krino.render.gate import gate_blocks
+        from krino.render.terminal import screen, show
 
-        print_gate(screen(), result)
+        show(screen(), gate_blocks(result))
     raise typer.Exit(exits.DONE if result.passed else exits.GATE_FAILED)

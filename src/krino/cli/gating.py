@@ -37,14 +37,15 @@ class Gating:
         self.refuse_itself(folder)
         result = check_run(folder, self.gate)
         if self.junit is not None:
-            from krino.render.gate_junit import to_junit
+            from krino.render.junit import to_junit
 
             with writing(self.junit) as sink:
                 sink.write(to_junit(result))
         if self.markdown is not None:
-            from krino.render.gate_summary import to_markdown
+            from krino.render.gate import gate_blocks
+            from krino.render.markdown import to_markdown
 
-            write_text(self.markdown, to_markdown(result))
+            write_text(self.markdown, to_markdown(gate_blocks(result)))
         return result
 
     def refuse_itself(self, folder: Path) -> None:

@@ -100,7 +100,7 @@ class Job:
         gating: Gating | None = None,
         fresh: bool = False,
     ) -> None:
-        from krino.render.screen import screen
+        from krino.render.terminal import screen
 
         self.address = address
         self.judge = judge

@@ -106,7 +106,7 @@ def _settle(
     from krino.cli.finish import finish
     from krino.cli.interrupting import Interrupting
     from krino.labellers.replay import PanelReplay
-    from krino.render.screen import screen
+    from krino.render.terminal import screen
     from krino.runs.folder import find_location
     from krino.runs.labels import RecordedLabels
     from krino.runs.reading import load_run

@@ -8,13 +8,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from random import Random
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from krino.contract.judgement import Finding, RollUp, Settlement, Status
+from krino.blocks import Block
+from krino.contract.judgement import Finding, Judgement, RollUp, Settlement, Status
 from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions, describe_validation
 from krino.errors import CannotJudge, UsageProblem
+
+
+class Overview(Protocol):
+    """Takes the judgements of a run one at a time, as they stand in the journal; then gives its blocks."""
+
+    def add(self, judgement: Mapping[str, Any], /) -> None: ...
+
+    def blocks(self) -> Sequence[Block]: ...
 
 
 class NoOptions(BaseModel):
@@ -166,6 +175,14 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp | None:
         """An ok verdict in one word, from its fields and the rules that gave them; None where a judge has no such."""
+        return None
+
+    def view(self, case: CaseT, facts: FactsT, judgement: Judgement) -> Sequence[Block]:
+        """How the case is best shown to people, as blocks of `krino.blocks`; empty: what it is about, as text."""
+        return ()
+
+    def overview(self) -> Overview | None:
+        """Collects what the report says of all cases together beside scores and categories; None: nothing more."""
         return None
 
     def verdict_of(self, settlement: Settlement) -> dict[str, Any]:

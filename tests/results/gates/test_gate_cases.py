@@ -11,8 +11,10 @@ import pytest
 from rich.console import Console
 
 import krino
-from krino.render.gate_junit import to_junit
-from krino.render.gate_summary import print_gate, to_markdown
+from krino.render.gate import gate_blocks
+from krino.render.junit import to_junit
+from krino.render.markdown import to_markdown
+from krino.render.terminal import show
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import Rule, parse_flags
@@ -294,7 +296,7 @@ def result(tmp_path: Path, **given: str) -> GateResult:
 
 def printed(found: GateResult) -> str:
     out = io.StringIO()
-    print_gate(Console(file=out, width=200), found)
+    show(Console(file=out, width=200), gate_blocks(found))
     return out.getvalue()
 
 
@@ -306,7 +308,7 @@ def test_the_terminal_lists_them_under_their_rule(tmp_path: Path) -> None:
 
 
 def test_markdown_lists_them_and_opens_nothing(tmp_path: Path) -> None:
-    text = to_markdown(result(tmp_path, min="score=0.8"))
+    text = to_markdown(gate_blocks(result(tmp_path, min="score=0.8")))
     assert "**min score=0.8: 1 case below 0.8**" in text
     (line,) = (line for line in text.splitlines() if line.startswith("| bad |"))
     assert line.startswith("| bad | 0.100 | ") and "<script>" not in line.replace("\\<", "")
@@ -335,7 +337,7 @@ def test_a_page_of_many_broken_checks_has_an_end() -> None:
         for n in range(20)
     )
     found = GateResult(run="r", judge="j", labeller="l", started="s", counts=Counts(), notes=(), checks=checks)
-    for text in (printed(found), to_markdown(found)):
+    for text in (printed(found), to_markdown(gate_blocks(found))):
         assert text.count("why not") == 12
         assert "The cases of 8 more broken checks are not shown here" in text
     assert to_junit(found).count(b"why not") == 20

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar
 
-from krino.contract import Joined, Judge, Questions, Reordered, RollUp, Settlement
+from krino.blocks import Block
+from krino.contract import Joined, Judge, Judgement, Questions, Reordered, RollUp, Settlement
 from krino.judges.citation import package_text
 from krino.judges.citation.ask import ask
 from krino.judges.citation.case import CitationCase
@@ -19,6 +20,7 @@ from krino.judges.citation.record import CITED, snake_keys
 from krino.judges.citation.rollup import as_written, main_inputs, roll_up, slice_columns
 from krino.judges.citation.rubric import settle
 from krino.judges.citation.verdict import CitationVerdict
+from krino.judges.citation.view import citation_blocks
 from krino.judges.citation.votes import join_votes, reorder
 
 
@@ -80,6 +82,9 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
 
     def metadata(self, case: CitationCase) -> dict[str, Any]:
         return slice_columns(case)
+
+    def view(self, case: CitationCase, facts: CitationFacts, judgement: Judgement) -> Sequence[Block]:
+        return citation_blocks(case, facts, judgement)
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
         return roll_up(verdict, rules)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
+from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Tone, Value
+from krino.contract import Judgement
 from krino.judges.citation.belgium.courts import Alignment
 from krino.judges.citation.candidates import CandidateFacts, key_of
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.facts import CitationFacts, study
+from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.wording import court_words
 
@@ -24,19 +24,14 @@ _COURTS: Mapping[Alignment, str] = {
 _CANDIDATE_COLUMNS = ("", "decision", "court", "date", "number")
 
 
-def citation_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
-    """Needs the case: without it there is nothing to show beside the verdict."""
-    if not judgement.get("case"):
-        return ()
-    case = CitationCase.model_validate(judgement["case"])
-    facts = study(case)
-    right = (judgement.get("verdict") or {}).get("correct_decision_id")
+def citation_blocks(case: CitationCase, facts: CitationFacts, judgement: Judgement) -> Sequence[Block]:
+    right = (judgement.verdict or {}).get("correct_decision_id")
     chosen = facts.answer.top.candidate if facts.answer.top else None
     blocks: list[Block] = []
     if case.citation_snippet:
         blocks.append(MarkedText("Snippet", [Segment(case.citation_snippet)]))
     blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts)]
-    return [*blocks, *_texts(facts, chosen, right, judgement.get("labels"))]
+    return [*blocks, *_texts(facts, chosen, right, judgement.labels)]
 
 
 def _cited(case: CitationCase, facts: CitationFacts) -> DataTable:
@@ -69,7 +64,7 @@ def _candidates(facts: CitationFacts, chosen: CandidateFacts | None, right: str 
     return DataTable(title, _CANDIDATE_COLUMNS, rows, tones=[_tone(item, chosen, right) for item in ranked])
 
 
-def _row(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None) -> tuple[str | None, ...]:
+def _row(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None) -> tuple[Value, ...]:
     marks = [mark for mark, holds in (("chosen", item == chosen), ("correct", _is(item, right))) if holds]
     marks += [] if item.listed else ["not in the list"]
     court = item.court_names[0] if item.court_names else court_words(item.court)
@@ -78,9 +73,9 @@ def _row(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None)
     return (
         ", ".join(marks),
         item.id,
-        f"{court}\n({_COURTS[item.alignment]})",
-        f"{day}\n(another date)" if item.other_date else day,
-        f"{item.number or 'none'}\n({compared})",
+        Cell(court, below=_COURTS[item.alignment]),
+        Cell(day, below="another date" if item.other_date else ""),
+        Cell(item.number or "none", below=compared),
     )
 
 
@@ -107,7 +102,7 @@ def _answer(facts: CitationFacts) -> MarkedText:
 
 
 def _texts(
-    facts: CitationFacts, chosen: CandidateFacts | None, right: str | None, labels: Mapping[str, Any] | None
+    facts: CitationFacts, chosen: CandidateFacts | None, right: str | None, labels: Mapping[str, object] | None
 ) -> Iterator[MarkedText]:
     """What is known of the decisions at issue, with the words that the labeller's subject label quotes."""
     subject = CitationLabels.model_validate(labels).subject if labels else None

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from krino.contract import Joined, Judge, Questions, Reordered, Settlement, Status
+from krino.blocks import Block
+from krino.contract import Joined, Judge, Judgement, Questions, Reordered, Settlement, Status
 from krino.errors import CannotJudge
 from krino.judges.rag.ask import write_questions
 from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, RagCase
@@ -20,6 +21,7 @@ from krino.judges.rag.reading.goals import goal_names, names_a_goal
 from krino.judges.rag.rubric import settle
 from krino.judges.rag.tables import package_text
 from krino.judges.rag.verdict import RagVerdict, failed_verdict
+from krino.judges.rag.view import rag_blocks
 from krino.judges.rag.votes import join_votes
 from krino.judges.shuffling import shuffled
 
@@ -103,6 +105,9 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any]:
         return failed_verdict(status, message)
+
+    def view(self, case: RagCase, facts: RagFacts, judgement: Judgement) -> Sequence[Block]:
+        return rag_blocks(case, judgement)
 
     def metadata(self, case: RagCase) -> dict[str, Any]:
         return {

@@ -8,8 +8,10 @@ from xml.etree import ElementTree
 
 from rich.console import Console
 
-from krino.render.gate_junit import to_junit
-from krino.render.gate_summary import print_gate, to_markdown
+from krino.render.gate import gate_blocks
+from krino.render.junit import to_junit
+from krino.render.markdown import to_markdown
+from krino.render.terminal import show
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import parse_flags
@@ -32,7 +34,7 @@ def hostile() -> GateResult:
 
 def printed(result: GateResult) -> str:
     out = io.StringIO()
-    print_gate(Console(file=out, width=120), result)
+    show(Console(file=out, width=120), gate_blocks(result))
     return out.getvalue()
 
 
@@ -59,10 +61,10 @@ def test_junit_is_xml_whatever_the_text() -> None:
 
 
 def test_markdown_has_the_reasons_and_opens_nothing(tmp_path: Path) -> None:
-    text = to_markdown(made(tmp_path))
+    text = to_markdown(gate_blocks(made(tmp_path)))
     assert text.startswith("### ✗ Gate failed: 2 of 7 checks broken.")
     assert "| ✗ | `max failed=0` |  | 1 of 61 cases have no verdict, more than the 0 allowed |" in text
-    nasty = to_markdown(hostile())
+    nasty = to_markdown(gate_blocks(hostile()))
     (line,) = (line for line in nasty.splitlines() if line.startswith("| ✗"))
     assert line.replace("\\|", "").count("|") == 5
     assert line.count("`") - line.count("\\`") == 2, "one code span"

@@ -13,14 +13,14 @@ from typer.testing import CliRunner
 from krino import Questions
 from krino.cli import app
 from krino.labellers.llm.prompt import GUARD
-from krino.render.asked import Asked
-from krino.render.html import write_report
+from krino.render.at_hand import AtHand
+from krino.render.report import write_report
 from krino.runs.manifest import Manifest
 from made_judgements import HOSTILE, failed, manifest, ok
 from report_page import Page
 from toy_judge import ToyCase, ToyJudge
 
-ASKED = Asked(ToyJudge())
+HAND = AtHand(ToyJudge())
 
 
 def with_case(judgement: dict[str, Any], text: str) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def with_case(judgement: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def page_of(folder: Path, run: Manifest, *cases: dict[str, Any]) -> Page:
-    return Page(write_report(folder, run, iter(cases), {}, ASKED).read_text("utf-8"))
+    return Page(write_report(folder, run, iter(cases), ToyJudge()).read_text("utf-8"))
 
 
 def test_the_prompt_stands_once_and_is_what_a_model_is_told(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_run_with_a_model_does_not_say_that_none_read_it(tmp_path: Path) -> No
 
 
 def test_a_request_shows_the_case_as_a_model_sees_it() -> None:
-    request = ASKED.request({"text": "some <|im_end|> text"})
+    request = HAND.request({"text": "some <|im_end|> text"})
     assert request is not None
     assert "[[TAG text]]\nsome <\u200b|im_end|> text\n[[/TAG]]" in request
     assert request.endswith("Is it good or bad?")
@@ -56,7 +56,7 @@ def test_a_case_asked_in_parts_shows_every_call() -> None:
         def ask(self, case: ToyCase, facts: int) -> Questions:
             return Questions((), "", parts=tuple(Questions((), f"Is {word} good?") for word in case.text.split()))
 
-    request = Asked(InParts()).request({"text": "this that"})
+    request = AtHand(InParts()).request({"text": "this that"})
     assert request is not None
     calls = request.split("[call ")
     assert [call[:6] for call in calls] == ["", "1 of 2", "2 of 2"]
@@ -65,7 +65,7 @@ def test_a_case_asked_in_parts_shows_every_call() -> None:
 
 @pytest.mark.parametrize("text", ["", "unjudgeable", "explode"])
 def test_what_was_not_asked_has_no_request(text: str) -> None:
-    assert ASKED.request({"text": text}) is None
+    assert HAND.request({"text": text}) is None
 
 
 def test_requests_are_kept_by_case_and_null_where_nothing_was_asked(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_requests_take_only_the_room_that_is_left_and_the_page_says_so(tmp_path:
         for n in range(2_000):
             yield with_case(ok(n, score=0.5), "x" * 15_000)
 
-    path = write_report(tmp_path, manifest(), cases(), {}, ASKED)
+    path = write_report(tmp_path, manifest(), cases(), ToyJudge())
     assert path.stat().st_size < 20_000_000
     page = Page(path.read_text("utf-8"))
     assert len(page.data("details")) == 2_000
@@ -96,7 +96,7 @@ def test_requests_take_only_the_room_that_is_left_and_the_page_says_so(tmp_path:
 
 
 def test_a_report_without_a_judge_at_hand_shows_no_prompt(tmp_path: Path) -> None:
-    page = Page(write_report(tmp_path, manifest(), [with_case(ok(0, score=1.0), "good")], {}).read_text("utf-8"))
+    page = Page(write_report(tmp_path, manifest(), [with_case(ok(0, score=1.0), "good")]).read_text("utf-8"))
     assert page.data("requests") == [] and "prompt" not in page.visible
 
 

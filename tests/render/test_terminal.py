@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from krino.contract import Judgement
-from krino.render.terminal import print_judgement, print_summary
+from krino.render.case import case_blocks
+from krino.render.summary import summary_blocks
+from krino.render.terminal import show
 from krino.results.summary import summarise
 from krino.text.clean import clean, clean_line
 from made_judgements import HOSTILE, error, failed, manifest, many, ok
@@ -20,7 +22,7 @@ from made_judgements import HOSTILE, error, failed, manifest, many, ok
 
 def _summary(cases: list[dict[str, Any]], folder: Path = Path("runs/toy"), **changes: Any) -> str:
     out = io.StringIO()
-    print_summary(Console(file=out, width=80), summarise(cases), manifest(**changes), folder)
+    show(Console(file=out, width=80), summary_blocks(summarise(cases), manifest(**changes), folder))
     return out.getvalue()
 
 
@@ -29,7 +31,7 @@ def _judgement(
 ) -> str:
     out = io.StringIO()
     console = Console(file=out, width=80, force_terminal=colour)
-    print_judgement(console, Judgement.model_validate(case), rules, labels=labels)
+    show(console, case_blocks(Judgement.model_validate(case), rules, labels=labels))
     return out.getvalue()
 
 
@@ -42,7 +44,7 @@ def test_summary_says_how_many_cases_ended_how() -> None:
 def test_summary_shows_scores_categories_and_reasons() -> None:
     shown = _summary([*many(40), error(40, "the model was silent")])
     assert "0.190" in shown  # the mean
-    assert "A 20 · B 18" in shown
+    assert "A 20 (53 %) · B 18 (47 %)" in shown
     assert "answer is missing" in shown and "the model was silent" in shown
     assert "95 % intervals of the mean" in shown
 

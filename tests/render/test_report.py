@@ -13,28 +13,26 @@ from typing import Any
 
 import pytest
 
-from krino import blocks as views
-from krino.blocks import Block, BulletList, DataTable, MarkedText, Segment, register_view
+from krino.blocks import Block, BulletList, DataTable, MarkedText, Section, Segment, as_data
+from krino.contract import Judgement
+from krino.contract.judge import Overview
 from krino.render import embed
-from krino.render.embed import script_json
-from krino.render.html import write_report
+from krino.render.embed import recorded_view, script_json
+from krino.render.report import write_report
+from krino.runs.manifest import JudgeCard
 from made_judgements import HOSTILE, error, failed, manifest, many, ok
 from report_page import Page
+from toy_judge import ToyCase, ToyJudge
 
 ODD_FIELD: dict[str, Any] = {HOSTILE: 0.5}
 RULES = {"R1": "The score is what it is.", "N1": "Something to look at."}
 
 
-@pytest.fixture
-def no_views() -> Iterator[None]:
-    before = dict(views._VIEWS)
-    yield
-    views._VIEWS.clear()
-    views._VIEWS.update(before)
+ABOUT = JudgeCard(rules=RULES)
 
 
-def _page(folder: Path, *cases: Mapping[str, Any]) -> Page:
-    return Page(write_report(folder, manifest(), iter(cases), RULES).read_text("utf-8"))
+def _page(folder: Path, *cases: Mapping[str, Any], judge: ToyJudge | None = None) -> Page:
+    return Page(write_report(folder, manifest(about=ABOUT), iter(cases), judge).read_text("utf-8"))
 
 
 def test_report_holds_summary_rows_and_details(tmp_path: Path) -> None:
@@ -106,9 +104,10 @@ def test_nothing_is_cut_in_the_view_of_a_case_without_saying_so(tmp_path: Path) 
 
 
 def test_a_score_brings_its_declared_scale_the_worst_end_first(tmp_path: Path) -> None:
-    scales = {"score": (0.0, 1.0), "seconds": (60.0, 0.0)}
-    cases = iter([ok(0, score=0.5, seconds=3.0, free=7.0)])
-    text = write_report(tmp_path, manifest(), cases, RULES, scales=scales).read_text("utf-8")
+    ends = {"type": "number", "minimum": 0, "maximum": 60, "better": "lower"}
+    schema = {"properties": {"score": {"type": "number", "minimum": 0, "maximum": 1}, "seconds": ends}}
+    run = manifest(about=JudgeCard(verdict_schema=schema))
+    text = write_report(tmp_path, run, [ok(0, score=0.5, seconds=3.0, free=7.0)]).read_text("utf-8")
     columns = {column["name"]: column.get("scale") for column in Page(text).data("info")[0]["columns"]}
     assert columns == {"score": [0.0, 1.0], "seconds": [60.0, 0.0], "free": None}
 
@@ -154,9 +153,9 @@ def test_case_text_never_becomes_markup(tmp_path: Path, case: dict[str, Any]) ->
 
 
 def test_hostile_settings_are_escaped_too(tmp_path: Path) -> None:
-    run = manifest(stop_reason=HOSTILE, state="stopped")
+    run = manifest(stop_reason=HOSTILE, state="stopped", about=JudgeCard(rules={"R1": HOSTILE}))
     run.plan.judge["name"] = HOSTILE
-    page = Page(write_report(tmp_path, run, [ok(0, score=1.0)], {"R1": HOSTILE}).read_text("utf-8"))
+    page = Page(write_report(tmp_path, run, [ok(0, score=1.0)]).read_text("utf-8"))
     assert not any(tag == "img" for tag, _ in page.tags)
 
 
@@ -201,13 +200,13 @@ def test_a_report_is_replaced_whole_and_leaves_no_scratch_files(tmp_path: Path) 
 
     before = (tmp_path / "report.html").read_bytes()
     with pytest.raises(OSError, match="went away"):
-        write_report(tmp_path, manifest(), broken(), RULES)
+        write_report(tmp_path, manifest(), broken())
     assert (tmp_path / "report.html").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_a_large_run_keeps_all_rows_but_not_all_details_and_says_so(tmp_path: Path) -> None:
-    path = write_report(tmp_path, manifest(), many(20_000), RULES)
+    path = write_report(tmp_path, manifest(), many(20_000))
     assert path.stat().st_size < 20_000_000
     page = Page(path.read_text("utf-8"))
     assert len(page.data("rows")) == 20_000
@@ -218,7 +217,7 @@ def test_a_large_run_keeps_all_rows_but_not_all_details_and_says_so(tmp_path: Pa
 
 
 def test_a_run_of_5000_keeps_every_detail(tmp_path: Path) -> None:
-    page = Page(write_report(tmp_path, manifest(), many(5_000, text="x"), RULES).read_text("utf-8"))
+    page = Page(write_report(tmp_path, manifest(), many(5_000, text="x")).read_text("utf-8"))
     assert len(page.data("details")) == 5_000
     assert "Full details are kept" not in page.visible
 
@@ -229,7 +228,7 @@ def test_a_run_of_endless_texts_stays_under_20_mb(tmp_path: Path) -> None:
             yield {**ok(n, score=0.5), "id": "<" * 150 + str(n), "labels": {"text": "<" * 50_000}}
             yield {**failed(n + 1, "&" * 9_000), "id": "<" * 150 + str(n)}
 
-    path = write_report(tmp_path, manifest(), endless(), {})
+    path = write_report(tmp_path, manifest(), endless())
     assert path.stat().st_size < 20_000_000
     assert "The table holds" in Page(path.read_text("utf-8")).visible
 
@@ -237,7 +236,7 @@ def test_a_run_of_endless_texts_stays_under_20_mb(tmp_path: Path) -> None:
 def test_memory_does_not_grow_with_the_number_of_cases(tmp_path: Path) -> None:
     def peak(count: int) -> int:
         tracemalloc.start()
-        write_report(tmp_path, manifest(), many(count), RULES)
+        write_report(tmp_path, manifest(), many(count))
         top = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return top
@@ -246,20 +245,22 @@ def test_memory_does_not_grow_with_the_number_of_cases(tmp_path: Path) -> None:
     assert large < small + 500_000
 
 
-def _view(judgement: Mapping[str, Any]) -> Sequence[Block]:
-    segments = [Segment("Water is "), Segment("dry", mark="wrong", title="see passage 1", target="p1")]
-    return [
-        MarkedText("Answer", segments, tones={"wrong": "bad"}),
-        MarkedText("Passage 1", [Segment("Water is wet", key="p1")]),
-        BulletList("Steps", [HOSTILE]),
-        DataTable("Calls", ["tool", "times"], [["search", 3], [None, True]]),
-    ]
+class Viewed(ToyJudge):
+    def view(self, case: ToyCase, facts: int, judgement: Judgement) -> Sequence[Block]:
+        segments = [Segment("Water is "), Segment("dry", mark="wrong", title="see passage 1", target="p1")]
+        return [
+            MarkedText("Answer", segments, tones={"wrong": "bad"}),
+            MarkedText("Passage 1", [Segment("Water is wet", key="p1")]),
+            BulletList("Steps", [HOSTILE]),
+            DataTable("Calls", ["tool", "times"], [["search", 3], [None, True]]),
+        ]
 
 
-@pytest.mark.usefixtures("no_views")
+SEEN = {**ok(0, score=0.5), "case": {"text": "good"}}
+
+
 def test_a_judge_may_add_blocks_to_its_cases(tmp_path: Path) -> None:
-    register_view("toy", _view)
-    page = _page(tmp_path, ok(0, score=0.5))
+    page = _page(tmp_path, SEEN, judge=Viewed())
     marked, _, listed, table = dict(page.data("details"))[0]["blocks"]
     assert marked["kind"] == "marked" and marked["tones"] == {"wrong": "bad"}
     assert marked["segments"][1]["target"] == "p1"
@@ -267,11 +268,66 @@ def test_a_judge_may_add_blocks_to_its_cases(tmp_path: Path) -> None:
     assert table["rows"] == [["search", 3], [None, True]]
 
 
-@pytest.mark.usefixtures("no_views")
-def test_a_view_that_fails_does_not_cost_the_report(tmp_path: Path) -> None:
-    def broken(judgement: Mapping[str, Any]) -> Sequence[Block]:
-        raise KeyError("claims")
+def test_what_a_judge_showed_can_be_read_from_the_report_again(tmp_path: Path) -> None:
+    _page(tmp_path, SEEN, {**ok(1, score=0.1), "index": 1}, judge=Viewed())
+    judgement = Judgement.model_validate(ok(0, score=0.5))
+    shown = Viewed().view(ToyCase(text="good"), 4, judgement)
+    assert as_data(recorded_view(tmp_path / "report.html", 0)) == as_data(shown)
+    assert recorded_view(tmp_path / "report.html", 1) == recorded_view(tmp_path / "gone.html", 0) == []
 
-    register_view("toy", broken)
-    (block,) = dict(_page(tmp_path, ok(0, score=0.5)).data("details"))[0]["blocks"]
-    assert "KeyError" in block["items"][0]
+
+@pytest.mark.parametrize(
+    "line", ["[0,{", '[0,{"blocks": 7, "own": []}]', '[0,{"blocks": [7, {"kind": "x"}], "own": 2}]']
+)
+def test_a_report_that_was_tampered_with_shows_no_view(tmp_path: Path, line: str) -> None:
+    (tmp_path / "report.html").write_text(f"<script>\n{line}\n</script>")
+    assert recorded_view(tmp_path / "report.html", 0) == []
+
+
+def test_a_view_that_fails_does_not_cost_the_report(tmp_path: Path) -> None:
+    class Broken(ToyJudge):
+        def view(self, case: ToyCase, facts: int, judgement: Judgement) -> Sequence[Block]:
+            raise KeyError("claims")
+
+    (block,) = dict(_page(tmp_path, SEEN, judge=Broken()).data("details"))[0]["blocks"]
+    assert "`view` of judge `toy` failed: KeyError" in block["text"]
+
+
+class Counted:
+    """What a judge says of all its cases."""
+
+    def __init__(self, fails_in: str = "") -> None:
+        self.fails_in, self.cases = fails_in, 0
+
+    def add(self, judgement: Mapping[str, Any], /) -> None:
+        if self.fails_in == "add":
+            raise KeyError("verdict")
+        self.cases += 1
+
+    def blocks(self) -> Sequence[Block]:
+        if self.fails_in == "blocks":
+            raise KeyError("verdict")
+        return [Section("Court names", [DataTable("", ["name", "n"], [[HOSTILE, self.cases]])])]
+
+
+def counting(fails_in: str) -> ToyJudge:
+    class Counting(ToyJudge):
+        def overview(self) -> Overview:
+            if fails_in == "begin":
+                raise KeyError("verdict")
+            return Counted(fails_in)
+
+    return Counting()
+
+
+def test_a_judge_may_say_something_of_all_its_cases(tmp_path: Path) -> None:
+    page = _page(tmp_path, ok(0, score=0.5), ok(1, score=0.5), judge=counting(""))
+    assert "Court names" in page.visible and "onerror=alert(2)" in page.visible
+    assert not any(tag == "img" for tag, _ in page.tags)
+
+
+@pytest.mark.parametrize("part", ["begin", "add", "blocks"])
+def test_an_overview_that_fails_does_not_cost_the_report(tmp_path: Path, part: str) -> None:
+    page = _page(tmp_path, ok(0, score=0.5), judge=counting(part))
+    assert "`overview` of judge `toy` failed: KeyError" in page.visible
+    assert len(page.data("rows")) == 1

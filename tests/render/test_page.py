@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,12 @@ import pytest
 import pytest_asyncio
 
 from browser import CHROMIUM, Tab, chromium, tab
-from krino.blocks import DataTable, register_view
-from krino.render.asked import Asked
-from krino.render.html import write_report
-from krino.runs.manifest import Counts
+from krino.blocks import Block, DataTable
+from krino.contract import Judgement
+from krino.render.report import write_report
+from krino.runs.manifest import Counts, JudgeCard
 from made_judgements import HOSTILE, error, failed, manifest, many, ok
-from toy_judge import ToyJudge
+from toy_judge import ToyCase, ToyJudge
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, which is not installed here"),
@@ -48,8 +48,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     cases[5] |= {"case": {"text": ATTACK}, "labels": {ATTACK: ATTACK}}
     cases[6] = error(6, ATTACK, raw_reply=ATTACK)
     cases[7]["case"] = {"text": ""}
-    rules = {"R1": "The score is what it is."}
-    return write_report(folder, manifest(), cases, rules, Asked(ToyJudge())).as_uri()
+    about = JudgeCard(rules={"R1": "The score is what it is."})
+    return write_report(folder, manifest(about=about), cases, ToyJudge()).as_uri()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -293,11 +293,16 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> str:
     call = "search(" + "averylongargumentwithoutablank" * 12 + ")"
     why = "nothing used what it found, and nobody had asked for it in the first place either"
     steps = DataTable("Steps", ("step", "kind", "what", "label", "why"), [("1", "tool", call, "speculative", why)])
-    register_view("told", lambda judgement: [steps] if judgement["id"] == "case-0" else [])
-    rules = {"R1": "The score is what it is.", "N1": "A name that stands in no passage."}
-    told = [{**case, "judge": "told"} for case in cases]
+
+    class Told(ToyJudge):
+        def view(self, case: ToyCase, facts: int, judgement: Judgement) -> Sequence[Block]:
+            return [steps] if judgement.id == "case-0" else []
+
+    about = JudgeCard(rules={"R1": "The score is what it is.", "N1": "A name that stands in no passage."})
+    about.verdict_schema = {"properties": {"score": {"type": "number", "minimum": 0, "maximum": 1}}}
     folder = tmp_path_factory.mktemp("told")
-    return write_report(folder, manifest(), told, rules, scales={"score": (0.0, 1.0)}).as_uri()
+    told = [{**case, "case": {"text": "good"}} for case in cases]
+    return write_report(folder, manifest(about=about), told, Told()).as_uri()
 
 
 async def opened(window: Tab, address: str, size: tuple[int, int] = WIDE) -> Tab:
@@ -349,8 +354,8 @@ async def test_the_rules_of_a_large_run_are_put_into_words_and_found_by_them(win
     rules = {"N1": "A name that stands in no passage.", "N2": "Less certain than usual."}
     cases = list(many(5_100))
     cases[3]["findings"] = [{"rule": "N1", "text": "x"}]
-    known = manifest(counts=Counts(ok=5_100))
-    page = await opened(window, write_report(tmp_path, known, cases, rules).as_uri())
+    known = manifest(counts=Counts(ok=5_100), about=JudgeCard(rules=rules))
+    page = await opened(window, write_report(tmp_path, known, cases).as_uri())
     assert await search(page, "in no passage") == ["case-3"]
     memo = await page.run("document.querySelector('#table td.memo').innerText")
     assert memo == "A name that stands in no passage. (N1)"

@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 
 import krino
-from krino.render.agree_markdown import agreement_to_markdown
-from krino.render.agree_terminal import print_agreement
+from krino.render.agreement import agreement_blocks
+from krino.render.markdown import to_markdown
+from krino.render.terminal import show
 from krino.results.agreement.result import Agreement
 from krino.results.wording import interval_text
 from made_judgements import HOSTILE, failed, ok
@@ -19,7 +20,7 @@ from made_judgements import HOSTILE, failed, ok
 
 def printed(agreement: Agreement, width: int = 80) -> str:
     console = Console(file=StringIO(), width=width, force_terminal=True, color_system=None)
-    print_agreement(console, agreement, "toy 1.0 against labels.csv")
+    show(console, agreement_blocks(agreement, "toy 1.0 against labels.csv"))
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
@@ -47,8 +48,8 @@ def agreement() -> Agreement:
 
 def test_the_terminal_report_says_who_was_compared_with_whom(agreement: Agreement) -> None:
     text = " ".join(printed(agreement).split())
-    assert "42 labelled: ✓ 40 judged – 1 failed ✗ 0 error" in text
-    assert "labelled, but not in the run: 1 (as case-41)" in text
+    assert "41 labelled: ✓ 40 judged (98 %) – 1 failed (2 %) ✗ 0 error (0 %)" in text
+    assert "Labelled, but not in the run: 1 (as case-41)" in text
     assert "match classes, 2 raters (anna, ben)" in text
     assert "The judge against the majority of the raters (" in text
     assert re.search(r"\(without the \d+ where there is none\)", text)
@@ -63,18 +64,18 @@ def test_the_terminal_report_fits_the_screen(agreement: Agreement, width: int) -
 
 
 def test_markdown_holds_the_same_figures(agreement: Agreement) -> None:
-    text = agreement_to_markdown(agreement, "toy 1.0 against labels.csv")
+    text = to_markdown(agreement_blocks(agreement, "toy 1.0 against labels.csv"))
     kappa = agreement.fields[0].figures["kappa"]
     assert kappa.value is not None
     assert f"| Cohen's kappa | {kappa.n} | **{kappa.value:.3f}** |" in text
     assert "| People say ↓ judge says → | a | b | c |" in text
     assert "Expected calibration error" in text
-    assert "42 labelled cases: 40 judged, 1 failed, 0 error." in text
+    assert "| judged | 40 | 98 % |" in text
 
 
 def test_why_a_figure_is_missing_is_said() -> None:
     found = krino.agree([ok(0, match="a"), ok(1, match="a")], [{"id": f"case-{n}", "match": "a"} for n in (0, 1)])
-    for text in (printed(found), agreement_to_markdown(found, "t")):
+    for text in (printed(found), to_markdown(agreement_blocks(found, "t"))):
         assert "one and the same value" in " ".join(text.split())
     assert "interval without width" in " ".join(printed(found).split())
 
@@ -95,5 +96,5 @@ def test_hostile_labels_ids_and_raters_stay_plain_text() -> None:
     assert "\x1b]0" not in text
     assert "\x1b[31m" not in text
     assert "[bold red]loud" in text.replace("\n", "")
-    written = agreement_to_markdown(found, "t")
+    written = to_markdown(agreement_blocks(found, "t"))
     assert not re.search(r"(?<!\\)<(?!/?sub>)", written)  # every other bracket is escaped

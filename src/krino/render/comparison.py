@@ -1,9 +1,10 @@
-"""The words and figures of a comparison, alike on a terminal and in Markdown. Texts are as they came: not cleaned."""
+"""What is said of two runs side by side: their settings, how cases match, scores, labels, flips and money."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from krino.blocks import Block, BulletList, Cell, DataTable, Heading, Paragraph, Tone, Value
 from krino.results.comparison.changes import (
     CodeChange,
     Comparison,
@@ -19,10 +20,8 @@ from krino.results.comparison.changes import (
 from krino.results.wording import duration, figure
 from krino.stats.moments import FEW
 
-SCORE_HEADS = ("Score", "n", "A", "B", "B − A", "95 % interval", "B is")
-LABEL_HEADS = ("Label", "A", "B", "B − A", "95 % interval", "flips", "p", "B is")
-FLIP_HEADS = ("Field", "A → B", "cases", "ids")
-SPENDING_HEADS = ("Spent", "A", "B", "B − A")
+_MOST_ROWS = 30
+_TONES: dict[str, Tone] = {"higher": "info", "lower": "warn"}
 _NAMES = {
     "calls": "model calls",
     "cached": "from cache",
@@ -32,14 +31,37 @@ _NAMES = {
 }
 
 
-def side_line(side: Side) -> str:
+def comparison_blocks(comparison: Comparison) -> Iterator[Block]:
+    for name, side in (("A", comparison.a), ("B", comparison.b)):
+        yield Heading(f"{name}  {side.run}", note=_side(side))
+    if comparison.settings:
+        yield Paragraph("The runs were made with other settings:", tone="warn")
+        yield BulletList("", comparison.settings)
+    yield from (Paragraph(line) for line in _matching(comparison.matching))
+    yield from (Paragraph(line, tone="warn") for line in comparison.warnings)
+    scores = ("Score", "n", "A", "B", "B − A", "95 % interval", "B is")
+    yield from _table(scores, _scores(comparison), range(1, 6))
+    labels = ("Label", "A", "B", "B − A", "95 % interval", "flips", "p", "B is")
+    yield from _table(labels, _labels(comparison), range(1, 7))
+    yield from (Paragraph(line) for line in _unflipped(comparison))
+    yield from _table(("Field", "A → B", "cases", "ids"), _flips(comparison), range(2, 3))
+    yield from _table(("Spent", "A", "B", "B − A"), _spending(comparison), range(1, 4))
+    yield from (Paragraph(line, small=True) for line in _notes(comparison))
+
+
+def _table(heads: Sequence[str], rows: Iterator[Sequence[Value]], figures: range) -> Iterator[DataTable]:
+    if shown := list(rows):
+        yield DataTable("", heads, shown, figures=figures, most=_MOST_ROWS)
+
+
+def _side(side: Side) -> str:
     counts = side.counts
     ends = ", ".join(f"{count:,} {status}" for status, count in counts.model_dump().items())
     facts = f"{side.judge} · {side.labeller} · {side.started} · {side.state}"
     return f"{facts} · {counts.total:,} cases: {ends}"
 
 
-def matching_lines(matching: Matching) -> Iterator[str]:
+def _matching(matching: Matching) -> Iterator[str]:
     yield f"{matching.matched:,} cases are in both, {matching.both_ok:,} of them judged in both."
     for name, count, ids in (
         ("A", matching.only_a, matching.only_a_ids),
@@ -56,7 +78,7 @@ def matching_lines(matching: Matching) -> Iterator[str]:
         yield f"{matching.repeated_ids:,} ids are given to several cases; those are matched in their order."
 
 
-def score_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+def _scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
     for item in comparison.fields:
         if isinstance(item, NumberChange):
             yield (
@@ -64,30 +86,30 @@ def score_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
                 f"{item.n:,}",
                 "–" if item.a is None else figure(item.a),
                 "–" if item.b is None else figure(item.b),
-                "–" if item.difference is None else signed(item.difference),
+                "–" if item.difference is None else _signed(item.difference),
                 _interval(item.interval),
                 _says(item),
             )
 
 
-def label_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
-    """Labels that flipped; the others are named by `unflipped`."""
+def _labels(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    """Labels that flipped; the others are named by `_unflipped`."""
     for field in comparison.fields:
         if isinstance(field, CodeChange):
             for item in (item for item in field.labels if item.lost or item.gained):
                 yield (
                     f"{field.name}: {item.label}",
-                    percent(item.a / field.n) if field.n else "–",
-                    percent(item.b / field.n) if field.n else "–",
-                    points(item.difference),
-                    "–" if item.interval is None else f"{points(item.interval[0])} to {points(item.interval[1])}",
+                    _percent(item.a / field.n) if field.n else "–",
+                    _percent(item.b / field.n) if field.n else "–",
+                    _points(item.difference),
+                    "–" if item.interval is None else f"{_points(item.interval[0])} to {_points(item.interval[1])}",
                     f"−{item.lost:,} +{item.gained:,}",
-                    p_text(item.p),
+                    _p_text(item.p),
                     _says(item),
                 )
 
 
-def unflipped(comparison: Comparison) -> Iterator[str]:
+def _unflipped(comparison: Comparison) -> Iterator[str]:
     """Fields in which no case flipped, with what could still have been there."""
     for field in comparison.fields:
         if isinstance(field, CodeChange) and field.n and not field.changed:
@@ -95,7 +117,7 @@ def unflipped(comparison: Comparison) -> Iterator[str]:
             yield f"{field.name}: no difference shown, no case flipped (±{100 * half:.1f} points of a hundred)."
 
 
-def flip_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
     """Changes of status, flips of labels, largest moves of scores, and texts that are not the same."""
     for flip in comparison.statuses:
         yield _flip_row("status", flip)
@@ -113,12 +135,12 @@ def flip_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
             yield field.name, "another text", f"{field.changed:,}", ", ".join(field.ids)
 
 
-def spending_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+def _spending(comparison: Comparison) -> Iterator[Sequence[Value]]:
     for item in comparison.spending:
         yield _NAMES.get(item.name, item.name), _amount(item, item.a), _amount(item, item.b), _more(item)
 
 
-def notes(comparison: Comparison) -> Iterator[str]:
+def _notes(comparison: Comparison) -> Iterator[str]:
     """How to read the figures."""
     clustered = comparison.cluster is not None
     kinds = {type(item) for item in comparison.fields}
@@ -136,26 +158,26 @@ def notes(comparison: Comparison) -> Iterator[str]:
     yield "± is half the interval: about the difference that these cases could have shown."
 
 
-def signed(value: float) -> str:
+def _signed(value: float) -> str:
     return f"{'−' if value < 0 else '+'}{figure(abs(value))}"
 
 
-def percent(share: float) -> str:
+def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def points(difference: float) -> str:
+def _points(difference: float) -> str:
     """A difference of shares, in points of a hundred."""
     return f"{'−' if difference < 0 else '+'}{abs(100 * difference):.1f}"
 
 
-def p_text(p: float | None) -> str:
+def _p_text(p: float | None) -> str:
     return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _says(item: NumberChange | LabelChange) -> str:
+def _says(item: NumberChange | LabelChange) -> str | Cell:
     if item.says in ("higher", "lower", "too few to tell") or item.interval is None:
-        return item.says
+        return Cell(item.says, _TONES.get(item.says), strong=item.says in _TONES)
     half = (item.interval[1] - item.interval[0]) / 2
     if item.says == "the same" and not half:
         return "the same in every case"
@@ -164,7 +186,7 @@ def _says(item: NumberChange | LabelChange) -> str:
 
 
 def _interval(interval: Interval | None) -> str:
-    return "–" if interval is None else f"{signed(interval[0])} to {signed(interval[1])}"
+    return "–" if interval is None else f"{_signed(interval[0])} to {_signed(interval[1])}"
 
 
 def _flip_row(name: str, flip: Flip) -> tuple[str, str, str, str]:
