@@ -73,7 +73,7 @@ def krino_run(cases: Path, url: str, in_flight: int) -> dict[str, Any]:
     """A whole run as the command does it: cases from the file, journal, reply cache."""
     import krino
     from krino.cases import read_cases
-    from krino.cli.judge import tune_memory
+    from krino.cli.runner import tune_memory
     from krino.runs.manifest import Plan
     from krino.runs.session import Session
 

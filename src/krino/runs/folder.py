@@ -11,13 +11,15 @@ from pathlib import Path
 import orjson
 
 from krino.errors import UsageProblem
+from krino.runs.inputs import is_kept_input
 from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest, Plan, differences
 from krino.runs.roll import ROLL
 
 RESULTS = (ROLL, "report.html", "judgements.parquet")
 """What speaks of the cases of one command; the journal outlives them."""
-OUR_FILES = frozenset({MANIFEST, JOURNAL, *RESULTS, "stdin.jsonl", "stdin.json"})
+OUR_FILES = frozenset({MANIFEST, JOURNAL, *RESULTS})
+"""What a run keeps in its folder, beside its inputs that could be read only once."""
 WAYS_OUT = "name another folder with --run, or judge everything anew in this one with --fresh"
 
 
@@ -68,9 +70,9 @@ def clear_results(folder: Path) -> None:
 
 def unclaim(folder: Path, made: Sequence[Path]) -> None:
     """Nothing was judged: leave no trace of a folder, and of those above it, that were made for it."""
-    for name in OUR_FILES:
-        (folder / name).unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # it is gone, or somebody else has put something there
+        for path in (path for path in folder.iterdir() if _is_our_file(path.name)):
+            path.unlink()
         for path in made:
             path.rmdir()
 
@@ -103,11 +105,16 @@ def _is_run(folder: Path) -> bool:
 
 def _is_ours(folder: Path) -> bool:
     """Empty, or with nothing but what a run leaves behind that was killed early or damaged."""
-    return all(path.name in OUR_FILES or _is_draft(path.name) for path in folder.iterdir())
+    return all(_is_our_file(path.name) or _is_draft(path.name) for path in folder.iterdir())
+
+
+def _is_our_file(name: str) -> bool:
+    return name in OUR_FILES or is_kept_input(name)
 
 
 def _is_draft(name: str) -> bool:
-    return name.startswith(tuple(f".{ours}" for ours in OUR_FILES))
+    """A file that was not written to its end: its own name, a dot before it and perhaps something after it."""
+    return name.startswith(".") and (_is_our_file(name[1:]) or _is_our_file(name[1:].rpartition(".")[0]))
 
 
 def _has_lines(journal: Path) -> bool:
