@@ -12,7 +12,6 @@ import typer
 from krino.cli import exits
 from krino.errors import UsageProblem
 from krino.exports.parquet_file import ParquetBeside
-from krino.render.at_hand import RunOverview
 from krino.render.gate import gate_blocks
 from krino.render.report import Report
 from krino.render.summary import summary_blocks
@@ -52,11 +51,8 @@ def finish(
     run = Run(folder, manifest)
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
-    own = RunOverview(judge)
-    if manifest.state == "finished":
-        summary = _with_files(run, judge, cases, own).summary
-    else:
-        summary = collect(run.records(), own).summary
+    finished = manifest.state == "finished"
+    summary = (_with_files(run, judge, cases) if finished else collect(run.records())).summary
     gated = None
     if as_json:
         gated = gating.hold(folder) if gating is not None else None
@@ -64,7 +60,7 @@ def finish(
         found = {} if gated is None else {"gate": gated.model_dump(mode="json")}
         typer.echo(orjson.dumps({**result, **found}).decode())
     else:
-        show(screen(), summary_blocks(summary, manifest, folder, own.blocks()))
+        show(screen(), summary_blocks(summary, manifest, folder))
         if gating is not None:  # after the summary: a rule about what is not there must not keep it from being shown
             gated = gating.hold(folder)
             show(screen(), gate_blocks(gated, known=True))
@@ -75,14 +71,14 @@ def finish(
     return exit_code(manifest, gated)
 
 
-def _with_files(run: Run, judge: AnyJudge, cases: Callable[[], Iterator[CaseItem]], own: RunOverview) -> Collected:
+def _with_files(run: Run, judge: AnyJudge, cases: Callable[[], Iterator[CaseItem]]) -> Collected:
     """The summary, the HTML report and the Parquet table of a finished run, from one reading of its journal."""
     with (
         Report(run.folder, run.manifest, judge, CasesBeside(cases).case_of) as report,
         ParquetBeside(run.folder, run.records) as table,
     ):
-        found = collect(run.records(), report, table, own)
-        report.write(found, own.blocks())
+        found = collect(run.records(), report, table)
+        report.write(found)
         table.write()
     return found
 

@@ -57,7 +57,8 @@ async def _judged(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: s
         if questions is not None:
             labelled = await labeller.label(Task(judge, case, facts, questions, item.index, digest))
         settlement = judge.settle(case, facts, labelled.labels if labelled else None)
-        metadata = {**record_metadata(item.record), **judge.metadata(case)}
+        known = judge.metadata(case) | judge.columns(case, facts, settlement)
+        metadata = {**record_metadata(item.record), **known}
         return _with_verdict(judge, item, digest, settlement, labelled, metadata, inputs)
     except Undecided as tie:
         judgement = _paid_for(without_verdict(judge, item, digest, "failed", str(tie)), labeller, tie)
