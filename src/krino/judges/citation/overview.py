@@ -97,7 +97,7 @@ class CitationOverview:
             ReliabilityBin(place * _BIN, (place + 1) * _BIN, int(n), total / n, right / n)
             for place, (n, total, right) in sorted(self._confidence.items())
         ]
-        yield Reliability("Confidence in per cent, and the share of right matches", bins, most=100.0)
+        yield Reliability("", bins, most=100.0)
         cases = sum(item.n for item in bins)
         gap = sum(item.n * abs(item.confidence / 100 - item.right) for item in bins) / cases
         yield Paragraph(
