@@ -31,8 +31,8 @@ from krino.render.embed import recorded_view
 from krino.render.report import REPORT, write_report
 from krino.render.summary import summary_blocks
 from krino.render.terminal import show
-from krino.results.grades import scales_of
 from krino.results.summary import summarise
+from krino.results.verdict_schema import scales_of
 from krino.runs.inputs import with_cases
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter
@@ -106,7 +106,12 @@ def terminal_pages(base: Path) -> dict[str, str]:
     rules, scales = run.manifest.about.rules, scales_of(run.manifest.about.verdict_schema)
     summary = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     with contextlib.chdir(base):  # so that paths read as they would for a user
-        show(summary, summary_blocks(summarise(run.records()), run.manifest, Path("krino-demo/rag")))
+        show(
+            summary,
+            summary_blocks(
+                summarise(run.records(), run.manifest.about.verdict_schema), run.manifest, Path("krino-demo/rag")
+            ),
+        )
     one = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     judgement = run["half-supported"]
     own = recorded_view(run.folder / REPORT, judgement.index)

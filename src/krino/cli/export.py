@@ -17,7 +17,7 @@ from krino.cli import exits
 
 if TYPE_CHECKING:
     from krino.cases.item import CaseItem
-    from krino.results.grades import Scales
+    from krino.results.verdict_schema import Scales
     from krino.runs.reading import Run
 
 
@@ -142,7 +142,7 @@ def _write(run: Run, chosen: ExportFormat, sink: IO[bytes], every: bool, inputs:
 
 
 def _scales(run: Run) -> Scales:
-    from krino.results.grades import scales_of
+    from krino.results.verdict_schema import scales_of
 
     return scales_of(run.manifest.about.verdict_schema)
 

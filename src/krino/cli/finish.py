@@ -52,7 +52,9 @@ def finish(
     if manifest.counts.total > MANY:
         console.print(f"summing up {manifest.counts.total:,} judgements", highlight=False)
     finished = manifest.state == "finished"
-    summary = (_with_files(run, judge, cases) if finished else collect(run.records())).summary
+    summary = (
+        _with_files(run, judge, cases) if finished else collect(run.records(), schema=manifest.about.verdict_schema)
+    ).summary
     gated = None
     if as_json:
         gated = gating.hold(folder) if gating is not None else None
@@ -77,7 +79,7 @@ def _with_files(run: Run, judge: AnyJudge, cases: Callable[[], Iterator[CaseItem
         Report(run.folder, run.manifest, judge, CasesBeside(cases).case_of) as report,
         ParquetBeside(run.folder, run.records) as table,
     ):
-        found = collect(run.records(), report, table)
+        found = collect(run.records(), report, table, schema=run.manifest.about.verdict_schema)
         report.write(found)
         table.write()
     return found

@@ -66,7 +66,7 @@ def gating_of_judge(
 ) -> Gating | None:
     """For `krino judge --gate`: whatever is wrong with the rules is said before anything is judged or paid."""
     from krino.errors import UsageProblem
-    from krino.results.gates.before import refuse_for
+    from krino.results.gates.validate import refuse_for
     from krino.runs.manifest import Manifest
 
     given = {name: path for name, path in files.items() if path is not None}

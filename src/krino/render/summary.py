@@ -24,13 +24,13 @@ from krino.blocks import (
     Tone,
     Value,
 )
-from krino.results.closed_labels import closed_labels
-from krino.results.grades import Grade, Scales, grade, scales_of
+from krino.results.kinds import are_names
+from krino.results.named_cases import rule_in_words
 from krino.results.numbers import NumberField
-from krino.results.reasons import rule_in_words
 from krino.results.slices import Slice, SliceNumber, SliceTable, slice_heads
 from krino.results.stability import Stability
 from krino.results.summary import Summary, spent
+from krino.results.verdict_schema import Grade, Scales, closed_labels, grade, scales_of
 from krino.results.wording import (
     FEW_NOTE,
     INTERVAL_NOTE,
@@ -132,7 +132,11 @@ def slices_blocks(tables: Sequence[SliceTable]) -> Iterator[Block]:
 
 
 def slices_sections(tables: Sequence[SliceTable]) -> Iterator[Section]:
-    """Folded away where every slice is small: then it says little, and the cases should not have to wait for it."""
+    """Folded away where every slice is small: then it says little, and the cases should not have to wait for it.
+
+    A column that mostly has a new value in each case (an id, a name) slices nothing.
+    """
+    tables = [table for table in tables if not are_names(len(table.slices), sum(item.n for item in table.slices))]
     if tables:
         few = all(item.few for table in tables for item in table.slices)
         columns = ", ".join(spaced(table.column) for table in tables)
