@@ -164,6 +164,10 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
         """Short facts about the case to slice results by."""
         return {}
 
+    def columns(self, case: CaseT, facts: FactsT, settlement: Settlement) -> dict[str, Any]:
+        """What tables and exports show of a judged case beside its verdict: short values, kept with the metadata."""
+        return {}
+
     def main_inputs(self, case: CaseT) -> dict[str, str]:
         """What a person knows the case by, in tables and lists: name to text, the first eight of them are kept.
 
