@@ -12,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 
 from krino.errors import UsageProblem
-from krino.render.worst_terminal import print_worst
-from krino.results.grades import grade, judge_scales, scales_of
+from krino.render.case import worst_blocks
+from krino.render.terminal import show
 from krino.results.named_cases import reason_of
+from krino.results.verdict_schema import grade, judge_scales, scales_of
 from krino.results.worst import worst
 from made_judgements import HOSTILE, error, failed, ok
 from toy_judge import ToyJudge
@@ -41,7 +42,7 @@ def shown(cases: Sequence[Record], by: str | None = None, *, most: int = 10, **c
     out = io.StringIO()
     found = worst(lambda: cases, most, by, SCHEMA)
     rules = {"R1": "The score is what it is."}
-    print_worst(Console(file=out, width=100, **console), found, rules, SCALES, Path("runs/toy"))
+    show(Console(file=out, width=100, **console), worst_blocks(found, rules, SCALES, Path("runs/toy")))
     return out.getvalue()
 
 

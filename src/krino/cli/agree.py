@@ -65,12 +65,11 @@ def agree(
     Exit code 3 when a labelled case has no verdict, or is not in the run at all.
     """
     from krino.cases import parse_mapping
-    from krino.render.agree_markdown import agreement_to_markdown
-    from krino.render.agree_terminal import print_agreement
-    from krino.render.screen import screen
+    from krino.render.agreement import agreement_blocks
+    from krino.render.markdown import to_markdown
+    from krino.render.terminal import screen, show
     from krino.results.agreement.agree import agree as hold_against
-    from krino.results.agreement.labels import read_labels
-    from krino.results.agreement.values import parse_values
+    from krino.results.agreement.labels import parse_values, read_labels
     from krino.results.wording import judge_of, labeller_of
     from krino.runs.manifest import Manifest
     from krino.writing import write_text
@@ -88,11 +87,11 @@ def agree(
     )
     title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name}"
     if markdown is not None:
-        write_text(markdown, agreement_to_markdown(found, title))
+        write_text(markdown, to_markdown(agreement_blocks(found, title)))
     if json:
         typer.echo(found.model_dump_json())
     else:
-        print_agreement(screen(), found, title)
+        show(screen(), agreement_blocks(found, title))
     raise typer.Exit(exit_code(found))
 
 

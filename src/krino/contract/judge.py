@@ -8,14 +8,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from random import Random
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from krino.blocks import Block
 from krino.contract.bounds import Bound
-from krino.contract.judgement import Finding, RollUp, Settlement, Status
+from krino.contract.judgement import Finding, Judgement, RollUp, Settlement, Status
 from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions, describe_validation
 from krino.errors import CannotJudge, UsageProblem
+
+
+class Overview(Protocol):
+    """Takes the judgements of a run one at a time, as they stand in the journal; then gives its blocks."""
+
+    def add(self, judgement: Mapping[str, Any], /) -> None: ...
+
+    def blocks(self) -> Sequence[Block]: ...
 
 
 class NoOptions(BaseModel):
@@ -61,6 +70,8 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     data_files: ClassVar[Sequence[str | PathLike[str]]] = ()
     """Files and folders that `study`, `settle` or `label_locally` read (tables, models), as paths from the folder of
     the class. When one changes, the judge is another judge: verdicts of before are not used again."""
+    languages: ClassVar[Sequence[str]] = ()
+    """The languages that the embedded labeller reads, by name; empty: it does not go by language."""
     case_model: type[CaseT]
     labels_model: type[LabelsT]
     verdict_model: type[BaseModel]
@@ -150,12 +161,20 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
         """The embedded labeller: labels without any LLM, for a batch of cases at once."""
         raise UsageProblem(f"judge `{self.name}` has no embedded labeller: name a model with --labeller (or labeller=)")
 
+    def unreadable_locally(self, case: CaseT, facts: FactsT) -> str | None:
+        """Why the embedded labeller cannot read this case, which is then `failed` with that reason; None: it can."""
+        return None
+
     def failed_form(self, status: Status, message: str) -> dict[str, Any] | None:
         """The verdict a rubric defines for what could not be judged; None where it defines none."""
         return None
 
     def metadata(self, case: CaseT) -> dict[str, Any]:
         """Short facts about the case to slice results by."""
+        return {}
+
+    def columns(self, case: CaseT, facts: FactsT, settlement: Settlement) -> dict[str, Any]:
+        """What tables and exports show of a judged case beside its verdict: short values, kept with the metadata."""
         return {}
 
     def main_inputs(self, case: CaseT) -> dict[str, str]:
@@ -175,6 +194,14 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp | None:
         """An ok verdict in one word, from its fields and the rules that gave them; None where a judge has no such."""
+        return None
+
+    def view(self, case: CaseT, facts: FactsT, judgement: Judgement) -> Sequence[Block]:
+        """How the case is best shown to people, as blocks of `krino.blocks`; empty: what it is about, as text."""
+        return ()
+
+    def overview(self) -> Overview | None:
+        """Collects what the report says of all cases together beside scores and categories; None: nothing more."""
         return None
 
     def verdict_of(self, settlement: Settlement) -> dict[str, Any]:

@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 import krino
-from krino.render.agree_markdown import agreement_to_markdown
-from krino.render.agree_terminal import print_agreement
+from krino.render.agreement import agreement_blocks
+from krino.render.markdown import to_markdown
+from krino.render.terminal import show
 from krino.results.agreement.result import Agreement, FieldAgreement
 from made_judgements import HOSTILE, failed, ok
 
@@ -243,13 +244,13 @@ def test_where_no_worst_case_is_wanted_nothing_is_read_again() -> None:
 
 def printed(found: Agreement) -> str:
     out = io.StringIO()
-    print_agreement(Console(file=out, width=200), found, "title")
+    show(Console(file=out, width=200), agreement_blocks(found, "title"))
     return out.getvalue()
 
 
 def test_the_sentence_comes_first_then_where_it_disagrees_then_the_coefficients() -> None:
     found = held(*two_fields())
-    for text in (printed(found), agreement_to_markdown(found, "title")):
+    for text in (printed(found), to_markdown(agreement_blocks(found, "title"))):
         field = found.fields[0].headline[:40]
         places = [text.index(words) for words in ("In 1 of 2 fields", field, "Disagrees most", "Krippendorff")]
         assert places == sorted(places)
@@ -257,7 +258,7 @@ def test_the_sentence_comes_first_then_where_it_disagrees_then_the_coefficients(
 
 def test_of_one_field_the_sentence_stands_there_once() -> None:
     found = held(*explained())
-    for text in (printed(found), agreement_to_markdown(found, "title")):
+    for text in (printed(found), to_markdown(agreement_blocks(found, "title"))):
         assert text.count("The judge agrees with your raters") == 1
         assert text.count("All of 9 hold.") == 1
 
@@ -267,4 +268,4 @@ def test_reasons_of_strangers_act_on_nothing() -> None:
     judgements[9]["verdict"]["score_explanation"] = HOSTILE
     found = held(judgements, labels)
     assert "\x1b" not in printed(found)
-    assert "<script>" not in agreement_to_markdown(found, "title").replace("\\<", "")
+    assert "<script>" not in to_markdown(agreement_blocks(found, "title")).replace("\\<", "")

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar
 
-from krino.contract import Bound, Joined, Judge, Questions, Reordered, RollUp, Settlement
+from krino.blocks import Block
+from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, RollUp, Settlement
 from krino.judges.citation import package_text
 from krino.judges.citation.ask import ask
 from krino.judges.citation.bounds import bounds_of
@@ -16,10 +17,12 @@ from krino.judges.citation.facts import CitationFacts, study
 from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
 from krino.judges.citation.options import CitationOptions, with_aliases
+from krino.judges.citation.overview import CitationOverview
 from krino.judges.citation.record import CITED, snake_keys
-from krino.judges.citation.rollup import as_written, main_inputs, roll_up, slice_columns
+from krino.judges.citation.rollup import answer_columns, as_written, main_inputs, roll_up, slice_columns
 from krino.judges.citation.rubric import settle
 from krino.judges.citation.verdict import CitationVerdict
+from krino.judges.citation.view import citation_blocks
 from krino.judges.citation.votes import join_votes, reorder
 
 
@@ -84,6 +87,15 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
 
     def metadata(self, case: CitationCase) -> dict[str, Any]:
         return slice_columns(case)
+
+    def columns(self, case: CitationCase, facts: CitationFacts, settlement: Settlement) -> dict[str, Any]:
+        return answer_columns(case, facts, settlement.rulings)
+
+    def overview(self) -> CitationOverview:
+        return CitationOverview()
+
+    def view(self, case: CitationCase, facts: CitationFacts, judgement: Judgement) -> Sequence[Block]:
+        return citation_blocks(case, facts, judgement)
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
         return roll_up(verdict, rules)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from krino.contract import Usage
-from krino.errors import RunStopped, UsageProblem
+from krino.errors import Limit, RunStopped, UsageProblem
 
 FIRST_REPLY = 800
 """Tokens expected of a reply before the first one has come back."""
@@ -111,8 +111,8 @@ class SharedBudget:
     def _fitting(self, estimate: Estimate) -> Amount | None:
         """What to reserve for a request that can be sent now; None if it has to wait for others."""
         if not self._reserved_requests:
-            if problem := self._problem(estimate):
-                raise RunStopped(problem, kind="budget")
+            if stop := self._reached(estimate):
+                raise stop
             return estimate.most or estimate.usual
         return estimate.most if estimate.most is not None and self._fits(estimate.most) else None
 
@@ -126,16 +126,18 @@ class SharedBudget:
         parts = (self.earlier, self.spent, self.lost)
         return sum(part.tokens for part in parts), math.fsum(part.cost or 0.0 for part in parts)
 
-    def _problem(self, estimate: Estimate) -> str | None:
+    def _reached(self, estimate: Estimate) -> RunStopped | None:
         """Why a request cannot be sent though no other is in flight."""
         tokens, cost = self._used()
         usual, longest = estimate.usual, estimate.longest
         if self.max_tokens is not None and not _may_go(tokens, self.max_tokens, usual.tokens, longest.tokens):
             more = f"{tokens:,} are spent, and the next request needs about {longest.tokens:,}"
-            return f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached: {more}"
+            told = f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached: {more}"
+            return RunStopped(told, kind="budget", limit=Limit("max_tokens", self.max_tokens))
         if self.max_cost is not None and not _may_go(cost, self.max_cost, usual.cost, longest.cost):
             more = f"{cost:.4g} is spent, and the next request needs about {longest.cost:.2g}"
-            return f"the limit of {self.max_cost:g} (--max-cost) is reached: {more}"
+            told = f"the limit of {self.max_cost:g} (--max-cost) is reached: {more}"
+            return RunStopped(told, kind="budget", limit=Limit("max_cost", self.max_cost))
         return None
 
     def _reserve(self, requests: int, tokens: int, cost: float) -> None:
