@@ -62,7 +62,7 @@ def carry_out(running: Running, *, as_json: bool, gating: Gating | None = None) 
     async def conduct(session: Session, cases: CaseSource) -> Manifest:
         total = count_hint(running.inputs.paths)
         try:
-            with shown(session.tally, total, console, priced=True, waiting=running.labeller.waiting_for):
+            with shown(session.tally, total, console, running.labeller):
                 return await Interruptible(session, console).run(cases)
         finally:
             await running.labeller.aclose()

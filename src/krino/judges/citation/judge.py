@@ -53,7 +53,7 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
         return ask(case, facts) if self.leaves_open(case, facts) else None
 
     def bounds(self, case: CitationCase, facts: CitationFacts, asked: Questions, exact: bool) -> Bound:
-        return bounds_of(facts, exact=exact)
+        return bounds_of(facts, exact)
 
     def check(self, case: CitationCase, facts: CitationFacts, labels: CitationLabels) -> list[str]:
         return check_labels(facts, labels)

@@ -9,13 +9,13 @@ from typing import get_args
 from krino.contract.bounds import NULL, Bound
 from krino.judges.efficiency.labels import StepLabelName
 
-_WHY = Bound.text(200)
+_WHY, _SHORT = Bound.text(200), Bound.text(60)
 _MOST_EARLIER = 30
 _NOT_REDUNDANT = tuple(name for name in get_args(StepLabelName) if name != "redundant")
 
 
 @lru_cache(maxsize=1_024)
-def bounds_of(wanted: tuple[str, ...], known: tuple[str, ...], *, exact: bool) -> Bound:
+def bounds_of(wanted: tuple[str, ...], known: tuple[str, ...], exact: bool) -> Bound:
     """`wanted` are the steps to label, in order; `known` those that are shown, in the order of the trace."""
     if exact:
         return Bound.holding(steps=Bound.each(_step(step, known[: known.index(step)]) for step in wanted))
@@ -25,9 +25,9 @@ def bounds_of(wanted: tuple[str, ...], known: tuple[str, ...], *, exact: bool) -
 
 
 def _step(step: str, earlier: Sequence[str]) -> Bound:
-    plain = Bound.holding(step=Bound.only(step), label=Bound.one_of(_NOT_REDUNDANT), why=_WHY, because_of=NULL)
+    plain = Bound.holding(step=Bound.only(step), label=Bound.one_of(_NOT_REDUNDANT), why=_SHORT, because_of=NULL)
     if not earlier:
         return plain
     because = Bound.one_of(earlier[-_MOST_EARLIER:])
-    redundant = Bound.holding(step=Bound.only(step), label=Bound.only("redundant"), why=_WHY, because_of=because)
+    redundant = Bound.holding(step=Bound.only(step), label=Bound.only("redundant"), why=_SHORT, because_of=because)
     return Bound.either(plain, redundant)

@@ -81,9 +81,9 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
 
     def bounds(self, case: EfficiencyCase, facts: EfficiencyFacts, asked: Questions, exact: bool) -> Bound:
         if not asked.covers:
-            return bounds_of(tuple(facts.places), tuple(facts.places), exact=exact)
+            return bounds_of(tuple(facts.places), tuple(facts.places), exact)
         shown = shown_ids(facts, asked.covers)
-        return bounds_of(asked.covers, tuple(step for step in facts.places if step in shown), exact=exact)
+        return bounds_of(asked.covers, tuple(step for step in facts.places if step in shown), exact)
 
     def check(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels) -> list[str]:
         return check_labels(facts, labels, facts.places, facts.places)

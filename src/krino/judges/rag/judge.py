@@ -87,7 +87,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
         return write_questions(facts)
 
     def bounds(self, case: RagCase, facts: RagFacts, asked: Questions, exact: bool) -> Bound:
-        return bounds_of(facts, exact=exact)
+        return bounds_of(facts, exact)
 
     def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
         return check_labels(facts, labels)

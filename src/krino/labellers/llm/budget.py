@@ -102,12 +102,6 @@ class SharedBudget:
         """A session begins. `earlier` holds all that the run has spent, also what was counted here before."""
         self.earlier, self.spent, self.lost = earlier, Usage(), Usage()
 
-    def so_far(self) -> Usage:
-        """Spent in this session, lost requests included."""
-        total = replace(self.spent)
-        total.add(self.lost)
-        return total
-
     def _fitting(self, estimate: Estimate) -> Amount | None:
         """What to reserve for a request that can be sent now; None if it has to wait for others."""
         if not self._reserved_requests:
@@ -169,6 +163,8 @@ class Budget:
 
     prices: Prices = field(default_factory=Prices)
     shared: SharedBudget = field(default_factory=SharedBudget)
+    so_far: Usage = field(default_factory=Usage)
+    """What this model has taken in this session, lost requests included."""
     _in_flight: int = 0
     _replies: int = 0
     _estimated_input: int = 0
@@ -191,6 +187,7 @@ class Budget:
         if known.cost is None:  # no price was stated then; the limit of now is for the whole run
             known.cost = self.prices.cost(known.input_tokens, known.output_tokens)
         self.shared.begin(known)
+        self.so_far = Usage()
 
     @asynccontextmanager
     async def reserve(self, input_tokens: int, reply_limit: int | None = None) -> AsyncIterator[None]:
@@ -211,6 +208,7 @@ class Budget:
     def count(self, usage: Usage, input_tokens: int) -> None:
         """Add what a request really took; `input_tokens` is what its input was estimated at."""
         self.shared.count(usage)
+        self.so_far.add(usage)
         self._replies += 1
         self._estimated_input += input_tokens
         self._input += usage.input_tokens
@@ -226,6 +224,7 @@ class Budget:
             given, taken = min(FIRST_REPLY, reply_limit or FIRST_REPLY), input_tokens
         usage = Usage(calls=1, input_tokens=taken, output_tokens=given, cost=self.prices.cost(taken, given))
         self.shared.lost.add(usage)
+        self.so_far.add(usage)
         return usage
 
     def cost(self, input_tokens: int, output_tokens: int, said: float | None) -> float | None:

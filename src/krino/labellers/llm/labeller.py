@@ -181,7 +181,7 @@ class LlmLabeller(Labeller):
         return self.transport.waiting_for()
 
     def so_far(self) -> SoFar:
-        return SoFar(self.budget.shared.so_far(), self.transport.retried, self.transport.timeouts)
+        return SoFar(replace(self.budget.so_far), self.transport.retried, self.transport.timeouts)
 
     def stop(self) -> None:
         self.transport.stop()
