@@ -11,8 +11,8 @@ from krino.judges.rag.facts import NumberedPassage, RagFacts
 from krino.judges.rag.labels import Similarity
 from krino.text.quoting import says_too_little
 
-_CLAIMS_A_SENTENCE = 4
-_LISTED = 8  # parts of a question, or needs
+_CLAIMS_A_SENTENCE = 3
+_LISTED = 6  # parts of a question, or needs
 _WHY, _CLAIM, _QUOTE, _NAMED = Bound.text(160), Bound.text(300), Bound.text(400), Bound(least=2, most=80)
 _MOST_QUOTES, _LONGEST_QUOTE = 20, 300
 # Where everything is bound exactly, a small model writes: as little as can be.
