@@ -52,7 +52,7 @@ def _shape(
     refusal = Bound.holding(why=_SHORT if exact else _WHY)
     return Bound.holding(
         unreadable=NULL if exact else _WHY,
-        claims=Bound.many(claim, most=_CLAIMS_A_SENTENCE * sentences) if claims else EMPTY,
+        claims=Bound.many(claim, most=_CLAIMS_A_SENTENCE * sentences + 4) if claims else EMPTY,
         empty_sentences=_numbers(sentences) if claims else EMPTY,
         parts=_listed("part", "sentence", "answered", tuple(range(1, sentences + 1)), exact) if answer else EMPTY,
         passages=Bound.each(uses),

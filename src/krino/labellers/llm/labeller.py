@@ -296,7 +296,8 @@ class LlmLabeller(Labeller):
         """After a time-out the case is tried once more, with half the reply limit; a second time-out fails it."""
         talk.timeouts += 1
         if talk.timeouts > 1:
-            self.transport.give_up(talk.timeouts, f"{problem}; raise --timeout, or lower --concurrency")
+            problem = f"{problem}; raise --timeout, or lower --concurrency"
+            self.transport.give_up(talk.timeouts, problem, may_be_slow=True)
         talk.limit_factor /= 2
         talk.tag = prompt.new_tag()
 
@@ -326,12 +327,15 @@ class LlmLabeller(Labeller):
     @asynccontextmanager
     async def _sending(self, estimate: int, reply_limit: int | None, usage: Usage) -> AsyncIterator[None]:
         """Around one request in flight: the time that it waits in our own queues is not the endpoint's."""
-        async with self.budget.reserve(estimate, reply_limit):
+        # The limit that was worked out here is new to the endpoint, which may not keep to it: only the user's counts.
+        async with self.budget.reserve(estimate, self.settings["reply_tokens"]):
             started = time.perf_counter()
             try:
                 yield
-            except MAYBE_BILLED:
-                usage.add(self.budget.count_lost(estimate, reply_limit))
+            except MAYBE_BILLED as lost:
+                taken = self.budget.count_lost(estimate, reply_limit)
+                if isinstance(lost, TimeoutError):  # the others are tried again, and the reply that comes is counted
+                    usage.add(taken)
                 raise
             finally:
                 usage.seconds += time.perf_counter() - started
