@@ -48,7 +48,31 @@ def plain(text: str) -> str:
     return text[0].lower() + text[1:] if text.split()[0] in _SMALL else text
 
 
-_SMALL = frozenset("The A An In On At It There Every Each All Most Some No None Not Few Several Only You They".split())
+_SMALL = frozenset(
+    [
+        "The",
+        "A",
+        "An",
+        "In",
+        "On",
+        "At",
+        "It",
+        "There",
+        "Every",
+        "Each",
+        "All",
+        "Most",
+        "Some",
+        "No",
+        "None",
+        "Not",
+        "Few",
+        "Several",
+        "Only",
+        "You",
+        "They",
+    ]
+)
 
 
 class Kinds:
@@ -205,9 +229,11 @@ class Kinds:
         other = year + self.random.choice((-30, -7, -1, 1, 4, 20))
         false = [way.replace(a, "#").replace(b, a).replace("#", b) for way in ways]
         false += [self.random.choice(ways).replace(str(year), str(other)), self.random.choice(ways).replace(a, c)]
-        return "paraphrase", text, [(way, SUPPORTED) for way in ways if way != text] + [
-            (way, NOT_SUPPORTED) for way in false
-        ]
+        return (
+            "paraphrase",
+            text,
+            [(way, SUPPORTED) for way in ways if way != text] + [(way, NOT_SUPPORTED) for way in false],
+        )
 
     def binding(self) -> Told:
         """Two of a kind with a trait each: exchanged, the traits are wrong."""
@@ -227,14 +253,17 @@ class Kinds:
         """More and less, from either end."""
         if self.random.random() < 0.2:
             a, b = self._two(_table()["comparing"]["trends"])
-            verb = self.random.choice(("rose", "fell", "grew", "changed"))
+            verb, base = self.random.choice((("rose", "rise"), ("fell", "fall"), ("grew", "grow")))
             ways = [f"{{a}} {verb} faster than {{b}}", f"{{b}} {verb} more slowly than {{a}}"]
-            ways.append(f"{{b}} did not {({'rose': 'rise', 'fell': 'fall', 'grew': 'grow', 'changed': 'change'})[verb]} as fast as {{a}}")
+            ways.append(f"{{b}} did not {base} as fast as {{a}}")
         else:
-            word, more, opposite, less = self._one(_listed(_table()["comparing"]["adjectives"]))
+            word, more, _, less = self._one(_listed(_table()["comparing"]["adjectives"]))
             a, b = self._two(_table()["comparing"]["things"])
             ways = [f"{{a}} is {more} than {{b}}", f"{{b}} is {less} than {{a}}", f"{{b}} is not as {word} as {{a}}"]
-            ways += [f"compared with {{b}}, {{a}} is {more}", f"of the two, {{b}} is the {less} one and {{a}} the {more} one"]
+            ways += [
+                f"compared with {{b}}, {{a}} is {more}",
+                f"of the two, {{b}} is the {less} one and {{a}} the {more} one",
+            ]
         text = self.random.choice(ways).format(a=a, b=b)
         true = [(way.format(a=a, b=b), SUPPORTED) for way in ways]
         return "comparators", text, [*true, *((way.format(a=b, b=a), CONTRADICTED) for way in ways)]
@@ -278,7 +307,9 @@ class Kinds:
     def bounded(self) -> Told:
         """More than, at least, at most: what follows from a bound is worked out from the ranges."""
         ways = self._one(_table()["comparators"]["frames"]).split("|")
-        unit = self.random.choice([names.split("=")[0] for names in _table()["units"][self._kind_of(ways[0])].split(", ")])
+        unit = self.random.choice(
+            [names.split("=")[0] for names in _table()["units"][self._kind_of(ways[0])].split(", ")]
+        )
         value = self.random.choice((self.random.randint(3, 30), 10 * self.random.randint(2, 90)))
         bound, text = self._bound(ways[:1], value, unit)
         claims: Claims = []
@@ -286,7 +317,11 @@ class Kinds:
             for _ in range(3):
                 claimed, told = self._bound(ways, other, unit)
                 claims.append((told, _follows(bound, claimed)))
-        return "comparators", text, [claim for claim in claims if claim[0] != text] + self._sure(bound, ways, value, unit)
+        return (
+            "comparators",
+            text,
+            [claim for claim in claims if claim[0] != text] + self._sure(bound, ways, value, unit),
+        )
 
     def _sure(self, bound: tuple[float, float], ways: Sequence[str], value: int, unit: str) -> Claims:
         """One claim that follows and one that does not, whatever the dice said."""
@@ -298,7 +333,15 @@ class Kinds:
 
     def _kind_of(self, frame: str) -> str:
         """Which units a sentence about amounts can take."""
-        clues = {"tank": "volume", "rope": "length", "path": "length", "well": "length", "dose": "weight", "parcel": "weight", "site": "area"}
+        clues = {
+            "tank": "volume",
+            "rope": "length",
+            "path": "length",
+            "well": "length",
+            "dose": "weight",
+            "parcel": "weight",
+            "site": "area",
+        }
         times = {"repair": "time", "journey": "time"}
         return next((kind for word, kind in {**clues, **times}.items() if word in frame), "money")
 
@@ -325,11 +368,14 @@ class Kinds:
         units = [names.split("=") for names in _table()["units"][kind].split(", ")]
         right, wrong = self.random.sample(units, 2)
         ways = self.random.choice(_table()["unit_frames"][kind]).split("|")
-        value = self.random.choice((self.random.randint(2, 12), self.random.randint(13, 990), self.random.randint(2, 99)))
+        value = self.random.choice(
+            (self.random.randint(2, 12), self.random.randint(13, 990), self.random.randint(2, 99))
+        )
         size = self.random.choice(("", "", "", "thousand", "million", "billion")) if kind in ("money", "volume") else ""
 
         def say(number: int, names: Sequence[str], scale: str = size) -> str:
-            return self.random.choice(ways).format(q=_amount(number, scale, self.random.choice(names), self.random))
+            amount = _amount(number, scale, self.random.choice(names), self.random)
+            return str(self.random.choice(ways).format(q=amount))
 
         text = ways[0].format(q=_amount(value, size, right[0], self.random))
         true = [(say(value, right), SUPPORTED) for _ in range(3)]
@@ -370,7 +416,7 @@ class Kinds:
         first = self.random.randint(1750, 2010)
         second = first + self.random.choice((1, 2, 5, 11, 40))
         text = _capitals(self.random.choice(_table()["time"]["dated"]).format(A=a, B=b, y=first, z=second))
-        ways = _table()["time"]["before"][:4] + [f"{{A}} in {first}.", f"{{B}} in {second}."]
+        ways = [*_table()["time"]["before"][:4], f"{{A}} in {first}.", f"{{B}} in {second}."]
         wrong = [f"{{A}} in {second}.", f"{{B}} in {first}."]
         true = [(way.format(A=a, B=b), SUPPORTED) for way in ways]
         false = [(way.format(A=b, B=a), CONTRADICTED) for way in ways[:4]]
@@ -407,8 +453,12 @@ class Kinds:
         """May, may not, must, need not."""
         words = _table()["doing"]
         base, _, doing = self._one(words["deeds"]).split("|")
-        noun = self._one(_listed(_table()["counting"]["nouns"][: _table()["counting"]["nouns"].index("species")].rstrip(", ")))[0]
-        way, against = self.random.choice((("allowed", "banned"), ("banned", "allowed"), ("duty", "no_duty"), ("no_duty", "duty")))
+        noun = self._one(
+            _listed(_table()["counting"]["nouns"][: _table()["counting"]["nouns"].index("species")].rstrip(", "))
+        )[0]
+        way, against = self.random.choice(
+            (("allowed", "banned"), ("banned", "allowed"), ("duty", "no_duty"), ("no_duty", "duty"))
+        )
 
         def say(pattern: str) -> str:
             return pattern.format(n=noun, b=base, i=doing)
@@ -421,17 +471,33 @@ class Kinds:
         """Another day, month, place or side in the same frame."""
         kind = self.random.choice(("day", "month", "place", "side"))
         values = {
-            "day": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
-            "month": "January February March April May June July August September October November December".split(),
+            "day": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+            "month": [
+                "January",
+                "February",
+                "March",
+                "April",
+                "May",
+                "June",
+                "July",
+                "August",
+                "September",
+                "October",
+                "November",
+                "December",
+            ],
             "place": self._mine(_table()["things"]["places"]),
             "side": _table()["frames"]["sides"].split(),
         }[kind]
         ways = self._one(_table()["frames"][kind]).split("|")
         right, wrong = self.random.sample(values, 2)
         text = ways[0].format(x=right)
-        return "frame", text, [(way.format(x=right), SUPPORTED) for way in reversed(ways)] + [
-            (way.format(x=wrong), CONTRADICTED) for way in ways
-        ]
+        return (
+            "frame",
+            text,
+            [(way.format(x=right), SUPPORTED) for way in reversed(ways)]
+            + [(way.format(x=wrong), CONTRADICTED) for way in ways],
+        )
 
 
 _CONVERSIONS = (
@@ -445,7 +511,7 @@ _CONVERSIONS = (
     ("kilograms", "tonnes", 1000, "weight"),
     ("kilowatts", "megawatts", 1000, "power"),
 )
-_SPELLED = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_SPELLED = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
 def _amount(value: int, scale: str, unit: str, random: Random) -> str:

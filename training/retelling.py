@@ -23,12 +23,16 @@ Retold = tuple[str, int, str]
 _PROPER = r"[A-Z][\w'’&-]*(?: (?:of |de |van |von |the )?[A-Z0-9][\w'’&-]*)*"
 _COMMON = r"(?:[Tt]he|[Aa]n?) (?:[a-z][\w-]* ){0,3}[A-Za-z][\w-]*(?: of (?:the )?[A-Za-z][\w-]*)?"
 _PHRASE = rf"(?:{_PROPER}|{_COMMON})"
-_PRONOUNS = frozenset("He She It They We I You This That These Those There Who Which What".split())
+_PRONOUNS = frozenset(
+    ["He", "She", "It", "They", "We", "I", "You", "This", "That", "These", "Those", "There", "Who", "Which", "What"]
+)
 _YEAR_FIRST = re.compile(r"^In (1\d{3}|20[0-2]\d), ((?:the|a|an|he|she|it|they|[A-Z])\b.{12,110})\.$")
 _YEAR_LAST = re.compile(r"^(.{12,110}) in (1\d{3}|20[0-2]\d)\.$")
 _APPOSED = re.compile(rf"^({_PROPER}), ((?:a|an|the) [^,;]{{8,80}}), ((?:was|is|has|had|were|\w+ed) [^;]{{8,}})\.$")
 _RELATIVE = re.compile(rf"^({_PROPER}), (?:who|which) ([^,;]{{8,80}}), ((?:was|is|has|had|were|\w+ed) [^;]{{8,}})\.$")
-_TWO_DEEDS = re.compile(rf"^({_PHRASE}) ((?:was|is|has|had|\w+ed) [^,;]{{8,80}}),? and ((?:was|is|has|had|\w+ed) [^,;]{{8,80}})\.$")
+_TWO_DEEDS = re.compile(
+    rf"^({_PHRASE}) ((?:was|is|has|had|\w+ed) [^,;]{{8,80}}),? and ((?:was|is|has|had|\w+ed) [^,;]{{8,80}})\.$"
+)
 
 
 @cache
@@ -55,7 +59,10 @@ def _deeds() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return passive, re.compile(rf"^({_PHRASE}) ({verbs}) ({_PHRASE}){rest}")
 
 
-_MADE_BY = re.compile(rf"^({_PROPER})(?: \([^)]*\))? (?:is|was) an? [^,;.]{{3,80}}? (\w+ed|written|made|led|built) by ({_PROPER})(?=[,.;]| and )")
+_MADE_BY = re.compile(
+    rf"^({_PROPER})(?: \([^)]*\))? (?:is|was) an? [^,;.]{{3,80}}? (\w+ed|written|made|led|built) "
+    rf"by ({_PROPER})(?=[,.;]| and )"
+)
 """\"X is a film directed by Y\" tells a deed in passing."""
 
 
@@ -92,8 +99,8 @@ def _active_and_passive(text: str, random: Random) -> Iterator[Retold]:
     read = _read_deed(text)
     if read is None:
         return
-    who, past, done, whom, helper, rest = read
-    for rest in {rest, ""}:
+    who, past, done, whom, helper, whole = read
+    for rest in dict.fromkeys((whole, "")):
         for one, other, label in ((who, whom, SUPPORTED), (whom, who, NOT_SUPPORTED)):
             ways = [f"{_top(one)} {past} {_low(other)}{rest}.", f"{_top(other)} {helper} {done} by {_low(one)}{rest}."]
             ways.append(f"It was {_low(one)} who {past} {_low(other)}{rest}.")
@@ -209,7 +216,8 @@ def _bounds(text: str, random: Random) -> Iterator[Retold]:
 
 _COUNT = re.compile(r"(?<=[a-z] )([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{1,2})(?= [a-z]{3,}s\b)")
 _VAGUE = re.compile(
-    r"\b(?:about|around|approximately|roughly|than|least|most|over|under|up to|nearly|almost|excess|minimum|maximum|between|number|no|to|from|age|aged|every)\b",
+    r"\b(?:about|around|approximately|roughly|than|least|most|over|under|up to|nearly|almost|excess|minimum|maximum"
+    r"|between|number|no|to|from|age|aged|every)\b",
     re.IGNORECASE,
 )
 
@@ -266,7 +274,9 @@ def _measured(text: str, random: Random) -> Iterator[Retold]:
 
 # --- whether, and when -----------------------------------------------------------------------------
 
-_DECIDED = re.compile(r"\b(managed to|was able to|were able to|refused to|failed to|declined to|was unable to|neglected to) (?=[a-z]+)")
+_DECIDED = re.compile(
+    r"\b(managed to|was able to|were able to|refused to|failed to|declined to|was unable to|neglected to) (?=[a-z]+)"
+)
 
 
 def _whether(text: str, random: Random) -> Iterator[Retold]:

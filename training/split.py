@@ -43,8 +43,8 @@ def part_sources(
             leader[max(one, two)] = min(one, two)
     learned: list[SourceT] = []
     kept: list[SourceT] = []
-    for source, key in zip(sources, first, strict=True):
-        (kept if key is not None and _is_kept(lead(key)) else learned).append(source)
+    for source, known in zip(sources, first, strict=True):
+        (kept if known is not None and _is_kept(lead(known)) else learned).append(source)
     return learned, kept
 
 

@@ -143,7 +143,9 @@ def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     return {name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]}
 
 
-def trained(weights: Weights, learned: Sequence[Encoded], seeds: Sequence[int], epochs: int, rate: float) -> EntailmentNet:
+def trained(
+    weights: Weights, learned: Sequence[Encoded], seeds: Sequence[int], epochs: int, rate: float
+) -> EntailmentNet:
     """The mean of one training a seed."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     shelf, states = Shelf(learned, device), []
