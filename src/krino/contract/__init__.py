@@ -6,6 +6,7 @@ Models label, code scores: a labeller only ever returns labels, and `settle` alo
 turns case, facts and labels into the verdict. Every field of it says who decided it and on what evidence.
 """
 
+from krino.contract.bounds import Bound
 from krino.contract.judge import Joined, Judge, NoOptions, Reordered
 from krino.contract.judgement import (
     LEFT_OUT_IF_EMPTY,
@@ -32,6 +33,7 @@ from krino.contract.labeller import (
     Media,
     Passage,
     Questions,
+    SoFar,
     Task,
     describe_validation,
 )
@@ -40,6 +42,7 @@ __all__ = [
     "LEFT_OUT_IF_EMPTY",
     "SCHEMA_VERSION",
     "Ballot",
+    "Bound",
     "CaseT",
     "FactsT",
     "Finding",
@@ -58,6 +61,7 @@ __all__ = [
     "RollUp",
     "Ruling",
     "Settlement",
+    "SoFar",
     "Source",
     "Status",
     "Task",
