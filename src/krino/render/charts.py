@@ -51,29 +51,29 @@ def stack(block: Parts) -> Markup:
 
 
 def reliability(block: Reliability) -> Markup:
-    """How often it is right over how sure it says it is: on the diagonal it means what it says. Dots grow with n."""
-    most = max((item.n for item in block.bins), default=1)
-    dots = []
-    for item in block.bins:
-        if item.n:
-            x, y = item.confidence / block.most * _SIDE, _SIDE - item.right * _SIDE
-            told = f"says {_edge(item.confidence)}, right in {item.right:.0%} of {item.n:,} cases"
-            radius = max(_LARGEST_DOT * (item.n / most) ** 0.5, 3.0)
-            kind = "dot over" if item.confidence / block.most > item.right else "dot"
-            dots.append(tag("circle", tag("title", told), class_=kind, cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radius:.1f}"))
-    lines = [
-        tag("line", class_="rule", x1=0, x2=_SIDE, y1=f"{_SIDE * at:g}", y2=f"{_SIDE * at:g}")
-        for at in (0.25, 0.5, 0.75)
-    ]
+    """How often it is right over how sure it says it is: below the diagonal it is too sure. Dots grow with n."""
+    shown = [item for item in block.bins if item.n]
+    most = max((item.n for item in shown), default=1)
+    dots, told = [], []
+    for item in shown:
+        sure = item.confidence / block.most
+        told.append(f"says {_edge(item.confidence)}, right in {item.right:.0%} of {item.n:,} cases")
+        place = {"cx": f"{sure * _SIDE:.1f}", "cy": f"{_SIDE - item.right * _SIDE:.1f}"}
+        radius = max(_LARGEST_DOT * (item.n / most) ** 0.5, 3.0)
+        dots.append(
+            tag("circle", tag("title", told[-1]), class_="dot over" if sure > item.right else "dot", r=radius, **place)
+        )
+    ticks = []
+    for part in (0.0, 0.5, 1.0):
+        ticks.append(tag("text", f"{part:.0%}", class_="tick up", x=-8, y=_SIDE - part * _SIDE + 4))
+        ticks.append(tag("text", _edge(part * block.most), class_="tick", x=part * _SIDE, y=_SIDE + 18))
+    frame = tag("rect", class_="frame", x=0, y=0, width=_SIDE, height=_SIDE)
     diagonal = tag("line", class_="diagonal", x1=0, y1=_SIDE, x2=_SIDE, y2=0)
-    label = "Reliability: " + "; ".join(
-        f"says {_edge(item.confidence)}, right {item.right:.0%} of {item.n}" for item in block.bins if item.n
-    )
-    box = f"-16 -16 {_SIDE + 32:g} {_SIDE + 32:g}"
-    svg = tag("svg", *lines, diagonal, *dots, class_="reliability", viewBox=box, role="img", aria_label=label)
-    ends = (tag("span", text) for text in ("0", "how sure it says it is →", _edge(block.most)))
-    side = tag("span", "right: 0 % below, 100 % above", class_="soft")
-    return tag("div", side, svg, tag("div", *ends, class_="axis", aria_hidden="true"), class_="chart square")
+    box = f"-48 -16 {_SIDE + 64:g} {_SIDE + 40:g}"
+    label = f"Reliability: {'; '.join(told)}"
+    svg = tag("svg", frame, diagonal, *dots, *ticks, class_="reliability", viewBox=box, role="img", aria_label=label)
+    said = tag("p", "Right (up) over how sure it says it is; below the line it is too sure.", class_="soft")
+    return tag("div", svg, said, class_="square")
 
 
 def _bars(score: Score) -> list[Markup]:
