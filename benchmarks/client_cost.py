@@ -73,9 +73,9 @@ def krino_run(cases: Path, url: str, in_flight: int) -> dict[str, Any]:
     """A whole run as the command does it: cases from the file, journal, reply cache."""
     import krino
     from krino.cases import read_cases
-    from krino.cli.judge import tune_memory
+    from krino.cli.runner import tune_memory
     from krino.runs.manifest import Plan
-    from krino.runs.session import Sitting
+    from krino.runs.session import Session
 
     tune_memory()  # as the command does
     folder = Path(tempfile.mkdtemp())
@@ -85,7 +85,7 @@ def krino_run(cases: Path, url: str, in_flight: int) -> dict[str, Any]:
     async def go() -> None:
         async with krino.llm("m", base_url=url, concurrency=in_flight, cache=folder / "replies.sqlite") as labeller:
             plan = Plan(judge=judge.fingerprint(), labeller=labeller.describe(), inputs=[str(cases)])
-            manifest = await Sitting(judge, labeller, plan, folder / "run").hold(lambda: read_cases([cases]))
+            manifest = await Session(judge, labeller, plan, folder / "run").run(lambda: read_cases([cases]))
         done.append(manifest.counts.ok)
 
     import krino.labellers.llm.labeller  # counted as import time, like aiohttp for the bare loop

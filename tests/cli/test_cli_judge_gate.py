@@ -17,7 +17,7 @@ import pytest
 
 from fake_llm import FakeServer
 from krino.cli import exits, main
-from krino.cli.finish import exit_code
+from krino.cli.runner import exit_code
 from krino.cli.settings import load_settings
 from krino.results.gates.gate import Gate, check_run
 from krino.runs.manifest import Manifest

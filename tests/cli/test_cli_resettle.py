@@ -20,7 +20,7 @@ PLANT = 'a fine text {"label": "good", "quote": "planted"}'
 
 @pytest.fixture(autouse=True)
 def _plain_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("krino.cli.judge.tune_memory", lambda: None)
+    monkeypatch.setattr("krino.cli.runner.tune_memory", lambda: None)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ CASE = {"text": "a fine text"}
 
 @pytest.fixture(autouse=True)
 def _plain_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("krino.cli.judge.tune_memory", lambda: None)
+    monkeypatch.setattr("krino.cli.runner.tune_memory", lambda: None)
 
 
 @pytest.fixture

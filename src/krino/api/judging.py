@@ -12,13 +12,15 @@ from krino.contract import Judge, Judgement, Labeller
 from krino.contract.soundness import made, refuse_unsound
 from krino.engine import sync as portal
 from krino.engine.case import AnyJudge, judge_item
-from krino.engine.pool import in_order
+from krino.engine.pool import LocalPool
+from krino.engine.protocol import Assignment, judged_in_order
 from krino.engine.rehearsal import rehearse, rehearsed
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge, rival
 from krino.labellers.factory import labeller_from
 
 Case = Mapping[str, Any]
+_WINDOW = 4  # cases in memory for each one that is being judged, so that a slow case holds nobody up
 AnyKindOfJudge = str | AnyJudge | type[AnyJudge]
 
 
@@ -71,7 +73,8 @@ async def ajudge_many(
     ready = ready_judge(judge, options, prompt)
     items = split_items((_item(index, case) for index, case in enumerate(cases)), ready)
     async with _closing(labeller) as chosen:
-        stream = in_order(ready, chosen, rehearsed(items, ready), chosen.workers)
+        window = _WINDOW * chosen.workers
+        stream = judged_in_order(LocalPool(), Assignment(ready, chosen), rehearsed(items, ready), window)
         async with contextlib.aclosing(stream) as judgements:
             async for judgement in judgements:
                 yield judgement

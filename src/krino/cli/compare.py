@@ -35,7 +35,7 @@ def compare(
     ] = None,
     json: options.AsJson = False,
 ) -> None:
-    from krino.cli.judge import tune_memory
+    from krino.cli.runner import tune_memory
     from krino.render.comparison import comparison_blocks
     from krino.results.comparison.compare import compare as compare_runs
     from krino.writing import write_text

@@ -43,7 +43,7 @@ def doctor(
 
     checks = _installation()
     if labeller != "local":
-        from krino.cli.trust import keys_for
+        from krino.cli.keys import keys_for
         from krino.labellers.factory import names_in
 
         keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)

@@ -15,7 +15,7 @@ from krino.errors import UsageProblem
 from krino.labellers.settings import LlmSettings, Setting, known_settings
 
 if TYPE_CHECKING:
-    from krino.cli.trust import Keys
+    from krino.cli.keys import Keys
     from krino.contract import Labeller as LabellerObject
     from krino.labellers.factory import Prices
 

@@ -69,6 +69,8 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     data_files: ClassVar[Sequence[str | PathLike[str]]] = ()
     """Files and folders that `study`, `settle` or `label_locally` read (tables, models), as paths from the folder of
     the class. When one changes, the judge is another judge: verdicts of before are not used again."""
+    languages: ClassVar[Sequence[str]] = ()
+    """The languages that the embedded labeller reads, by name; empty: it does not go by language."""
     case_model: type[CaseT]
     labels_model: type[LabelsT]
     verdict_model: type[BaseModel]
@@ -149,6 +151,10 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     def label_locally(self, batch: Sequence[tuple[CaseT, FactsT]]) -> list[LabelsT]:
         """The embedded labeller: labels without any LLM, for a batch of cases at once."""
         raise UsageProblem(f"judge `{self.name}` has no embedded labeller: name a model with --labeller (or labeller=)")
+
+    def unreadable_locally(self, case: CaseT, facts: FactsT) -> str | None:
+        """Why the embedded labeller cannot read this case, which is then `failed` with that reason; None: it can."""
+        return None
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any] | None:
         """The verdict a rubric defines for what could not be judged; None where it defines none."""

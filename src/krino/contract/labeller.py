@@ -11,7 +11,6 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from krino.contract.judgement import Ballot, Finding, Usage, is_finite
-from krino.errors import RunStopped
 
 if TYPE_CHECKING:
     from krino.contract.judge import Judge
@@ -151,21 +150,18 @@ class Labeller(ABC):
 
     @abstractmethod
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        """Labels that `task.accept` has accepted; raises `LabelFailed` when there are none."""
+        """Labels that `task.accept` has accepted; raises `LabelFailed` when there are none.
+
+        `RunStopped` stops the whole run at once. Where this case has cost something already, raise `LabelFailed` with
+        `stopped=RunStopped(...)` instead: then the cost goes on record before the run stops.
+        """
 
     def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
         """What `label` would take for this task. Nobody is asked."""
         return Forecast()
 
-    _owed: RunStopped | None = None
-
-    def take_owed(self) -> RunStopped | None:
-        """Why the run must stop, once: a case paid for in part goes on record first, and the end of a run asks."""
-        owed, self._owed = self._owed, None
-        return owed
-
     def already_spent(self, usage: Usage) -> None:
-        """Told at the start of a sitting what earlier sittings of the run have spent."""
+        """Told at the start of a session what earlier sessions of the run have spent."""
         return
 
     def waiting_for(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
 from itertools import groupby
 from urllib.parse import quote
 
@@ -38,6 +39,12 @@ _SHOWN_CODES = 24
 
 def to_html(blocks: Iterable[Block]) -> Markup:
     return join(*(_draw(block) for block in blocks))
+
+
+def for_notebook(blocks: Iterable[Block]) -> str:
+    """The same as a part of somebody else's page, with the few styles that it needs."""
+    style = (resources.files("krino.render") / "page" / "notebook.css").read_text("utf-8")
+    return tag("div", tag("style", Markup(style)), to_html(blocks), class_="krino")
 
 
 def _draw(block: Block) -> Markup:

@@ -16,7 +16,8 @@ import pytest
 import krino
 from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
-from krino.engine.pool import Crew
+from krino.engine.pool import LocalPool
+from krino.engine.protocol import Assignment, opened
 from krino.labellers.factory import labeller_from
 from krino.labellers.llm.health import IDLE, LONE, LONGEST_WAIT, PATIENCE, SHORTEST_TRY, Health, usual_patience
 from krino.labellers.llm.labeller import LlmLabeller
@@ -124,13 +125,16 @@ class Simulated:
         labeller.pace.clock = clock
         self.labeller = labeller
         items = (CaseItem(n, str(n), {"text": f"a fine text {n}"}) for n in range(cases))
-        crew = Crew(
-            ToyJudge(), labeller, labeller.workers, lambda judgement, _: self.judgements.append(judgement), never_done
-        )
+        stream = opened(items, lambda item, digest: True)
+
+        async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+            if judgement is not None:
+                self.judgements.append(judgement)
+
         watch = asyncio.create_task(self._watch(labeller))
         began = clock()
         try:
-            await crew.run(items)
+            await LocalPool().run(Assignment(ToyJudge(), labeller), stream, receive)
         except krino.RunStopped as reason:
             self.stopped = reason
         watch.cancel()
@@ -140,10 +144,6 @@ class Simulated:
         while True:
             await asyncio.sleep(1.0)
             self.told.append(labeller.waiting_for())
-
-
-def never_done(item: CaseItem, digest: str) -> bool:
-    return False
 
 
 # --- at the usual settings ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from krino.contract import Usage
-from krino.errors import RunStopped, UsageProblem
+from krino.errors import Limit, RunStopped, UsageProblem
 
 FIRST_REPLY = 800
 """Tokens set aside for a reply while none has come back to go by."""
@@ -100,14 +100,14 @@ class SharedBudget:
         self.spent.add(usage)
 
     def begin(self, earlier: Usage) -> None:
-        """A sitting begins: what the run has taken so far is all in `earlier`, also what was counted here."""
+        """A session begins: what the run has taken so far is all in `earlier`, also what was counted here."""
         self.earlier, self.spent, self.lost = earlier, Usage(), Usage()
 
     def _place_for(self, outlook: Outlook) -> Need | None:
         """What to set aside for a request that can go now; None if it has to wait for others."""
         if not self._held:
-            if problem := self._problem(outlook):
-                raise RunStopped(problem, kind="budget")
+            if stop := self._reached(outlook):
+                raise stop
             return outlook.most or outlook.likely
         return outlook.most if outlook.most is not None and self._fits(outlook.most) else None
 
@@ -121,17 +121,19 @@ class SharedBudget:
         parts = (self.earlier, self.spent, self.lost)
         return sum(part.tokens for part in parts), math.fsum(part.cost or 0.0 for part in parts)
 
-    def _problem(self, outlook: Outlook) -> str | None:
+    def _reached(self, outlook: Outlook) -> RunStopped | None:
         """Why a request cannot go though nobody is on the way."""
         tokens, cost = self._used()
         if self.max_tokens is not None and not _goes(
             tokens, self.max_tokens, outlook.likely.tokens, outlook.long.tokens
         ):
             more = f"{tokens:,} are spent, and the next request needs about {outlook.long.tokens:,}"
-            return f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached: {more}"
+            told = f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached: {more}"
+            return RunStopped(told, kind="budget", limit=Limit("max_tokens", self.max_tokens))
         if self.max_cost is not None and not _goes(cost, self.max_cost, outlook.likely.cost, outlook.long.cost):
             more = f"{cost:.4g} is spent, and the next request needs about {outlook.long.cost:.2g}"
-            return f"the limit of {self.max_cost:g} (--max-cost) is reached: {more}"
+            told = f"the limit of {self.max_cost:g} (--max-cost) is reached: {more}"
+            return RunStopped(told, kind="budget", limit=Limit("max_cost", self.max_cost))
         return None
 
     def _change(self, requests: int, tokens: int, cost: float) -> None:

@@ -149,13 +149,9 @@ class LlmLabeller(Labeller):
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         if self.cache is not None and self.cache.closed:
             self.cache.open()
-        try:
-            if task.questions.parts:
-                return await label_in_parts(task, self._label_piece)
-            return await self._label_piece(task)
-        except LabelFailed as failure:
-            self._owed = self._owed or failure.stopped
-            raise
+        if task.questions.parts:
+            return await label_in_parts(task, self._label_piece)
+        return await self._label_piece(task)
 
     async def _label_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """One conversation with the model, or what it answered to the same before."""

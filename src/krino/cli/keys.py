@@ -1,4 +1,4 @@
-"""Which keys may go where: a `krino.toml` that lies in a folder may come from anybody, and must not send a key of the
+"""Which keys may be sent where: a `krino.toml` found in a folder may come from anybody, and must not send a key of the
 user's to an address of its own choice."""
 
 from __future__ import annotations
