@@ -30,7 +30,7 @@ def write_report(folder: Path) -> None:
 
     import krino
     from krino.render.html import write_report as write
-    from krino.results.grades import judge_scales
+    from krino.results.verdict_schema import judge_scales
     from krino.runs.inputs import with_cases
 
     run, judge = krino.load_run(folder), krino.load_judge("rag")

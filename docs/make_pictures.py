@@ -28,8 +28,8 @@ import krino
 from krino.cases.item import CaseItem
 from krino.render.html import write_report
 from krino.render.terminal import print_judgement, print_summary
-from krino.results.grades import judge_scales
 from krino.results.summary import summarise
+from krino.results.verdict_schema import judge_scales
 from krino.runs.inputs import with_cases
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter

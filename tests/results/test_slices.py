@@ -14,9 +14,9 @@ from krino.render.markdown import to_markdown
 from krino.render.report import write_report
 from krino.render.summary import slices_blocks
 from krino.render.terminal import show
-from krino.results.slices import OTHERS, FewValued, SliceTable, parse_columns, slice_by
-from krino.stats.moments import Moments
-from krino.stats.shares import mean_interval
+from krino.results.finish import collect
+from krino.results.slices import OTHERS, SliceTable, parse_columns, slice_by
+from krino.stats.moments import Moments, mean_interval
 from made_judgements import HOSTILE, failed, manifest, ok
 
 
@@ -35,10 +35,7 @@ LINES = [
 
 
 def few_valued(lines: list[dict[str, Any]]) -> list[SliceTable]:
-    tally = FewValued()
-    for item in lines:
-        tally.add(item)
-    return tally.result()
+    return collect(lines).slices
 
 
 def printed(tables: list[SliceTable], width: int = 100) -> str:
@@ -53,10 +50,9 @@ def test_each_value_has_its_cases_failures_roll_up_and_scores() -> None:
     assert list(by_value) == ["cass", "appeal", "none"]
     cass = by_value["cass"]
     assert (cass.n, cass.not_ok, cass.roll_up) == (3, 0, {"pass": 1, "fail": 2})
-    score, values = cass.numbers["score"], Moments()
-    for value in (0.5, 1.0):
-        values.add(value)
-    assert (score.n, score.nulls, score.mean, score.interval) == (2, 1, 0.75, mean_interval(values))
+    score = cass.numbers["score"]
+    interval = mean_interval(Moments.of([0.5, 1.0]))
+    assert (score.n, score.nulls, score.mean, score.interval) == (2, 1, 0.75, interval)
     assert (by_value["appeal"].failed, by_value["none"].error) == (1, 1)
     assert by_value["appeal"].numbers["score"].mean is None
 

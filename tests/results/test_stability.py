@@ -18,9 +18,8 @@ from krino.render.markdown import to_markdown
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
 from krino.render.terminal import show
-from krino.results.stability import Stability
+from krino.results.stability import Stability, votes_of
 from krino.results.summary import summarise
-from krino.results.votes import votes_of
 from made_judgements import HOSTILE, error, failed, manifest, ok
 
 LONG = "a long explanation that no two seats would word in the same way"

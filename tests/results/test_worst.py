@@ -14,8 +14,8 @@ from rich.console import Console
 from krino.errors import UsageProblem
 from krino.render.case import worst_blocks
 from krino.render.terminal import show
-from krino.results.grades import grade, judge_scales, scales_of
 from krino.results.named_cases import reason_of
+from krino.results.verdict_schema import grade, judge_scales, scales_of
 from krino.results.worst import worst
 from made_judgements import HOSTILE, error, failed, ok
 from toy_judge import ToyJudge

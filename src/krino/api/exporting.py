@@ -17,7 +17,7 @@ from krino.exports.excel_file import write_excel
 from krino.exports.otel import label_fields, otel_lines, write_otel
 from krino.exports.parquet_file import write_parquet
 from krino.render.at_hand import our_judge
-from krino.results.grades import scales_of
+from krino.results.verdict_schema import scales_of
 from krino.runs.inputs import kept_inputs, with_cases
 from krino.runs.reading import Run
 from krino.writing import writing

@@ -69,8 +69,7 @@ def agree(
     from krino.render.markdown import to_markdown
     from krino.render.terminal import screen, show
     from krino.results.agreement.agree import agree as hold_against
-    from krino.results.agreement.labels import read_labels
-    from krino.results.agreement.values import parse_values
+    from krino.results.agreement.labels import parse_values, read_labels
     from krino.results.wording import judge_of, labeller_of
     from krino.runs.manifest import Manifest
     from krino.writing import write_text

@@ -159,7 +159,7 @@ def gating_of_judge(
     judge: AnyJudge, wanted: bool, flags: Mapping[str, RuleList], files: Mapping[str, Path | None], run: Path | None
 ) -> Gating | None:
     """For `krino judge --gate`: whatever is wrong with the rules is said before anything is judged or paid."""
-    from krino.results.gates.before import refuse_for
+    from krino.results.gates.validate import refuse_for
     from krino.runs.manifest import Manifest
 
     given = {name: path for name, path in files.items() if path is not None}

@@ -77,7 +77,7 @@ def _worst(run: Run, most: int, by: str | None, as_json: bool) -> None:
 
     from krino.render.case import worst_blocks
     from krino.render.terminal import screen, show
-    from krino.results.grades import scales_of
+    from krino.results.verdict_schema import scales_of
     from krino.results.worst import worst
 
     about = run.manifest.about
@@ -120,7 +120,7 @@ def _one(judgement: dict[str, Any], run: Run, labels: bool) -> None:
     from krino.render.embed import recorded_view
     from krino.render.report import REPORT
     from krino.render.terminal import screen, show
-    from krino.results.grades import scales_of
+    from krino.results.verdict_schema import scales_of
 
     about = run.manifest.about
     own = recorded_view(run.folder / REPORT, judgement["index"])

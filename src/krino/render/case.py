@@ -12,11 +12,10 @@ import orjson
 from krino.blocks import Block, DataTable, Field, Fields, Heading, Paragraph, Tone, Verbatim
 from krino.contract import Judgement
 from krino.render.summary import SIGNS, TONES, graded
-from krino.results.grades import Scales
-from krino.results.named_cases import reason_of
-from krino.results.reasons import rule_in_words
+from krino.results.named_cases import reason_of, rule_in_words
+from krino.results.stability import SPLIT, votes_of
 from krino.results.summary import LABELLER
-from krino.results.votes import SPLIT, votes_of
+from krino.results.verdict_schema import Scales
 from krino.results.wording import labeller_name, spend_text
 from krino.results.worst import Record, Worst
 from krino.runs.fields import ROLL_UP, fields_of

@@ -20,11 +20,10 @@ import orjson
 from krino.blocks import Block, as_data, from_data
 from krino.render.at_hand import AtHand
 from krino.render.case import votes_blocks
-from krino.results.codes import CodeField
-from krino.results.grades import Scales
 from krino.results.numbers import NumberField
 from krino.results.opening_words import OpeningWords
-from krino.results.summary import Summary
+from krino.results.summary import CodeField, Summary
+from krino.results.verdict_schema import Scales
 from krino.runs.inside import inside
 
 LARGE_RUN = 5_000

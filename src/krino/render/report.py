@@ -23,7 +23,7 @@ from krino.render.html import to_html
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
 from krino.results.finish import Collected, collect
-from krino.results.grades import scales_of
+from krino.results.verdict_schema import scales_of
 from krino.results.wording import date_of, judge_of, labeller_of
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line

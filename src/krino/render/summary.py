@@ -24,13 +24,12 @@ from krino.blocks import (
     Tone,
     Value,
 )
-from krino.results.closed_labels import closed_labels
-from krino.results.grades import Grade, Scales, grade, scales_of
+from krino.results.named_cases import rule_in_words
 from krino.results.numbers import NumberField
-from krino.results.reasons import rule_in_words
 from krino.results.slices import Slice, SliceNumber, SliceTable, slice_heads
 from krino.results.stability import Stability
 from krino.results.summary import Summary, spent
+from krino.results.verdict_schema import Grade, Scales, closed_labels, grade, scales_of
 from krino.results.wording import (
     FEW_NOTE,
     INTERVAL_NOTE,

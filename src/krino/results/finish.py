@@ -28,9 +28,10 @@ class Collected:
 def collect(judgements: Iterable[Mapping[str, Any]], *takers: Taker) -> Collected:
     """One pass: each judgement is read once and handed to everyone who needs it."""
     summary, slices = SummaryTally(), FewValued()
-    for judgement in judgements:
-        summary.add(judgement)
-        slices.add(judgement)
+    for part in summary.reader.parts(judgements):
+        summary.add(part)
+        slices.add(part)
         for taker in takers:
-            taker.add(judgement)
+            for judgement in part.records:
+                taker.add(judgement)
     return Collected(summary.result(), slices.result())

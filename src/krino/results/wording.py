@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from krino.contract import Usage
@@ -109,3 +110,19 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+_LONGEST = 60
+_MOST = 20
+
+
+def shown(value: Any) -> str:
+    """`repr` writes out whatever could act on a terminal."""
+    text = repr(value[: 2 * _LONGEST] if isinstance(value, str) else value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def listed(names: Iterable[Any], most: int = _MOST) -> str:
+    first = list(islice(names, most + 1))
+    text = ", ".join(map(shown, first[:most])) or "none"
+    return f"{text}, …" if len(first) > most else text

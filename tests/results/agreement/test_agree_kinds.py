@@ -8,8 +8,7 @@ import pytest
 
 from krino import UsageProblem
 from krino.results.agreement.kinds import Coding, NotComparable, code_field
-from krino.results.agreement.labels import labels_of
-from krino.results.agreement.pool import Pool
+from krino.results.agreement.labels import Pool, labels_of
 
 
 def coding_of(judge: list[Any], people: list[Any], name: str = "field") -> Coding:

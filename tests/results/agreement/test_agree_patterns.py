@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.results.agreement.patterns import Patterns, majority
+from krino.results.agreement.figures import Patterns, majority
 
 ROWS = st.integers(1, 5).flatmap(
     lambda raters: st.lists(st.lists(st.integers(-1, 3), min_size=raters, max_size=raters), min_size=1, max_size=12)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import krino
+from krino.results.agreement.labels import parse_values
 from krino.results.agreement.result import Agreement
-from krino.results.agreement.values import parse_values
 from made_judgements import ok
 
 JUDGED = [ok(n, score=float(n % 2), kind="AB"[n % 2]) for n in range(4)]

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import krino
-from krino.results.comparison.columns import read_columns
-from krino.results.comparison.pairs import Pairs, match
+from krino.results.comparison.compare import Pairs, match
+from krino.results.table import read_table
 from made_runs import make_run, row
 
 
 def matched(tmp_path: Path, a: list[str], b: list[str]) -> Pairs:
     runs = [make_run(tmp_path / name, [row(case, score=1.0) for case in ids]) for name, ids in (("a", a), ("b", b))]
-    return match(read_columns(runs[0]), read_columns(runs[1]))
+    return match(read_table(runs[0]), read_table(runs[1]))
 
 
 def test_cases_are_matched_by_id_whatever_their_order(tmp_path: Path) -> None:
@@ -42,4 +42,4 @@ def test_a_run_without_judgements_is_refused(tmp_path: Path) -> None:
 def test_other_content_under_the_same_id_is_told(tmp_path: Path) -> None:
     a = make_run(tmp_path / "a", [row("x", score=1.0), row("y", score=1.0)])
     b = make_run(tmp_path / "b", [row("x", score=1.0), {**row("y", score=1.0), "input_hash": "f" * 32}])
-    assert list(match(read_columns(a), read_columns(b)).other_content) == [1]
+    assert list(match(read_table(a), read_table(b)).other_content) == [1]

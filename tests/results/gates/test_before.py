@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import krino
 from krino.judges.registry import load_judge
-from krino.results.gates.before import refuse_for
 from krino.results.gates.rules import Kind, parse_flags
+from krino.results.gates.validate import refuse_for
 from toy_judge import ToyJudge
 
 

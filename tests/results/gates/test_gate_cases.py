@@ -18,8 +18,8 @@ from krino.render.terminal import show
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import Rule, parse_flags
+from krino.results.table import Table, read_table
 from krino.runs.manifest import Counts, JudgeCard
-from krino.runs.reading import load_run
 from made_judgements import HOSTILE
 from made_runs import Row, error_row, failed_row, make_run, row, scores
 
@@ -184,11 +184,18 @@ def test_the_reason_is_the_explanation_or_the_rule_in_words(tmp_path: Path) -> N
 def test_a_run_that_changes_under_the_gate_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the reason of another case could be told."""
     run = make_run(tmp_path / "r", scores(0.1, 0.9))
-    other = make_run(tmp_path / "other", [row("x", score=0.1), row("c1", score=0.9)])
-    shorter = make_run(tmp_path / "shorter", [])
-    for changed in (other, shorter):
-        monkeypatch.setattr("krino.results.gates.naming.load_run", lambda folder, changed=changed: load_run(changed))
-        with pytest.raises(krino.UsageProblem, match="changed while it was read"):
+    journal = run / "judgements.jsonl"
+    whole, other = journal.read_bytes(), make_run(tmp_path / "other", [row("x", score=0.1), row("c1", score=0.9)])
+    for changed in ((other / "judgements.jsonl").read_bytes(), b"", whole[1:], b"[]\n" + whole):
+
+        def read_and_change(*args: Any, changed: bytes = changed, **settings: Any) -> Table:
+            table = read_table(*args, **settings)
+            journal.write_bytes(changed)
+            return table
+
+        journal.write_bytes(whole)
+        monkeypatch.setattr("krino.results.gates.gate.read_table", read_and_change)
+        with pytest.raises(krino.UsageProblem, match="was begun anew while it was read"):
             broken(run, min="score=0.8")
 
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.results.agreement.clusters import find_clusters
 from krino.results.agreement.confidence import calibrations
 from krino.results.agreement.fields import FieldData, Sampling, compare_field, field_data
 from krino.results.agreement.headline import overall, with_headline
 from krino.results.agreement.kinds import NotComparable
-from krino.results.agreement.labels import Labels, labels_of, read_labels
-from krino.results.agreement.reasons import with_reasons
-from krino.results.agreement.result import Agreement, AgreementCounts, CalibrationResult, Skipped
-from krino.results.agreement.values import with_values
+from krino.results.agreement.labels import Labels, labels_of, read_labels, with_values
+from krino.results.agreement.result import (
+    Agreement,
+    AgreementCounts,
+    CalibrationResult,
+    Clusters,
+    FieldAgreement,
+    Skipped,
+)
 from krino.results.agreement.verdicts import ABSENT, ERROR, FAILED, OK, Verdicts, gather
-from krino.results.agreement.wording import listed, shown
+from krino.results.named_cases import reason_of
+from krino.results.wording import listed, shown
 from krino.runs.reading import load_run
 from krino.stats.resample import DRAWS, LEVEL
 
@@ -151,3 +156,57 @@ def _counts(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
 def _absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
     missing = (own_id for own_id, case in labels.ids.items() if verdicts.status[case] == ABSENT)
     return tuple(own_id for own_id, _ in zip(missing, range(_SHOWN_IDS), strict=False))
+
+
+def find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[list[Hashable], Clusters]:
+    """For each labelled case its cluster; a case without one is a cluster of its own."""
+    in_labels = column in labels.columns
+    known: dict[int, Any] = _from_labels(column, labels) if in_labels else dict(verdicts.clusters)
+    if not known:
+        raise UsageProblem(
+            f"cluster {shown(column)}: neither the labels nor the metadata of the labelled cases have such a column; "
+            f"the labels have {listed(labels.columns)}"
+        )
+    groups: list[Hashable] = [("named", known[case]) if case in known else case for case in range(len(labels.ids))]
+    return groups, Clusters(
+        column=column,
+        source="labels" if in_labels else "metadata",
+        count=len(set(groups)),
+        without=len(labels.ids) - len(known),
+    )
+
+
+def _from_labels(column: str, labels: Labels) -> dict[int, str]:
+    found: dict[int, str] = {}
+    given = labels.columns[column]
+    for case, _, number in given.table().tolist():
+        value = given.pool.values[number]
+        if value is not None and found.setdefault(case, str(value)) != str(value):
+            own_id = next(own_id for own_id, at in labels.ids.items() if at == case)
+            raise UsageProblem(
+                f"cluster {shown(column)}: case {shown(own_id)} has two values: {shown(found[case])}, {shown(value)}"
+            )
+    return found
+
+
+Read = Callable[[], Iterable[Judgement | Mapping[str, Any]]]
+
+
+def with_reasons(fields: Sequence[FieldAgreement], read: Read, rules: Mapping[str, str]) -> tuple[FieldAgreement, ...]:
+    """`read` gives the judgements again; `rules` says what the rules say."""
+    wanted: dict[str, list[str]] = {}
+    for field in fields:
+        for case in field.worst:
+            wanted.setdefault(case.id, []).append(field.field)
+    reasons: dict[tuple[str, str], str] = {}
+    for judgement in read() if wanted else ():
+        own_id = judgement.id if isinstance(judgement, Judgement) else judgement["id"]
+        if own_id in wanted:
+            plain = judgement.model_dump(mode="json") if isinstance(judgement, Judgement) else judgement
+            reasons.update({(name, own_id): reason_of(plain, name, rules) for name in wanted[own_id]})
+    return tuple(_with_reasons(field, reasons) for field in fields)
+
+
+def _with_reasons(field: FieldAgreement, reasons: Mapping[tuple[str, str], str]) -> FieldAgreement:
+    worst = tuple(case.model_copy(update={"reason": reasons[field.field, case.id]}) for case in field.worst)
+    return field.model_copy(update={"worst": worst})

@@ -9,15 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from krino.results.agreement.battery import CLASS_FIGURES, CLASSES, JUDGE, MOST_CLASSES, MOST_PAIRED, PEOPLE, battery_of
-from krino.results.agreement.estimate import GAP, estimate
+from krino.results.agreement.figures import (
+    CLASS_FIGURES,
+    CLASSES,
+    GAP,
+    JUDGE,
+    MOST_CLASSES,
+    MOST_PAIRED,
+    PEOPLE,
+    Patterns,
+    battery_of,
+    estimate,
+)
 from krino.results.agreement.kinds import Coding, coarsened, code_field
 from krino.results.agreement.labels import LabelColumn, Labels
-from krino.results.agreement.patterns import Patterns
 from krino.results.agreement.result import ClassAgreement, Confusion, Disagreement, FieldAgreement, FieldCounts, Figure
 from krino.results.agreement.verdicts import ABSENT, ERROR, FAILED, OK, VerdictColumn, Verdicts
-from krino.stats.agreement import MISSING, Codes
-from krino.stats.classes import class_scores, confusion
+from krino.stats.agreement import MISSING, Codes, class_scores, confusion
 from krino.stats.resample import Resampler
 
 Mask = NDArray[np.bool_]

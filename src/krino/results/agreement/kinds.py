@@ -12,9 +12,8 @@ import numpy as np
 import orjson
 
 from krino.errors import UsageProblem
-from krino.results.agreement.labels import LabelColumn
-from krino.results.agreement.pool import FREE_TEXT, Pool
-from krino.results.agreement.wording import listed, shown
+from krino.results.agreement.labels import FREE_TEXT, LabelColumn, Pool
+from krino.results.wording import listed, shown
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.stats.agreement import MISSING, Codes
 from krino.stats.resample import Floats

@@ -10,9 +10,8 @@ from typing import Any
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.results.agreement.labels import Labels
-from krino.results.agreement.pool import Pool
-from krino.results.agreement.wording import shown
+from krino.results.agreement.labels import Labels, Pool
+from krino.results.wording import shown
 from krino.runs.fields import fields_of
 
 ABSENT, OK, FAILED, ERROR = range(4)
