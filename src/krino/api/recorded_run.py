@@ -15,7 +15,7 @@ from krino.errors import UsageProblem
 from krino.exports.frame import FrameKind, frame
 from krino.render import html
 from krino.render.agreement import agreement_blocks
-from krino.render.at_hand import RunOverview, our_judge
+from krino.render.at_hand import our_judge
 from krino.render.comparison import comparison_blocks
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
@@ -32,7 +32,7 @@ from krino.results.gates.result import GateResult
 from krino.results.gates.rules import Kind, Rule, parse_table
 from krino.results.named_cases import WORST
 from krino.results.slices import SliceTable, parse_columns, slice_by
-from krino.results.summary import Summary, summarise
+from krino.results.summary import Summary
 from krino.results.worst import Worst, worst
 from krino.runs import reading
 from krino.stats.moments import FEW
@@ -53,7 +53,7 @@ class Run(reading.Run):
 
     def summary(self) -> Summary:
         """Counts, scores with intervals, labels, findings, what it cost."""
-        return summarise(self.records(), self.manifest.about.verdict_schema)
+        return collect(self.records(), schema=self.manifest.about.verdict_schema).summary
 
     def slices(self, by: str) -> list[SliceTable]:
         """The outcome by columns of metadata: `court,language`, or `court*language` for both together."""
@@ -102,9 +102,7 @@ class Run(reading.Run):
 
     def blocks(self) -> Iterator[Block]:
         """The summary as blocks, for renderers."""
-        own = RunOverview(our_judge(self.manifest))
-        found = collect(self.records(), own, schema=self.manifest.about.verdict_schema)
-        return summary_blocks(found.summary, self.manifest, self.folder, own.blocks())
+        return summary_blocks(self.summary(), self.manifest, self.folder)
 
     def _repr_html_(self) -> str:
         return html.for_notebook(self.blocks())

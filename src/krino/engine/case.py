@@ -56,13 +56,13 @@ async def carry(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str
     try:
         known.case = judge.read(item.record)
         known.inputs = bounded_inputs(judge.main_inputs(known.case))  # before anything is paid: a fault costs nothing
-        facts = judge.study(known.case)
+        facts = known.facts = judge.study(known.case)
         questions = open_questions(judge, labeller, known.case, facts)
         if questions is not None:
             task = Task(judge, known.case, facts, questions, item.index, known.digest)
             known.labelled = await labeller.label(task)
         labels = known.labelled.labels if known.labelled else None
-        return Judged(known.with_verdict(facts, judge.settle(known.case, facts, labels)))
+        return Judged(known.with_verdict(judge.settle(known.case, facts, labels)))
     except Undecided as tie:
         return Judged(known.without_verdict("failed", str(tie), **_asked(labeller, tie)))
     except CannotJudge as reason:
@@ -113,13 +113,14 @@ class _Known:
     item: CaseItem
     digest: str
     case: Any = None
+    facts: Any = None
     inputs: dict[str, str] = field(default_factory=dict)
     labelled: Labelled[Any] | None = None
 
-    def with_verdict(self, facts: Any, settlement: Settlement) -> Judgement:
+    def with_verdict(self, settlement: Settlement) -> Judgement:
         judge, labelled = self.judge, self.labelled
-        known = judge.metadata(self.case) | judge.columns(self.case, facts, settlement)
-        metadata = {**record_metadata(self.item.record or {}), **known}
+        columns = judge.metadata(self.case) | judge.columns(self.case, self.facts, settlement)
+        metadata = {**record_metadata(self.item.record or {}), **columns}
         orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
         verdict = verdict_of(judge, settlement)
         rulings = settlement.rulings

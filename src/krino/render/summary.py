@@ -65,15 +65,12 @@ _SHOWN_MESSAGES = 5
 _SHOWN_FINDINGS = 8
 
 
-def summary_blocks(summary: Summary, manifest: Manifest, folder: Path, own: Sequence[Block] = ()) -> Iterator[Block]:
-    """A run on one screen, with where its report and its cases are found.
-
-    `own`: what the judge says of all cases together, where there is room for it.
-    """
+def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterator[Block]:
+    """A run on one screen, with where its report and its cases are found."""
     note = " · ".join((labeller_of(manifest), date_of(manifest), manifest.state))
     yield Heading(judge_of(manifest), note=note, level=1)
     yield counts_block(summary.counts)
-    yield from _overview(summary, manifest, own)
+    yield from _overview(summary, manifest)
     report = folder / "report.html"
     name = shlex.quote(str(folder))
     yield KeyFigures(
