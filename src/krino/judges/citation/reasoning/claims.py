@@ -38,7 +38,7 @@ _ASIDE = frozenset({"number", "context", "date", "ecli"})
 _COURT_FIRST = ("number", "short", "language", "court", "jurisdiction")
 _PLACE_FIRST = ("jurisdiction", "number", "short", "language", "court")
 _SAME = frozenset({("agree", False), ("differ", True), ("known", False), ("unknown", True), ("costs", True)})
-_OTHER = frozenset({("differ", False), ("agree", True)})
+_OTHER = frozenset({("differ", False), ("unrelated", False), ("agree", True)})
 _UNCLEAR = frozenset({("unknown", False), ("known", True)})
 _REMEMBERED = 3
 """Clauses of earlier sentences in which the reason for a cost is looked for."""
@@ -195,7 +195,7 @@ class Claims:
         """That it is held against a court that the citation names none of its kind."""
         said = list(self._statements(_PLACE_FIRST))
         if any(clause.says("stances", "all_fit") for clause, _ in said):
-            said = [(clause, [item for item in items if item.stance == "costs"]) for clause, items in said]
+            said = [(clause, [item for item in items if item.stance in ("costs", "excused")]) for clause, items in said]
         return self._blame(said, "jurisdiction")
 
     @lazy
@@ -208,23 +208,28 @@ class Claims:
 
         Where no other reason is given for too little confidence, whoever says more than that it is lacking blames it.
         """
-        against, lacking, elsewhere, accepted = None, None, False, False
+        against, unsure, elsewhere, accepted = None, None, False, False
         for clause, statements in said:
             if clause.link == "concession":
                 continue
+            if topic == "number" and topic in clause.topic_names and clause.says("who", "unlisted"):
+                against = against or clause
             for item in statements:
                 bad = _is_against(item)
                 if item.topic == topic or (topic == "jurisdiction" and self._is_open_court(clause, item)):
-                    if item.stance == "excused" or (item.stance == "costs" and item.denied):
+                    if item.stance in ("excused", "unrelated") or (item.stance == "costs" and item.denied):
                         return None
-                    against = against or (clause if bad and not _is_ceiling(clause, item) else None)
-                    lacking = lacking or (clause if _is_lack(item) else None)
-                    accepted = accepted or (item.stance == "agree" and not item.denied)
+                    if bad and item.stance != "unknown" and not _is_ceiling(clause, item):
+                        against = against or clause
+                    elif bad or _is_lack(item):
+                        unsure = unsure or clause
+                    sure = not any(other.stance == "unknown" for other in statements)
+                    accepted = accepted or (item.stance == "agree" and not item.denied and sure)
                 elif bad and item.topic is not None:
                     elsewhere = True
-        if against is None and not elsewhere and lacking is not None:
-            blamed = not accepted if topic == "jurisdiction" else not self._answer.matches or self._says_more(lacking)
-            against = lacking if blamed else None
+        if against is None and not elsewhere and unsure is not None:
+            blamed = not accepted if topic == "jurisdiction" else not self._answer.matches or self._says_more(unsure)
+            against = unsure if blamed else None
         return Claim(self._words(against)) if against is not None else None
 
     def _is_open_court(self, clause: Clause, item: Statement) -> bool:
@@ -345,6 +350,8 @@ def _inherited(
             return _last_wanting(spoken, said)
     if inside and clause.link == "effect":
         return None  # the reason is in this sentence, and it is none of the topics
+    if stance == "costs" and any(denied and kind in ("given", "known", "agree") for kind, denied, *_ in clause.stances):
+        return None
     opening = clause.text.strip()
     earlier = [item for item in reversed(before[: len(before) - len(inside)]) if item[0].topics]
     if not earlier:
