@@ -72,7 +72,7 @@ SHOTS = (
     Shot("report-courts.png", "citation/report.html#reliability", 1180, 1500),
     Shot("report-cases.png", "citation/report.html#cases", 1180, 1300),
     Shot("report-dark.png", "rag/report.html", 1180, 1180, "dark"),
-    Shot("report-citation.png", "citation/report.html#case=wrong-jurisdiction", 1180, 980),
+    Shot("report-citation.png", "citation/report.html#case=ranked-second", 1180, 1180),
     Shot("report-timeline.png", "efficiency/report.html#case=one-duplicate", 1180, 980, "dark"),
     Shot("report-narrow.png", "rag/report.html", 390, 1400),
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import orjson
 
 import krino
 from citation_cases import CASSATION, candidate, citation, match
@@ -74,14 +77,25 @@ def test_court_names_that_were_not_understood_are_listed_with_their_counts() -> 
     assert "Courts that were not understood" not in sections(case())
 
 
+def marks(record: dict[str, Any]) -> dict[str, str]:
+    (answer,) = (block for block in view_of("citation", record) if block.title.startswith("The matcher"))
+    assert "".join(segment.text for segment in answer.segments) == record["matches"][0]["reasoning"], "no word is lost"
+    return {segment.text: segment.mark for segment in answer.segments if segment.mark}
+
+
 def test_an_error_is_marked_at_the_words_that_it_comes_from() -> None:
-    reason = "The snippet is about tax law. The Dutch name is another court than the French one. It is rejected."
-    record = case(SECOND, 0.3, court="Cour de cassation", reason=reason)
-    verdict = krino.judge("citation", record).verdict or {}
-    (answer,) = (block for block in view_of("citation", record) if block.title.startswith("The matcher chose"))
-    assert "".join(segment.text for segment in answer.segments) == reason, "no word is lost"
-    marks = {segment.text.strip(): segment.mark for segment in answer.segments if segment.mark}
-    assert all(mark in verdict["errors"] for text in marks.values() for mark in text.split(", "))
+    reason = "The Court of Cassation fits. The case number C.17.0234.F agrees with the candidate. So it is taken."
+    record = case(SECOND, reason=reason)
+    assert marks(record) == {"The case number C.17.0234.F agrees with the candidate.": "CASE_NUMBER_FALSE_MATCH"}
+
+
+def test_a_claim_about_courts_is_marked_at_its_clause() -> None:
+    lines = (Path(krino.__file__).parent / "examples/citation.jsonl").read_bytes().splitlines()
+    (record,) = (record for record in map(orjson.loads, lines) if record["id"] == "language-confusion")
+    *_, answer = (block for block in view_of("citation", record) if block.title.startswith("The matcher"))
+    (marked,) = (segment for segment in answer.segments if segment.mark)
+    assert marked.mark == "FR_NL_CONFUSION" and "is not the same court as" in marked.text
+    assert marked.title == "took the French and the Dutch name of one court for two courts"
 
 
 def test_a_verdict_without_errors_marks_nothing() -> None:
