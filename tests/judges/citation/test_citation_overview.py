@@ -10,6 +10,7 @@ import orjson
 import krino
 from citation_cases import CASSATION, candidate, citation, match
 from krino.blocks import DataTable, Reliability, Section
+from krino.exports.columns import row_of
 from krino.judges.citation.overview import CitationOverview
 from made_views import view_of
 
@@ -33,9 +34,12 @@ def sections(*cases: dict[str, Any]) -> dict[str, Section]:
 
 
 def test_confidence_match_and_citation_are_columns_of_their_own() -> None:
-    known = krino.judge("citation", case()).metadata
+    judgement = krino.judge("citation", case())
+    known = judgement.metadata
     assert (known["decided_by"], known["matched"], known["confidence"]) == ("number", FIRST, 97.0)
     assert known["cited_court_name"] == "Cass." and known["cited_case_number"] == "RG C.17.0234.F"
+    exported = row_of(judgement.model_dump(mode="json"))
+    assert exported["metadata_confidence"] == 97.0 and exported["metadata_matched"] == FIRST
 
 
 def test_points_over_the_ceiling_are_counted_from_the_cap() -> None:
