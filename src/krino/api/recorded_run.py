@@ -105,7 +105,7 @@ class Run(reading.Run):
         return summary_blocks(self.summary(), self.manifest, self.folder)
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(self.blocks()))
+        return html.for_notebook(self.blocks())
 
 
 def load_run(folder: AnyRun) -> Run:
@@ -120,14 +120,14 @@ class Agreement(AgreementResult):
     """How far judgements agree with people; shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(agreement_blocks(self, "Agreement with people")))
+        return html.for_notebook(agreement_blocks(self, "Agreement with people"))
 
 
 class Comparison(ComparisonResult):
     """Two runs, case by case; shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(comparison_blocks(self)))
+        return html.for_notebook(comparison_blocks(self))
 
 
 def agree(

@@ -270,7 +270,9 @@ def _times(lowered: str, digits: bool, words: list[re.Match[str]]) -> Iterator[V
     for word in words:
         for name, hour in (("noon", "12"), ("midnight", "0")):
             if word.group() in _words("dates", name):
-                yield Value("time", (f"#time {hour}:00",), word.group(), *word.span(), spelled=True)
+                yield Value(
+                    "time", (f"#time {hour}:00",), word.group(), *word.span(), spelled=True, also=("#clock 12:00",)
+                )
 
 
 # --- numbers ---------------------------------------------------------------------------------------
