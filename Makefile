@@ -16,6 +16,7 @@ test: lint types unit
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 
 types: $(VENV)/.developing
 	$(BIN)/mypy

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
 
-from krino.api import AnyKindOfJudge, Case, ready_judge
-from krino.api import judge as judge_case
+from krino.api.judging import AnyKindOfJudge, Case, ready_judge
+from krino.api.judging import judge as judge_case
 from krino.contract import Judgement, Labeller
 from krino.errors import UsageProblem
-from krino.reports.clean import clean_line
+from krino.text.clean import clean_line
 
 _WIDTH = 100
 
@@ -147,10 +147,10 @@ def _rules_of(judge: str) -> Mapping[str, str]:
 
 def tell_problems(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:
     """What was expected, then the whole judgement: verdict, who decided it, by which rule and on what evidence."""
-    from krino.reports.screen import screen
-    from krino.reports.terminal import print_judgement
+    from krino.render.case import case_blocks
+    from krino.render.terminal import screen, show
 
     page = StringIO()
-    print_judgement(screen(file=page, width=_WIDTH, color_system=None), judgement, rules)
+    show(screen(file=page, width=_WIDTH, color_system=None), case_blocks(judgement, rules))
     lines = [clean_line(problem, 2_000) for problem in problems]
     return "\n".join([*lines, "", *(line.rstrip() for line in page.getvalue().splitlines())])

@@ -11,7 +11,7 @@ KrinoError
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from krino.contract import Ballot, Usage
@@ -58,9 +58,20 @@ class LabelFailed(KrinoError):
         """Why the whole run must stop, where that cut a case short that was paid for in part."""
 
 
-class RunStopped(KrinoError):
-    """Going on would only waste money or time; what is finished is kept."""
+class Limit(NamedTuple):
+    """A limit that the user has set: the name of the setting (`max_tokens`, `max_cost`) and its value."""
 
-    def __init__(self, message: str, *, kind: str) -> None:
+    setting: str
+    value: float
+
+
+class RunStopped(KrinoError):
+    """Going on would only waste money or time; what is finished is kept.
+
+    `kind` says what stopped it, for code; the message is for people. `limit` is the one that was reached, if any.
+    """
+
+    def __init__(self, message: str, *, kind: str, limit: Limit | None = None) -> None:
         super().__init__(message)
         self.kind = kind
+        self.limit = limit

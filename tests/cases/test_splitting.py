@@ -15,7 +15,7 @@ from krino import UsageProblem
 from krino.cases import CaseItem, read_cases
 from krino.cases.splitting import split_items
 from krino.contract import hash_record
-from krino.runs.rereading import with_cases
+from krino.runs.inputs import with_cases
 from toy_judge import ToyJudge
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import orjson
 import pytest
 
+from fake_llm import FakeServer, Faults
 from krino.cli.demo import EXAMPLES
 from krino.judges.registry import OURS
-from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from krino.agreement.result import Agreement
 from krino.cli import main
+from krino.results.agreement.result import Agreement
 from made_judgements import error, failed, manifest, ok
 from made_runs import store_run
 

@@ -10,7 +10,7 @@ import pytest
 import krino
 from krino.cases.item import CaseItem
 from krino.contract import Settlement, Source, Status
-from krino.engine.one import judge_item
+from krino.engine.case import judge_item
 from krino.labellers.local import LocalLabeller
 from toy_judge import ToyJudge
 

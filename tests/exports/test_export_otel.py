@@ -17,8 +17,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from krino.errors import UsageProblem
 from krino.exports import otlp_send
-from krino.exports.origin import NOWHERE, Origin, origin_of
-from krino.exports.otel import EVENT, RECORDS, label_fields, otel_lines
+from krino.exports.otel import EVENT, NOWHERE, RECORDS, Origin, label_fields, origin_of, otel_lines
 from krino.exports.otlp_send import headers_from, logs_address, send
 from krino.judges.registry import load_judge
 from krino.runs.manifest import JudgeCard

@@ -21,7 +21,7 @@ import krino
 from krino.contract import Ballot, Judgement
 from krino.exports.columns import FIRST, NESTED, columns_of, row_of
 from krino.exports.csv_file import RUNS_AS_FORMULA, write_csv
-from krino.exports.parquet_file import write_beside, write_parquet
+from krino.exports.parquet_file import ParquetBeside, write_parquet
 from made_judgements import failed, manifest, many, ok
 from made_runs import store_run
 
@@ -170,8 +170,43 @@ def test_parquet_has_the_same_columns_as_csv() -> None:
 
 
 def test_a_run_without_judgements_leaves_no_parquet_file_beside_it(tmp_path: Path) -> None:
-    assert write_beside(tmp_path, list) is None
+    with ParquetBeside(tmp_path, list) as table:
+        assert table.write() is None
     assert list(tmp_path.iterdir()) == []
+
+
+def beside(folder: Path, judgements: list[dict[str, Any]]) -> tuple[Any, int]:
+    """The table beside a run of these judgements, and how often they were read again to make it."""
+    read: list[int] = []
+
+    def again() -> list[dict[str, Any]]:
+        read.append(1)
+        return judgements
+
+    with ParquetBeside(folder, again) as table:
+        for judgement in judgements:
+            table.add(judgement)
+        path = table.write()
+    return pq.read_table(path), len(read)
+
+
+def test_the_table_beside_a_run_is_that_of_the_export_and_read_once(tmp_path: Path) -> None:
+    judgements = [ok(0, score=0.25, tags=["a"]), failed(1), ok(2, score=None, late=True)]
+    table, read = beside(tmp_path, judgements)
+    exported = parquet_rows(*judgements)
+    assert (table.to_pylist(), table.schema) == (exported.to_pylist(), exported.schema)
+    assert read == 0
+
+
+@pytest.mark.parametrize("last", [{"score": 0.5}, {"score": "high"}, {"score": 1, "late": 2}, {"score": None}])
+def test_a_column_that_turns_out_to_hold_something_else_is_written_again(
+    tmp_path: Path, last: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("krino.exports.parquet_file.ROWS", 2)
+    judgements = [ok(0, score=1), ok(1, score=2), ok(2, score=3), ok(3, **last)]
+    table, read = beside(tmp_path, judgements)
+    assert table.to_pylist() == parquet_rows(*judgements).to_pylist()
+    assert read == (0 if last == {"score": None} else 1)
 
 
 def test_csv_takes_no_more_memory_for_many_cases_than_for_a_few(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_the_number_of_threads_can_be_set(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     code = (
-        "import sys, krino; krino.judge, krino.llm; import krino.cli, krino.judges.rag.judge, krino.reports.html;"
+        "import sys, krino; krino.judge, krino.llm; import krino.cli, krino.judges.rag.judge, krino.render.html;"
         "assert not {'numpy', 'onnxruntime'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

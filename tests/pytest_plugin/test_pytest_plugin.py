@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from krino.testing import FakeServer
+from fake_llm import FakeServer
 
 pytest_plugins = ["pytester"]
 
 HERE = Path(__file__).parents[1]
-HEAVY = ("pydantic", "numpy", "aiohttp", "orjson", "rich", "onnxruntime", "krino.contract", "krino.api")
+HEAVY = ("pydantic", "numpy", "aiohttp", "orjson", "rich", "onnxruntime", "krino.contract", "krino.api.judging")
 USED = """
     from toy_judge import ToyJudge
 

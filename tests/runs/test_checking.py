@@ -12,16 +12,16 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 import krino
-from krino.agreement.agree import agree
-from krino.comparison.columns import read_columns
-from krino.comparison.compare import compare
 from krino.contract import LEFT_OUT_IF_EMPTY, Judgement
-from krino.fingerprint import schema_of
-from krino.gates.gate import Gate, check_run
+from krino.contract.fingerprint import schema_of
+from krino.results.agreement.agree import agree
+from krino.results.comparison.compare import compare
+from krino.results.gates.gate import Gate, check_run
+from krino.results.table import read_table
 from krino.runs import lines
 from krino.runs.checking import LineCheck
+from krino.runs.labels import RecordedLabels
 from krino.runs.manifest import JudgeCard, Manifest
-from krino.runs.recorded import RecordedLabels
 from made_runs import Row, failed_row, make_run, row
 
 
@@ -215,7 +215,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "gate": lambda run: check_run(run, Gate()),
     "compare": lambda run: compare(run, run),
     "agree": lambda run: agree(run, [{"id": "a", "score": 0.5}]),
-    "columns": lambda run: read_columns(run),
+    "columns": lambda run: read_table(run),
     "resettle": lambda run: RecordedLabels(krino.load_run(run)).close(),
 }
 
@@ -242,7 +242,7 @@ def test_no_number_in_a_file_asks_for_memory(tmp_path: Path) -> None:
     tampered(run, lambda data: data.update(index=10**9))
     tracemalloc.start()
     assert read(run)[0]["index"] == 0
-    assert len(read_columns(run)) == 1
+    assert len(read_table(run)) == 1
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
 

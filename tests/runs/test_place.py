@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 import krino
-from krino.runs.folder import Place, clear_results, find_place, unclaim
+from krino.runs.folder import RunLocation, clear_results, find_location, unclaim
 from krino.runs.manifest import Counts, Manifest, Plan
 from made_runs import make_run, scores
 
@@ -41,9 +41,9 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_name_that_is_free_is_taken(tmp_path: Path) -> None:
-    assert find_place(plan(), named=tmp_path / "mine") == Place(tmp_path / "mine", continued=False)
+    assert find_location(plan(), named=tmp_path / "mine") == RunLocation(tmp_path / "mine", continued=False)
     (tmp_path / "mine").mkdir()
-    assert find_place(plan(), named=tmp_path / "mine") == Place(tmp_path / "mine", continued=False)
+    assert find_location(plan(), named=tmp_path / "mine") == RunLocation(tmp_path / "mine", continued=False)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_named_run_goes_on_whatever_its_cases_are_and_wherever_they_and_the_ju
     tmp_path: Path, change: dict[str, Any]
 ) -> None:
     folder = begun(tmp_path / "mine", plan(**judge(address="here/toy.py:Toy")))
-    assert find_place(plan(**change), named=folder) == Place(folder, continued=True)
+    assert find_location(plan(**change), named=folder) == RunLocation(folder, continued=True)
 
 
 @pytest.mark.parametrize(
@@ -84,28 +84,28 @@ def test_what_cannot_be_reconciled_is_refused_with_what_differs_and_the_ways_out
     folder = begun(tmp_path / "mine", plan())
     before = snapshot(tmp_path)
     with pytest.raises(krino.UsageProblem) as refused:
-        find_place(plan(**change), named=folder)
+        find_location(plan(**change), named=folder)
     assert str(refused.value).splitlines() == [
         f"{folder} was judged otherwise, so this command cannot go on there:",
         f"  {words}",
         "name another folder with --run, or judge everything anew in this one with --fresh",
     ]
     assert snapshot(tmp_path) == before
-    assert find_place(plan(**change), named=folder, fresh=True) == Place(folder, continued=False)
+    assert find_location(plan(**change), named=folder, fresh=True) == RunLocation(folder, continued=False)
 
 
 def test_a_run_without_any_judgement_binds_nobody(tmp_path: Path) -> None:
     Manifest(plan=plan()).write(tmp_path)
     (tmp_path / "judgements.jsonl").touch()
-    assert find_place(plan(**judge(version="2")), named=tmp_path) == Place(tmp_path, continued=False)
+    assert find_location(plan(**judge(version="2")), named=tmp_path) == RunLocation(tmp_path, continued=False)
 
 
 def test_judgements_without_a_manifest_are_nobodys(tmp_path: Path) -> None:
     folder = begun(tmp_path / "mine", plan())
     (folder / "run.json").unlink()
     with pytest.raises(krino.UsageProblem, match=r"mine has judgements and no run.json .*--fresh"):
-        find_place(plan(), named=folder)
-    assert not find_place(plan(), named=folder, fresh=True).continued
+        find_location(plan(), named=folder)
+    assert not find_location(plan(), named=folder, fresh=True).continued
 
 
 @pytest.mark.parametrize("fresh", [False, True])
@@ -115,21 +115,21 @@ def test_a_folder_of_something_else_is_never_written_into(tmp_path: Path, other:
     (tmp_path / "judgements.jsonl").touch()
     (tmp_path / "more.txt").touch()
     with pytest.raises(krino.UsageProblem, match="exists and is no run folder; name another with --run"):
-        find_place(plan(), named=tmp_path, fresh=fresh)
+        find_location(plan(), named=tmp_path, fresh=fresh)
 
 
 @pytest.mark.parametrize("fresh", [False, True])
 def test_a_file_is_no_folder(tmp_path: Path, fresh: bool) -> None:
     (tmp_path / "run").touch()
     with pytest.raises(krino.UsageProblem, match="run exists and is no run folder"):
-        find_place(plan(), named=tmp_path / "run", fresh=fresh)
+        find_location(plan(), named=tmp_path / "run", fresh=fresh)
 
 
 def test_a_run_may_have_other_files_beside_it(tmp_path: Path) -> None:
     folder = begun(tmp_path / "mine", plan())
     (folder / "notes.txt").touch()
-    assert find_place(plan(), named=folder).continued
-    assert not find_place(plan(), named=folder, fresh=True).continued
+    assert find_location(plan(), named=folder).continued
+    assert not find_location(plan(), named=folder, fresh=True).continued
 
 
 def test_a_run_of_an_older_version_is_refused_and_can_be_judged_anew(tmp_path: Path) -> None:
@@ -137,43 +137,43 @@ def test_a_run_of_an_older_version_is_refused_and_can_be_judged_anew(tmp_path: P
     old = {**orjson.loads((folder / "run.json").read_bytes()), "schema_version": "1"}
     (folder / "run.json").write_bytes(orjson.dumps(old))
     with pytest.raises(krino.UsageProblem, match=r"written by another version of Krino .*--fresh"):
-        find_place(plan(), named=folder)
-    assert not find_place(plan(), named=folder, fresh=True).continued
+        find_location(plan(), named=folder)
+    assert not find_location(plan(), named=folder, fresh=True).continued
 
 
 def test_whatever_krino_wrote_once_can_be_judged_anew(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"schema_version": "0", "krino_version": "0", "plan": {}}')
     (tmp_path / "notes.txt").touch()
-    assert not find_place(plan(), named=tmp_path, fresh=True).continued
+    assert not find_location(plan(), named=tmp_path, fresh=True).continued
 
 
 def test_a_damaged_manifest_is_refused_and_can_be_judged_anew(tmp_path: Path) -> None:
     folder = begun(tmp_path / "mine", plan())
     (folder / "run.json").write_text("{")
     with pytest.raises(krino.UsageProblem, match=r"run.json:1: not JSON .*--fresh"):
-        find_place(plan(), named=folder)
-    assert not find_place(plan(), named=folder, fresh=True).continued
+        find_location(plan(), named=folder)
+    assert not find_location(plan(), named=folder, fresh=True).continued
 
 
 # --- without a name ----------------------------------------------------------------------------------
 
 
 def test_a_new_plan_gets_a_folder_named_by_judge_date_and_hash(tmp_path: Path) -> None:
-    place = find_place(plan(), base=tmp_path)
+    place = find_location(plan(), base=tmp_path)
     name, date, digest = place.folder.name.split("-")
     assert (name, len(date), digest, place.continued) == ("toy", 8, plan().digest(), False)
 
 
 def test_the_same_plan_is_continued_even_on_another_day(tmp_path: Path) -> None:
     old = begun(tmp_path / f"toy-20250101-{plan().digest()}", plan())
-    assert find_place(plan(), base=tmp_path) == Place(old, continued=True)
-    assert find_place(plan(), base=tmp_path, fresh=True) == Place(old, continued=False)
+    assert find_location(plan(), base=tmp_path) == RunLocation(old, continued=True)
+    assert find_location(plan(), base=tmp_path, fresh=True) == RunLocation(old, continued=False)
 
 
 @pytest.mark.parametrize("change", [judge(version="2"), {"format": "csv"}, {"mapping": {"a": "b"}}])
 def test_another_plan_gets_a_folder_of_its_own_and_says_why(tmp_path: Path, change: dict[str, Any]) -> None:
-    old = begun(find_place(plan(), base=tmp_path).folder, plan())
-    place = find_place(plan(**change), base=tmp_path)
+    old = begun(find_location(plan(), base=tmp_path).folder, plan())
+    place = find_location(plan(**change), base=tmp_path)
     assert (place.continued, place.instead_of, len(place.because)) == (False, old, 1)
     assert place.folder != old
 
@@ -181,21 +181,21 @@ def test_another_plan_gets_a_folder_of_its_own_and_says_why(tmp_path: Path, chan
 def test_what_json_cannot_tell_apart_is_the_same_plan(tmp_path: Path) -> None:
     listed = plan(labeller={"kind": "llm", "media": ["image"]})
     paired = plan(labeller={"kind": "llm", "media": ("image",)})
-    old = begun(find_place(listed, base=tmp_path).folder, listed)
-    assert find_place(paired, base=tmp_path) == Place(old, continued=True)
-    assert find_place(paired, named=old) == Place(old, continued=True)
+    old = begun(find_location(listed, base=tmp_path).folder, listed)
+    assert find_location(paired, base=tmp_path) == RunLocation(old, continued=True)
+    assert find_location(paired, named=old) == RunLocation(old, continued=True)
 
 
 def test_of_several_earlier_runs_the_last_is_named(tmp_path: Path) -> None:
     begun(tmp_path / "toy-20250101-00000001", plan(**judge(version="2")))
     last = begun(tmp_path / "toy-20240101-00000002", plan(**judge(version="3")))
     begun(tmp_path / "toy-20260101-00000003", plan(inputs=["others.jsonl"]))
-    assert find_place(plan(), base=tmp_path).instead_of == last
+    assert find_location(plan(), base=tmp_path).instead_of == last
 
 
 def test_other_cases_are_another_run_and_no_reason_is_given(tmp_path: Path) -> None:
-    begun(find_place(plan(), base=tmp_path).folder, plan())
-    place = find_place(plan(inputs=["others.jsonl"]), base=tmp_path)
+    begun(find_location(plan(), base=tmp_path).folder, plan())
+    place = find_location(plan(inputs=["others.jsonl"]), base=tmp_path)
     assert (place.continued, place.instead_of, place.because) == (False, None, [])
 
 
@@ -203,7 +203,7 @@ def test_a_neighbour_that_cannot_be_read_is_no_obstacle(tmp_path: Path) -> None:
     for name in ("toy-20250101-00000000", f"toy-20250101-{plan().digest()}"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text("{")
-    assert not find_place(plan(), base=tmp_path).continued
+    assert not find_location(plan(), base=tmp_path).continued
 
 
 # --- clearing ----------------------------------------------------------------------------------------

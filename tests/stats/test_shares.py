@@ -11,17 +11,17 @@ from scipy.stats import binom, norm
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
-from krino.stats.moments import Moments
-from krino.stats.shares import careful_interval, score_interval, wilson
+from krino.stats.moments import Moments, MomentsByGroup, careful_interval, score_interval, wilson
 
 COUNTS = [(0, 1), (1, 1), (0, 7), (7, 7), (1, 2), (3, 10), (29, 30), (999, 1_000), (5, 100_000)]
 
 
 def moments(values: list[float]) -> Moments:
-    tally = Moments()
-    for value in values:
-        tally.add(value)
-    return tally
+    """As they come in parts."""
+    found = MomentsByGroup()
+    for part in (values[:1], values[1:4], values[4:]):
+        found.add(np.zeros(len(part), np.intp), np.array(part, np.float64), 1)
+    return found[0]
 
 
 @pytest.mark.parametrize(("part", "whole"), COUNTS)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
-from krino.stats.calibration import reliability
+from krino.stats.scores import reliability
 
 CONFIDENCE = st.one_of(st.floats(0, 1), st.integers(0, 10).map(lambda step: step / 10))
 ANSWERS = st.lists(st.tuples(CONFIDENCE, st.booleans()), min_size=2, max_size=60).filter(

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score, precision_recall_fscore_support
 
-from krino.stats.classes import class_scores, confusion
+from krino.stats.agreement import class_scores, confusion
 
 CODE = st.integers(0, 3)
 PAIRS = st.lists(st.tuples(CODE, CODE), min_size=1, max_size=40)

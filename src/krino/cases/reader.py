@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
-from krino.case_fields import text_names
 from krino.cases import csv_table, json_array, jsonl, parquet
 from krino.cases.item import CaseItem, case_id
 from krino.cases.mapping import FieldMap, FieldMissing, field_map
@@ -18,6 +17,7 @@ from krino.cases.row import Row, bad_row
 from krino.cases.splitting import split_items
 from krino.cases.stream import READ_ERRORS, check_not_empty, empty, open_bytes, skip_mark_and_blanks
 from krino.contract import Judge, Source
+from krino.contract.case_fields import text_names
 from krino.errors import UsageProblem
 
 AnyJudge = Judge[Any, Any, Any]

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from krino.case_fields import list_names
 from krino.cases.item import CaseItem
 from krino.contract import Judge
+from krino.contract.case_fields import list_names
 
 _LOOKED_AT = 100
 _SEPARATORS = re.compile(

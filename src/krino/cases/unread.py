@@ -12,7 +12,7 @@ from pydantic import AliasChoices, AliasPath
 from krino.cases.item import ID_FIELDS, CaseItem
 from krino.cases.metadata import PREFIX
 from krino.contract import Judge
-from krino.reports.clean import clean_line
+from krino.text.clean import clean_line
 
 _LOOKED_AT = 100
 _MOST_NAMED = 10

@@ -11,7 +11,7 @@ import typer
 from krino.cli import exits, options
 
 if TYPE_CHECKING:
-    from krino.agreement.result import Agreement
+    from krino.results.agreement.result import Agreement
 
 
 def agree(
@@ -49,7 +49,7 @@ def agree(
     ] = None,
     worst: Annotated[int, typer.Option(min=0, help="Cases to list that disagree most, a field.")] = 10,
     draws: Annotated[int, typer.Option(min=1, help="Draws of the bootstrap behind the intervals.")] = 1_000,
-    map: options.Mapping = None,  # noqa: A002 - the flag's name
+    map: options.MapFields = None,  # noqa: A002 - the flag's name
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
     markdown: Annotated[
         Path | None,
@@ -64,14 +64,13 @@ def agree(
 
     Exit code 3 when a labelled case has no verdict, or is not in the run at all.
     """
-    from krino.agreement.agree import agree as hold_against
-    from krino.agreement.labels import read_labels
-    from krino.agreement.values import parse_values
     from krino.cases import parse_mapping
-    from krino.reports.agree_markdown import agreement_to_markdown
-    from krino.reports.agree_terminal import print_agreement
-    from krino.reports.screen import screen
-    from krino.reports.wording import judge_of, labeller_of
+    from krino.render.agreement import agreement_blocks
+    from krino.render.markdown import to_markdown
+    from krino.render.terminal import screen, show
+    from krino.results.agreement.agree import agree as hold_against
+    from krino.results.agreement.labels import parse_values, read_labels
+    from krino.results.wording import judge_of, labeller_of
     from krino.runs.manifest import Manifest
     from krino.writing import write_text
 
@@ -88,11 +87,11 @@ def agree(
     )
     title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name}"
     if markdown is not None:
-        write_text(markdown, agreement_to_markdown(found, title))
+        write_text(markdown, to_markdown(agreement_blocks(found, title)))
     if json:
         typer.echo(found.model_dump_json())
     else:
-        print_agreement(screen(), found, title)
+        show(screen(), agreement_blocks(found, title))
     raise typer.Exit(exit_code(found))
 
 

@@ -26,13 +26,12 @@ class Check:
     detail: str
 
 
+@options.llm_flags("base_url", "api_version", "timeout", timeout=30.0)
 def doctor(
     ctx: typer.Context,
     labeller: options.Labeller = "local",
-    base_url: options.BaseUrl = None,
     api_key_env: options.ApiKey = None,
-    api_version: options.ApiVersion = None,
-    timeout: options.Timeout = 30.0,
+    llm: options.LlmFlags = options.NOTHING_SET,
     json: options.AsJson = False,
 ) -> None:
     """Check the installation and, with --labeller MODEL, the endpoint: a few tiny calls."""
@@ -40,27 +39,20 @@ def doctor(
 
     import orjson
 
+    import krino
+
     checks = _installation()
     if labeller != "local":
-        from krino.cli.trust import keys_for
-        from krino.labellers.choose import llm, names_in
+        from krino.cli.keys import keys_for
+        from krino.labellers.factory import names_in
 
-        keys = keys_for(ctx, names_in(labeller), base_url, api_key_env)
+        keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
         for name in names_in(labeller):
             if name == "local":
                 continue
             checks.append(Check("note", "labeller", name))
-            model = llm(
-                name,
-                base_url=base_url,
-                key=keys.named,
-                env=keys.env,
-                api_version=api_version,
-                timeout=timeout,
-                retries=0,
-                cache="off",
-            )
-            checks += asyncio.run(_endpoint(model))
+            chosen: options.LlmFlags = {**llm, "api_key": keys.named, "env": keys.env, "retries": 0, "cache": "off"}
+            checks += asyncio.run(_endpoint(krino.llm(name, **chosen)))
     if json:
         typer.echo(orjson.dumps([{"mark": c.mark, "what": c.what, "detail": c.detail} for c in checks]).decode())
     else:

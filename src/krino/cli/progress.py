@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from krino.runs.sitting import Tally
+from krino.runs.session import Tally
 
 LIVE_SECONDS = 0.2
 PLAIN_SECONDS = 10.0

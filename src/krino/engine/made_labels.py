@@ -16,7 +16,7 @@ def made_labels(model: type[BaseModel], texts: Sequence[str]) -> Iterator[BaseMo
 
     What cannot be made this way (a pattern, a check of the model's own) is left out, so there may be none.
     """
-    from krino.schema_instances import example_of
+    from krino.contract.schema_instances import example_of
 
     schema = model.model_json_schema()
     words = [text.strip()[:_LONGEST].strip() for text in texts if text.strip()] or ["text"]

@@ -16,11 +16,11 @@ from weakref import WeakSet
 from pydantic import BaseModel, ValidationError
 
 from krino.cases.item import CaseItem
-from krino.conduct import BrokenContract, questions_of, settlement_problems, verdict_of
 from krino.contract import Judge, Questions, Settlement, describe_validation
+from krino.contract.conduct import BrokenContract, questions_of, settlement_problems, verdict_of
+from krino.contract.places import fault_in, place_of_attribute
 from krino.engine.made_labels import made_labels
 from krino.errors import UsageProblem
-from krino.places import fault_in, place_of_attribute
 
 AnyJudge = Judge[Any, Any, Any]
 MOST_TRIED = 20

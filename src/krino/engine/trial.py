@@ -17,15 +17,15 @@ class Trial:
     passed: bool = False
     broken: int = 0
 
-    def ended_by(self, judgement: Judgement) -> RunStopped | None:
-        """Why the run must stop after this judgement; None where it may go on."""
+    def check(self, judgement: Judgement) -> None:
+        """Raise `RunStopped` where the run must not go on after this judgement."""
         self.passed = self.passed or judgement.status == "ok"
         if self.passed or not _broke_after_payment(judgement):
-            return None
+            return
         self.broken += 1
         if self.broken < MOST_BROKEN:
-            return None
-        return RunStopped(
+            return
+        raise RunStopped(
             f"the judge's own code broke on each of the first {self.broken} cases that were labelled for it, and on "
             f"none did it come to a verdict: {judgement.error}. Put that right first: going on would only pay "
             "for more of them (replies that are in the cache are not paid again)",

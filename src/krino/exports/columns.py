@@ -59,19 +59,37 @@ def for_people(kinds: Mapping[str, Kind]) -> dict[str, Kind]:
 
 
 def columns_of(judgements: Iterable[Record]) -> dict[str, Kind]:
-    """Every column of the run, in its order, with the one kind that all its values have.
+    """Every column of a run; see `Columns`."""
+    columns = Columns()
+    for judgement in judgements:
+        columns.add(judgement)
+    return columns.kinds()
 
-    A column of mixed kinds is text: its values are then written as JSON. A run without judgements has the columns
+
+class Columns:
+    """Takes judgements, and tells every column of theirs, in its order, with the one kind that all its values have.
+
+    A column of mixed kinds is text: its values are then written as JSON. Without judgements there are the columns
     that are sure.
     """
-    seen: dict[str, set[str]] = {}
-    for judgement in judgements:
-        for prefix in _OPEN:
+
+    def __init__(self) -> None:
+        self._seen: dict[str, dict[str, set[str]]] = {prefix: {} for prefix in _OPEN}
+        """For each prefix and name, the types of the values."""
+
+    def add(self, judgement: Record) -> None:
+        for prefix, seen in self._seen.items():
             for name, value in (judgement.get(prefix) or {}).items():
-                found = seen.setdefault(f"{prefix}_{name}", set())
-                if value is not None:
-                    found.add(_kind(value))
-    return {name: _SURE.get(name) or _one_kind(seen[name]) for name in _in_order(seen)}
+                kind = _kind(value)
+                known = seen.get(name)
+                if known is None:
+                    known = seen[name] = set()
+                if kind not in known and value is not None:
+                    known.add(kind)
+
+    def kinds(self) -> dict[str, Kind]:
+        seen = {f"{prefix}_{name}": found for prefix, names in self._seen.items() for name, found in names.items()}
+        return {name: _SURE.get(name) or _one_kind(seen[name]) for name in _in_order(seen)}
 
 
 def as_kind(kind: Kind, value: Value) -> Value:

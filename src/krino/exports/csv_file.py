@@ -16,7 +16,7 @@ from io import TextIOWrapper
 from typing import IO
 
 from krino.exports.columns import Record, Value, as_kind, columns_of, for_people, row_of
-from krino.reports.clean import clean
+from krino.text.clean import clean
 
 RUNS_AS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 # A run of separators is taken whole, sign or not, so that long runs cost no more than their length.

@@ -13,7 +13,7 @@ from typing import IO, Any
 from krino.errors import UsageProblem
 from krino.exports.columns import Kind, Record, Value, as_kind, columns_of, for_people, row_of
 from krino.exports.csv_file import RUNS_AS_FORMULA
-from krino.reports.clean import clean
+from krino.text.clean import clean
 
 MOST_ROWS = 1_048_576
 MOST_COLUMNS = 16_384

@@ -14,7 +14,7 @@ import orjson
 from krino.errors import UsageProblem
 from krino.labellers.llm.address import clean_address
 from krino.labellers.llm.wire import retry_after
-from krino.reports.clean import clean_line
+from krino.text.clean import clean_line
 
 RETRIED = frozenset({429, 502, 503, 504})  # the statuses that OTLP calls retryable
 TRIES = 5

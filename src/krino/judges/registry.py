@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import Any, cast
 
 from krino.contract import Judge
+from krino.contract.places import broken_at
+from krino.contract.soundness import made
 from krino.errors import UsageProblem
-from krino.judges.soundness import made
-from krino.places import broken_at
 
 OURS = {
     "citation": "krino.judges.citation.judge:CitationJudge",
@@ -49,6 +49,18 @@ def rival(name: str, kind: type) -> str | None:
     return None
 
 
+def address_of(judge: type[Judge[Any, Any, Any]]) -> str:
+    """How a judge's class is named so that it can be loaded again: a name, `module:Class` or `file.py:Class`."""
+    place = f"{judge.__module__}:{judge.__qualname__}"
+    for name, known in judge_names().items():
+        if known == place:
+            return name
+    module = sys.modules.get(judge.__module__)
+    file = getattr(module, "__file__", None)
+    is_file = judge.__module__ == "__main__" or judge.__module__.startswith("krino_user_")
+    return f"{Path(file).resolve()}:{judge.__qualname__}" if file and is_file else place
+
+
 def _class(address: str, name: str) -> type[Judge[Any, Any, Any]]:
     where, colon, attribute = address.rpartition(":")
     if not colon or not where:
@@ -80,7 +92,9 @@ def _module(where: str, name: str) -> ModuleType:
 def _module_from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise UsageProblem(f"judge file {path} does not exist")
-    spec = importlib.util.spec_from_file_location(f"krino_user_{path.stem}", path)
+    from krino.contract.fingerprint import module_of_file
+
+    spec = importlib.util.spec_from_file_location(module_of_file(path), path)
     if spec is None or spec.loader is None:
         raise UsageProblem(f"judge file {path} cannot be loaded as Python")
     module = importlib.util.module_from_spec(spec)

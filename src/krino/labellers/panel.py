@@ -27,8 +27,8 @@ from krino.contract import (
     Task,
     Usage,
 )
+from krino.contract.joining import canonical
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
-from krino.joining import canonical
 from krino.labellers.local import LocalLabeller
 
 ABSENT = "KRINO-SEAT-ABSENT"
@@ -97,21 +97,19 @@ class Panel(Labeller):
         return {"kind": "panel", "members": self._described, "repeat": self.repeat, "quorum": self.quorum}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        if (owed := self.take_owed()) is not None:
-            raise owed
         votes = await asyncio.gather(*(self._ask(seat, task) for seat in self.seats))
         if stop := self._must_stop(votes):
             raise self._cut_short(stop, votes)
         return conclude(task, votes, self.quorum, self.describe())
 
     def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
-        """A case that is paid for in part goes on record with its cost; the next one, or the end, stops the run."""
+        """A case that is paid for in part goes on record with its cost; the run stops after it."""
         usage = _usage(votes)
         if not usage.calls:
             return stop
-        self._owed = stop
         ballots = [vote.ballot for vote in votes]
-        return LabelFailed(f"the run was stopped before every seat had answered: {stop}", usage=usage, ballots=ballots)
+        message = f"the run was stopped before every seat had answered: {stop}"
+        return LabelFailed(message, usage=usage, ballots=ballots, stopped=stop)
 
     def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
         return Forecast.total(seat.member.forecast(self._shown(seat, task)[0]) for seat in self.seats)

@@ -9,16 +9,16 @@ from typing import Any, Protocol
 
 import pytest
 
-from krino.api import AnyKindOfJudge, Case, ready_judge
-from krino.api import judge as judge_case
+from krino.api.judging import AnyKindOfJudge, Case, ready_judge
+from krino.api.judging import judge as judge_case
 from krino.assertions import Expected, UnexpectedVerdict, assert_verdict, tell_problems
 from krino.contract import Judgement, Labeller, Usage
-from krino.engine import portal
-from krino.engine.one import AnyJudge
+from krino.engine import sync as portal
+from krino.engine.case import AnyJudge
 from krino.errors import UsageProblem
 from krino.judges.registry import judge_names
-from krino.reports.clean import clean_line
-from krino.reports.wording import spend_text
+from krino.results.wording import spend_text
+from krino.text.clean import clean_line
 
 _MOST_LISTED = 50
 _REMEMBERED = 1_000
@@ -68,11 +68,11 @@ def labeller_of(config: pytest.Config) -> str | Labeller:
         if base_url is not None:
             raise UsageProblem("a base URL is for a model, but none is named: add --krino-labeller MODEL")
         return "local"
-    from krino.labellers.choose import choose
+    from krino.labellers.factory import labeller_from
 
     cache = getattr(config, "cache", None)  # not there under `-p no:cacheprovider`
     replies = cache.mkdir("krino") / "replies.sqlite" if cache is not None else "off"
-    return choose(name, base_url=base_url, cache=replies)
+    return labeller_from(name, base_url=base_url, cache=replies)
 
 
 def closed(labeller: str | Labeller) -> None:

@@ -16,9 +16,9 @@ from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from krino.contract import LEFT_OUT_IF_EMPTY, SCHEMA_VERSION, Judgement, RollUp
 from krino.errors import UsageProblem
-from krino.reports.clean import clean_line
 from krino.runs.manifest import DAMAGED, MANIFEST, Manifest
 from krino.runs.schemas import COUNT, HASH, SOURCE, TEXT, compiled, typed
+from krino.text.clean import clean_line
 
 ADVICE = "remove the line and run the command again (its case is judged anew), or judge everything anew with --fresh"
 

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from krino import __version__
 from krino.contract import Judge, Usage, describe_validation
+from krino.contract.fingerprint import schema_of
 from krino.errors import UsageProblem
-from krino.fingerprint import schema_of
 from krino.runs.inside import inside
 from krino.writing import replacing
 

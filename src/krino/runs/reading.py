@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import orjson
@@ -95,12 +95,6 @@ class Run:
     def roll(self) -> Iterator[Entry]:
         """The cases that were read, judged or not."""
         return read_roll(self.folder, self.manifest)
-
-    def frame(self, kind: Literal["pandas", "polars", "arrow"] = "pandas") -> Any:
-        """The whole run as a data frame; see `krino.frame`."""
-        from krino.exports.frame import frame
-
-        return frame(self, kind)
 
     @property
     def journal(self) -> Path:

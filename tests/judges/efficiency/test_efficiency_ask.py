@@ -10,7 +10,7 @@ import orjson
 
 from krino import Questions
 from krino.cases.item import CaseItem
-from krino.engine.one import judge_item
+from krino.engine.case import judge_item
 from krino.judges.efficiency import EfficiencyJudge
 from krino.judges.registry import load_judge
 from krino.labellers.local import LocalLabeller

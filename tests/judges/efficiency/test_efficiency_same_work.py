@@ -9,6 +9,7 @@ import pytest
 
 import krino
 from krino.judges.efficiency.traces.detect import read_trace
+from made_views import view_of
 
 TASK = "When is the museum open, and what does a ticket cost?"
 ANSWER = "The museum opens at ten and closes at six; a ticket costs fourteen euros."
@@ -177,11 +178,5 @@ def test_one_id_that_nobody_can_read_makes_all_of_them_numbers(own: str) -> None
 
 
 def test_the_report_shows_the_numbers_that_the_reason_names() -> None:
-    from krino.reports.efficiency_view import efficiency_blocks
-    from krino.reports.views import DataTable
-
-    case = {"task": TASK, "trace": gen_ai(REPEATED)}
-    judgement = krino.judge("efficiency", case)
-    blocks = efficiency_blocks({**judgement.model_dump(mode="json"), "case": case})
-    (steps,) = (block for block in blocks if isinstance(block, DataTable))
+    *_, steps = view_of("efficiency", {"task": TASK, "trace": gen_ai(REPEATED)})
     assert [row[0] for row in steps.rows] == ["1", "2", "3", "4"]

@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 import pytest
 
+from fake_llm import FakeServer, ReceivedRequest
 from krino import CannotJudge, judge_many
 from krino.cases import read_cases
 from krino.judges.efficiency import EfficiencyJudge, split_traces
-from krino.testing import FakeServer, ReceivedRequest
 
 Record = dict[str, Any]
 CHAT: list[Record] = [

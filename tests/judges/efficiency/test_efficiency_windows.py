@@ -18,13 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import krino
+from fake_llm import FakeServer, ReceivedRequest
 from krino import CannotJudge, Questions
 from krino.contract import Task
 from krino.judges.efficiency import EfficiencyJudge
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
-from krino.testing import FakeServer, ReceivedRequest
 
 WINDOW = 1_500
 STEPS = 60
@@ -87,7 +87,7 @@ def server() -> Iterator[FakeServer]:
 
 
 def labeller_for(server: FakeServer, cache: Path | str = "off", **more: Any) -> LlmLabeller:
-    return krino.llm("m", base_url=server.url, key="k", cache=cache, backoff=0.001, channel="json_schema", **more)
+    return krino.llm("m", base_url=server.url, api_key="k", cache=cache, backoff=0.001, channel="json_schema", **more)
 
 
 async def judged(labeller: krino.Labeller, case: dict[str, Any] | None = None) -> krino.Judgement:
@@ -289,7 +289,7 @@ def by_seat(says: Mapping[str, str], step: str) -> Callable[[ReceivedRequest], d
 
 
 def jury_of(server: FakeServer, *members: str | krino.Labeller, **more: Any) -> krino.Labeller:
-    settings: dict[str, Any] = {"cache": "off", "key": "k", "backoff": 0.001, "channel": "json_schema"}
+    settings: dict[str, Any] = {"cache": "off", "api_key": "k", "backoff": 0.001, "channel": "json_schema"}
     return krino.jury(members, base_url=server.url, **{**settings, **more})
 
 

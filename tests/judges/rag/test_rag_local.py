@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krino.judges.rag import RagJudge
-from krino.judges.rag.asking import question_parts
+from krino.judges.rag.labels import step_of
 from krino.judges.rag.local import label_locally
-from krino.judges.rag.scale import step_of
-from krino.judges.rag.support import Pair, Support
+from krino.judges.rag.reading.question import question_parts
+from krino.judges.rag.support.lexical_support import Pair, Support
 from rag_making import BRIDGE, case_of, facts_of, judge_locally, values_of
 
 

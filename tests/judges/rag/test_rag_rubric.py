@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krino.contract import Settlement
-from krino.judges.rag.goals import read_goal
 from krino.judges.rag.judge import RagJudge
 from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.reading.goals import read_goal
 from krino.judges.rag.rubric import answer_relevance, context_relevance, faithfulness, settle, similarity, two_decimals
 from rag_making import (
     case_of,

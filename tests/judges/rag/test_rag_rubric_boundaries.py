@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from krino.contract import Ruling
-from krino.judges.rag.goals import goal_names, names_a_goal, read_goal
+from krino.judges.rag.labels import step_of
+from krino.judges.rag.reading.goals import goal_names, names_a_goal, read_goal
 from krino.judges.rag.rubric import context_relevance, settle, two_decimals
-from krino.judges.rag.scale import step_of
 from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 
 SAYS_NOTHING_RETRIEVED = (

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.judges.rag.languages import guess_language
-from krino.judges.rag.sentences import split_sentences
-from krino.judges.rag.texts import canonical, is_blank, locate
-from krino.judges.rag.values import canonical_number, find_names, find_values
-from krino.judges.rag.words import opposed_words, read_sentence, stem
+from krino.judges.rag.reading.sentences import split_sentences
+from krino.judges.rag.reading.values import canonical_number, find_names, find_values
+from krino.judges.rag.reading.words import opposed_words, read_sentence
+from krino.text.forms import canonical, is_blank, locate
+from krino.text.language import guess_language
+from krino.text.words import stem
 
 
 @pytest.mark.parametrize(

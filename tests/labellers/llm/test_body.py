@@ -13,11 +13,11 @@ import pytest
 from aiohttp import web
 
 import krino
+from fake_llm import FakeServer
 from krino.labellers.llm.body import MOST_BYTES, MOST_ERROR_BYTES, BadBody, read_bounded
 from krino.labellers.llm.labeller import PROBLEM_KEPT, RAW_KEPT, RAW_SENT_BACK, shortened
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import CODE_KEPT, MESSAGE_KEPT, Transport
-from krino.testing import FakeServer
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyJudge
 
@@ -133,7 +133,7 @@ class Sender:
 
 
 async def judged(endpoint: OddEndpoint, **settings: Any) -> krino.Judgement:
-    async with krino.llm("m", base_url=endpoint.url, cache="off", key="secret-key", **settings) as labeller:
+    async with krino.llm("m", base_url=endpoint.url, cache="off", api_key="secret-key", **settings) as labeller:
         return await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
 
 

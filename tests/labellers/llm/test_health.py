@@ -14,14 +14,15 @@ import orjson
 import pytest
 
 import krino
+from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
-from krino.engine.local import Crew
-from krino.labellers.choose import choose
+from krino.engine.pool import LocalPool
+from krino.engine.protocol import Assignment, opened
+from krino.labellers.factory import labeller_from
 from krino.labellers.llm.health import IDLE, LONE, LONGEST_WAIT, PATIENCE, SHORTEST_TRY, Health, usual_patience
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import HttpReply
-from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
 T = TypeVar("T")
@@ -105,7 +106,7 @@ class Simulated:
         """Seconds after the beginning; `answered` is when something last got through."""
         self.told: list[str | None] = []
         self.labeller: LlmLabeller | None = None
-        self._settings = {"cache": "off", "key": "secret-key", **settings}
+        self._settings = {"cache": "off", "api_key": "secret-key", **settings}
 
         async def once(transport: Transport, body: bytes, seconds: float) -> HttpReply:
             self.calls += 1
@@ -119,18 +120,21 @@ class Simulated:
 
     async def run(self, cases: int = 300) -> None:
         clock = asyncio.get_running_loop().time
-        labeller = choose("m", base_url="http://127.0.0.1:9/v1", **self._settings)
+        labeller = labeller_from("m", base_url="http://127.0.0.1:9/v1", **self._settings)
         assert isinstance(labeller, LlmLabeller)
         labeller.pace.clock = clock
         self.labeller = labeller
         items = (CaseItem(n, str(n), {"text": f"a fine text {n}"}) for n in range(cases))
-        crew = Crew(
-            ToyJudge(), labeller, labeller.workers, lambda judgement, _: self.judgements.append(judgement), never_done
-        )
+        stream = opened(items, lambda item, digest: True)
+
+        async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+            if judgement is not None:
+                self.judgements.append(judgement)
+
         watch = asyncio.create_task(self._watch(labeller))
         began = clock()
         try:
-            await crew.run(items)
+            await LocalPool().run(Assignment(ToyJudge(), labeller), stream, receive)
         except krino.RunStopped as reason:
             self.stopped = reason
         watch.cancel()
@@ -140,10 +144,6 @@ class Simulated:
         while True:
             await asyncio.sleep(1.0)
             self.told.append(labeller.waiting_for())
-
-
-def never_done(item: CaseItem, digest: str) -> bool:
-    return False
 
 
 # --- at the usual settings ---------------------------------------------------------------------------
@@ -391,7 +391,14 @@ async def server() -> AsyncIterator[FakeServer]:
 async def test_a_dead_endpoint_is_found_over_http(server: FakeServer, fault: str) -> None:
     server.configure(faults=Faults(schedule=[None] * 5, rates={fault: 1.0}))
     labeller = krino.llm(
-        "m", base_url=server.url, cache="off", key="secret-key", concurrency=8, timeout=0.3, patience=0.7, backoff=0.05
+        "m",
+        base_url=server.url,
+        cache="off",
+        api_key="secret-key",
+        concurrency=8,
+        timeout=0.3,
+        patience=0.7,
+        backoff=0.05,
     )
     cases = [{"text": f"a fine text {number}"} for number in range(60)]
     done = []

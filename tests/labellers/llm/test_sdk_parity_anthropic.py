@@ -15,13 +15,13 @@ import pytest
 from anthropic.types import Message
 
 import krino
+from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Media
 from krino.labellers.llm.anthropic import DEFAULT_REPLY_TOKENS, AnthropicDialect
 from krino.labellers.llm.endpoint import Endpoint
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import TOOL_NAME, Channel, ChatRequest, HttpReply, Params, Turn, read_error, retry_after
-from krino.testing import FakeServer, Faults, ReceivedRequest
 
 KEY = "sk-ant-test"
 SCHEMA: dict[str, Any] = {
@@ -128,10 +128,10 @@ async def test_key_and_version_headers_are_those_of_the_sdk(server: FakeServer) 
 
 
 def test_no_temperature_is_sent_unless_the_user_asks_for_one() -> None:
-    plain = krino.llm("claude-x", key="k", cache="off")
-    assert plain.settings.params.temperature is None
-    assert krino.llm("claude-x", key="k", cache="off", temperature=0.5).settings.params.temperature == 0.5
-    assert krino.llm("gpt-x", key="k", cache="off").settings.params.temperature == 0.0
+    plain = krino.llm("claude-x", api_key="k", cache="off")
+    assert plain.params.temperature is None
+    assert krino.llm("claude-x", api_key="k", cache="off", temperature=0.5).params.temperature == 0.5
+    assert krino.llm("gpt-x", api_key="k", cache="off").params.temperature == 0.0
 
 
 async def test_images_arrive_alike(server: FakeServer) -> None:

@@ -14,6 +14,7 @@ import orjson
 import pytest
 from openai.types.chat import ChatCompletion
 
+from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Media
 from krino.errors import RunStopped
 from krino.labellers.llm.endpoint import Endpoint
@@ -21,7 +22,6 @@ from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import TOOL_NAME, Channel, ChatRequest, HttpReply, Params, Turn, read_error, retry_after
-from krino.testing import FakeServer, Faults, ReceivedRequest
 
 KEY = "sk-test"
 SCHEMA: dict[str, Any] = {

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from krino.contract import Finding, Joined, Judge, Questions, Settlement
+from krino.blocks import Block
+from krino.contract import Finding, Joined, Judge, Judgement, Questions, Settlement
 from krino.errors import CannotJudge
 from krino.judges.efficiency.ask import ask, shown_ids
 from krino.judges.efficiency.case import TASK_NAMES, EfficiencyCase
@@ -20,6 +21,7 @@ from krino.judges.efficiency.tables import package_text
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.shapes import is_piece, is_trace, traces_in
 from krino.judges.efficiency.verdict import EfficiencyVerdict
+from krino.judges.efficiency.view import efficiency_blocks
 from krino.judges.efficiency.votes import join_votes, join_windows
 
 
@@ -107,6 +109,9 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
         """The task as `study` finds it: of the case, else of the trace, else the usual one."""
         task = case.task.strip() or _stated_task(case, self._set.format) or self._set.task.strip()
         return {"task": task} if task else {}
+
+    def view(self, case: EfficiencyCase, facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block]:
+        return efficiency_blocks(facts, judgement)
 
     def metadata(self, case: EfficiencyCase) -> dict[str, Any]:
         return {"mode": self._set.mode}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from krino.judges.package_data import PackageData
+from krino.text.package_data import PackageData
 
 _DATA = PackageData(__name__.rpartition(".")[0])
 table = _DATA.table

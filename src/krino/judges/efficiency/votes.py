@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from krino.contract import Finding, Joined
-from krino.joining import canonical, leaders, spell
+from krino.contract.joining import canonical, leaders, spell
 from krino.judges.efficiency.ask import places_of
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel, StepLabelName

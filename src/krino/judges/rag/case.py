@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from krino.judges.rag.texts import is_blank
+from krino.text.forms import is_blank
 
 QUESTION_NAMES = ("question", "query", "user_input", "input")
 CONTEXT_NAMES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krino.judges.package_data import PackageData
+from krino.text.package_data import PackageData
 
 _DATA = PackageData(__name__.rpartition(".")[0])
 table = _DATA.table

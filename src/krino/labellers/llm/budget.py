@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from krino.contract import Usage
-from krino.errors import RunStopped, UsageProblem
+from krino.errors import Limit, RunStopped, UsageProblem
 
 FIRST_REPLY = 800
 """Tokens set aside for a reply while none has come back to go by."""
@@ -21,15 +21,6 @@ MOST_TOKENS = 10_000_000
 """More than any model takes or gives: a reply that claims more has not counted."""
 
 
-def checked_number(name: str, value: float | None) -> None:
-    """A limit or price that is no amount would switch the budget off without a word."""
-    if value is None:
-        return
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < 0:
-        raise UsageProblem(f"{name} must be a number that is not below 0, not {value!r}")
-
-
 @dataclass(frozen=True, slots=True)
 class Prices:
     """Money per million tokens, as the user states it: price lists age faster than releases."""
@@ -38,8 +29,6 @@ class Prices:
     output: float | None = None
 
     def __post_init__(self) -> None:
-        checked_number("the price of input (--price-in)", self.input)
-        checked_number("the price of output (--price-out)", self.output)
         if (self.input is None) != (self.output is None):
             given, missing = ("in", "out") if self.output is None else ("out", "in")
             raise UsageProblem(f"--price-{given} is given without --price-{missing}: a cost needs both (0 is a price)")
@@ -69,8 +58,8 @@ class Outlook:
 
 
 @dataclass(slots=True)
-class Purse:
-    """What may be spent in the whole run, and what has been. The members of a jury pay from one purse."""
+class SharedBudget:
+    """What may be spent in the whole run, and what has been. The members of a jury share one."""
 
     max_cost: float | None = None
     max_tokens: int | None = None
@@ -84,10 +73,6 @@ class Purse:
     _held_tokens: int = 0
     _held_cost: float = 0.0
     _waiting: list[asyncio.Future[None]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        checked_number("the limit --max-cost", self.max_cost)
-        checked_number("the limit --max-tokens", self.max_tokens)
 
     @property
     def limited(self) -> bool:
@@ -115,14 +100,14 @@ class Purse:
         self.spent.add(usage)
 
     def begin(self, earlier: Usage) -> None:
-        """A sitting begins: what the run has taken so far is all in `earlier`, also what was paid from this purse."""
+        """A session begins: what the run has taken so far is all in `earlier`, also what was counted here."""
         self.earlier, self.spent, self.lost = earlier, Usage(), Usage()
 
     def _place_for(self, outlook: Outlook) -> Need | None:
         """What to set aside for a request that can go now; None if it has to wait for others."""
         if not self._held:
-            if problem := self._problem(outlook):
-                raise RunStopped(problem, kind="budget")
+            if stop := self._reached(outlook):
+                raise stop
             return outlook.most or outlook.likely
         return outlook.most if outlook.most is not None and self._fits(outlook.most) else None
 
@@ -136,17 +121,19 @@ class Purse:
         parts = (self.earlier, self.spent, self.lost)
         return sum(part.tokens for part in parts), math.fsum(part.cost or 0.0 for part in parts)
 
-    def _problem(self, outlook: Outlook) -> str | None:
+    def _reached(self, outlook: Outlook) -> RunStopped | None:
         """Why a request cannot go though nobody is on the way."""
         tokens, cost = self._used()
         if self.max_tokens is not None and not _goes(
             tokens, self.max_tokens, outlook.likely.tokens, outlook.long.tokens
         ):
             more = f"{tokens:,} are spent, and the next request needs about {outlook.long.tokens:,}"
-            return f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached: {more}"
+            told = f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached: {more}"
+            return RunStopped(told, kind="budget", limit=Limit("max_tokens", self.max_tokens))
         if self.max_cost is not None and not _goes(cost, self.max_cost, outlook.likely.cost, outlook.long.cost):
             more = f"{cost:.4g} is spent, and the next request needs about {outlook.long.cost:.2g}"
-            return f"the limit of {self.max_cost:g} (--max-cost) is reached: {more}"
+            told = f"the limit of {self.max_cost:g} (--max-cost) is reached: {more}"
+            return RunStopped(told, kind="budget", limit=Limit("max_cost", self.max_cost))
         return None
 
     def _change(self, requests: int, tokens: int, cost: float) -> None:
@@ -173,10 +160,10 @@ def _goes(used: float, limit: float, likely: float, long: float) -> bool:
 
 @dataclass(slots=True)
 class Budget:
-    """What one model's requests take from the purse, at its own prices."""
+    """What one model's requests take from the budget of the run, at its own prices."""
 
     prices: Prices = field(default_factory=Prices)
-    purse: Purse = field(default_factory=Purse)
+    shared: SharedBudget = field(default_factory=SharedBudget)
     _flying: int = 0
     _replies: int = 0
     _estimated: int = 0
@@ -187,7 +174,7 @@ class Budget:
     """The most that an input took of its estimate: some languages need more tokens than characters let expect."""
 
     def __post_init__(self) -> None:
-        if self.purse.max_cost is not None and self.prices.cost(1, 1) is None:
+        if self.shared.max_cost is not None and self.prices.cost(1, 1) is None:
             raise UsageProblem(
                 "--max-cost needs prices: give --price-in and --price-out (money per million tokens), "
                 "or [prices] in krino.toml"
@@ -198,18 +185,18 @@ class Budget:
         known = replace(earlier)
         if known.cost is None:  # no price was stated then; the limit of now is for the whole run
             known.cost = self.prices.cost(known.input_tokens, known.output_tokens)
-        self.purse.begin(known)
+        self.shared.begin(known)
 
     @asynccontextmanager
     async def hold(self, estimate: int, reply_limit: int | None = None) -> AsyncIterator[None]:
-        """While a request of about `estimate` input tokens is on its way: see `Purse.hold`.
+        """While a request of about `estimate` input tokens is on its way: see `SharedBudget.hold`.
 
         `reply_limit` is what the endpoint is told. What the request needs is judged anew as replies come in.
         """
-        if not self.purse.limited:
+        if not self.shared.limited:
             yield
             return
-        async with self.purse.hold(lambda: self._outlook(estimate, reply_limit)):
+        async with self.shared.hold(lambda: self._outlook(estimate, reply_limit)):
             self._flying += 1
             try:
                 yield
@@ -218,7 +205,7 @@ class Budget:
 
     def settle(self, usage: Usage, estimate: int) -> None:
         """What a request really took, and what its input was estimated at."""
-        self.purse.pay(usage)
+        self.shared.pay(usage)
         self._replies += 1
         self._estimated += estimate
         self._input += usage.input_tokens
@@ -229,7 +216,7 @@ class Budget:
     def lose(self, estimate: int) -> None:
         """A request was sent and no whole reply came back: it may be billed all the same."""
         likely = self._outlook(estimate, None).likely
-        self.purse.lost.add(Usage(input_tokens=likely.tokens, cost=likely.cost))
+        self.shared.lost.add(Usage(input_tokens=likely.tokens, cost=likely.cost))
 
     def cost(self, input_tokens: int, output_tokens: int, said: float | None) -> float | None:
         """Stated prices are the user's word and win; what the endpoint says counts where none are stated."""
@@ -252,7 +239,7 @@ class Budget:
 
     def _first_outlook(self, estimate: int, reply_limit: int | None) -> Outlook:
         """Before any reply of this sitting: as replies went in earlier ones; else one goes to find out."""
-        earlier = self.purse.earlier
+        earlier = self.shared.earlier
         usual = math.ceil(earlier.output_tokens / earlier.calls) if earlier.calls else 0
         long = usual or (FIRST_REPLY if reply_limit is None else min(FIRST_REPLY, reply_limit))
         most = None if reply_limit is None else self._need(estimate, max(usual, reply_limit))

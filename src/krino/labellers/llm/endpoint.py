@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -16,6 +16,7 @@ from krino.labellers.llm.anthropic import AnthropicDialect
 from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.wire import Dialect
 
+Key = str | Callable[[], str] | None
 DIALECTS: dict[str, type[Dialect]] = {
     "openai": OpenAIDialect,
     "azure": AzureDialect,
@@ -34,6 +35,8 @@ class Endpoint:
     key: str | None = field(default=None, repr=False)
     api_version: str | None = None
     limit_name: str = "max_tokens"
+    key_source: Callable[[], str] | None = field(default=None, repr=False)
+    """Where the key came from, if from a function: it is asked again when the endpoint no longer takes the key."""
 
     @property
     def url(self) -> str:
@@ -54,7 +57,7 @@ def find_endpoint(
     *,
     env: Mapping[str, str],
     base_url: str | None = None,
-    key: str | None = None,
+    key: Key = None,
     api_version: str | None = None,
 ) -> Endpoint:
     """`gpt-4o`, `claude-…`, or `provider:model`; flags win over the environment, that over the table."""
@@ -68,7 +71,8 @@ def find_endpoint(
     if problem := address_problem(base):
         set_by = "--base-url" if base_url else " / ".join(entry.get("base_url_env", []))
         raise UsageProblem(f"labeller `{name}`: the address {masked(base)!r} {problem} ({set_by})")
-    found_key = (key or _first(entry.get("key"), env) or "").strip() or None
+    given = read_key(key) if callable(key) else key
+    found_key = (given or _first(entry.get("key"), env) or "").strip() or None
     if found_key and urlsplit(base).username is not None:
         raise UsageProblem(
             f"labeller `{name}`: the address {masked(base)!r} holds a user, and there is a key as well; only one of "
@@ -83,6 +87,7 @@ def find_endpoint(
         dialect=DIALECTS[entry["dialect"]](),
         base_url=base,
         key=found_key,
+        key_source=key if callable(key) else None,
         api_version=api_version or _first(entry.get("api_version_env"), env),
         # Only the provider's own address is sure to know the newer name of the limit.
         limit_name=entry.get("limit_name", "max_tokens") if own_address else "max_tokens",
@@ -94,6 +99,17 @@ def key_variables(names: Iterable[str], base_url: str) -> list[str]:
     entries = [providers()[_split(name, addressed=True)[0]] for name in names if name != "local"]
     foreign = [entry for entry in entries if entry.get("base_url") != base_url.rstrip("/")]
     return [variable for entry in foreign for variable in entry.get("key", [])]
+
+
+def read_key(source: Callable[[], str]) -> str:
+    """The key that a function gives."""
+    try:
+        key = source()
+    except Exception as error:
+        raise UsageProblem(f"api_key: the function raised {type(error).__name__}: {error}") from error
+    if not isinstance(key, str) or not key.strip():
+        raise UsageProblem(f"api_key: the function must return a text that is not empty, not a {type(key).__name__}")
+    return key.strip()
 
 
 def _split(name: str, addressed: bool) -> tuple[str, str]:

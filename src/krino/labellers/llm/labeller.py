@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-import math
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict
@@ -20,9 +20,9 @@ from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import Abilities
 from krino.labellers.llm.address import clean_address
 from krino.labellers.llm.body import MOST_BYTES
-from krino.labellers.llm.budget import Budget, believable
+from krino.labellers.llm.budget import Budget, Prices, SharedBudget, believable
 from krino.labellers.llm.cache import ReplyCache
-from krino.labellers.llm.endpoint import Endpoint
+from krino.labellers.llm.endpoint import Endpoint, read_key
 from krino.labellers.llm.offered import Offer
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.planted import Plants
@@ -38,50 +38,14 @@ from krino.labellers.llm.wire import (
     Turn,
     UnreadableReply,
 )
-from krino.labellers.parts import label_in_parts
+from krino.labellers.settings import LlmSettings, known_settings
+from krino.labellers.split_calls import label_in_parts
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
 RAW_KEPT = 10_000  # characters of a reply that cannot be used, kept for the record
 RAW_SENT_BACK = 4_000  # characters of it that are shown to the model when it is asked again
 PROBLEM_KEPT = 4_000  # characters of what is wrong with it: a long list of faults says no more than its beginning
 PLANTED = "KRINO-PLANTED"
-
-
-@dataclass(frozen=True, slots=True)
-class LlmSettings:
-    """What can be set about asking an LLM. Everything here that changes answers is recorded."""
-
-    params: Params = field(default_factory=Params)
-    channel: Channel | None = None
-    """None: the best one the endpoint has."""
-    reasks: int = 2
-    media: tuple[str, ...] = ()
-    """Kinds of media the model takes, for instance `("image",)`."""
-    concurrency: int = 32
-    rpm: float | None = None
-    tpm: float | None = None
-    timeout: float = 120.0
-    retries: int = 6
-    backoff: float = 0.5
-    patience: float | None = None
-    """Seconds without anything getting through before the run stops; None: some five minutes (see `health`)."""
-    insist: tuple[str, ...] = ()
-    """Parameters that must be sent as set: an endpoint that rejects one stops the run. Others are dropped openly."""
-
-    def __post_init__(self) -> None:
-        if self.channel is not None and self.channel not in get_args(Channel):
-            raise UsageProblem(f"unknown reply channel `{self.channel}`; one of {', '.join(get_args(Channel))}")
-        for name, least in (("reasks", 0), ("retries", 0), ("backoff", 0), ("concurrency", 1)):
-            if not getattr(self, name) >= least:
-                raise UsageProblem(f"{name} must be at least {least}, not {getattr(self, name)}")
-        positive = ("rpm", "tpm", "timeout", "patience")
-        for name, value in [(n, getattr(self, n)) for n in positive] + [("reply_tokens", self.params.reply_tokens)]:
-            if value is not None and not 0 < value < math.inf:
-                raise UsageProblem(f"{name} must be more than 0, not {value}")
-        if self.params.temperature is not None and not math.isfinite(self.params.temperature):
-            raise UsageProblem(f"temperature must be a number, not {self.params.temperature}")
-        if unknown := sorted(set(self.media) - {"image", "audio", "file"}):
-            raise UsageProblem(f"unknown kind of media `{unknown[0]}`; one of image, audio, file")
 
 
 class Probe(BaseModel):
@@ -109,39 +73,46 @@ class LlmLabeller(Labeller):
     def __init__(
         self,
         endpoint: Endpoint,
-        settings: LlmSettings | None = None,
+        settings: LlmSettings,
         *,
         cache: ReplyCache | None = None,
-        budget: Budget | None = None,
     ) -> None:
         self.endpoint = endpoint
-        self.settings = settings or LlmSettings()
+        self.settings = settings
         self.cache = cache
-        self.budget = budget or Budget()
-        if self.settings.channel and self.settings.channel not in endpoint.dialect.channels:
-            raise UsageProblem(
-                f"the {endpoint.dialect.name} dialect has no channel `{self.settings.channel}`; "
-                f"it has {', '.join(endpoint.dialect.channels)}"
-            )
-        self.abilities = Abilities(
-            endpoint.dialect.channels,
-            self.settings.params,
-            endpoint.limit_name,
-            fixed=self.settings.channel,
-            insist=self.settings.insist,
+        self.budget = Budget(
+            Prices(settings["price_in"], settings["price_out"]),
+            SharedBudget(settings["max_cost"], settings["max_tokens"]),
         )
-        self.pace = Pace(self.settings.concurrency, rpm=self.settings.rpm, tpm=self.settings.tpm)
+        channel, channels = settings["channel"], endpoint.dialect.channels
+        if channel is not None and channel not in channels:
+            raise UsageProblem(
+                f"the {endpoint.dialect.name} dialect has no channel `{channel}`; it has {', '.join(channels)}"
+            )
+        self.params = Params(
+            temperature=endpoint.dialect.usual_temperature
+            if settings["temperature"] == "usual"
+            else settings["temperature"],
+            seed=settings["seed"],
+            reply_tokens=settings["reply_tokens"],
+            effort=settings["effort"],
+        )
+        self.media = frozenset(settings["media"])
+        self.abilities = Abilities(
+            channels, self.params, endpoint.limit_name, fixed=channel, insist=tuple(settings["insist"])
+        )
+        self.pace = Pace(settings["concurrency"], rpm=settings["rpm"], tpm=settings["tpm"])
         self.transport = Transport(
             endpoint.url,
             endpoint.headers,
             self.pace,
-            timeout=self.settings.timeout,
-            retries=self.settings.retries,
-            backoff=self.settings.backoff,
-            patience=self.settings.patience,
+            timeout=settings["timeout"],
+            retries=settings["retries"],
+            backoff=settings["backoff"],
+            patience=settings["patience"],
         )
         self._prepared: dict[tuple[str, type[BaseModel]], _Prepared] = {}
-        self.workers = self.settings.concurrency
+        self.workers = settings["concurrency"]
         self._description = self._describe()
 
     def already_spent(self, usage: Usage) -> None:
@@ -157,19 +128,17 @@ class LlmLabeller(Labeller):
         return dict(self._description)
 
     def _describe(self) -> dict[str, Any]:
-        params = self.settings.params
+        recorded = {name: self.settings.get(name) for name, setting in known_settings().items() if setting.recorded}
         return {
+            **recorded,
             "kind": "llm",
             "model": self.endpoint.model,
             "provider": self.endpoint.provider,
             "base_url": clean_address(self.endpoint.base_url),
             "api_version": self.endpoint.api_version,
-            "temperature": params.temperature,
-            "seed": params.seed,
-            "reply_tokens": params.reply_tokens,
-            "effort": params.effort,
-            "channel": self.settings.channel or "auto",
-            "media": list(self.settings.media),
+            "temperature": self.params.temperature,
+            "channel": self.settings["channel"] or "auto",
+            "media": sorted(self.media),
         }
 
     async def aclose(self) -> None:
@@ -180,19 +149,15 @@ class LlmLabeller(Labeller):
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         if self.cache is not None and self.cache.closed:
             self.cache.open()
-        try:
-            if task.questions.parts:
-                return await label_in_parts(task, self._label_piece)
-            return await self._label_piece(task)
-        except LabelFailed as failure:
-            self._owed = self._owed or failure.stopped
-            raise
+        if task.questions.parts:
+            return await label_in_parts(task, self._label_piece)
+        return await self._label_piece(task)
 
     async def _label_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """One conversation with the model, or what it answered to the same before."""
         prepared = self._prepare(task.judge)
         shown = prompt.shown_texts(task.questions)
-        text = prompt.user_text(task.questions, shown, self.settings.media)
+        text = prompt.user_text(task.questions, shown, self.media)
         plants = Plants((*shown, *(passage.name for passage in task.questions.passages)), prepared.offer.words)
         key = self._cache_key(prepared, text, task)
         if (known := self._from_cache(key, task, prepared, plants)) is not None:
@@ -226,13 +191,13 @@ class LlmLabeller(Labeller):
 
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
-        text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.settings.media)
+        text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
         request = self._request(self._prepare(task.judge), (Turn("user", text),))
         return len(orjson.dumps(self.endpoint.dialect.body(request))) // CHARS_PER_TOKEN
 
     def is_cached(self, task: Task[CaseT, FactsT, LabelsT]) -> bool:
         """Whether the call would cost nothing because its reply is known (`task` is one of `Task.pieces`)."""
-        text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.settings.media)
+        text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
         prepared = self._prepare(task.judge)
         plants = Plants((), prepared.offer.words)
         return self._from_cache(self._cache_key(prepared, text, task), task, prepared, plants) is not None
@@ -270,9 +235,9 @@ class LlmLabeller(Labeller):
     ) -> tuple[LabelsT, dict[str, Any], Channel]:
         """Ask, and ask again with what was wrong, until labels are accepted or the tries are spent."""
         tag = prompt.new_tag()
-        turns: tuple[Turn, ...] = (prompt.first_turn(task.questions, text, tag, self.settings.media),)
-        problem, raw = "", None
-        for _ in range(1 + self.settings.reasks):
+        turns: tuple[Turn, ...] = (prompt.first_turn(task.questions, text, tag, self.media),)
+        problem, raw, reasks = "", None, self.settings["reasks"]
+        for _ in range(1 + reasks):
             request, reply = await self._exchange(prepared, turns, usage, task.repeat)
             raw = reply.raw()
             try:
@@ -286,7 +251,7 @@ class LlmLabeller(Labeller):
                 return labels, answer, request.channel
             shown = shortened(raw, RAW_SENT_BACK) or "(empty)"
             turns = (*turns[:1], Turn("assistant", shown), Turn("user", prompt.again_text(problem)))
-        message = f"no valid labels in {1 + self.settings.reasks} replies; the last fault: {problem}"
+        message = f"no valid labels in {1 + reasks} replies; the last fault: {problem}"
         raise LabelFailed(message, raw_reply=None if raw is None else shortened(raw, RAW_KEPT))
 
     async def _exchange(
@@ -297,14 +262,25 @@ class LlmLabeller(Labeller):
             request = _reseeded(self._request(prepared, turns), repeat)
             said = self.endpoint.dialect.body(request)
             body, reply_limit = orjson.dumps(said), said.get(request.completion_limit_name)
-            estimate = len(body) // CHARS_PER_TOKEN
+            estimate, sent_with = len(body) // CHARS_PER_TOKEN, self.transport.headers
             answer = await self.transport.post(body, estimate, partial(self._sending, estimate, reply_limit, usage))
             if answer.status == 200:
                 reply, spent = self._read(answer, estimate)
                 self.budget.settle(spent, estimate)
                 usage.add(spent)
                 return request, reply
+            if answer.status == 401 and await self._has_new_key(sent_with):
+                continue
             self.abilities.adapt(self.transport.read_error(answer), request)
+
+    async def _has_new_key(self, refused: Mapping[str, str]) -> bool:
+        """Whether there is a newer key than the refused one; asks the function that gave it, if it was a function."""
+        source = self.endpoint.key_source
+        if source is not None and self.transport.headers is refused:
+            headers = self.endpoint.dialect.headers(await asyncio.to_thread(read_key, source))
+            if self.transport.headers is refused and headers != refused:  # else another request was quicker
+                self.transport.use_headers(headers)
+        return self.transport.headers is not refused
 
     @asynccontextmanager
     async def _sending(self, estimate: int, reply_limit: int | None, usage: Usage) -> AsyncIterator[None]:

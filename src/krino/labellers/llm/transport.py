@@ -59,6 +59,8 @@ class Transport:
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
     _sleepers: set[asyncio.Future[None]] = field(default_factory=set)
     _session: aiohttp.ClientSession | None = None
+    _retired: list[aiohttp.ClientSession] = field(default_factory=list)
+    """Sessions with a key of before: requests may still be on their way in them."""
     _loop: asyncio.AbstractEventLoop | None = None
     _random: random.Random = field(default_factory=random.Random)
 
@@ -267,7 +269,18 @@ class Transport:
             return str(error)
         return _cut(self.secrets.strike_text(f"{type(error).__name__}: {error}"), MESSAGE_KEPT)
 
+    def use_headers(self, headers: Mapping[str, str]) -> None:
+        """Send these from now on (they hold a new key); what is on its way ends with the old ones."""
+        self.headers = headers
+        self.secrets = self.secrets.with_more(secrets_of(self.url, headers))
+        session, self._session = self._session, None
+        if session is not None:
+            self._retired.append(session)
+
     async def aclose(self) -> None:
+        for retired in self._retired:
+            await retired.close()
+        self._retired.clear()
         session, self._session = self._session, None
         if session is not None:
             await session.close()

@@ -14,8 +14,8 @@ from typing import Any, Literal, Protocol
 import orjson
 
 from krino.contract import Media
+from krino.labellers.settings import Channel as Channel
 
-Channel = Literal["json_schema", "tool", "json_object", "text"]
 TOOL_NAME = "give_labels"
 CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded"})
 LONGEST_TOLD = 300  # characters of what an endpoint says about its own trouble

@@ -1,0 +1,68 @@
+"""The contract: what a judge is, what a labeller answers, and what a judgement records.
+
+    case ──study──▶ facts ──ask──▶ questions ──labeller──▶ labels ──settle──▶ verdict
+
+Models label, code scores: a labeller only ever returns labels, and `settle` alone, a pure function,
+turns case, facts and labels into the verdict. Every field of it says who decided it and on what evidence.
+"""
+
+from krino.contract.judge import Joined, Judge, NoOptions, Reordered
+from krino.contract.judgement import (
+    LEFT_OUT_IF_EMPTY,
+    SCHEMA_VERSION,
+    Ballot,
+    Finding,
+    Judgement,
+    RollUp,
+    Ruling,
+    Settlement,
+    Source,
+    Status,
+    Usage,
+    hash_record,
+    holds_number,
+)
+from krino.contract.labeller import (
+    CaseT,
+    FactsT,
+    Forecast,
+    Labelled,
+    Labeller,
+    LabelsT,
+    Media,
+    Passage,
+    Questions,
+    Task,
+    describe_validation,
+)
+
+__all__ = [
+    "LEFT_OUT_IF_EMPTY",
+    "SCHEMA_VERSION",
+    "Ballot",
+    "CaseT",
+    "FactsT",
+    "Finding",
+    "Forecast",
+    "Joined",
+    "Judge",
+    "Judgement",
+    "Labelled",
+    "Labeller",
+    "LabelsT",
+    "Media",
+    "NoOptions",
+    "Passage",
+    "Questions",
+    "Reordered",
+    "RollUp",
+    "Ruling",
+    "Settlement",
+    "Source",
+    "Status",
+    "Task",
+    "Usage",
+    "describe_validation",
+    "hash_record",
+    "holds_number",
+]

@@ -1,0 +1,120 @@
+"""What a judge's functions must give back, and what to write where they give something else."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from krino.contract import Finding, Judge, Questions, Ruling, Settlement, describe_validation
+from krino.contract.places import place_of_attribute, place_of_code, syntax_of
+
+AnyJudge = Judge[Any, Any, Any]
+
+
+class BrokenContract(TypeError):
+    """A function of a judge gave back what it must not; the message says where and what to write."""
+
+
+def questions_of(judge: AnyJudge, given: Any) -> Questions | None:
+    """What `ask` gave, if it is what it may be."""
+    if given is None or isinstance(given, Questions):
+        return given
+    raise BrokenContract(
+        f"{place_of_return(judge, 'ask', given)}ask must return krino.Questions or None, not {in_words(given)}; "
+        'write `return Questions((Passage("name", text),), "what is asked")`'
+    )
+
+
+def verdict_of(judge: AnyJudge, given: Any) -> dict[str, Any]:
+    """The verdict of what `settle` gave; all that is wrong with it is said at once."""
+    if not isinstance(given, Settlement):
+        raise BrokenContract(
+            f"{place_of_return(judge, 'settle', given)}settle must return a krino.Settlement, not {in_words(given)}; "
+            "write `return Settlement({...})`"
+        )
+    if problems := settlement_problems(judge, given):
+        raise BrokenContract(f"{place_of_attribute(type(judge), 'settle')}settle: {'; '.join(problems)}")
+    try:
+        return judge.verdict_of(given)
+    except ValidationError as error:
+        raise BrokenContract(
+            f"{place_of_attribute(type(judge), 'settle')}settle: a value that `{judge.verdict_model.__name__}` "
+            f"does not take: {describe_validation(error)}"
+        ) from None
+
+
+def settlement_problems(judge: AnyJudge, settlement: Settlement) -> list[str]:
+    """What is wrong with a settlement whatever its values are."""
+    rulings: Any = settlement.rulings
+    if not isinstance(rulings, Mapping):
+        return [
+            f"Settlement takes a mapping of fields to rulings, not {in_words(rulings)}; write `Settlement({{...}})`"
+        ]
+    problems = field_problems(judge.verdict_model, rulings)
+    for name, ruling in rulings.items():
+        if not isinstance(ruling, Ruling):
+            problems.append(f'`{name}` is {in_words(ruling)}, not a krino.Ruling; write `Ruling(value, "RULE")`')
+            continue
+        if not isinstance(ruling.rule, str) or ruling.rule not in judge.rules:
+            problems.append(unknown_rule(ruling.rule, judge.rules))
+        if not (isinstance(ruling.evidence, tuple | list) and all(isinstance(item, str) for item in ruling.evidence)):
+            problems.append(f"the evidence of `{name}` must be a tuple of texts; write `Ruling(value, rule, (text,))`")
+    findings: Any = settlement.findings
+    if not (isinstance(findings, tuple | list) and all(isinstance(item, Finding) for item in findings)):
+        problems.append("findings must be a tuple of krino.Finding")
+    return list(dict.fromkeys(problems))
+
+
+def field_problems(verdict_model: type[BaseModel], ruled: Any) -> list[str]:
+    """Fields that are ruled on and unknown, or known and not ruled on."""
+    model, known = verdict_model.__name__, verdict_model.model_fields
+    open_ended = verdict_model.model_config.get("extra") == "allow"
+    unknown = [] if open_ended else [f"`{name}`" for name in ruled if name not in known]
+    missing = [f"`{name}`" for name in known if name not in ruled]
+    problems = []
+    if unknown:
+        problems.append(f"a ruling for {', '.join(unknown)}, which `{model}` has no field for; add it there")
+    if missing:
+        problems.append(f"no ruling for {', '.join(missing)} of `{model}`; every field needs one")
+    return problems
+
+
+def unknown_rule(rule: Any, rules: Mapping[str, str]) -> str:
+    return f"it rules by {rule!r}, which `rules` does not list (it has {', '.join(rules) or 'none'}); add it there"
+
+
+def place_of_return(judge: AnyJudge, name: str, given: Any) -> str:
+    """The line of a `return` that is written as such a value, else that of the function."""
+    function: Any = inspect.unwrap(getattr(type(judge), name))
+    for node, line in syntax_of(function):
+        if literal_type(node) is type(given):
+            return place_of_code(function.__code__, line)
+    return place_of_attribute(type(judge), name)
+
+
+def literal_type(node: Any) -> type | None:
+    """The type of what a `return` statement gives back, where it is written out."""
+    if not isinstance(node, ast.Return):
+        return None
+    if node.value is None:
+        return type(None)
+    if isinstance(node.value, ast.Constant):
+        return type(node.value.value)
+    kinds: dict[type, type] = {ast.Dict: dict, ast.JoinedStr: str, ast.List: list, ast.Set: set, ast.Tuple: tuple}
+    return kinds.get(type(node.value))
+
+
+def in_words(value: Any) -> str:
+    """`a dict`, `an int`: what a value is."""
+    return of_type(type(value))
+
+
+def of_type(kind: type) -> str:
+    name = "None" if kind is type(None) else kind.__name__
+    if name == "None":
+        return name
+    return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"

@@ -1,0 +1,256 @@
+"""Hashes all that a judge computes with: its source, schemas, rules and data. One that was edited is another judge.
+
+Source is the files of the class and its bases: of a judge in a package every file of that folder, else the file itself,
+and the modules of the same project that they import. Imports are read from the source, not from what happens to be
+loaded, so that the hash is the same whenever it is taken. The standard library and installed packages do not count,
+but for the package that a judge itself comes in; of Krino, what judges compute with does (`OF_KRINO`).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import marshal
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pydantic import BaseModel
+
+from krino.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from krino.contract import Judge
+
+KRINO = Path(__file__).resolve().parents[1]
+OF_KRINO = (
+    *(f"contract/{name}.py" for name in ("__init__", "judge", "judgement", "labeller", "joining")),
+    *("errors.py", "cases/row.py", "judges/lazy.py", "judges/shuffling.py", "text"),
+)
+"""What every judge computes with, besides its own files. Models are data of the judges that use them."""
+_FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py"})
+"""In the folder of a judge of ours, to be read or to show a case: no verdict depends on it."""
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_CHUNK = 1 << 20
+
+Hashes = dict[str, str]
+"""From a name that is the same on every machine to the hash of what stands there."""
+
+
+def of_source(judge: type[Judge[Any, Any, Any]]) -> str:
+    return _of_source(judge)  # once a process: what was loaded stays what it was, whatever happens to the files
+
+
+def of_schemas(judge: Judge[Any, Any, Any]) -> str:
+    models = (judge.case_model, judge.labels_model, judge.verdict_model, judge.options_model)
+    return _hash_json([schema_of(model) for model in models])
+
+
+def of_rules(judge: Judge[Any, Any, Any]) -> str:
+    return _hash_json({str(rule): str(text) for rule, text in judge.rules.items()})
+
+
+def of_data(judge: type[Judge[Any, Any, Any]]) -> str:
+    """Of the files and folders that `data_files` names; a relative path is one from the folder of the class."""
+    return _of_data(judge)
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Of what goes on record; empty for a model of which pydantic cannot write one."""
+    try:
+        return model.model_json_schema(by_alias=False, mode="serialization")
+    except Exception:
+        return {}
+
+
+# --- source ------------------------------------------------------------------------------------------
+
+
+@cache
+def _of_source(judge: type) -> str:
+    found: Hashes = {}
+    for base in judge.__mro__:
+        top = base.__module__.partition(".")[0]
+        if top == "krino":
+            found |= _of_krino(base.__module__)
+        elif top not in sys.stdlib_module_names:
+            found |= _of_module(base)
+    return _hash_json(found)
+
+
+def _of_krino(module: str) -> Hashes:
+    found = {f"krino/{name}": _hash_file(path) for named in OF_KRINO for name, path in _of_path(named)}
+    parts = module.split(".")
+    if parts[1:2] == ["judges"] and len(parts) > 3:
+        own = _in_folder(KRINO / "judges" / parts[2])
+        found |= {f"krino/{parts[2]}/{name}": _hash_file(path) for name, path in own if path.name not in _FOR_PEOPLE}
+    return found
+
+
+def _of_path(named: str) -> Iterator[tuple[str, Path]]:
+    """A file of Krino's, or every file of a folder, under the name by which it is hashed."""
+    path = KRINO / named
+    if path.is_dir():
+        yield from ((f"{named}/{name}", file) for name, file in _in_folder(path))
+    else:
+        yield named, path
+
+
+def source_files(judge: type[Judge[Any, Any, Any]]) -> dict[str, Path]:
+    """The modules of the user's own project that a judge is written in, by name: what a machine without them needs."""
+    found: dict[str, Path] = {}
+    for base in judge.__mro__:
+        if base.__module__.partition(".")[0] not in {"krino", *sys.stdlib_module_names}:
+            found |= _modules_of(base)[0]
+    return {name: file for name, file in found.items() if _is_of_project(file)}
+
+
+def module_of_file(path: Path) -> str:
+    """The name under which a judge's file is loaded: also that of a script, so that it is the same judge either way."""
+    return f"krino_user_{path.stem}"
+
+
+def _of_module(judge: type) -> Hashes:
+    modules, beside = _modules_of(judge)
+    if not modules:  # made up in a session: what its methods do is all that there is
+        methods = [item for item in vars(judge).values() if isinstance(item, FunctionType)]
+        return {f"{judge.__module__}.{method.__name__}": _hash(marshal.dumps(method.__code__)) for method in methods}
+    return {name: _hash_file(file) for name, file in (modules | beside).items()}
+
+
+def _modules_of(judge: type) -> tuple[dict[str, Path], dict[str, Path]]:
+    """The modules that a class is written in, by name; and all files of its folder, where that is a package."""
+    name = judge.__module__
+    file = _file_of(name)
+    if file is None:
+        return {}, {}
+    package = _package_of(name)
+    folder = None if package is None else _file_of(package)
+    if package is None or folder is None:
+        return _with_imports({module_of_file(file) if name == "__main__" else name: file}), {}
+    inside = list(_in_folder(folder.parent))
+    modules = {_module_name(package, path): folder.parent / path for path, _ in inside if path.endswith(".py")}
+    return _with_imports(modules), {f"{package}/{path}": file for path, file in inside}
+
+
+def _with_imports(modules: dict[str, Path]) -> dict[str, Path]:
+    """The modules and all of the same project that they import, one from the other."""
+    found: dict[str, Path] = {}
+    waiting = dict(modules)
+    while waiting:
+        name, file = waiting.popitem()
+        found[name] = file
+        for imported in _imports(name, file):
+            path = _file_of(imported, file.parent)
+            if path is not None and imported not in found and _is_of_project(path):
+                waiting[imported] = path
+    return found
+
+
+def _imports(name: str, file: Path) -> Iterator[str]:
+    """The full names of all that a module may import, also inside its functions; some may be no modules."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):  # no Python, or none of this version: it is not what runs
+        return
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            source = ".".join([*above, *filter(None, [node.module])])
+            names = [source, *(f"{source}.{alias.name}" for alias in node.names)]
+        for full in filter(None, names):
+            parts = full.split(".")
+            yield from (".".join(parts[: end + 1]) for end in range(len(parts)))
+
+
+def _file_of(module: str, beside: Path | None = None) -> Path | None:
+    """The file of a module, found without running it."""
+    loaded = sys.modules.get(module)
+    if loaded is not None:
+        file = getattr(loaded, "__file__", None)
+        return Path(file) if file and Path(file).is_file() else None
+    search = [*sys.path, *([str(beside)] if beside is not None else [])]
+    parent = module.rpartition(".")[0]
+    if parent:
+        above = _file_of(parent, beside)
+        if above is None or above.name != "__init__.py":
+            return None
+        search = [str(above.parent)]
+    spec = PathFinder.find_spec(module, search)
+    return Path(spec.origin) if spec is not None and spec.origin and Path(spec.origin).is_file() else None
+
+
+def _is_of_project(file: Path) -> bool:
+    resolved = file.resolve()
+    if _INSTALLED.intersection(resolved.parts) or resolved.is_relative_to(KRINO) or file.suffix not in {".py", ".pyc"}:
+        return False
+    return not resolved.is_relative_to(Path(os.__file__).resolve().parent)
+
+
+def _package_of(module: str) -> str | None:
+    loaded = sys.modules.get(module)
+    return getattr(loaded, "__package__", None) or None
+
+
+def _module_name(package: str, path: str) -> str:
+    parts = [package, *path.removesuffix(".py").split("/")]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+# --- files -------------------------------------------------------------------------------------------
+
+
+@cache
+def _of_data(judge: type[Judge[Any, Any, Any]]) -> str:
+    found: list[tuple[str, str]] = []  # two folders may each hold a file of the same name
+    for base in judge.__mro__:
+        for named in vars(base).get("data_files", ()):
+            home = _file_of(base.__module__)
+            path = Path(named) if home is None else home.parent / named
+            if not path.exists():
+                raise UsageProblem(f"judge `{judge.name}`: its data_files name {path}, which does not exist")
+            files = _in_folder(path) if path.is_dir() else [(path.name, path)]
+            found += [(name, _hash_file(file)) for name, file in files]
+    return _hash_json(sorted(found))
+
+
+def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Every file below it, with its path from there; what is hidden, compiled or a run is passed over."""
+    for here, folders, names in os.walk(folder):
+        if "run.json" in names:
+            folders.clear()
+            continue
+        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
+        for name in names:
+            path = Path(here, name)
+            if not name.startswith(".") and path.suffix != ".pyc" and path.is_file():
+                yield path.relative_to(folder).as_posix(), path
+
+
+def _hash_file(path: Path) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    except OSError as error:
+        raise UsageProblem(f"{path}, a file of the judge, cannot be read: {error.strerror}") from None
+    return digest.hexdigest()
+
+
+def _hash_json(value: Any) -> str:
+    return _hash(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=repr))
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

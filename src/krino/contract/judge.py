@@ -1,0 +1,219 @@
+"""What a judge is: a rubric in code that studies a case, asks what is open, and settles the verdict."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from random import Random
+from typing import Any, ClassVar, Generic, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from krino.blocks import Block
+from krino.contract.judgement import Finding, Judgement, RollUp, Settlement, Status
+from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions, describe_validation
+from krino.errors import CannotJudge, UsageProblem
+
+
+class Overview(Protocol):
+    """Takes the judgements of a run one at a time, as they stand in the journal; then gives its blocks."""
+
+    def add(self, judgement: Mapping[str, Any], /) -> None: ...
+
+    def blocks(self) -> Sequence[Block]: ...
+
+
+class NoOptions(BaseModel):
+    """For judges that have nothing to set."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, slots=True)
+class Reordered(Generic[CaseT, FactsT, LabelsT]):
+    """The same case with its exchangeable parts in another order, and how labels about it are read back."""
+
+    case: CaseT
+    facts: FactsT
+    order: tuple[int, ...]
+    """The numbers of the parts, in the order in which they are now shown."""
+    restore: Callable[[LabelsT], LabelsT]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Generic[LabelsT]):
+    """Labels made of several ballots; `ties` says on what the seats were evenly split, and what was taken then."""
+
+    labels: LabelsT
+    ties: tuple[str, ...] = ()
+
+
+class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
+    """A rubric in code. Subclass it, name the models, write study, ask and settle."""
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    summary: ClassVar[str]
+    default_prompt: ClassVar[str]
+    """What a labeller is told, the same for every case: it comes first, so that prompt caches hit."""
+    rules: ClassVar[Mapping[str, str]]
+    """Rule id to what the rule says. Every ruling names one of these."""
+    options_model: ClassVar[type[BaseModel]] = NoOptions
+    main_fields: ClassVar[Sequence[str]] = ()
+    """The fields of the case that a person knows it by; empty: its first few text fields."""
+    record_names: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """The names that a field of the case may have in a record, the best first, where they are not its own."""
+    data_files: ClassVar[Sequence[str | PathLike[str]]] = ()
+    """Files and folders that `study`, `settle` or `label_locally` read (tables, models), as paths from the folder of
+    the class. When one changes, the judge is another judge: verdicts of before are not used again."""
+    languages: ClassVar[Sequence[str]] = ()
+    """The languages that the embedded labeller reads, by name; empty: it does not go by language."""
+    case_model: type[CaseT]
+    labels_model: type[LabelsT]
+    verdict_model: type[BaseModel]
+
+    def __init__(self, options: Mapping[str, Any] | BaseModel | None = None, prompt: str | None = None) -> None:
+        values = options.model_dump() if isinstance(options, BaseModel) else dict(options or {})
+        try:
+            self.options = self.options_model.model_validate(values)
+        except ValidationError as error:
+            raise UsageProblem(f"options of judge `{self.name}`: {describe_validation(error)}") from None
+        self.prompt = self.default_prompt if prompt is None else prompt
+
+    def read(self, record: Mapping[str, Any]) -> CaseT:
+        """The typed case of a raw record; raises `CannotJudge` naming the field that is wrong."""
+        try:
+            return self.case_model.model_validate(record)
+        except ValidationError as error:
+            raise CannotJudge(describe_validation(error)) from None
+
+    def list_field(self, first: Any) -> str | None:
+        """The field that a JSON list is the value of, where a list that begins with `first` is one case as a whole.
+
+        None: the list is a list of cases.
+        """
+        return None
+
+    def is_case(self, record: Mapping[str, Any]) -> bool:
+        """Whether an object whose only field is a list is a case, and no wrapping around a list of cases."""
+        return False
+
+    def split(self, record: Mapping[str, Any]) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
+        """The cases of one record, each with the id it has by itself: more than one where a record may hold several."""
+        return ((None, record),)
+
+    @abstractmethod
+    def study(self, case: CaseT) -> FactsT:
+        """Every fact that needs no opinion; raises `CannotJudge` when the case rules judging out."""
+
+    @abstractmethod
+    def ask(self, case: CaseT, facts: FactsT) -> Questions | None:
+        """What the facts leave open, or None: then no labeller is called and nothing is spent."""
+
+    def leaves_open(self, case: CaseT, facts: FactsT) -> bool:
+        """Whether `ask` asks anything. Override it where that is known without writing the questions."""
+        return self.ask(case, facts) is not None
+
+    def check(self, case: CaseT, facts: FactsT, labels: LabelsT) -> list[str]:
+        """What is wrong with labels when held against the case (a quote that is not there, an unknown id)."""
+        return []
+
+    def check_part(self, case: CaseT, facts: FactsT, part: Questions, labels: LabelsT) -> list[str]:
+        """The same for the labels of one part; joined, they have to pass `check` as well."""
+        return []
+
+    def join_parts(
+        self, case: CaseT, facts: FactsT, labelled: Sequence[tuple[Questions, LabelsT]]
+    ) -> tuple[LabelsT, tuple[Finding, ...]]:
+        """The labels of the whole case from those of its parts, and what is worth knowing about the joining."""
+        raise NotImplementedError(f"judge `{self.name}` asks in parts and does not say how their labels are joined")
+
+    @abstractmethod
+    def settle(self, case: CaseT, facts: FactsT, labels: LabelsT | None) -> Settlement:
+        """The verdict, by the rubric's rules. Pure: the same input always gives the same output."""
+
+    def reorder(self, case: CaseT, facts: FactsT, draw: Random) -> Reordered[CaseT, FactsT, LabelsT] | None:
+        """For repeats: the case with parts whose order must not matter in another order; None if it has no such."""
+        return None
+
+    def join_votes(self, case: CaseT, facts: FactsT, ballots: Sequence[LabelsT]) -> Joined[LabelsT]:
+        """One set of labels from those of several seats, label by label; raises `CannotJudge` on a hopeless tie.
+
+        Pure, and blind to the order of the ballots. By default the majority decides each field (`contract.joining`).
+        """
+        from krino.contract.joining import join_labels
+
+        return join_labels(ballots)
+
+    def label_locally(self, batch: Sequence[tuple[CaseT, FactsT]]) -> list[LabelsT]:
+        """The embedded labeller: labels without any LLM, for a batch of cases at once."""
+        raise UsageProblem(f"judge `{self.name}` has no embedded labeller: name a model with --labeller (or labeller=)")
+
+    def unreadable_locally(self, case: CaseT, facts: FactsT) -> str | None:
+        """Why the embedded labeller cannot read this case, which is then `failed` with that reason; None: it can."""
+        return None
+
+    def failed_form(self, status: Status, message: str) -> dict[str, Any] | None:
+        """The verdict a rubric defines for what could not be judged; None where it defines none."""
+        return None
+
+    def metadata(self, case: CaseT) -> dict[str, Any]:
+        """Short facts about the case to slice results by."""
+        return {}
+
+    def columns(self, case: CaseT, facts: FactsT, settlement: Settlement) -> dict[str, Any]:
+        """What tables and exports show of a judged case beside its verdict: short values, kept with the metadata."""
+        return {}
+
+    def main_inputs(self, case: CaseT) -> dict[str, str]:
+        """What a person knows the case by, in tables and lists: name to text, the first eight of them are kept.
+
+        By default the `main_fields`.
+        """
+        from krino.contract.case_fields import inputs_of_case
+
+        return inputs_of_case(self, case)
+
+    def raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
+        """The same of a record that could not be read as a case, as far as it holds them."""
+        from krino.contract.case_fields import inputs_of_record
+
+        return inputs_of_record(self, record)
+
+    def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp | None:
+        """An ok verdict in one word, from its fields and the rules that gave them; None where a judge has no such."""
+        return None
+
+    def view(self, case: CaseT, facts: FactsT, judgement: Judgement) -> Sequence[Block]:
+        """How the case is best shown to people, as blocks of `krino.blocks`; empty: what it is about, as text."""
+        return ()
+
+    def overview(self) -> Overview | None:
+        """Collects what the report says of all cases together beside scores and categories; None: nothing more."""
+        return None
+
+    def verdict_of(self, settlement: Settlement) -> dict[str, Any]:
+        """The checked verdict of a settlement, as it is recorded."""
+        rulings = settlement.rulings
+        if unknown := sorted({ruling.rule for ruling in rulings.values()} - self.rules.keys()):
+            raise ValueError(f"judge `{self.name}` ruled by {', '.join(unknown)}, which its rules do not list")
+        validated = self.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
+        return validated.model_dump(mode="json")
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything of this judge that can change a verdict: what a run must share to be gone on with."""
+        from krino.contract import fingerprint
+
+        return {
+            "name": self.name,
+            "version": self.version,
+            "prompt_hash": hashlib.blake2b(self.prompt.encode(), digest_size=8).hexdigest(),
+            "options": self.options.model_dump(mode="json"),
+            "source": fingerprint.of_source(type(self)),
+            "schemas": fingerprint.of_schemas(self),
+            "rules": fingerprint.of_rules(self),
+            "data": fingerprint.of_data(type(self)),
+        }

@@ -1,0 +1,213 @@
+"""What is recorded: rulings, findings, what a case cost, and the judgement that a run's journal holds."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Self
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Status = Literal["ok", "failed", "error"]
+
+RollUp = Literal["pass", "review", "fail"]
+
+SCHEMA_VERSION = "1"
+
+LEFT_OUT_IF_EMPTY = ("ballots", "labeller_findings")
+"""Fields of a judgement that most have no use for."""
+
+
+class Ruling(NamedTuple):
+    """The value of one verdict field, the rule that gave it, and whether labels (not facts alone) fed it."""
+
+    value: Any
+    rule: str
+    evidence: tuple[str, ...] = ()
+    from_labels: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something worth a reader's eye that is no field of the verdict (a warning, a suspicious text)."""
+
+    rule: str
+    text: str
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What `settle` returns: one ruling for each field of the verdict, and findings beside it."""
+
+    rulings: Mapping[str, Ruling]
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(slots=True)
+class Usage:
+    """What one judgement cost; `cost` is null when no price is known, `cached` counts replies had for free."""
+
+    calls: int = 0
+    cached: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+
+    def add(self, other: Usage) -> None:
+        self.calls += other.calls
+        self.cached += other.cached
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.seconds += other.seconds
+        if other.cost is not None:
+            self.cost = (self.cost or 0.0) + other.cost
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a case came from, so that an error can name file and line."""
+
+    file: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+@dataclass(slots=True)
+class Ballot:
+    """What one seat of a panel said: its labels, and the verdict that they alone would have given."""
+
+    member: str
+    repeat: int = 1
+    """Which asking of this member it was, from 1."""
+    order: list[int] | None = None
+    """The order in which exchangeable parts were shown, by their numbers in the case; null: as they stand there."""
+    labels: dict[str, Any] | None = None
+    verdict: dict[str, Any] | None = None
+    roll_up: RollUp | None = None
+    problem: str | None = None
+    """Why there are no labels, or no verdict from them."""
+    labeller: dict[str, Any] = field(default_factory=dict)
+    """What the member did otherwise than the panel's description of it says (the reply channel that was used)."""
+    usage: Usage = field(default_factory=Usage)
+
+
+class Judgement(BaseModel):
+    """One case, judged: the line that a run's journal holds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schema_version: str = SCHEMA_VERSION
+    index: int = Field(default=0, ge=0, description="position of the case in the input, from 0")
+    id: str
+    judge: str
+    judge_version: str
+    status: Status
+    verdict: dict[str, Any] | None = Field(
+        description="exactly the rubric's keys; null, or the rubric's own failed form, unless status is ok"
+    )
+    reason: str | None = Field(default=None, description="why the case cannot be judged (status failed)")
+    error: str | None = Field(default=None, description="what went wrong (status error)")
+    decided_by: dict[str, str] = Field(
+        default_factory=dict, description="per verdict field: the id of the rule that decided, or `labeller`"
+    )
+    rules: dict[str, str] = Field(default_factory=dict, description="per verdict field: the rule applied")
+    evidence: dict[str, list[str]] = Field(default_factory=dict)
+    findings: list[Finding] = Field(default_factory=list)
+    labeller_findings: int = Field(
+        default=0, ge=0, description="how many of the findings, the last ones, came with the labels; left out if none"
+    )
+    labels: dict[str, Any] | None = None
+    labeller: dict[str, Any] | None = Field(default=None, description="who labelled: model, parameters, channel")
+    usage: Usage = Field(default_factory=Usage)
+    input_hash: str
+    source: Source | None = None
+    roll_up: RollUp | None = Field(default=None, description="one word for reports, where the judge gives one")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="short facts about the case to slice by")
+    time: datetime | None = Field(default=None, description="when the case was finished (UTC)")
+    inputs: dict[str, str] = Field(
+        default_factory=dict, description="what the case is known by (question and answer, a citation, a task)"
+    )
+    raw_reply: str | None = Field(default=None, description="the reply that could not be used (status error)")
+    ballots: list[Ballot] = Field(
+        default_factory=list, description="of a panel (a jury, repeats): what each seat said; left out otherwise"
+    )
+
+    @model_validator(mode="after")
+    def _fail_closed(self) -> Self:
+        if self.status == "ok":
+            if self.verdict is None:
+                raise ValueError("status ok needs a verdict")
+            if self.decided_by.keys() != self.verdict.keys():
+                raise ValueError("every field of an ok verdict must say who decided it")
+            if not all(map(is_finite, self.verdict.values())):
+                raise ValueError("a verdict holds finite numbers only")
+        elif numbers := sorted(key for key, value in (self.verdict or {}).items() if holds_number(value)):
+            raise ValueError(f"no number may stand beside status {self.status}: {', '.join(numbers)}")
+        if self.status == "failed" and not self.reason:
+            raise ValueError("status failed needs a reason")
+        if self.status == "error" and not self.error:
+            raise ValueError("status error needs a message")
+        return self
+
+    def to_json(self) -> bytes:
+        unused = {name for name in LEFT_OUT_IF_EMPTY if not getattr(self, name)}
+        return self.model_dump_json(warnings=False, exclude=unused).encode()
+
+
+def holds_number(value: Any) -> bool:
+    """Whether a number hides anywhere in a verdict value (booleans are labels, not numbers)."""
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int | float):
+        return True
+    if isinstance(value, Mapping):
+        return any(holds_number(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return any(holds_number(item) for item in value)
+    return False
+
+
+def is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list | tuple):
+        return all(map(is_finite, value))
+    return all(map(is_finite, value.values())) if isinstance(value, Mapping) else True
+
+
+def hash_record(record: Any) -> str:
+    """The identity of a case: a hash of its content, whatever the order of its keys."""
+    try:
+        canonical = orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=repr)
+    except (orjson.JSONEncodeError, RecursionError):
+        canonical = b"".join(_flat(record))  # nested deeper than orjson goes, or not JSON
+    return hashlib.blake2b(canonical, digest_size=16).hexdigest()
+
+
+def _flat(record: Any) -> Iterator[bytes]:
+    """A value of any depth, piece by piece: how many items follow says where a list or an object ends."""
+    waiting = [record]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            keys = sorted(value, key=repr)
+            yield b"{%d" % len(keys)
+            waiting += [part for key in keys for part in (key, value[key])]
+        elif isinstance(value, list | tuple):
+            yield b"[%d" % len(value)
+            waiting += value
+        else:
+            text = repr(value).encode("utf-8", "surrogatepass")
+            yield b"%d:" % len(text) + text

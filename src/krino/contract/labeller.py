@@ -1,0 +1,198 @@
+"""What a labeller is: it is shown the questions of one case and answers with labels, never with a score."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError, to_json
+
+from krino.contract.judgement import Ballot, Finding, Usage, is_finite
+
+if TYPE_CHECKING:
+    from krino.contract.judge import Judge
+
+
+CaseT = TypeVar("CaseT", bound=BaseModel)
+
+FactsT = TypeVar("FactsT")
+
+LabelsT = TypeVar("LabelsT", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A named piece of a case, shown to a labeller as data: it is untrusted text, never an instruction."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image or other medium of a case; sent only to models that are said to take its kind."""
+
+    kind: Literal["image", "audio", "file"]
+    mime: str
+    data: bytes
+
+    def placeholder(self) -> str:
+        return f"[{self.kind} {self.mime}, {len(self.data)} bytes]"
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What the facts leave open in one case: the data to look at and what is asked about it."""
+
+    passages: tuple[Passage, ...]
+    request: str
+    media: tuple[Media, ...] = ()
+    parts: tuple[Questions, ...] = ()
+    """Where one call cannot hold it all: pieces that are whole questions, asked instead of this and joined after."""
+    covers: tuple[str, ...] = ()
+    """Of a part: the ids of what it wants labels for."""
+
+
+def _as_json(answer: Any) -> bytes:
+    """`ValueError` for what JSON cannot say, endless numbers among it."""
+    try:
+        if not is_finite(answer):
+            raise ValueError("a number in it has no end")  # noqa: TRY301 - told like the other faults
+        return to_json(answer, fallback=dict)
+    except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"labels must be plain JSON: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[CaseT, FactsT, LabelsT]):
+    """One case on a labeller's desk."""
+
+    judge: Judge[CaseT, FactsT, LabelsT]
+    case: CaseT
+    facts: FactsT
+    questions: Questions
+    index: int = 0
+    input_hash: str = ""
+    is_part: bool = False
+    repeat: int = 0
+    """0: asked once. On a panel, which asking of this labeller it is: each from the second on is a call of its own."""
+
+    def pieces(self) -> list[Task[CaseT, FactsT, LabelsT]]:
+        """What is asked one by one: the task itself, or a task for each part of its questions."""
+        return [replace(self, questions=part, is_part=True) for part in self.questions.parts] or [self]
+
+    def accept(self, answer: Any) -> LabelsT:
+        """Labels from a parsed reply, or `ValueError` whose text says exactly what is wrong with it.
+
+        Read as JSON and strictly, whoever says it: no text becomes a number, no number a yes, and none is endless.
+        """
+        try:
+            labels = self.judge.labels_model.model_validate_json(_as_json(answer), strict=True)
+        except ValidationError as error:
+            raise ValueError(describe_validation(error)) from None
+        if problems := self._check(labels):
+            raise ValueError("\n".join(f"- {problem}" for problem in problems))
+        return labels
+
+    def _check(self, labels: LabelsT) -> list[str]:
+        if self.is_part:
+            return self.judge.check_part(self.case, self.facts, self.questions, labels)
+        return self.judge.check(self.case, self.facts, labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled(Generic[LabelsT]):
+    """Accepted labels with what they cost and how they were had."""
+
+    labels: LabelsT
+    info: dict[str, Any]
+    usage: Usage = field(default_factory=Usage)
+    findings: tuple[Finding, ...] = ()
+    ballots: tuple[Ballot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What asking about one case would take, before anybody is asked; `input_cost` is null without prices."""
+
+    calls: int = 0
+    cached: int = 0
+    input_tokens: int = 0
+    input_cost: float | None = None
+
+    @classmethod
+    def total(cls, forecasts: Iterable[Forecast]) -> Forecast:
+        """Several askings as one."""
+        several = list(forecasts)
+        costs = [forecast.input_cost for forecast in several if forecast.input_cost is not None]
+        return cls(
+            calls=sum(forecast.calls for forecast in several),
+            cached=sum(forecast.cached for forecast in several),
+            input_tokens=sum(forecast.input_tokens for forecast in several),
+            input_cost=sum(costs) if costs else None,
+        )
+
+
+class Labeller(ABC):
+    """Answers questions with labels: the embedded one, an LLM, a jury or a recording."""
+
+    workers: int = 64
+    """How many cases may wait for it at the same time."""
+    reads_questions: bool = True
+    """False for one that goes by case and facts alone: then no questions are written for it."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Everything that can change its answers, for the run's manifest. Never a secret."""
+
+    @abstractmethod
+    async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        """Labels that `task.accept` has accepted; raises `LabelFailed` when there are none.
+
+        `RunStopped` stops the whole run at once. Where this case has cost something already, raise `LabelFailed` with
+        `stopped=RunStopped(...)` instead: then the cost goes on record before the run stops.
+        """
+
+    def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
+        """What `label` would take for this task. Nobody is asked."""
+        return Forecast()
+
+    def already_spent(self, usage: Usage) -> None:
+        """Told at the start of a session what earlier sessions of the run have spent."""
+        return
+
+    def waiting_for(self) -> str | None:
+        """What keeps it from answering at the moment, in a few words for the progress display; None: nothing."""
+        return None
+
+    def stop(self) -> None:
+        """The run is ending: begin nothing new. What is under way may finish."""
+        return
+
+    async def aclose(self) -> None:
+        """Give back what it holds (connections, files)."""
+        return
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def describe_validation(error: ValidationError) -> str:
+    """A pydantic error as one line a field: which field, what is wrong, what stood there."""
+    lines = []
+    for item in error.errors(include_url=False):
+        where = ".".join(str(part) for part in item["loc"]) or "the whole object"
+        given = "" if item["type"] == "missing" else f" (got {_short(item['input'])})"
+        lines.append(f"{where}: {item['msg']}{given}")
+    return "; ".join(lines)
+
+
+def _short(value: Any, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,0 +1,76 @@
+"""The engine of this machine: a fixed number of workers on one event loop take cases from one stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from krino.engine.case import carry
+from krino.engine.protocol import Assignment, OpenCase, Receive
+from krino.errors import RunStopped
+
+
+class LocalPool:
+    """An `Engine`. It has as many workers as the labeller takes cases at a time."""
+
+    def __init__(self) -> None:
+        self._stopping = False
+        self._reason: Exception | None = None
+        """Why it ended early: a reason to stop the run, or a fault of the stream."""
+        self._assignment: Assignment | None = None
+
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        self._assignment = assignment
+        reading = asyncio.Lock()  # a stream can be asked for one case at a time
+        workers = [
+            asyncio.create_task(self._work(assignment, cases, reading, receive))
+            for _ in range(assignment.labeller.workers)
+        ]
+        try:
+            await asyncio.gather(*workers)
+        except BaseException:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            raise
+        if self._reason is not None:
+            raise self._reason
+
+    def stop(self) -> None:
+        self._stopping = True
+        if self._assignment is not None:
+            self._assignment.labeller.stop()
+
+    async def _work(
+        self, assignment: Assignment, cases: AsyncIterator[OpenCase], reading: asyncio.Lock, receive: Receive
+    ) -> None:
+        while (case := await self._next(cases, reading)) is not None:
+            if self._stopping:
+                await receive(case.item, None)
+                return
+            try:
+                judgement, stop = await carry(assignment.judge, assignment.labeller, case.item, case.digest)
+            except RunStopped as reason:
+                self._end(reason)
+                await receive(case.item, None)
+                return
+            try:
+                await receive(case.item, judgement)
+            except RunStopped as reason:
+                stop = stop or reason
+            if stop is not None:
+                self._end(stop)
+
+    async def _next(self, cases: AsyncIterator[OpenCase], reading: asyncio.Lock) -> OpenCase | None:
+        async with reading:
+            if self._stopping:
+                return None
+            try:
+                return await anext(cases, None)
+            except Exception as fault:  # the stream is broken; what is under way is paid for and may finish
+                self._reason, self._stopping = self._reason or fault, True
+                return None
+
+    def _end(self, reason: RunStopped) -> None:
+        self._reason = self._reason or reason
+        self.stop()

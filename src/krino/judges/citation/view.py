@@ -1,0 +1,176 @@
+"""Shows a citation judgement: the citation as it was read, the candidates side by side, and the matcher's answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Tone, Value
+from krino.contract import Judgement
+from krino.judges.citation import table
+from krino.judges.citation.belgium.courts import Alignment
+from krino.judges.citation.candidates import CandidateFacts, key_of
+from krino.judges.citation.case import CitationCase
+from krino.judges.citation.facts import CitationFacts
+from krino.judges.citation.labels import CitationLabels
+from krino.judges.citation.reasoning.checklist import reasoning_by_words
+from krino.judges.citation.reasoning.cues import read_reasoning
+from krino.judges.citation.rubric import settle
+from krino.judges.citation.wording import court_words
+
+_MOST_CANDIDATES = 60
+_MOST_SENTENCES = 12
+_SENTENCE = re.compile(r".+?(?:[.;!?]+\s+|\n\s*|$)", re.DOTALL)
+_LONGEST_TEXT = 5_000
+_COURTS: Mapping[Alignment, str] = {
+    "SAME": "the cited court",
+    "OTHER_JURISDICTION": "another place",
+    "OTHER_TYPE": "another kind",
+    "UNKNOWN": "cannot be compared",
+}
+_CANDIDATE_COLUMNS = ("", "decision", "court", "date", "number")
+
+
+def citation_blocks(case: CitationCase, facts: CitationFacts, judgement: Judgement) -> Sequence[Block]:
+    right = (judgement.verdict or {}).get("correct_decision_id")
+    chosen = facts.answer.top.candidate if facts.answer.top else None
+    blocks: list[Block] = []
+    if case.citation_snippet:
+        blocks.append(MarkedText("Snippet", [Segment(case.citation_snippet)]))
+    blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts, judgement)]
+    return [*blocks, *_texts(facts, chosen, right, judgement.labels)]
+
+
+def _cited(case: CitationCase, facts: CitationFacts) -> DataTable:
+    cited = facts.cited
+    court = f"{court_words(cited.court)}, {cited.classification.lower()}"
+    if cited.court_from not in ("name", "nothing"):
+        court += f" (by the {cited.court_from})"
+    rows = [
+        ("court", case.cited_court_name, court),
+        ("date", case.cited_date, cited.date.isoformat() if cited.date else "not readable"),
+        ("case number", case.cited_case_number, "readable" if cited.number else "none that counts"),
+        ("ECLI", case.cited_ecli, cited.ecli.text if cited.ecli else "not readable"),
+    ]
+    return DataTable(
+        "Citation", ("", "as written", "read as"), [row if row[1] else (row[0], "not given", None) for row in rows]
+    )
+
+
+def _candidates(facts: CitationFacts, chosen: CandidateFacts | None, right: str | None) -> DataTable:
+    known = list(facts.candidates)
+    if chosen is not None and chosen not in known:
+        known.insert(0, chosen)
+    ranked = sorted(known, key=lambda item: (item is not chosen, not _is(item, right)))[:_MOST_CANDIDATES]
+    title = "Candidates"
+    if len(known) > len(ranked):
+        title += f" (the first {len(ranked)} of {len(known)})"
+    elif not facts.complete:
+        title += " (the list was not kept whole)"
+    rows = [_row(item, chosen, right) for item in ranked]
+    return DataTable(title, _CANDIDATE_COLUMNS, rows, tones=[_tone(item, chosen, right) for item in ranked])
+
+
+def _row(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None) -> tuple[Value, ...]:
+    marks = [mark for mark, holds in (("chosen", item == chosen), ("correct", _is(item, right))) if holds]
+    marks += [] if item.listed else ["not in the list"]
+    court = item.court_names[0] if item.court_names else court_words(item.court)
+    day = item.date.isoformat() if item.date else "not known"
+    compared = item.why if item.relation == "INCOMPARABLE" else item.relation.lower()
+    return (
+        ", ".join(marks),
+        item.id,
+        Cell(court, below=_COURTS[item.alignment]),
+        Cell(day, below="another date" if item.other_date else ""),
+        Cell(item.number or "none", below=compared),
+    )
+
+
+def _tone(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None) -> Tone | None:
+    if item == chosen:
+        return "good" if _is(item, right) else "bad"
+    return "info" if _is(item, right) else None
+
+
+def _is(item: CandidateFacts, decision: str | None) -> bool:
+    return decision is not None and item.key == key_of(decision)
+
+
+def _answer(facts: CitationFacts, judgement: Judgement) -> MarkedText:
+    """What the matcher said, its errors marked at the words that they come from."""
+    top = facts.answer.top
+    if top is None:
+        title = "The matcher found no match"
+    else:
+        sure = "no confidence" if top.percent is None else f"{top.percent:g} % sure"
+        more = len(facts.answer.matches) - 1
+        title = f"The matcher chose {top.candidate.id or 'a decision without id'}, {sure}"
+        title += f" ({more} more match{'' if more == 1 else 'es'} below it)" if more else ""
+    if not facts.answer.reasoning:
+        return MarkedText(title, [Segment("It gave no reasoning.")])
+    did, blamed = table("suggestions")["did"], _blamed(facts, judgement)
+    segments = []
+    for sentence in _sentences(facts.answer.reasoning):
+        errors = blamed.get(sentence, [])
+        told = "; ".join(did.get(error, error) for error in errors)
+        segments.append(Segment(sentence, ", ".join(errors) or None, told or None))
+    return MarkedText(title, segments, {segment.mark: "bad" for segment in segments if segment.mark})
+
+
+def _blamed(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
+    """Which errors of the verdict come from which sentence: those that are gone when it is left out, or that it alone
+    would bring. An error of what is not said, or of a number alone, comes from no sentence."""
+    errors = [error for error in (judgement.verdict or {}).get("errors", ()) if error != "NONE"]
+    sentences = _sentences(facts.answer.reasoning or "")
+    if not errors or len(sentences) > _MOST_SENTENCES:
+        return {}
+    labels = CitationLabels.model_validate(judgement.labels) if judgement.labels else None
+    silent = _errors_of(facts, labels, "")
+    blamed: dict[str, list[str]] = {}
+    for place, sentence in enumerate(sentences):
+        without = _errors_of(facts, labels, "".join(sentences[:place] + sentences[place + 1 :]))
+        alone = _errors_of(facts, labels, sentence)
+        found = [error for error in errors if error not in without or (error in alone and error not in silent)]
+        if found and sentence.strip():
+            blamed[sentence] = found
+    return blamed
+
+
+def _errors_of(facts: CitationFacts, labels: CitationLabels | None, reasoning: str) -> list[str]:
+    """Those that the answer would have with another reasoning, read by its words."""
+    changed = facts._replace(answer=facts.answer._replace(reasoning=reasoning), cues=read_reasoning(reasoning))
+    if labels is not None:
+        labels = labels.model_copy(update={"reasoning": reasoning_by_words(changed)})
+    errors: list[str] = settle(changed, labels).rulings["errors"].value
+    return errors
+
+
+def _sentences(text: str) -> list[str]:
+    """With the blanks that follow them: joined, they are the text."""
+    return _SENTENCE.findall(text)
+
+
+def _texts(
+    facts: CitationFacts, chosen: CandidateFacts | None, right: str | None, labels: Mapping[str, object] | None
+) -> Iterator[MarkedText]:
+    """What is known of the decisions at issue, with the words that the labeller's subject label quotes."""
+    subject = CitationLabels.model_validate(labels).subject if labels else None
+    pointed = facts.shown[subject.candidate - 1] if subject and subject.candidate else None
+    for item in facts.candidates:
+        if item.texts and (item in (chosen, pointed) or _is(item, right)):
+            whole = "\n".join(item.texts)
+            text = whole if len(whole) <= _LONGEST_TEXT else f"{whole[:_LONGEST_TEXT]}…"
+            quote = subject.quote if subject is not None and item == pointed else None
+            title = f"Text of {item.id or 'a candidate without id'}"
+            yield MarkedText(title, list(_quoted(text, quote)), {"snippet's subject": "info"})
+
+
+def _quoted(text: str, quote: str | None) -> Iterator[Segment]:
+    start = text.casefold().find(quote.casefold()) if quote else -1
+    if quote is None or start < 0:
+        yield Segment(text)
+        return
+    end = start + len(quote)
+    yield Segment(text[:start])
+    yield Segment(text[start:end], "snippet's subject", "the labeller quotes it")
+    yield Segment(text[end:])

@@ -1,0 +1,1 @@
+"""How results are shown: on a terminal, as Markdown, as a page."""

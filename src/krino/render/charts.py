@@ -1,0 +1,134 @@
+"""Draws charts as inline SVG: histograms, bars, parts of a whole, reliability. Colours come from the style sheet."""
+
+from __future__ import annotations
+
+from krino.blocks import Parts, Reliability, Score
+from krino.render.markup import Markup, join, tag
+from krino.results.wording import figure
+
+_WIDTH, _HEIGHT = 400.0, 88.0
+_GAP = 0.12  # of a bin's width
+_MOST_LABELS = 12
+_SIDE = 240.0  # of the reliability diagram, which is square
+_LARGEST_DOT = 13.0
+
+
+def histogram(score: Score) -> Markup:
+    """Bars, with the mean as a line and its interval as a band; the axis stands below as text."""
+    label = (
+        f"Histogram of {score.name}: {score.n} values from {_edge(score.least)} to {_edge(score.most)}, "
+        f"mean {figure(score.mean)}"
+    )
+    box = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
+    drawn = (_interval(score), *_bars(score), _mean(score))
+    svg = tag("svg", *drawn, class_="histogram", viewBox=box, preserveAspectRatio="none", role="img", aria_label=label)
+    return tag("div", svg, _axis(score), class_="chart")
+
+
+def bar(part: int, whole: int) -> Markup:
+    """One horizontal bar; the figure beside it is text, so the bar itself is hidden from screen readers."""
+    return tag(
+        "svg",
+        tag("rect", class_="track", width="100%", height="100%", rx=3),
+        tag("rect", class_="fill", width=f"{_percent(part, whole):g}%", height="100%", rx=3) if part else None,
+        class_="bar",
+        aria_hidden="true",
+    )
+
+
+def stack(block: Parts) -> Markup:
+    """The parts side by side, in the order given."""
+    rects, at = [], 0.0
+    for part in block.parts:
+        width = _percent(part.count, block.total)
+        if part.count:
+            title = tag("title", f"{part.name}: {part.count:,}")
+            place = {"x": f"{at:g}%", "width": f"{width:g}%", "height": "100%"}
+            rects.append(tag("rect", title, class_=f"fill fill-{part.tone}", **place))
+        at += width
+    label = f"{block.what}: " + ", ".join(f"{part.count} {part.name}" for part in block.parts)
+    return tag("svg", *rects, class_="stack", role="img", aria_label=label)
+
+
+def reliability(block: Reliability) -> Markup:
+    """How often it is right over how sure it says it is: on the diagonal it means what it says. Dots grow with n."""
+    most = max((item.n for item in block.bins), default=1)
+    dots = []
+    for item in block.bins:
+        if item.n:
+            x, y = item.confidence / block.most * _SIDE, _SIDE - item.right * _SIDE
+            told = f"says {_edge(item.confidence)}, right in {item.right:.0%} of {item.n:,} cases"
+            radius = max(_LARGEST_DOT * (item.n / most) ** 0.5, 3.0)
+            kind = "dot over" if item.confidence / block.most > item.right else "dot"
+            dots.append(tag("circle", tag("title", told), class_=kind, cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radius:.1f}"))
+    lines = [
+        tag("line", class_="rule", x1=0, x2=_SIDE, y1=f"{_SIDE * at:g}", y2=f"{_SIDE * at:g}")
+        for at in (0.25, 0.5, 0.75)
+    ]
+    diagonal = tag("line", class_="diagonal", x1=0, y1=_SIDE, x2=_SIDE, y2=0)
+    label = "Reliability: " + "; ".join(
+        f"says {_edge(item.confidence)}, right {item.right:.0%} of {item.n}" for item in block.bins if item.n
+    )
+    box = f"-16 -16 {_SIDE + 32:g} {_SIDE + 32:g}"
+    svg = tag("svg", *lines, diagonal, *dots, class_="reliability", viewBox=box, role="img", aria_label=label)
+    ends = (tag("span", text) for text in ("0", "how sure it says it is →", _edge(block.most)))
+    side = tag("span", "right: 0 % below, 100 % above", class_="soft")
+    return tag("div", side, svg, tag("div", *ends, class_="axis", aria_hidden="true"), class_="chart square")
+
+
+def _bars(score: Score) -> list[Markup]:
+    most = max(score.counts, default=0) or 1
+    width = _WIDTH / len(score.counts)
+    gap = width * _GAP
+    bars = []
+    for place, count in enumerate(score.counts):
+        height = max(count / most * (_HEIGHT - 4), 1.5) if count else 0.0
+        low, high = score.edges(place)
+        where = _edge(low) if score.whole else f"{_edge(low)} to {_edge(high)}"
+        title = tag("title", f"{where}: {count:,} case{'' if count == 1 else 's'}")
+        across = {"x": f"{place * width + gap / 2:.2f}", "width": f"{width - gap:.2f}"}
+        bars.append(tag("rect", title, class_="hit", y=0, height=_HEIGHT, **across))
+        if count:
+            up = {"y": f"{_HEIGHT - height:.2f}", "height": f"{height:.2f}"}
+            bars.append(tag("rect", title, class_="column", **across, **up))
+    return bars
+
+
+def _interval(score: Score) -> Markup:
+    if score.interval is None:
+        return join()
+    low, high = (_place(score, edge) for edge in score.interval)
+    return tag("rect", class_="interval", x=f"{low:.2f}", y=0, width=f"{max(high - low, 0.5):.2f}", height=_HEIGHT)
+
+
+def _mean(score: Score) -> Markup:
+    at = f"{_place(score, score.mean):.2f}"
+    return tag("line", tag("title", f"mean {figure(score.mean)}"), class_="mean", x1=at, x2=at, y1=0, y2=_HEIGHT)
+
+
+def _place(score: Score, value: float) -> float:
+    """Where a value stands on the axis; a bin of whole numbers is centred on its number."""
+    shift = 0.5 if score.whole else 0.0
+    place = ((value - score.low) / score.step + shift) / len(score.counts)
+    return min(max(place, 0.0), 1.0) * _WIDTH
+
+
+def _axis(score: Score) -> Markup:
+    last = len(score.counts)
+    if score.whole:  # a label below each bar, or below the first and the last one
+        named = range(last) if last <= _MOST_LABELS else (0, last - 1)
+        labels = [_edge(score.edges(place)[0]) if place in named else "" for place in range(last)]
+    else:
+        labels = [_edge(score.edges(0)[0])]
+        labels += [_edge(score.edges(last // 2)[0])] if last % 2 == 0 else []
+        labels += [_edge(score.edges(last - 1)[1])]
+    whole = " whole" if score.whole else ""
+    return tag("div", *(tag("span", text) for text in labels), class_=f"axis{whole}", aria_hidden="true")
+
+
+def _edge(value: float) -> str:
+    return f"{value:g}" if abs(value) < 1e6 else f"{value:.3g}"
+
+
+def _percent(part: int, whole: int) -> float:
+    return round(100 * part / whole, 3) if whole else 0.0

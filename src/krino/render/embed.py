@@ -1,0 +1,363 @@
+"""Puts judgements into a web page as data: one JSON value a line, safe inside a script element, bounded in size.
+
+The table gets one short row a case, and the first words of what the case is about. Full details are kept for every
+case of a small run; of a large one only for the cases that are not ok and the first ones. What a labeller was asked
+about a case takes the room that is left.
+All of it is collected on disk, so memory does not grow with the run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from krino.blocks import Block, as_data, from_data
+from krino.render.at_hand import AtHand
+from krino.render.case import votes_blocks
+from krino.results.numbers import NumberField
+from krino.results.opening_words import OpeningWords
+from krino.results.summary import CodeField, Summary
+from krino.results.verdict_schema import Scales
+from krino.runs.inside import inside
+
+LARGE_RUN = 5_000
+FIRST_DETAILS = 2_000
+STATUS_CODES = {"ok": 0, "failed": 1, "error": 2}
+
+CaseOf = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
+
+_MB = 1_000_000
+_DATA = 19 * _MB  # of all data together: the page stays under 20 MB
+_DETAILS = 17 * _MB  # of rows, texts and details: what is left is for the requests
+# Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
+_ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
+_TEXTS = 5 * _MB  # of what the cases are about: all of it in a small run, the first words in a large one
+_MOST_CASES = 10 * _DATA  # of cases kept on disk to make requests of
+_LONGEST_ID = 200
+_LONGEST_NOTE = 140
+_LONGEST_FINDING = 100
+_MOST_FINDINGS = 3
+_LONGEST_CELL = 60
+_LONGEST_LIST = 1_000
+_LONGEST_TEXT = 10_000
+_LONGEST_REQUEST = 20_000
+_MOST_ITEMS = 200
+_MOST_BLOCK_ITEMS = 2_000  # the steps of a long trace: a judge's view says itself where it ends
+_DEEPEST = 12
+_MOST_COLUMNS = 8
+_MOST_EXTRA = 12
+_AROUND = 8  # bytes of a number, or of what stands around a text
+_DETAIL_KEYS = (
+    "roll_up",
+    "verdict",
+    "reason",
+    "error",
+    "decided_by",
+    "rules",
+    "evidence",
+    "findings",
+    "labels",
+    "labeller",
+    "usage",
+    "source",
+    "metadata",
+    "raw_reply",
+)
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_UNSAFE_BYTES = tuple((char.encode(), escaped.encode()) for char, escaped in _UNSAFE.items())
+
+
+def script_json(value: Any) -> bytes:
+    """JSON on one line that no HTML parser can take for markup."""
+    try:
+        data = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str)
+    except TypeError:  # a lone surrogate: valid in Python and in JSON, not in UTF-8
+        data = json.dumps(value, default=str).encode()
+    for char, escaped in _UNSAFE_BYTES:
+        data = data.replace(char, escaped)
+    return data
+
+
+@dataclass(slots=True)
+class Kept:
+    """How much of the run the page holds."""
+
+    cases: int = 0
+    not_ok: int = 0
+    rows: int = 0
+    details: int = 0
+    details_not_ok: int = 0
+    requests: int = 0
+    requests_made: int = 0
+    texts: int = 0
+    texts_made: int = 0
+    cut_texts_at: int | None = None
+    """How much of each text the table has, where it has not all of them whole."""
+
+
+@dataclass(slots=True)
+class _Extra:
+    """A column of metadata: how many bytes its values take, and whether all of them are numbers."""
+
+    size: int = 0
+    numbers: bool = True
+
+    def add(self, value: Any) -> None:
+        self.size += len(value.encode()) + _AROUND if isinstance(value, str) else _AROUND
+        self.numbers &= isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(slots=True)
+class Collector:
+    """Takes judgements one at a time; then `rows`, `texts`, `details` and `requests`, in this order, give the lines.
+
+    The files are scratch space that the caller opens and closes: rows, what cases are about, details of cases that are
+    not ok, details of the first ok ones, and of later ok ones, which are left out once the run turns out to be large;
+    then the cases themselves, of which requests are made as far as the page has room for them.
+    """
+
+    rows_file: IO[bytes]
+    texts_file: IO[bytes]
+    not_ok_file: IO[bytes]
+    first_file: IO[bytes]
+    later_file: IO[bytes]
+    cases_file: IO[bytes]
+    hand: AtHand | None = None
+    expected: int = 0
+    """How many cases are said to come: of a large run nothing is made that would be left out."""
+    case_of: CaseOf = lambda judgement: judgement.get("case")
+    kept: Kept = field(default_factory=Kept)
+    words: OpeningWords = field(default_factory=OpeningWords)
+    _extra: dict[str, _Extra] = field(default_factory=dict)
+    _row_bytes: int = 0
+    _ok_details: int = 0
+    _spooled: int = 0
+    _spooled_cases: int = 0
+    _written: int = 0
+
+    def add(self, judgement: Mapping[str, Any]) -> None:
+        index = int(judgement.get("index", self.kept.cases))
+        ok = judgement["status"] == "ok"
+        self.kept.cases += 1
+        self.kept.not_ok += not ok
+        large = max(self.kept.cases, self.expected) > LARGE_RUN
+        known = _cells(judgement.get("metadata") or {})
+        for name, value in known.items():
+            self._extra.setdefault(name, _Extra()).add(value)
+        line = orjson.dumps([*_raw_row(index, judgement, large), known], default=str) + b"\n"
+        self._row_bytes += len(line)
+        self.rows_file.write(line)
+        if texts := self.words.add(judgement.get("inputs") or {}, large=large):
+            self.texts_file.write(orjson.dumps([index, texts]) + b"\n")
+        first = ok and self._ok_details < FIRST_DETAILS
+        if ok and not first and large:
+            return
+        case = self.case_of(judgement)
+        own = self.hand.view(judgement, case) if self.hand is not None and case else []
+        line = script_json([index, detail_of(judgement, own)]) + b"\n"
+        if not ok:
+            self._spool_not_ok(line)
+        else:
+            self._ok_details += 1
+            (self.first_file if first else self.later_file).write(line)
+        self._spool_case(index, case)
+
+    def extra_columns(self) -> list[dict[str, Any]]:
+        """What is known of the cases beside the verdict (their metadata), as much as the table has room for."""
+        room = _ROWS_OK - self._row_bytes + sum(item.size for item in self._extra.values())
+        columns = []
+        for name, item in islice(self._extra.items(), _MOST_EXTRA):
+            if (room := room - item.size - self.kept.cases) < 0:
+                break
+            columns.append({"name": name, "number": item.numbers, "extra": True})
+        return columns
+
+    def rows(self, columns: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
+        """One line a case: index, id, status, note, then the columns' values."""
+        wanted = [(4 + bool(column.get("extra")), column["name"]) for column in columns]
+        self.rows_file.seek(0)
+        for stored in self.rows_file:
+            row = orjson.loads(stored)
+            status = row[2]
+            line = script_json([*row[:4], *(row[place].get(name) for place, name in wanted)]) + b"\n"
+            if self._written + len(line) > (_ROWS_ALL if status else _ROWS_OK):
+                continue
+            self._written += len(line)
+            self.kept.rows += 1
+            yield line
+
+    def texts(self) -> Iterator[bytes]:
+        """One line a case: its index, and what it is about, as much as there is room for."""
+        count, longest = self.words.fitting(_TEXTS)
+        self.kept.texts_made, self.kept.cut_texts_at = self.words.cases, self.words.cut_at(longest)
+        self.texts_file.seek(0)
+        used = 0
+        for stored in self.texts_file:
+            index, texts = orjson.loads(stored)
+            line = script_json([index, *self.words.shown(texts, count, longest)]) + b"\n"
+            if used + len(line) > _TEXTS:  # signs that must be escaped take more room than they were counted for
+                continue
+            used += len(line)
+            self._written += len(line)
+            self.kept.texts += 1
+            yield line
+
+    def details(self) -> Iterator[bytes]:
+        """One line a case, as many as the rows leave room for; those that are not ok come first."""
+        ok_files = [self.first_file] if self.kept.cases > LARGE_RUN else [self.first_file, self.later_file]
+        for file in (self.not_ok_file, *ok_files):
+            file.seek(0)
+            for line in file:
+                if self._written + len(line) > _DETAILS:
+                    break
+                self._written += len(line)
+                self.kept.details += 1
+                self.kept.details_not_ok += file is self.not_ok_file
+                yield line
+
+    def requests(self) -> Iterator[bytes]:
+        """One line a case, as many as there is room for: its index and its request, null where nothing was asked."""
+        self.cases_file.seek(0)
+        for stored in self.cases_file:
+            index, case = json.loads(stored)
+            request = None if self.hand is None else self.hand.request(case)
+            line = script_json([index, None if request is None else _cut(request, _LONGEST_REQUEST)]) + b"\n"
+            if self._written + len(line) > _DATA:
+                return
+            self._written += len(line)
+            self.kept.requests += 1
+            yield line
+
+    def _spool_not_ok(self, line: bytes) -> None:
+        """More than the page can hold need not be kept on disk either."""
+        if self._spooled <= _DATA:
+            self._spooled += len(line)
+            self.not_ok_file.write(line)
+
+    def _spool_case(self, index: int, case: Mapping[str, Any] | None) -> None:
+        """What was asked is made of the case only when the page is written and has room for it."""
+        if self.hand is None or not case:
+            return
+        self.kept.requests_made += 1
+        if self._spooled_cases <= _MOST_CASES:
+            line = json.dumps([index, case], default=str).encode() + b"\n"  # of any size of number, unlike orjson
+            self._spooled_cases += len(line)
+            self.cases_file.write(line)
+
+
+def columns_of(summary: Summary, scales: Scales) -> list[dict[str, Any]]:
+    """What the table shows beside the id: the one word, scores (with their scale), then categories that vary."""
+    varied = [item for item in summary.codes if len(item.counts) > 1 or item.nulls]
+    shown: list[NumberField | CodeField] = [*summary.numbers, *varied]
+    ordered = sorted(shown, key=lambda item: item.name != "roll_up")
+    columns: list[dict[str, Any]] = []
+    for item in ordered[:_MOST_COLUMNS]:
+        column = {"name": item.name, "number": isinstance(item, NumberField)}
+        columns.append({**column, "scale": scales[item.name]} if item.name in scales else column)
+    return columns
+
+
+def detail_of(judgement: Mapping[str, Any], own: Sequence[Block] = ()) -> dict[str, Any]:
+    """All that the page shows of a case; what is empty is left out, what is endless is cut."""
+    detail = {key: judgement[key] for key in _DETAIL_KEYS if judgement.get(key) not in (None, {}, [])}
+    if not own and judgement.get("inputs"):  # a view of the judge's own shows the case better
+        detail["inputs"] = judgement["inputs"]
+    bounded: dict[str, Any] = _bounded(detail)
+    if own or judgement.get("ballots"):
+        bounded["blocks"] = _bounded(as_data([*own, *votes_blocks(judgement)]), most=_MOST_BLOCK_ITEMS)
+        bounded["own"] = len(own)
+    return bounded
+
+
+def recorded_view(report: Path, index: int) -> list[Block]:
+    """How the judge showed a case when its report was written; nothing where the report does not hold it.
+
+    The report may come from anyone: of it data is taken, and nothing runs.
+    """
+    try:
+        with inside(report).open("rb") as page:
+            for line in page:
+                if line.startswith(b"[%d,{" % index):
+                    detail = orjson.loads(line)[1]
+                    return from_data(detail.get("blocks"))[: int(detail.get("own") or 0)]
+    except (OSError, ValueError, TypeError, AttributeError, IndexError):
+        return []
+    return []
+
+
+def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
+    status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
+    values = {} if status else _cells({"roll_up": judgement.get("roll_up"), **(judgement.get("verdict") or {})})
+    name = _sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
+    return [index, name, status, _sound(_note(judgement, large)), values]
+
+
+def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    for key, value in verdict.items():
+        if isinstance(value, float):
+            cells[key] = float(f"{value:.5g}")
+        elif isinstance(value, bool | int):
+            cells[key] = value
+        elif isinstance(value, str) and len(value) <= _LONGEST_CELL:
+            cells[key] = _sound(value)
+        elif isinstance(value, list) and all(isinstance(item, str) and len(item) <= _LONGEST_CELL for item in value):
+            cells[key] = _sound(_cut(", ".join(value), _LONGEST_LIST))  # all of them: they are searched for
+    return cells
+
+
+def _note(judgement: Mapping[str, Any], large: bool) -> str:
+    """Why a case was not judged; of a judged one, what its first findings say, each with its rule.
+
+    In a large run the rules alone: the page puts their words in their place, and they take little room.
+    """
+    if judgement["status"] != "ok":
+        return _cut(" ".join(str(judgement.get("reason") or judgement.get("error") or "").split()), _LONGEST_NOTE)
+    findings = judgement.get("findings") or ()
+    if not findings:
+        return ""
+    if large:
+        return _cut(", ".join(dict.fromkeys(str(finding["rule"]) for finding in findings)), _LONGEST_NOTE)
+    told = [_finding_note(finding) for finding in findings[:_MOST_FINDINGS]]
+    more = len(findings) - len(told)
+    return "; ".join([*told, f"and {more} more"] if more else told)
+
+
+def _finding_note(finding: Mapping[str, Any]) -> str:
+    text = " ".join(str(finding.get("text") or "").split()).rstrip(".")
+    return f"{_cut(text, _LONGEST_FINDING)} ({_cut(str(finding['rule']), _LONGEST_CELL)})".lstrip()
+
+
+def _bounded(value: Any, depth: int = 0, most: int = _MOST_ITEMS) -> Any:
+    if isinstance(value, str):
+        return _told_cut(value)
+    if not isinstance(value, dict | list | tuple):
+        return value
+    if depth >= _DEEPEST:
+        return "…"
+    if isinstance(value, dict):
+        return {str(key): _bounded(item, depth + 1, most) for key, item in islice(value.items(), most)}
+    items = [_bounded(item, depth + 1, most) for item in value[:most]]
+    return items if len(value) <= most else [*items, f"… and {len(value) - most} more"]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _told_cut(text: str) -> str:
+    """In the view of one case nothing is cut in silence."""
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    told = f"cut: {_LONGEST_TEXT:,} of {len(text):,} characters; krino show RUN ID --json has all"
+    return f"{text[:_LONGEST_TEXT]}… ({told})"
+
+
+def _sound(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

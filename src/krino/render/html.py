@@ -1,0 +1,243 @@
+"""Draws blocks as HTML; `krino.render.markup` escapes every text and attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from urllib.parse import quote
+
+from krino.blocks import (
+    Block,
+    BulletList,
+    Categories,
+    Category,
+    Cell,
+    DataTable,
+    Fields,
+    Heading,
+    KeyFigures,
+    MarkedText,
+    Paragraph,
+    Parts,
+    Reliability,
+    Score,
+    Scores,
+    Section,
+    Tone,
+    Value,
+    Verbatim,
+)
+from krino.render import charts
+from krino.render.markup import Markup, join, tag
+from krino.render.short_form import reliability_table, value_text
+from krino.results.wording import figure, interval_text, share
+
+_SIGNS: dict[Tone, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
+_SHOWN_CODES = 24
+
+
+def to_html(blocks: Iterable[Block]) -> Markup:
+    return join(*(_draw(block) for block in blocks))
+
+
+def _draw(block: Block) -> Markup:
+    match block:
+        case Section():
+            return _section(block)
+        case Heading():
+            return _heading(block)
+        case Paragraph():
+            kind = "note" if block.small else "notice" if block.tone in ("warn", "bad") else None
+            return tag("p", tag("strong", block.text) if block.strong else block.text, class_=kind)
+        case Parts():
+            return _panel(charts.stack(block), tag("ul", *_legend(block), class_="legend"))
+        case KeyFigures():
+            return _panel(tag("div", *_cards(block), class_="cards"))
+        case Scores():
+            return tag("div", *(_score(item, charts.histogram(item)) for item in block.scores), class_="grid")
+        case Categories():
+            return _categories(block)
+        case Reliability():
+            table = tag("div", _grid(reliability_table(block), "nested"), class_="wide")
+            title = tag("h3", block.title) if block.title else None
+            return _panel(title, tag("div", charts.reliability(block), table, class_="beside"))
+        case DataTable():
+            return _table(block)
+        case MarkedText():
+            return _titled(block.title, tag("p", *_marked(block), class_="marked text"))
+        case BulletList():
+            items = (tag("li", item, class_="text") for item in block.items)
+            return _titled(block.title, tag("ul", *items, class_="plain-list"))
+        case Fields():
+            return _titled(block.title, tag("dl", *_fields(block), class_="small"))
+        case Verbatim():
+            return _titled(block.title, tag("pre", block.text, class_="code text"))
+
+
+def _section(block: Section) -> Markup:
+    if block.folded:
+        shown = (tag("summary", block.title), to_html(block.blocks))
+        return tag("details", *shown, class_="panel fold", id=block.key or None)
+    key = block.key or None
+    return tag("section", tag("h2", block.title, id=key), to_html(block.blocks), aria_labelledby=key)
+
+
+def _panel(*children: Markup | None) -> Markup:
+    return tag("div", *children, class_="panel")
+
+
+def _titled(title: str, body: Markup) -> Markup:
+    return join(tag("h3", title) if title else None, _panel(body))
+
+
+def _heading(block: Heading) -> Markup:
+    mark = tag("span", f" {block.mark}", class_=f"badge tone-{block.tone or 'plain'}") if block.mark else None
+    note = tag("p", block.note, class_="note") if block.note else None
+    return join(tag(f"h{min(block.level + 1, 4)}", block.text, mark), note)
+
+
+def _legend(block: Parts) -> Iterator[Markup]:
+    for part in block.parts:
+        told = " · ".join(filter(None, (share(part.count, block.total), part.meaning)))
+        sign = tag("span", _SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
+        yield tag("li", sign, tag("strong", f"{part.count:,}"), f" {part.name} ", tag("span", told, class_="soft"))
+
+
+def _cards(block: KeyFigures) -> Iterator[Markup]:
+    for item in block.figures:
+        shown = (("name", item.name), ("value", item.value), ("soft", item.note))
+        yield tag("div", *(tag("span", text, class_=kind) for kind, text in shown), class_="card")
+
+
+def _score(item: Score, chart: Markup) -> Markup:
+    nulls = f", {item.nulls:,} null" if item.nulls else ""
+    interval = "one value has no interval" if item.interval is None else f"95 %: {interval_text(item.interval)}"
+    return tag(
+        "figure",
+        tag("figcaption", _field_name(item.name), tag("span", figure(item.mean), class_="value")),
+        chart,
+        tag(
+            "p",
+            tag("span", f"Mean of {item.n:,} case{'' if item.n == 1 else 's'}{nulls}"),
+            tag("span", interval),
+            class_="soft",
+        ),
+        class_="panel score",
+    )
+
+
+def _categories(block: Categories) -> Markup:
+    """A field that has one value in every case needs no chart."""
+    varied = [item for item in block.categories if sum(map(bool, item.counts.values())) > 1 or item.nulls]
+    constant = [item for item in block.categories if item not in varied]
+    same = "; ".join(f"{spaced(item.name)} is {next(iter(item.counts))} ({item.n:,})" for item in constant)
+    return join(
+        tag("div", *map(_category, varied), class_="grid") if varied else None,
+        tag("p", f"Always the same: {same}.", class_="note") if constant else None,
+    )
+
+
+def _category(item: Category) -> Markup:
+    """Bars as long as the share of cases; of a closed list also what was never given, in one line."""
+    given = [(code, count) for code, count in item.counts.items() if count]
+    never = [code for code, count in item.counts.items() if not count]
+    rows = [
+        tag(
+            "li",
+            tag("span", _breakable(code)),
+            tag("strong", f"{count:,}"),
+            tag("span", share(count, item.n), class_="soft share"),
+            charts.bar(count, item.n),
+            class_="count",
+        )
+        for code, count in [*given[:_SHOWN_CODES], *((code, 0) for code in never)]
+    ]
+    more = len(given) - _SHOWN_CODES
+    nulls = f" · {item.nulls:,} null" if item.nulls else ""
+    return tag(
+        "figure",
+        tag("figcaption", _field_name(item.name)),
+        tag("ul", *rows, class_="counts"),
+        tag("p", f"{item.n:,} cases{nulls}{f' · {more} more values' if more > 0 else ''}", class_="soft"),
+        class_="panel wide-figure" if len(rows) > 8 else "panel",
+    )
+
+
+def _field_name(name: str) -> Markup:
+    return tag("span", spaced(name), class_="field", title=name)
+
+
+def spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _breakable(code: str) -> Markup:
+    """A code that may break after its underscores, and nowhere else."""
+    parts = code.split("_")
+    words = [f"{part}_" for part in parts[:-1]] + parts[-1:]
+    return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
+
+
+def _table(block: DataTable) -> Markup:
+    """It scrolls sideways where it is wider than the page."""
+    label = f"{block.title or f'Table by {spaced(block.columns[0])}'}, scrolls sideways"
+    box = tag("div", _grid(block), class_="panel scroll", tabindex="0", role="region", aria_label=label)
+    return join(tag("h3", block.title) if block.title else None, box)
+
+
+def _grid(block: DataTable, kind: str | None = None) -> Markup:
+    figures = set(block.figures)
+    heads = [
+        tag("th", spaced(name), scope="col", class_="figure" if place in figures else None)
+        for place, name in enumerate(block.columns)
+    ]
+    tones = [*block.tones, *[None] * len(block.rows)]
+    rows = [
+        tag("tr", *_cells(row, figures), class_=f"row-{tone}" if tone else None)
+        for row, tone in zip(block.rows, tones, strict=False)
+    ]
+    return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_=kind)
+
+
+def _cells(row: Sequence[Value], figures: set[int]) -> Iterator[Markup]:
+    for place, value in enumerate(row):
+        kind = "figure" if place in figures else "text"
+        if place == 0 and kind == "text":
+            yield tag("th", _cell(value), scope="row")
+        else:
+            yield tag("td", _cell(value), class_=kind)
+
+
+def _cell(value: Value) -> Markup:
+    text = value_text(value)
+    if not isinstance(value, Cell):
+        return join(text)
+    shown = join(text)
+    if value.code:
+        shown = tag("code", shown)
+    if value.case is not None:
+        shown = tag("a", shown, href=f"#case={quote(value.case, safe='')}")
+    if value.tone in ("good", "warn", "bad"):
+        shown = tag("span", shown, class_=f"ink-{value.tone}")
+    if value.strong:
+        shown = tag("strong", shown)
+    return join(shown, tag("br"), tag("span", value.below, class_="soft")) if value.below else shown
+
+
+def _marked(block: MarkedText) -> Iterator[Markup]:
+    for segment in block.segments:
+        if not segment.mark:
+            yield join(segment.text)
+            continue
+        tone = block.tones.get(segment.mark, "info")
+        told = ": ".join(filter(None, (spaced(segment.mark), segment.title)))
+        yield tag("mark", segment.text, tag("span", f" ({told})", class_="hidden"), class_=f"tone-{tone}", title=told)
+
+
+def _fields(block: Fields) -> Iterator[Markup]:
+    for name, found in groupby(block.fields, key=lambda field: field.name):
+        yield tag("dt", spaced(name))
+        for field in found:
+            lines = [*field.first, *field.notes, *([field.by] if field.by else [])]
+            shown = tag("span", field.value, class_=f"text ink-{field.tone}" if field.tone else "text")
+            yield tag("dd", shown, *(tag("p", line, class_="note text") for line in lines))

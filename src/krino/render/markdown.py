@@ -1,0 +1,151 @@
+"""Writes blocks as Markdown in GitHub's dialect, short enough for a pull request.
+
+Text is escaped in one place: it can open no link, no image, no mention, no table cell and no HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from krino.blocks import (
+    Block,
+    BulletList,
+    Categories,
+    Cell,
+    DataTable,
+    Fields,
+    Heading,
+    KeyFigures,
+    MarkedText,
+    Paragraph,
+    Parts,
+    Reliability,
+    Scores,
+    Tone,
+    Value,
+    Verbatim,
+)
+from krino.render.short_form import (
+    categories_table,
+    figure_lines,
+    more_rows,
+    reliability_table,
+    scores_table,
+    unfolded,
+    value_text,
+)
+from krino.results.wording import share
+from krino.text.clean import clean, clean_line
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~@&])")
+_SELF_LINKING = re.compile(r"(://|\bwww(?=\.)|@)", re.IGNORECASE)
+_BREAK = "\u200b"  # invisible; GitHub makes no link or mention across it
+_LONGEST_CELL = 240
+_LONGEST = 1_000
+_LONGEST_VERBATIM = 4_000
+_SIGNS: dict[Tone | None, str] = {"bad": "✗ ", "good": "✓ "}
+
+
+def to_markdown(blocks: Iterable[Block]) -> str:
+    lines: list[str] = []
+    for block in unfolded(blocks):
+        drawn = list(_draw(block))
+        lines += [*drawn, ""] if drawn and drawn[-1] else drawn
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def escape(text: str, most: int = _LONGEST_CELL) -> str:
+    """On one line, without meaning to Markdown, shortened."""
+    return _SELF_LINKING.sub(rf"\1{_BREAK}", _SPECIAL.sub(r"\\\1", clean_line(text, most)))
+
+
+def _draw(block: Block) -> Iterator[str]:
+    match block:
+        case Heading():
+            mark = f": {escape(block.mark)}" if block.mark else ""
+            yield f"{'#' * (block.level + 1)} {escape(block.text)}{mark}"
+            if block.note:
+                yield from ("", escape(block.note, _LONGEST))
+        case Paragraph():
+            yield _paragraph(block)
+        case Parts():
+            heads = (escape(block.what), f"{block.total:,}", "share")
+            rows = ((escape(part.name), f"{part.count:,}", share(part.count, block.total)) for part in block.parts)
+            yield from _table(heads, rows)
+        case KeyFigures():
+            yield from (f"- {escape(name)}: {escape(text, _LONGEST)}" for name, text in figure_lines(block))
+        case Scores():
+            yield from _data_table(scores_table(block))
+        case Categories():
+            yield from _data_table(categories_table(block))
+        case Reliability():
+            yield from _data_table(reliability_table(block))
+        case DataTable():
+            yield from _data_table(block)
+        case MarkedText():
+            yield from _titled(block.title, "".join(_marked(block)))
+        case BulletList():
+            yield from _titled(block.title, *(f"- {escape(item, _LONGEST)}" for item in block.items))
+        case Fields():
+            yield from _titled(block.title, *_fields(block))
+        case Verbatim():
+            lines = clean(block.text[: 2 * _LONGEST_VERBATIM])[:_LONGEST_VERBATIM].splitlines()
+            yield from _titled(block.title, *(f"    {line}" for line in lines))
+
+
+def _titled(title: str, *lines: str) -> Iterator[str]:
+    if title:
+        yield from (f"**{escape(title)}**", "")
+    yield from lines
+
+
+def _paragraph(block: Paragraph) -> str:
+    text = escape(block.text, _LONGEST)
+    if block.small:
+        return f"<sub>{text}</sub>"
+    sign = "⚠ " if block.tone == "warn" else _SIGNS.get(block.tone, "")
+    return f"**{sign}{text}**" if block.strong else f"{sign}{text}"
+
+
+def _marked(block: MarkedText) -> Iterator[str]:
+    for segment in block.segments:
+        text = escape(segment.text, _LONGEST)
+        lead, tail = segment.text[:1].isspace(), segment.text[-1:].isspace()  # the blanks that `escape` takes away
+        mark = f" **\\[{escape(segment.mark)}\\]**" if segment.mark else ""
+        yield f"{' ' if lead else ''}{text}{mark}{'  ' if segment.text.endswith(chr(10)) else ' ' if tail else ''}"
+
+
+def _fields(block: Fields) -> Iterator[str]:
+    for field in block.fields:
+        by = f", {escape(field.by)}" if field.by else ""
+        yield f"- {escape(field.name)}: **{escape(field.value, _LONGEST)}**{by}"
+        yield from (f"  - {escape(note, _LONGEST)}" for note in (*field.first, *field.notes))
+
+
+def _data_table(block: DataTable) -> Iterator[str]:
+    if not block.rows:
+        return
+    if block.title:
+        yield from (f"**{escape(block.title)}**", "")
+    shown = block.rows[: block.most] if block.most else block.rows
+    yield from _table(tuple(map(escape, block.columns)), (tuple(map(_cell, row)) for row in shown))
+    if told := more_rows(block):
+        yield from ("", f"{told}.")
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"| {' | '.join('---' for _ in heads)} |"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def _cell(value: Value) -> str:
+    text = value_text(value)
+    if not isinstance(value, Cell):
+        return escape(text)
+    if value.code:  # in a code span nothing can be escaped: what would end it or the cell is replaced
+        return f"`{clean_line(text, _LONGEST_CELL).replace('`', chr(39)).replace('|', '¦')}`"
+    shown = f"**{escape(text)}**" if value.strong else escape(text)
+    return f"{shown} ({escape(value.below)})" if value.below else shown

@@ -1,0 +1,40 @@
+"""Builds HTML from Python values; every text and attribute is escaped, so nothing can be forgotten."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Final
+
+from krino.text.clean import clean
+
+_VOID: Final = frozenset({"br", "meta", "rect", "line", "circle", "wbr"})
+_DRAWN: Final = frozenset({"rect", "line", "circle"})
+
+
+class Markup(str):
+    """HTML that is already safe. Only `tag` and `join` make it."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *children: str | Markup | None, **attributes: str | float | bool | None) -> Markup:
+    """An element. `class_` and `aria_label` are written `class` and `aria-label`; None and False leave one out."""
+    written = "".join(_attribute(key, value) for key, value in attributes.items())
+    if name in _VOID and not children:
+        return Markup(f"<{name}{written}/>" if name in _DRAWN else f"<{name}{written}>")
+    return Markup(f"<{name}{written}>{join(*children)}</{name}>")
+
+
+def join(*children: str | Markup | None) -> Markup:
+    return Markup("".join(_child(child) for child in children if child is not None))
+
+
+def _child(child: str | Markup) -> str:
+    return child if isinstance(child, Markup) else escape(clean(child))
+
+
+def _attribute(key: str, value: str | float | bool | None) -> str:
+    if value is None or value is False:
+        return ""
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{escape(clean(str(value)))}"'

@@ -1,0 +1,279 @@
+"""Draws blocks on a terminal, 80 columns are enough.
+
+Whatever stands in a block goes through `clean` and into `Text`, which reads no markup: text that tries to colour, erase
+or link something is shown as the plain text that it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NoReturn
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from krino.blocks import (
+    Block,
+    BulletList,
+    Categories,
+    Cell,
+    DataTable,
+    Field,
+    Fields,
+    Heading,
+    KeyFigures,
+    MarkedText,
+    Paragraph,
+    Parts,
+    Reliability,
+    Score,
+    Scores,
+    Tone,
+    Value,
+    Verbatim,
+)
+from krino.render.short_form import (
+    categories_table,
+    figure_lines,
+    more_rows,
+    reliability_table,
+    scores_table,
+    unfolded,
+    value_text,
+)
+from krino.results.wording import share
+from krino.text.clean import clean, clean_line
+
+_STYLES: dict[Tone | None, str] = {
+    "good": "green",
+    "warn": "yellow",
+    "bad": "bold red",
+    "info": "cyan",
+    "plain": "dim",
+    None: "",
+}
+_SIGNS: dict[Tone, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
+_LEVELS = " ▁▂▃▄▅▆▇█"
+_SPARK_BINS = 10
+_LONGEST_TEXT = 4_000
+_LONGEST_CELL = 400
+_GAP = 3  # between two columns of a table
+_LEAST_TEXT = 15  # what a column of words keeps beside figures that must not break
+
+
+class _Screen(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        """Rich would end the program with exit code 1, which means that a gate failed."""
+        raise BrokenPipeError
+
+
+def screen(**settings: Any) -> Console:
+    """A console that takes nothing in a text for markup, for an emoji or for something to paint."""
+    return _Screen(markup=False, emoji=False, highlight=False, **settings)
+
+
+def show(console: Console, blocks: Iterable[Block]) -> None:
+    console.print(Group(*_spaced(blocks, console.width)), highlight=False)
+
+
+def _spaced(blocks: Iterable[Block], width: int) -> Iterator[RenderableType]:
+    """With a blank line between blocks that do not belong to each other closely."""
+    before: Block | None = None
+    for block in unfolded(blocks):
+        drawn = list(_draw(block, width))
+        if drawn and before is not None and not _belongs(block, before):
+            yield Text()
+        yield from drawn
+        before = block if drawn else before
+
+
+def _belongs(block: Block, before: Block) -> bool:
+    if isinstance(block, Paragraph) and block.small:
+        return True
+    if isinstance(before, Heading) and before.level > 1:
+        return not isinstance(block, Heading)
+    return isinstance(before, Heading | Paragraph | Parts) and isinstance(block, Paragraph | Parts)
+
+
+def _draw(block: Block, width: int) -> Iterator[RenderableType]:
+    match block:
+        case Heading():
+            yield _heading(block, width)
+        case Paragraph():
+            style = "dim" if block.small and block.tone is None else _STYLES[block.tone]
+            text = Text(clean_line(block.text), style=f"bold {style}".strip() if block.strong else style)
+            yield Padding(text, (0, 0, 0, 2), expand=False) if block.small else text
+        case Parts():
+            yield _parts(block)
+        case KeyFigures():
+            yield _pairs(figure_lines(block))
+        case Scores():
+            spread = [Cell(sparkline(score), tone="info") for score in block.scores]
+            yield from _table(scores_table(block, spread), width)
+        case Categories():
+            yield from _table(categories_table(block), width)
+        case Reliability():
+            yield from _table(reliability_table(block), width)
+        case DataTable():
+            yield from _table(block, width)
+        case MarkedText():
+            yield from _titled(block.title, _indented(_marked(block)))
+        case BulletList():
+            items = (Padding(Text.assemble(("· ", "dim"), _text(item)), (0, 0, 0, 2)) for item in block.items)
+            yield from _titled(block.title, *items)
+        case Fields():
+            yield from _titled(block.title, *(line for field in block.fields for line in _field(field)))
+        case Verbatim():
+            yield from _titled(block.title, _indented(_text(block.text)))
+
+
+def _titled(title: str, *lines: RenderableType) -> Iterator[RenderableType]:
+    if title:
+        yield Text(clean_line(title, 200), style="bold")
+    yield from lines
+
+
+def _heading(block: Heading, width: int) -> Text:
+    """The note stands on the same line where there is room for it."""
+    line = Text.assemble((clean_line(block.text, 200), "bold" if block.level < 3 else "bold cyan"))
+    if block.mark:
+        line.append("  ").append(clean_line(block.mark, 80), style=_STYLES[block.tone] or "bold")
+    if note := clean_line(block.note):
+        line.append("  " if line.cell_len + cell_len(note) + 2 <= width else "\n").append(note, style="dim")
+    return line
+
+
+def _parts(block: Parts) -> Text:
+    line = Text.assemble((f"{block.total:,}", "bold"), f" {clean_line(block.what)}: ")
+    shown = [
+        Text(
+            f"{_SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
+            style=_STYLES[part.tone] if part.count else "dim",
+        )
+        for part in block.parts
+    ]
+    return line.append_text(Text("   ").join(shown))
+
+
+def _pairs(rows: Iterable[tuple[str, str]]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in rows:
+        table.add_row(Text(clean_line(name, 40)), Text(clean_line(text)))
+    return table
+
+
+def sparkline(score: Score) -> str:
+    """At most ten characters; the least filled bin still shows."""
+    counts = list(score.counts)
+    if len(counts) > _SPARK_BINS:
+        counts = [sum(counts[place : place + 2]) for place in range(0, len(counts), 2)]
+    most = max(counts, default=0) or 1
+    top = len(_LEVELS) - 1
+    return "".join(_LEVELS[max(1, round(count / most * top))] if count else _LEVELS[0] for count in counts)
+
+
+def _marked(block: MarkedText) -> Text:
+    """A label stands in brackets behind its stretch: a colour alone would be lost on many."""
+    shown = Text()
+    for segment in block.segments:
+        tone = block.tones.get(segment.mark, "info") if segment.mark else None
+        shown.append_text(_text(segment.text, _STYLES[tone]))
+        if segment.mark:
+            shown.append(f" [{clean_line(segment.mark, 60)}]", style="dim")
+        if len(shown) > 2 * _LONGEST_TEXT:
+            return shown.append("…")
+    shown.rstrip()
+    return shown
+
+
+def _field(field: Field) -> Iterator[RenderableType]:
+    for said in field.first:
+        yield Padding(Text(f"! {clean_line(said)}", style="yellow"), (0, 0, 0, 2))
+    style = _STYLES[field.tone] or ("bold" if field.strong else "")
+    yield _indented(Text.assemble((clean_line(field.name, 80), "cyan"), "  ", _text(field.value, style)))
+    if field.by:
+        yield Padding(Text(clean_line(field.by), style="dim"), (0, 0, 0, 4))
+    for note in field.notes:
+        yield Padding(Text.assemble(("· ", "dim"), _text(note)), (0, 0, 0, 4))
+
+
+def _indented(text: Text) -> Padding:
+    return Padding(text, (0, 0, 0, 2))
+
+
+def _text(text: str, style: str = "") -> Text:
+    shown = clean(text[: 2 * _LONGEST_TEXT])
+    if len(text) > _LONGEST_TEXT:
+        shown = f"{shown[:_LONGEST_TEXT]}… ({len(text):,} characters)"
+    return Text(shown, style=style)
+
+
+# --- tables ----------------------------------------------------------------------------------------
+
+
+def _table(block: DataTable, width: int) -> Iterator[RenderableType]:
+    """One table. Where the figures leave no room for the words beside them, the last of them go to further tables."""
+    if block.title:
+        yield Text(clean_line(block.title, 240), style="bold")
+    heads = [Text(clean_line(name, 40)) for name in block.columns]
+    tones = [*block.tones, *[None] * len(block.rows)]
+    rows = [[_cell(value, tone) for value in row] for row, tone in zip(block.rows, tones, strict=False)]
+    if block.most:
+        rows = rows[: block.most]
+    wide = [_width(column) for column in zip(heads, *rows, strict=True)]
+    for number, places in enumerate(_split(block, wide, width)):
+        if number:
+            yield Text()
+        table = _plain_table([heads[place] for place in places], [place in block.figures for place in places])
+        table.columns[0].no_wrap = 0 in block.figures or wide[0] <= width // 3  # a name is looked for
+        for row in rows:
+            table.add_row(*(row[place] for place in places))
+        yield table
+    if told := more_rows(block):
+        yield Padding(Text(told, style="dim"), (0, 0, 0, 2))
+
+
+def _split(block: DataTable, wide: Sequence[int], width: int) -> Iterator[list[int]]:
+    """Which columns stand in which part: the names in each, the words in the first, figures as they fit."""
+    names = list(range(min(block.names, len(wide))))
+    words = [place for place in range(len(names), len(wide)) if place not in block.figures]
+    first = names[:1]
+    fixed = sum(min(wide[place], width // 3) for place in first) + sum(wide[place] for place in names[1:])
+    places, taken = [*names, *words], fixed + sum(min(wide[place], _LEAST_TEXT) for place in words)
+    taken += _GAP * (len(places) - 1)
+    for place in block.figures:
+        if place < len(names):
+            continue
+        if taken + _GAP + wide[place] > width and any(at in block.figures for at in places if at not in names):
+            yield sorted(places)
+            places, taken = list(names), fixed + _GAP * (len(names) - 1)
+        places.append(place)
+        taken += _GAP + wide[place]
+    yield sorted(places)
+
+
+def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
+    """Columns of words give way when the line is too narrow; figures never break."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), title_justify="left")
+    for head, right in zip(heads, figures, strict=True):
+        justify = "right" if right else "left"
+        table.add_column(head, justify=justify, no_wrap=right, overflow="fold", header_style="bold")  # type: ignore[arg-type]
+    return table
+
+
+def _cell(value: Value, tone: Tone | None) -> Text:
+    if not isinstance(value, Cell):
+        return Text(clean_line(value_text(value), _LONGEST_CELL), style=_STYLES[tone])
+    style = _STYLES[value.tone or tone] or ("bold" if value.strong else "")
+    shown = Text(clean_line(value.text, _LONGEST_CELL), style=style)
+    return Text.assemble(shown, (f"\n{clean_line(value.below, _LONGEST_CELL)}", "dim")) if value.below else shown
+
+
+def _width(cells: Iterable[Text]) -> int:
+    return max((cell_len(line) for cell in cells for line in cell.plain.split("\n")), default=0)

@@ -1,0 +1,212 @@
+"""Holds a run, or any judgements, against the labels of people."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from krino.contract import Judgement
+from krino.errors import UsageProblem
+from krino.results.agreement.confidence import calibrations
+from krino.results.agreement.fields import FieldData, Sampling, compare_field, field_data
+from krino.results.agreement.headline import overall, with_headline
+from krino.results.agreement.kinds import NotComparable
+from krino.results.agreement.labels import Labels, labels_of, read_labels, with_values
+from krino.results.agreement.result import (
+    Agreement,
+    AgreementCounts,
+    CalibrationResult,
+    Clusters,
+    FieldAgreement,
+    Skipped,
+)
+from krino.results.agreement.verdicts import ABSENT, ERROR, FAILED, OK, Verdicts, gather
+from krino.results.named_cases import reason_of
+from krino.results.wording import listed, shown
+from krino.runs.reading import load_run
+from krino.stats.resample import DRAWS, LEVEL
+
+WORST = 10
+_SHOWN_IDS = 3
+
+
+def agree(
+    judgements: str | os.PathLike[str] | Iterable[Judgement | Mapping[str, Any]],
+    labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]],
+    *,
+    fields: Collection[str] | None = None,
+    confidence: Mapping[str, str] | None = None,
+    cluster: str | None = None,
+    worst: int = WORST,
+    values: Mapping[str, Any] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Agreement:
+    """How far judgements (or the folder of a run) agree with labels (rows, or a file of them).
+
+    `fields`: only these; `confidence`: which field of the verdict each confidence is about, where the names do not
+    tell; `cluster`: a column of the labels or the metadata whose cases the bootstrap draws together; `values`: what
+    words of the labels stand for, as {"good": 1, "bad": 0}, or of one field {"faithfulness": {"good": 1, "bad": 0}}.
+    Judgements are gone through twice, the second time for reasons, so that an iterator is kept in memory.
+    """
+    given = _labels(labels)
+    verdicts = Verdicts(given, frozenset(confidence or ()), cluster)
+    read, rules = _source(judgements)
+    gather(read(), verdicts)
+    _check_overlap(given, verdicts)
+    given = with_values(given, values or {}, verdicts.names)
+    compared, skipped = _compared(given, verdicts, fields, cluster)
+    groups, clusters = find_clusters(cluster, given, verdicts) if cluster is not None else (None, None)
+    sampling = Sampling(draws, seed, groups)
+    held = [with_headline(compare_field(data, given, sampling, worst)) for data in compared]
+    counts = _counts(compared, verdicts)
+    calibrated = list(calibrations(verdicts, compared, confidence or {}, sampling))
+    return Agreement(
+        headline=overall(held, counts),
+        counts=counts,
+        absent_ids=_absent(given, verdicts),
+        raters=tuple(dict.fromkeys(rater for data in compared for rater in data.raters)),
+        fields=with_reasons(held, read, rules),
+        calibration=tuple(item for item in calibrated if isinstance(item, CalibrationResult)),
+        skipped=(*skipped, *(item for item in calibrated if isinstance(item, Skipped))),
+        clusters=clusters,
+        level=LEVEL,
+        seed=seed,
+    )
+
+
+def _source(
+    judgements: str | os.PathLike[str] | Iterable[Judgement | Mapping[str, Any]],
+) -> tuple[Callable[[], Iterable[Judgement | Mapping[str, Any]]], Mapping[str, str]]:
+    """How to read the judgements, as often as is needed, and what the rules say that they name."""
+    if isinstance(judgements, str | os.PathLike):
+        run = load_run(judgements)
+        return run.records, run.manifest.about.rules
+    again: Iterable[Judgement | Mapping[str, Any]] = (
+        list(judgements) if isinstance(judgements, Iterator) else judgements
+    )
+    return lambda: again, {}
+
+
+def _labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]]) -> Labels:
+    if isinstance(labels, Labels):
+        return labels
+    return read_labels(labels) if isinstance(labels, str | os.PathLike) else labels_of(labels)
+
+
+def _check_overlap(labels: Labels, verdicts: Verdicts) -> None:
+    if not verdicts.cases:
+        raise UsageProblem("the run has no judgements yet: there is nothing to compare")
+    if verdicts.cases == verdicts.unlabelled:
+        raise UsageProblem(
+            "no label belongs to a case of the run: the ids of the labels look like "
+            f"{listed(labels.ids, _SHOWN_IDS)}, those of the run like {listed(verdicts.first_ids)}; "
+            "say which column holds the id with --map id=COLUMN"
+        )
+
+
+def _compared(
+    labels: Labels, verdicts: Verdicts, wanted: Collection[str] | None, cluster: str | None
+) -> tuple[list[FieldData], list[Skipped]]:
+    """The labelled fields in the order of the verdict, and the columns that are none."""
+    if not verdicts.names:  # no case has a verdict: which columns are fields, nobody can tell
+        return [], []
+    for name in wanted or ():
+        if name not in verdicts.names or name not in labels.columns:
+            side, there = ("labels", labels.columns) if name in verdicts.names else ("verdict", verdicts.names)
+            raise UsageProblem(f"field {shown(name)}: no such field in the {side}; there are {listed(there)}")
+    skipped = [
+        Skipped(column=name, why="no field of the verdict")
+        for name in labels.columns
+        if name not in verdicts.names and name != cluster
+    ]
+    compared = []
+    for name in verdicts.names:
+        if name in labels.columns and (wanted is None or name in wanted):
+            try:
+                compared.append(field_data(name, labels, verdicts))
+            except NotComparable as why:
+                skipped.append(Skipped(column=name, why=str(why)))
+    if not compared:
+        raise UsageProblem(
+            f"no column of the labels is a field of the verdict that can be compared: the labels have "
+            f"{listed(labels.columns)}, the verdict has {listed(verdicts.names)}; "
+            "rename a column with --map FIELD=COLUMN"
+        )
+    return compared, skipped
+
+
+def _counts(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
+    status = np.frombuffer(bytes(verdicts.status), np.uint8)
+    labelled = np.any([data.labelled for data in compared], axis=0) if compared else np.ones(len(status), np.bool_)
+    found = np.bincount(status[labelled], minlength=4)
+    return AgreementCounts(
+        labelled=int(labelled.sum()),
+        judged=int(found[OK]),
+        failed=int(found[FAILED]),
+        error=int(found[ERROR]),
+        absent=int(found[ABSENT]),
+        unlabelled=verdicts.unlabelled,
+    )
+
+
+def _absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
+    missing = (own_id for own_id, case in labels.ids.items() if verdicts.status[case] == ABSENT)
+    return tuple(own_id for own_id, _ in zip(missing, range(_SHOWN_IDS), strict=False))
+
+
+def find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[list[Hashable], Clusters]:
+    """For each labelled case its cluster; a case without one is a cluster of its own."""
+    in_labels = column in labels.columns
+    known: dict[int, Any] = _from_labels(column, labels) if in_labels else dict(verdicts.clusters)
+    if not known:
+        raise UsageProblem(
+            f"cluster {shown(column)}: neither the labels nor the metadata of the labelled cases have such a column; "
+            f"the labels have {listed(labels.columns)}"
+        )
+    groups: list[Hashable] = [("named", known[case]) if case in known else case for case in range(len(labels.ids))]
+    return groups, Clusters(
+        column=column,
+        source="labels" if in_labels else "metadata",
+        count=len(set(groups)),
+        without=len(labels.ids) - len(known),
+    )
+
+
+def _from_labels(column: str, labels: Labels) -> dict[int, str]:
+    found: dict[int, str] = {}
+    given = labels.columns[column]
+    for case, _, number in given.table().tolist():
+        value = given.pool.values[number]
+        if value is not None and found.setdefault(case, str(value)) != str(value):
+            own_id = next(own_id for own_id, at in labels.ids.items() if at == case)
+            raise UsageProblem(
+                f"cluster {shown(column)}: case {shown(own_id)} has two values: {shown(found[case])}, {shown(value)}"
+            )
+    return found
+
+
+Read = Callable[[], Iterable[Judgement | Mapping[str, Any]]]
+
+
+def with_reasons(fields: Sequence[FieldAgreement], read: Read, rules: Mapping[str, str]) -> tuple[FieldAgreement, ...]:
+    """`read` gives the judgements again; `rules` says what the rules say."""
+    wanted: dict[str, list[str]] = {}
+    for field in fields:
+        for case in field.worst:
+            wanted.setdefault(case.id, []).append(field.field)
+    reasons: dict[tuple[str, str], str] = {}
+    for judgement in read() if wanted else ():
+        own_id = judgement.id if isinstance(judgement, Judgement) else judgement["id"]
+        if own_id in wanted:
+            plain = judgement.model_dump(mode="json") if isinstance(judgement, Judgement) else judgement
+            reasons.update({(name, own_id): reason_of(plain, name, rules) for name in wanted[own_id]})
+    return tuple(_with_reasons(field, reasons) for field in fields)
+
+
+def _with_reasons(field: FieldAgreement, reasons: Mapping[tuple[str, str], str]) -> FieldAgreement:
+    worst = tuple(case.model_copy(update={"reason": reasons[field.field, case.id]}) for case in field.worst)
+    return field.model_copy(update={"worst": worst})

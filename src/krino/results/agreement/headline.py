@@ -1,0 +1,143 @@
+"""Says in a sentence what an agreement comes to, for people who know no kappa.
+
+The judge is held beside the raters themselves: who agrees with people as they agree with each other does as well as can
+be asked. Which measure speaks depends on the data (classes: kappa, numbers: rank correlation), and whether the two
+differ is for the interval of their difference to say, for which the same cases were drawn on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from krino.results.agreement.result import AgreementCounts, FieldAgreement, Figure, Standing
+from krino.stats.moments import FEW
+
+_BY_PAIRS = {
+    "category": ("mean_kappa", "mean_agreement"),
+    "order": ("mean_kappa_quadratic", "mean_agreement"),
+    "scale": ("mean_kappa_quadratic", "mean_agreement"),
+    "number": ("mean_spearman",),
+}
+_BY_ALPHA = ("alpha_nominal", "alpha_interval", "alpha_ordinal")
+_MEASURES = {
+    "mean_kappa": "Cohen's kappa over pairs; 1 is full agreement, 0 is chance",
+    "mean_kappa_quadratic": "kappa with squared weights over pairs; 1 is full agreement, 0 is chance",
+    "mean_agreement": "share of cases alike, over pairs",
+    "mean_spearman": "Spearman's rank correlation over pairs; 1 is the same order, 0 is none",
+    **dict.fromkeys(_BY_ALPHA, "Krippendorff's alpha; 1 is full agreement, 0 is chance"),
+}
+_NARROW = 0.1
+"""A difference that surely lies within this is none that matters; beyond it, what it could be is said."""
+_ORDER: tuple[Standing, ...] = ("less", "about as much", "more", "too few", "one rater", "nothing")
+
+
+def with_headline(field: FieldAgreement) -> FieldAgreement:
+    standing, sentence = _told(field)
+    return field.model_copy(update={"standing": standing, "headline": sentence})
+
+
+def overall(fields: Sequence[FieldAgreement], counts: AgreementCounts) -> str:
+    """Of one field its own sentence; of several, in how many the judge stands how."""
+    sentences = [fields[0].headline] if len(fields) == 1 else list(_by_standing(fields))
+    if not fields:
+        sentences.append("Nothing could be compared.")
+    if counts.without_verdict:
+        cases = f"{counts.without_verdict:,} labelled case{'' if counts.without_verdict == 1 else 's'}"
+        sentences.append(f"No figure counts {cases} without a verdict.")
+    return " ".join(sentences)
+
+
+def _by_standing(fields: Sequence[FieldAgreement]) -> Iterator[str]:
+    words = {
+        "less": "the judge agrees with your raters less than they agree with each other",
+        "about as much": "the judge agrees with your raters about as much as they agree with each other",
+        "more": "the judge agrees with your raters more than they agree with each other",
+        "too few": "there are too few cases to tell how the judge agrees with your raters",
+        "one rater": "there is one rater, so that nobody can tell how far people would agree with each other",
+        "nothing": "nothing could be compared",
+    }
+    for standing in _ORDER:
+        names = [field.field for field in fields if field.standing == standing]
+        if names:
+            of = f"{len(names)} of {len(fields)} fields" if len(names) < len(fields) else f"all {len(fields)} fields"
+            yield f"In {of} {words[standing]}: {', '.join(names)}."
+
+
+# --- one field -----------------------------------------------------------------------------------
+
+
+def _told(field: FieldAgreement) -> tuple[Standing, str]:
+    if not field.counts.compared:
+        return "nothing", "Nothing could be compared: no labelled case has a value of the judge in this field."
+    if not field.people:
+        told = "With one label a case nobody can tell how far people would agree with each other."
+        return "one rater", f"{_with_one(field)} {told}"
+    name = _measure(field)
+    if name is None:
+        return "nothing", f"{_with_one(field)} Beyond that nothing can be measured: hardly any value differs."
+    return _beside_people(name, field.figures[name], field.people[name], field.gap[name])
+
+
+def _measure(field: FieldAgreement) -> str | None:
+    """The first that fits the kind of field and has a value on both sides."""
+    for name in (*_BY_PAIRS[field.kind], *_BY_ALPHA):
+        ours, theirs = field.figures.get(name), field.people.get(name)
+        if ours is not None and theirs is not None and None not in (ours.value, theirs.value):
+            return name
+    return None
+
+
+def _beside_people(name: str, ours: Figure, theirs: Figure, gap: Figure) -> tuple[Standing, str]:
+    judge, people = _two(ours), _two(theirs)
+    measure = f"({_MEASURES[name]}; {_cases(gap.n)})"
+    crowd = name in _BY_ALPHA  # so many raters that no pairs of them are made
+    agrees = "With the judge as one more rater, people agree" if crowd else "The judge agrees with your raters"
+    beside = "without it" if crowd else "they agree with each other"
+    if gap.n < FEW or gap.interval is None:
+        other = "without it" if crowd else "they with each other"
+        so_far = f"{agrees} at {judge}, {other} at {people}"
+        return "too few", f"Too few cases to tell ({gap.n:,}, and {FEW} are needed). So far: {so_far} {measure}."
+    low, high = gap.interval
+    if low > 0 or high < 0:
+        standing: Standing = "more" if low > 0 else "less"
+        return standing, f"{agrees} {standing} ({judge}) than {beside} ({people}) {measure}."
+    wide = max(-low, high) > _NARROW
+    room = (
+        f" As far as these cases tell, the difference lies between {_signed(low)} and {_signed(high)}." if wide else ""
+    )
+    return "about as much", f"{agrees} about as much ({judge}) as {beside} ({people}) {measure}.{room}"
+
+
+def _with_one(field: FieldAgreement) -> str:
+    """The judge against the one label that each case has, or where raters cannot be told apart by what they say."""
+    figures, n = field.figures, field.counts.compared
+    few = f" ({n:,} {'is' if n == 1 else 'are'} few: {FEW} are needed to rely on it)" if n < FEW else ""
+    if _known(figures.get("agreement")):
+        kappa = "kappa" if field.kind == "category" else "kappa_quadratic"
+        beyond = f" (kappa {_two(figures[kappa])}; 0 is chance)" if _known(figures.get(kappa)) else ""
+        return (
+            f"The judge says what people say in {100 * _value(figures['agreement']):.0f} % of {_cases(n)}{beyond}{few}."
+        )
+    order = f" (Spearman's rank correlation {_two(figures['spearman'])})" if _known(figures.get("spearman")) else ""
+    return f"Over {_cases(n)} the judge is {_value(figures['mae']):.3g} away from people on average{order}{few}."
+
+
+def _known(item: Figure | None) -> bool:
+    return item is not None and item.value is not None
+
+
+def _value(item: Figure) -> float:
+    assert item.value is not None
+    return item.value
+
+
+def _two(item: Figure) -> str:
+    return f"{_value(item):.2f}".replace("-", "−")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def _cases(count: int) -> str:
+    return f"{count:,} case{'' if count == 1 else 's'}"

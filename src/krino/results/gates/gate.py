@@ -1,0 +1,253 @@
+"""Holds a run against rules. Fails closed: what was not judged, not finished or not there can never pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from krino.results.comparison.compare import Pairs, match, other_settings
+from krino.results.gates.against import Against, Found, against, against_change, with_cases, without_verdict
+from krino.results.gates.measures import Mask, Measure, measure, measure_change, tell
+from krino.results.gates.result import Check, GateResult, fact
+from krino.results.gates.rules import NULL, Limit, Rule, Target
+from krino.results.gates.validate import Sense
+from krino.results.named_cases import WORST
+from krino.results.table import Places, Table, read_table, slice_name
+from krino.results.wording import date_of, judge_of, labeller_of
+from krino.stats.moments import FEW
+from krino.text.clean import clean_line
+
+_NAMED = 5
+
+
+def comparable(base: Table, run: Table, pairs: Pairs) -> Iterator[Found]:
+    state = base.manifest.state
+    if state != "finished":
+        yield Found(fact("other run finished", False, f"{base.folder} is {state}", len(base)))
+    yield _same_cases(base, pairs)
+    yield _same_content(base, run, pairs)
+    yield Found(_same_judge(base, run))
+
+
+def _same_cases(base: Table, pairs: Pairs) -> Found:
+    """A case that the other run has and this one has not may be the one that got worse."""
+    if missing := len(pairs.only_a):
+        told = f"{missing:,} cases of {base.folder} are not in this run: {_named(base, pairs.only_a)}"
+    else:
+        told = f"all {len(base):,} cases of {base.folder} are in this run"
+    if pairs.repeated:
+        told += f"; {pairs.repeated:,} ids are given to several cases, matched in their order"
+    lost = Against("not in this run", pairs.only_a, in_base=True, why=f"in {base.folder}, and not in this run")
+    return Found(fact("same cases", not missing, told, len(pairs)), lost)
+
+
+def _same_content(base: Table, run: Table, pairs: Pairs) -> Found:
+    """Another answer under the same id is what a new system gives; under the same line number it may be any case."""
+    other = pairs.other_content
+    in_base, in_run = pairs.a[other], pairs.b[other]
+    unknown = in_base[base.positional[in_base] | run.positional[in_run]]
+    if len(unknown):
+        told = (
+            f"{len(unknown):,} cases have other content than in {base.folder}, and no id of their own that says they "
+            f"are the same: {_named(base, unknown)}; give each case an `id` that is the same in both inputs"
+        )
+    elif len(other):
+        told = f"{len(other):,} of {len(pairs):,} cases have other content under the same id: {_named(base, in_base)}"
+    else:
+        told = f"all {len(pairs):,} cases have the same content"
+    why = f"other content than in {base.folder}, and no id of its own"
+    others = Against("with other content", unknown, in_base=True, why=why)
+    return Found(fact("same content", not len(unknown), told, len(pairs)), others)
+
+
+def _same_judge(base: Table, run: Table) -> Check:
+    """Two judges that happen to name a field alike do not measure the same thing."""
+    there, here = (clean_line(str(one.manifest.plan.judge.get("name")), 60) for one in (base, run))
+    if here != there:
+        return fact("same judge", False, f"{base.folder} was judged by {there}, this run by {here}", len(run))
+    others = list(other_settings(base, run))
+    told = f"{here}; made otherwise (A is {base.folder}): {_listed(others, len(others))}" if others else here
+    return fact("same judge", True, told, len(run))
+
+
+def _named(run: Table, places: Places) -> str:
+    return _listed((clean_line(run.ids[place], 60) for place in places[:_NAMED]), len(places))
+
+
+def _listed(texts: Iterable[str], count: int) -> str:
+    shown = list(texts)[:_NAMED]
+    return f"{', '.join(shown)}{', …' if count > len(shown) else ''}"
+
+
+NONE_FAILED = Rule("max", Target(None), Limit(0.0))
+"""The limit that holds where no other is set."""
+_NO_CASE_ALONE = "no case by itself speaks against it: with more cases the interval would be narrower"
+_MOST_SMALL = 100  # small slices that are named; a column of a thousand names is no column to gate by
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The rules, and how they are read."""
+
+    rules: Sequence[Rule] = ()
+    by: Sequence[tuple[str, ...]] = ()
+    point: bool = False
+    """Hold the value itself against the limit, not the end of its interval."""
+    few: int = FEW
+    """Slices with fewer cases are shown, not gated."""
+    base: Path | None = None
+    """The run that `may_fall` and `may_rise` compare with."""
+    worst: int = WORST
+    """How many cases are named for each broken rule."""
+
+    def with_limit_on_failed(self) -> Gate:
+        """That rule comes first: all others rest on it."""
+        failed = [rule for rule in self.rules if rule.target.field is None] or [NONE_FAILED]
+        return replace(self, rules=[*failed, *(rule for rule in self.rules if rule.target.field is not None)])
+
+    def allows_nulls(self, field: str | None) -> bool:
+        """Then another rule says how many, and is checked itself."""
+        return any(rule.target == Target(field, NULL) for rule in self.rules)
+
+
+def check_run(folder: Path, gate: Gate) -> GateResult:
+    """Raises `UsageProblem` for a rule about something that the run does not have."""
+    given, gate = gate, gate.with_limit_on_failed()
+    fields = {rule.target.field for rule in gate.rules if rule.target.field is not None}
+    run = read_table(folder, fields=fields, by=gate.by)
+    base = read_table(gate.base, fields=fields) if gate.base is not None else None
+    sense = Sense(run, base)
+    sense.refuse(gate.rules, gate.by)
+    found = [*_whole(run), *_Held(run, base, gate, sense).checks()]
+    manifest = run.manifest
+    return GateResult(
+        run=str(folder),
+        judge=judge_of(manifest),
+        labeller=labeller_of(manifest),
+        started=date_of(manifest),
+        counts=run.counts(),
+        notes=tuple(_notes(given)),
+        checks=with_cases(found, run, base, gate.worst),
+    )
+
+
+# --- what must hold without any rule -------------------------------------------------------------
+
+
+def _whole(run: Table) -> Iterator[Found]:
+    """A run that stopped half-way, lost judgements, never had a case or judged none proves nothing."""
+    manifest, cases = run.manifest, len(run)
+    yield Found(fact("finished", manifest.state == "finished", f"the run is {manifest.state}", cases))
+    if not cases:
+        yield Found(fact("has cases", False, "there is no judgement in the run", 0))
+    elif manifest.cases is not None and manifest.cases != cases:
+        told = f"{manifest.cases:,} cases were read, {cases:,} have a judgement"
+        yield Found(fact("has cases", False, told, cases))
+    else:
+        yield Found(fact("has cases", True, f"{cases:,} cases", cases))
+    if cases:
+        judged = int(run.ok.sum())
+        told = f"{judged:,} of {cases:,} cases have a verdict"
+        yield Found(fact("has verdicts", judged > 0, told, cases), without_verdict(run, _all(run)))
+
+
+# --- the rules -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Held:
+    run: Table
+    base: Table | None
+    gate: Gate
+    sense: Sense
+
+    def checks(self) -> Iterator[Found]:
+        pairs = None
+        if self.base is not None and len(self.run):
+            pairs = match(self.base, self.run)
+            yield from comparable(self.base, self.run, pairs)
+            yield from self._failed_in(self.base)
+        for rule in self.gate.rules:
+            yield self._check(rule, _all(self.run), None, pairs)
+        for columns in self.gate.by:
+            yield from self._by(columns, pairs)
+
+    def _failed_in(self, base: Table) -> Iterator[Found]:
+        """A case without a verdict there cannot be seen to get worse: the limit on failed cases holds there too."""
+        for rule in (rule for rule in self.gate.rules if rule.target.field is None):
+            told = tell(rule, measure(base, rule, _all(base)), point=True, nulls_allowed=False)
+            held = fact(f"other run: {rule}", told.holds, f"{base.folder}: {told.message}", len(base))
+            yield Found(held, without_verdict(base, _all(base), in_base=True))
+
+    def _by(self, columns: tuple[str, ...], pairs: Pairs | None) -> Iterator[Found]:
+        name = slice_name(columns)
+        values = self.run.slices[name]
+        sizes = Counter(values).most_common()
+        large = [value for value, size in sizes if size >= self.gate.few]
+        if not large:
+            told = f"no value of {name} has {self.gate.few:,} cases: nothing could be gated by it"
+            yield Found(fact(f"by {name}", False, told, len(self.run)))
+        codes = {value: code for code, value in enumerate(large)}
+        belongs = np.fromiter((codes.get(value, -1) for value in values), np.intp, len(values))
+        for value, code in codes.items():
+            for rule in self.gate.rules:
+                yield self._check(rule, belongs == code, f"{name}={value}", pairs)
+        yield from map(Found, self._small(name, sizes[len(large) :]))
+
+    def _small(self, name: str, sizes: Sequence[tuple[str, int]]) -> Iterator[Check]:
+        for value, size in sizes[:_MOST_SMALL]:
+            told = f"{size:,} case{'' if size == 1 else 's'}, fewer than {self.gate.few:,}: not gated"
+            yield Check(rule=f"by {name}", slice=f"{name}={value}", outcome="too few", message=told, cases=size)
+        if rest := sizes[_MOST_SMALL:]:
+            told = f"{len(rest):,} more slices have fewer than {self.gate.few:,} cases"
+            cases = sum(size for _, size in rest)
+            yield Check(rule=f"by {name}", slice=f"{name}=…", outcome="too few", message=told, cases=cases)
+
+    def _check(self, rule: Rule, cases: Mask, where: str | None, pairs: Pairs | None) -> Found:
+        found = self._measure(rule, cases, pairs)
+        allowed = self.gate.allows_nulls(rule.target.field)
+        told = tell(rule, found, point=self.gate.point, nulls_allowed=allowed)
+        cases_against = Against() if told.holds else self._against(rule, cases, pairs, nulls_allowed=allowed)
+        alone = [] if told.holds or cases_against.count or found.interval is None else [_NO_CASE_ALONE]
+        check = Check(
+            rule=str(rule),
+            slice=where,
+            outcome="holds" if told.holds else "broken",
+            message="; ".join([told.message, *alone, *self.sense.doubts(rule)]),
+            cases=int(cases.sum()),
+            nulls=found.nulls,
+            value=found.value,
+            interval=found.interval,
+        )
+        return Found(check, cases_against)
+
+    def _measure(self, rule: Rule, cases: Mask, pairs: Pairs | None) -> Measure:
+        if not rule.paired:
+            return measure(self.run, rule, cases)
+        if self.base is None or pairs is None:
+            return Measure(None, 0)
+        return measure_change(self.base, self.run, pairs, rule, cases)
+
+    def _against(self, rule: Rule, cases: Mask, pairs: Pairs | None, *, nulls_allowed: bool) -> Against:
+        if not rule.paired:
+            return against(self.run, rule, cases, nulls_allowed=nulls_allowed)
+        if self.base is None or pairs is None:
+            return Against()
+        return against_change(self.base, self.run, pairs, rule, cases, nulls_allowed=nulls_allowed)
+
+
+def _all(run: Table) -> Mask:
+    return np.ones(len(run), np.bool_)
+
+
+def _notes(gate: Gate) -> Iterator[str]:
+    if not gate.rules:
+        yield "No rule was given: only an unfinished or empty run and cases without a verdict break this gate."
+    if any(not rule.target.counted for rule in gate.rules) and not gate.point:
+        yield "A rule must hold at the end of the 95 % interval of what it limits, not only for the value itself."
+    if gate.by:
+        yield f"Slices with fewer than {gate.few:,} cases are shown and not gated; the whole run counts them."

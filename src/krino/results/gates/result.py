@@ -1,0 +1,62 @@
+"""What a gate found, as data: one check a rule (and slice), each with its outcome and the reason."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, computed_field
+
+from krino.results.named_cases import NamedCase
+from krino.runs.manifest import Counts
+
+Outcome = Literal["holds", "broken", "too few"]
+"""`too few`: a slice with too few cases to be gated. It is shown, and neither holds nor breaks."""
+
+
+class Check(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rule: str
+    slice: str | None = None
+    outcome: Outcome
+    message: str
+    cases: int = 0
+    nulls: int = 0
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    against: int = 0
+    """Of a broken check: how many cases speak against it."""
+    against_words: str = ""
+    """What they are: `4 cases below 0.9, 1 case with null`."""
+    worst: tuple[NamedCase, ...] = ()
+    """The worst of those, with their reasons."""
+
+    def heading(self) -> str:
+        """What stands above the cases."""
+        return self.against_words + (f", the worst {len(self.worst):,}" if len(self.worst) < self.against else "")
+
+
+def fact(rule: str, holds: bool, message: str, cases: int) -> Check:
+    """A check of what must be so, whatever the rules say."""
+    return Check(rule=rule, outcome="holds" if holds else "broken", message=message, cases=cases)
+
+
+class GateResult(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run: str
+    judge: str
+    labeller: str
+    started: str
+    counts: Counts
+    notes: tuple[str, ...]
+    checks: tuple[Check, ...]
+
+    @property
+    def broken(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.outcome == "broken")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def passed(self) -> bool:
+        return not self.broken

@@ -1,0 +1,161 @@
+"""Refuses rules that can tell nothing: of what a run or a judge does not have, or with a limit nothing can break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from krino.contract import Judge
+from krino.errors import UsageProblem
+from krino.results.gates.rules import NULL, Rule
+from krino.results.table import NO_CODE, Table
+from krino.results.verdict_schema import Scale, Schema, closed_labels, declared_scale
+from krino.runs.fields import ROLL_UP, ROLL_UPS
+from krino.text.clean import clean_line
+
+
+@dataclass(frozen=True)
+class Sense:
+    """What a run, and the one it is compared with, let rules be about."""
+
+    run: Table
+    base: Table | None
+
+    def refuse(self, rules: Sequence[Rule], by: Sequence[tuple[str, ...]]) -> None:
+        """A misspelt name must not be a rule that always holds. Where nothing was judged there are no names to know."""
+        for column in (column for columns in by for column in columns):
+            if len(self.run) and column not in self.run.metadata:
+                there = ", ".join(clean_line(name, 60) for name in sorted(self.run.metadata)) or "none"
+                raise UsageProblem(f"by {column}: the judgements have no such column; they have {there}")
+        if not self.run.ok.any():
+            return
+        for rule in rules:
+            if rule.target.field is not None:
+                self._refuse_field(rule, rule.target.field)
+                self._refuse_label(rule, rule.target.field)
+                self._refuse_limit(rule, rule.target.field)
+
+    def doubts(self, rule: Rule) -> Iterator[str]:
+        """Why a rule that holds may hold of nothing, where nobody can tell for sure."""
+        field, label = rule.target.field, rule.target.label
+        if field is None or field not in self.run.fields:
+            return
+        if label is None:
+            open_scale = declared_scale(self._schema, field) is None
+            if open_scale and self._looks_like_a_score(field) and _holds_of_all(rule, (0.0, 1.0)):
+                yield "every value lies in 0 to 1, where no mean can break this limit"
+        elif self._unseen(field, label) and self._known_labels(field) is None:
+            yield f"no case has the label `{clean_line(label, 60)}`, and the judge does not say whether there is one"
+
+    # --- refusals ----------------------------------------------------------------------------------
+
+    def _refuse_field(self, rule: Rule, field: str) -> None:
+        column, label = self.run.fields.get(field), rule.target.label
+        if column is None:
+            there = ", ".join(clean_line(name, 60) for name in self.run.field_names)
+            if field == ROLL_UP:
+                told = "this judge rolls nothing up to pass, review or fail; name a field"
+                raise UsageProblem(f"{rule}: {told}: {there}")
+            raise UsageProblem(f"{rule}: the verdicts have no field `{field}`; they have {there}")
+        if label is None and column.kind in ("codes", "other"):
+            raise UsageProblem(f"{rule}: `{field}` is no number; name a label of it, as {field}:LABEL=90%")
+        if label not in (None, NULL):
+            if column.kind == "number":
+                raise UsageProblem(f"{rule}: `{field}` is a number and has no labels; write {field}=NUMBER")
+            if (column.codes == NO_CODE).any():
+                raise UsageProblem(f"{rule}: `{field}` is free text and has no labels")
+
+    def _refuse_label(self, rule: Rule, field: str) -> None:
+        label = rule.target.label
+        if label is None or not self._unseen(field, label):
+            return
+        refuse_label(rule, field, label, self._known_labels(field))
+
+    def _refuse_limit(self, rule: Rule, field: str) -> None:
+        if rule.target.label is None:
+            refuse_limit(rule, field, declared_scale(self._schema, field))
+
+    # --- what is known -----------------------------------------------------------------------------
+
+    @cached_property
+    def _schema(self) -> Schema | None:
+        return self.run.manifest.about.verdict_schema or None
+
+    def _known_labels(self, field: str) -> set[str] | None:
+        """So that a misspelt label is not a rule that always holds; None where nobody can tell."""
+        if field == ROLL_UP:
+            return set(ROLL_UPS)
+        return None if self._schema is None else closed_labels(self._schema, field)
+
+    def _unseen(self, field: str, label: str) -> bool:
+        runs = [run for run in (self.run, self.base) if run is not None and field in run.fields]
+        return label != NULL and not any(label in run.fields[field].labels() for run in runs)
+
+    def _looks_like_a_score(self, field: str) -> bool:
+        numbers = self.run.fields[field].numbers
+        known = numbers[~np.isnan(numbers)]
+        return bool(known.size and known.min() >= 0.0 and known.max() <= 1.0)
+
+
+def refuse_label(rule: Rule, field: str, label: str, known: set[str] | None) -> None:
+    """`known`: all labels that the field can have, None where nobody can tell."""
+    if known is not None and label not in known:
+        raise UsageProblem(f"{rule}: `{field}` has no label `{label}`; it has {', '.join(sorted(known))}")
+
+
+def refuse_limit(rule: Rule, field: str, scale: Scale | None) -> None:
+    """Only of a scale that the judge declares: seconds that lie in 0 to 1 today need not do so tomorrow."""
+    if scale is not None and _holds_of_all(rule, scale):
+        least, most = scale
+        raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so that nothing can break this limit")
+
+
+def _holds_of_all(rule: Rule, scale: Scale) -> bool:
+    """Whether no mean on this scale, or no change of it, could break the rule."""
+    least, most = scale
+    worst = (least if rule.lower else most) if not rule.paired else (least - most if rule.lower else most - least)
+    return rule.allows(worst)
+
+
+def refuse_for(judge: Judge[Any, Any, Any], rules: Iterable[Rule]) -> None:
+    """By what the schema of its verdict says; where that leaves it open, the run will tell."""
+    schema = judge.verdict_model.model_json_schema(mode="serialization")
+    rolls_up = type(judge).roll_up is not Judge.roll_up
+    for rule in rules:
+        if rule.target.field == ROLL_UP:
+            _refuse_roll_up(rule, judge.name, rolls_up=rolls_up, fields=schema.get("properties", {}))
+        elif rule.target.field is not None:
+            _refuse(rule, rule.target.field, judge.name, schema)
+
+
+def _refuse_roll_up(rule: Rule, judge: str, *, rolls_up: bool, fields: Iterable[str]) -> None:
+    if not rolls_up:
+        told = f"judge `{judge}` rolls nothing up to pass, review or fail; name a field"
+        raise UsageProblem(f"{rule}: {told}: {', '.join(fields)}")
+    if rule.target.label is None:
+        raise UsageProblem(f"{rule}: `{ROLL_UP}` is no number; name a label of it, as {ROLL_UPS[0]}=90%")
+    if rule.target.label != NULL:
+        refuse_label(rule, ROLL_UP, rule.target.label, set(ROLL_UPS))
+
+
+def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
+    fields, label = schema.get("properties", {}), rule.target.label
+    if field not in fields:
+        if schema.get("additionalProperties"):
+            return
+        raise UsageProblem(
+            f"{rule}: the verdicts of judge `{judge}` have no field `{field}`; they have {', '.join(fields)}"
+        )
+    scale, labels = declared_scale(schema, field), closed_labels(schema, field)
+    if label is None:
+        if labels:
+            raise UsageProblem(f"{rule}: `{field}` is no number; name a label of it, as {field}:LABEL=90%")
+        refuse_limit(rule, field, scale)
+    elif label != NULL:
+        if scale is not None:
+            raise UsageProblem(f"{rule}: `{field}` is a number and has no labels; write {field}=NUMBER")
+        refuse_label(rule, field, label, labels)

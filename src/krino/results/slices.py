@@ -1,0 +1,213 @@
+"""Sums up a run by what is known of its cases: for each value of a column how many, how they ended, and the scores.
+
+One pass, in memory that grows with the number of slices, not of cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from krino.cases.metadata import column_value
+from krino.errors import UsageProblem
+from krino.results.table import NULL, Part, Reader, slice_name
+from krino.runs.fields import ROLL_UP, ROLL_UPS
+from krino.runs.journal import CODES
+from krino.stats.moments import FEW, MomentsByGroup, mean_interval
+from krino.text.clean import clean_line
+
+OTHERS = "(other values)"
+_MOST_VALUES = 1_000
+_FEW_VALUES = 12
+_MOST_COLUMNS = 12
+_STATUSES = max(CODES.values()) + 1
+_PLACES = {word: place for place, word in enumerate(ROLL_UPS)}
+
+
+class SliceNumber(BaseModel):
+    """A score in one slice. The interval is the report's: 95 %, of the mean."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int
+    nulls: int
+    mean: float | None
+    interval: tuple[float, float] | None
+
+
+class Slice(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    value: str
+    n: int
+    failed: int
+    error: int
+    roll_up: dict[str, int]
+    numbers: dict[str, SliceNumber]
+
+    @property
+    def few(self) -> bool:
+        return self.n < FEW
+
+    @property
+    def not_ok(self) -> int:
+        return self.failed + self.error
+
+
+class SliceTable(BaseModel):
+    """One column (or several together, `court*language`), its values from the most frequent down."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    column: str
+    slices: tuple[Slice, ...]
+
+    @property
+    def numbers(self) -> list[str]:
+        """The scores that any slice has."""
+        return list(dict.fromkeys(name for item in self.slices for name in item.numbers))
+
+    @property
+    def roll_ups(self) -> list[str]:
+        return [word for word in ROLL_UPS if any(word in item.roll_up for item in self.slices)]
+
+
+def parse_columns(text: str | None) -> list[tuple[str, ...]]:
+    """`court,language` as two columns; `court*language` as one of both together."""
+    if text is None:
+        return []
+    columns = [tuple(name.strip() for name in part.split("*")) for part in text.split(",")]
+    if any(not name for names in columns for name in names):
+        raise UsageProblem(f"by {text!r}: write columns as court,language or together as court*language")
+    return columns
+
+
+def slice_by(judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[str, ...]]) -> list[SliceTable]:
+    """Raises `UsageProblem` for a column that no case has."""
+    tallies = {names: _Sliced() for names in columns}
+    known: set[str] = set()
+    for part in Reader(marks=False).parts(judgements):
+        metadata = [record.get("metadata") or {} for record in part.records]
+        known.update(*metadata)
+        for names, sliced in tallies.items():
+            sliced.add(part, [column_value(given, names) for given in metadata], most=_MOST_VALUES)
+    for name in (name for names in columns for name in names):
+        if name not in known:
+            there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
+            raise UsageProblem(f"--by {name}: the judgements have no such column; they have {there}")
+    return [sliced.table(slice_name(names)) for names, sliced in tallies.items()]
+
+
+@dataclass(slots=True)
+class FewValued:
+    """Slices a run by every column of metadata that turns out to have few values, for reports."""
+
+    _columns: dict[str, _Sliced | None] = field(default_factory=dict)
+    """None for a column that has too many."""
+    _all: _Sliced = field(default_factory=lambda: _Sliced())
+    """Every case in one slice."""
+
+    def add(self, part: Part) -> None:
+        metadata = [record.get("metadata") or {} for record in part.records]
+        for name in dict.fromkeys(name for given in metadata for name in given):
+            if name not in self._columns and len(self._columns) < _MOST_COLUMNS:
+                self._columns[name] = deepcopy(self._all)  # all cases so far were without it
+        for name, sliced in self._columns.items():
+            if sliced is not None:
+                sliced.add(part, [column_value(given, [name]) for given in metadata])
+                if len(sliced.values) > _FEW_VALUES:
+                    self._columns[name] = None
+        self._all.add(part, [column_value({}, [""])] * len(metadata))
+
+    def result(self) -> list[SliceTable]:
+        """A column with one value slices nothing."""
+        found = ((name, sliced) for name, sliced in self._columns.items() if sliced is not None)
+        return [sliced.table(name) for name, sliced in found if len(sliced.values) > 1]
+
+
+@dataclass(slots=True)
+class _Sliced:
+    """One column of slices: for each value of it what its cases come to."""
+
+    values: dict[str, int] = field(default_factory=dict)
+    """Each with its number, in the order in which they came up."""
+    _statuses: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, _STATUSES), np.int64))
+    _roll_ups: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, len(ROLL_UPS)), np.int64))
+    _numbers: dict[str, MomentsByGroup] = field(default_factory=dict)
+    _nulls: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+
+    def add(self, part: Part, values: Sequence[str], most: int | None = None) -> None:
+        """`values`: where each case belongs; of more than `most` different ones the later are taken together."""
+        groups = np.fromiter((self._number(value, most) for value in values), np.intp, len(values))
+        self._statuses = _added(self._statuses, groups, part.statuses, len(self.values))
+        words = [(row, _PLACES[word]) for row, word in enumerate(map(_roll_up, part.records)) if word]
+        rows, places = np.array(words, np.intp).reshape(-1, 2).T
+        self._roll_ups = _added(self._roll_ups, groups[rows], places, len(self.values))
+        for name, (rows, numbers, codes) in part.fields.items():
+            if name == ROLL_UP:
+                continue
+            there = ~np.isnan(numbers)
+            if there.any():
+                self._numbers.setdefault(name, MomentsByGroup()).add(
+                    groups[rows[there]], numbers[there], len(self.values)
+                )
+            if (nulls := groups[rows[codes == NULL]]).size:
+                before = self._nulls.get(name, np.zeros(0, np.int64))
+                self._nulls[name] = _grown(before, len(self.values)) + np.bincount(nulls, minlength=len(self.values))
+
+    def table(self, column: str) -> SliceTable:
+        ordered = sorted(self.values, key=lambda value: (value == OTHERS, -self._n(value), value))
+        return SliceTable(column=column, slices=tuple(map(self._slice, ordered)))
+
+    def _number(self, value: str, most: int | None) -> int:
+        if value not in self.values and most is not None and len(self.values) >= most:
+            value = OTHERS
+        return self.values.setdefault(value, len(self.values))
+
+    def _n(self, value: str) -> int:
+        return int(self._statuses[self.values[value]].sum())
+
+    def _slice(self, value: str) -> Slice:
+        group = self.values[value]
+        rolled = _grown(self._roll_ups, len(self.values))[group].tolist()
+        return Slice(
+            value=value,
+            n=self._n(value),
+            failed=int(self._statuses[group, CODES["failed"]]),
+            error=int(self._statuses[group, CODES["error"]]),
+            roll_up={word: count for word, count in zip(ROLL_UPS, rolled, strict=True) if count},
+            numbers={name: self._score(name, group) for name in self._numbers},
+        )
+
+    def _score(self, name: str, group: int) -> SliceNumber:
+        values, nulls = self._numbers[name][group], self._nulls.get(name, ())
+        mean = values.mean if values.n else None
+        null = int(nulls[group]) if group < len(nulls) else 0
+        return SliceNumber(n=values.n, nulls=null, mean=mean, interval=mean_interval(values))
+
+
+def _roll_up(record: Mapping[str, Any]) -> Any:
+    return record.get(ROLL_UP) if record["status"] == "ok" else None
+
+
+def _added(table: NDArray[np.int64], groups: NDArray[np.intp], columns: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """A table of counts, with one more in the row of each group and the column beside it."""
+    width = table.shape[1]
+    found = np.bincount(groups * width + columns, minlength=count * width).reshape(count, width)
+    return _grown(table, count) + found
+
+
+def _grown(table: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """With rows of nothing, until there are so many."""
+    return np.concatenate([table, np.zeros((count - len(table), *table.shape[1:]), np.int64)])
+
+
+def slice_heads(table: SliceTable) -> Iterator[str]:
+    """The headings that every report gives the columns after the value."""
+    yield from ("n", "not ok", *table.roll_ups, *table.numbers)

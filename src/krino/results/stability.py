@@ -1,0 +1,231 @@
+"""Sums up how far the seats of panels agree: by field, by member, in how many cases; memory does not grow with cases.
+
+Each seat's own verdict is compared with the others', before any votes are joined. Cases that a tie left undecided
+count too, and what rules decided does not: either way a panel would look more of one mind than it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import fsum, sqrt
+from typing import Any, NamedTuple
+
+import orjson
+from pydantic import BaseModel, ConfigDict
+
+from krino.labellers.panel import TIE
+from krino.results.kinds import as_number, is_text, key_of
+from krino.runs.fields import fields_of
+
+LABELLER = "labeller"
+"""In `decided_by`: labels fed the field, not facts alone."""
+
+
+class FieldStability(BaseModel):
+    """One field of the verdict, over the cases with two seats at least that labels and not rules alone decided."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    n: int
+    agreement: float
+    """Mean share of the seats that gave the commonest value: the self-agreement of a model that was repeated."""
+    split: int
+    """Cases in which the seats differ."""
+    spread: float | None
+    """Of numbers: the mean distance between the highest and the lowest seat."""
+    widest: float | None
+    sd: float | None
+    """Of numbers: the mean standard deviation over the seats of a case."""
+
+
+class MemberStability(BaseModel):
+    """One member over all its seats. `agreement`: share of fields that it gave as the panel decided them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    seats: int
+    absent: int
+    agreement: float | None
+
+
+class Stability(BaseModel):
+    """What the ballots of a run say about its labellers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cases: int
+    """Cases that a panel was asked about."""
+    seats: int
+    absent: int
+    """Seats that gave no labels."""
+    shuffled: int
+    """Seats that saw parts of the case in another order."""
+    split: int
+    """Cases in which the seats differ in any field below."""
+    tied: int
+    """Cases with a label on which the seats were evenly split, so that the panel abstained."""
+    undecided: int
+    """Of those, cases that ended without a verdict for it."""
+    fields: tuple[FieldStability, ...]
+    members: tuple[MemberStability, ...]
+
+
+@dataclass(slots=True)
+class _Field:
+    n: int = 0
+    split: int = 0
+    agreement: float = 0.0
+    numbers: int = 0
+    spread: float = 0.0
+    widest: float = 0.0
+    sd: float = 0.0
+
+    def add(self, values: Sequence[Any]) -> None:
+        commonest = Counter(map(key_of, values)).most_common(1)[0][1]
+        self.n += 1
+        self.agreement += commonest / len(values)
+        self.split += commonest < len(values)
+        numbers = [number for value in values if (number := as_number(value)) is not None]
+        if len(numbers) == len(values):
+            spread = max(numbers) - min(numbers)
+            mean = fsum(numbers) / len(numbers)
+            self.numbers += 1
+            self.spread += spread
+            self.widest = max(self.widest, spread)
+            self.sd += sqrt(fsum((number - mean) ** 2 for number in numbers) / len(numbers))
+
+    def result(self, name: str) -> FieldStability:
+        of_numbers = (self.spread / self.numbers, self.widest, self.sd / self.numbers) if self.numbers else (None,) * 3
+        spread, widest, sd = of_numbers
+        agreement = self.agreement / self.n
+        return FieldStability(
+            name=name, n=self.n, agreement=agreement, split=self.split, spread=spread, widest=widest, sd=sd
+        )
+
+
+@dataclass(slots=True)
+class _Member:
+    seats: int = 0
+    absent: int = 0
+    fields: int = 0
+    as_decided: int = 0
+
+
+@dataclass(slots=True)
+class StabilityTally:
+    """Takes judgements one at a time, as they stand in the journal; those without ballots say nothing here."""
+
+    _counts: Counter[str] = field(default_factory=Counter)
+    _fields: dict[str, _Field] = field(default_factory=dict)
+    _texts: set[str] = field(default_factory=set)
+    _members: dict[str, _Member] = field(default_factory=dict)
+
+    def add(self, judgement: Mapping[str, Any]) -> None:
+        ballots = judgement.get("ballots")
+        if not ballots:
+            return
+        undecided = judgement["status"] == "failed"
+        tied = undecided or any(finding["rule"] == TIE for finding in judgement.get("findings") or ())
+        told = {"cases": 1, "seats": len(ballots), "tied": tied, "undecided": undecided}
+        told["absent"] = sum(ballot["labels"] is None for ballot in ballots)
+        told["shuffled"] = sum(ballot["order"] is not None for ballot in ballots)
+        by_rule = {name for name, by in (judgement.get("decided_by") or {}).items() if by != LABELLER}
+        told["split"] = self._compare([fields_of(ballot) for ballot in ballots if ballot["verdict"]], by_rule)
+        self._counts.update(told)
+        decided = fields_of(judgement) if judgement["status"] == "ok" else {}
+        labelled = {name: value for name, value in decided.items() if name not in by_rule}
+        for ballot in ballots:
+            self._add_member(ballot, labelled)
+
+    def result(self) -> Stability | None:
+        """None for a run without panels."""
+        if not self._counts["cases"]:
+            return None
+        fields = tuple(tally.result(name) for name, tally in self._fields.items() if name not in self._texts)
+        members = tuple(
+            MemberStability(
+                name=name,
+                seats=tally.seats,
+                absent=tally.absent,
+                agreement=tally.as_decided / tally.fields if tally.fields else None,
+            )
+            for name, tally in self._members.items()
+        )
+        names = ("cases", "seats", "absent", "shuffled", "split", "tied", "undecided")
+        return Stability(**{name: self._counts[name] for name in names}, fields=fields, members=members)
+
+    def _compare(self, verdicts: Sequence[Mapping[str, Any]], by_rule: Collection[str]) -> bool:
+        """Whether the seats differ in anything that is no text."""
+        if len(verdicts) < 2:
+            return False
+        split = False
+        for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
+            values = [verdict.get(name) for verdict in verdicts]
+            if name in self._texts or any(map(is_text, values)):
+                self._texts.add(name)  # wording differs whenever anything does: it is no measure
+                continue
+            differ = len(set(map(key_of, values))) > 1
+            if differ or not (name in by_rule or values[0] is None):
+                self._fields.setdefault(name, _Field()).add(values)
+            split |= differ
+        return split
+
+    def _add_member(self, ballot: Mapping[str, Any], decided: Mapping[str, Any]) -> None:
+        member = self._members.setdefault(str(ballot["member"]), _Member())
+        member.seats += 1
+        member.absent += ballot["labels"] is None
+        if ballot["verdict"] is None:
+            return
+        own = fields_of(ballot)
+        for name, value in decided.items():
+            if name not in self._texts and not is_text(value):
+                member.fields += 1
+                member.as_decided += key_of(own.get(name)) == key_of(value)
+
+
+SPLIT = "split"
+_LONGEST = 200
+
+
+class Votes(NamedTuple):
+    """All text; the last column says where the seats differ."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def votes_of(judgement: Mapping[str, Any]) -> Votes | None:
+    """None where no panel was asked."""
+    ballots: Sequence[Mapping[str, Any]] = judgement.get("ballots") or ()
+    if not ballots:
+        return None
+    seats = [_seat(ballot) for ballot in ballots]
+    verdicts = [fields_of(ballot) for ballot in ballots]
+    rows = []
+    for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
+        given = [verdict[name] for verdict in verdicts if name in verdict]
+        if any(map(is_text, given)) or all(value is None for value in given):
+            continue
+        cells = [_word(verdict[name]) if name in verdict else "–" for verdict in verdicts]
+        rows.append((name, *cells, SPLIT if len(set(map(key_of, given))) > 1 else ""))
+    if any(ballot["order"] for ballot in ballots):
+        rows.append(("order shown", *(_order(ballot["order"]) for ballot in ballots), ""))
+    if any(ballot["problem"] for ballot in ballots):
+        rows.append(("problem", *(str(ballot["problem"] or "")[:_LONGEST] for ballot in ballots), ""))
+    return Votes(("Field", *seats, "Seats"), tuple(rows))
+
+
+def _seat(ballot: Mapping[str, Any]) -> str:
+    return str(ballot["member"]) if ballot["repeat"] == 1 else f"{ballot['member']} ({ballot['repeat']})"
+
+
+def _order(order: Sequence[int] | None) -> str:
+    return "as given" if order is None else " ".join(map(str, order))
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()

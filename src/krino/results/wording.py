@@ -1,0 +1,128 @@
+"""Words and figures that all reports write alike: the judge, the labeller, numbers, shares, what was spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+from krino.contract import Usage
+from krino.results.stability import Stability
+from krino.runs.manifest import Manifest
+
+INTERVAL_NOTE = "Intervals are 95 % intervals of the mean"
+FEW_NOTE = "rough where n < 30"
+SMALL_NOTE = "* Fewer than 30 cases: too few to say much."
+
+
+def judge_of(manifest: Manifest) -> str:
+    judge = manifest.plan.judge
+    return " ".join(str(judge[key]) for key in ("name", "version") if judge.get(key))
+
+
+def labeller_of(manifest: Manifest) -> str:
+    return labeller_name(manifest.plan.labeller)
+
+
+def labeller_name(labeller: Mapping[str, Any]) -> str:
+    """The model's name if there is one, the members of a panel, else the kind of labeller."""
+    if model := labeller.get("model"):
+        return str(model)
+    if members := labeller.get("members"):
+        repeat = labeller.get("repeat", 1)
+        return " + ".join(map(str, members)) + (f", each {repeat} times" if repeat != 1 else "")
+    kind = str(labeller.get("kind") or "unknown")
+    return {"local": "embedded labeller", "replay": "recorded labels"}.get(kind, kind)
+
+
+def date_of(manifest: Manifest) -> str:
+    return f"{manifest.started:%Y-%m-%d %H:%M} {manifest.started.tzname() or ''}".strip()
+
+
+def figure(value: float) -> str:
+    """Three decimals for scores, fewer for what is large; what rounds to nought has no sign."""
+    size = abs(value)
+    if size >= 1e6:
+        return f"{value:.3g}"
+    if size >= 1_000:
+        return f"{value:,.0f}"
+    if size >= 10:
+        return f"{value:.1f}"
+    return f"{value if size >= 0.0005 else 0.0:.3f}"
+
+
+def interval_text(interval: tuple[float, float] | None) -> str:
+    return "–" if interval is None else f"{figure(interval[0])} to {figure(interval[1])}"
+
+
+def share(part: int, whole: int) -> str:
+    """Whole per cent, but never 0 % of something nor 100 % of not everything."""
+    if not whole:
+        return "–"
+    percent = round(100 * part / whole)
+    if part and not percent:
+        return "<1 %"
+    if part < whole and percent == 100:
+        return ">99 %"
+    return f"{percent} %"
+
+
+def spend_text(usage: Usage) -> str:
+    if not usage.calls and not usage.cached:
+        return "no model calls"
+    parts = [f"{usage.calls:,} model call{'' if usage.calls == 1 else 's'}"]
+    if usage.cached:
+        parts.append(f"{usage.cached:,} from cache")
+    parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
+    parts.append("cost unknown (no prices given)" if usage.cost is None else f"cost {usage.cost:,.4g}")
+    return ", ".join(parts)
+
+
+def panel_text(stability: Stability) -> str:
+    """The ballots of a run in a few sentences."""
+    cases = f"{stability.cases:,} case{'' if stability.cases == 1 else 's'}"
+    undecided = f" ({stability.undecided:,} left undecided)" if stability.undecided else ""
+    differ = f"they differ in {stability.split:,} and tie in {stability.tied:,}{undecided}"
+    lines = [f"{stability.seats:,} seats in {cases}: {differ}."]
+    if stability.absent:
+        lines.append(f"{stability.absent:,} gave no labels.")
+    if stability.shuffled:
+        lines.append(f"{stability.shuffled:,} saw parts of the case in another order.")
+    return " ".join(lines)
+
+
+def member_text(stability: Stability) -> str:
+    """How often each member of a jury gave a field as the panel decided it; empty for a single model."""
+    if len(stability.members) < 2:
+        return ""
+    shares = [f"{item.name} {fraction(item.agreement)}" for item in stability.members]
+    return f"With the panel: {', '.join(shares)} of fields."
+
+
+def fraction(value: float | None) -> str:
+    """As per cent; never 100 % of not everything."""
+    return "–" if value is None else share(round(value * 1e6), 1_000_000)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+_LONGEST = 60
+_MOST = 20
+
+
+def shown(value: Any) -> str:
+    """`repr` writes out whatever could act on a terminal."""
+    text = repr(value[: 2 * _LONGEST] if isinstance(value, str) else value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def listed(names: Iterable[Any], most: int = _MOST) -> str:
+    first = list(islice(names, most + 1))
+    text = ", ".join(map(shown, first[:most])) or "none"
+    return f"{text}, …" if len(first) > most else text

@@ -1,0 +1,1 @@
+"""Text from strangers: made harmless, folded, split into words, compared."""
