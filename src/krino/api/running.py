@@ -35,8 +35,8 @@ from krino.labellers.replay import PanelReplay
 from krino.render.at_hand import RunOverview
 from krino.render.report import Report
 from krino.results.finish import collect
-from krino.results.gates.validate import refuse_for
 from krino.results.gates.gate import Gate, check_run
+from krino.results.gates.validate import refuse_for
 from krino.results.summary import Summary
 from krino.runs.folder import RunLocation, find_location
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs

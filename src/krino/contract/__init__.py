@@ -6,7 +6,7 @@ Models label, code scores: a labeller only ever returns labels, and `settle` alo
 turns case, facts and labels into the verdict. Every field of it says who decided it and on what evidence.
 """
 
-from krino.contract.judge import Joined, Judge, NoOptions, Reordered
+from krino.contract.judge import AsksInParts, Joined, Judge, NoOptions, OptionsT, ReadsRecords, Reordered
 from krino.contract.judgement import (
     LEFT_OUT_IF_EMPTY,
     SCHEMA_VERSION,
@@ -19,6 +19,7 @@ from krino.contract.judgement import (
     Source,
     Status,
     Usage,
+    VerdictT,
     hash_record,
     holds_number,
 )
@@ -39,6 +40,7 @@ from krino.contract.labeller import (
 __all__ = [
     "LEFT_OUT_IF_EMPTY",
     "SCHEMA_VERSION",
+    "AsksInParts",
     "Ballot",
     "CaseT",
     "FactsT",
@@ -52,8 +54,10 @@ __all__ = [
     "LabelsT",
     "Media",
     "NoOptions",
+    "OptionsT",
     "Passage",
     "Questions",
+    "ReadsRecords",
     "Reordered",
     "RollUp",
     "Ruling",
@@ -62,6 +66,7 @@ __all__ = [
     "Status",
     "Task",
     "Usage",
+    "VerdictT",
     "describe_validation",
     "hash_record",
     "holds_number",

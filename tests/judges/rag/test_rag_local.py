@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krino.judges.rag import RagJudge
 from krino.judges.rag.labels import step_of
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.support.lexical_support import Pair, Support
+from krino.judges.rag.verdict import RagVerdict
 from rag_making import BRIDGE, case_of, facts_of, judge_locally, values_of
 
 
@@ -221,7 +221,7 @@ ANY_TEXT = WORDS | st.text(max_size=60)
 def test_any_text_gets_a_valid_verdict(question: str, context: list[str], answer: str, reference: str | None) -> None:
     record = {"question": f"q {question}", "context": context, "answer": f"a {answer}", "reference": reference}
     settlement = judge_locally(record)
-    RagJudge.verdict_model.model_validate(values_of(settlement))
+    RagVerdict.model_validate(values_of(settlement))
 
 
 def test_a_huge_case_is_labelled_in_reasonable_time() -> None:

@@ -46,7 +46,7 @@ class RagOptions(BaseModel):
         return goal
 
 
-class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
+class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     """Faithfulness, context relevance, answer relevance and semantic similarity, from labels that can be read."""
 
     name = "rag"
@@ -55,16 +55,12 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     data_files = ("../../models",)
-    options_model = RagOptions
     main_fields = ("question", "answer")
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {
         "question": QUESTION_NAMES,
         "context": CONTEXT_NAMES,
         "answer": ANSWER_NAMES,
     }
-    case_model = RagCase
-    labels_model = RagLabels
-    verdict_model = RagVerdict
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
@@ -77,11 +73,13 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
         return super().read(record)
 
     def study(self, case: RagCase) -> RagFacts:
-        assert isinstance(self.options, RagOptions)
         return RagFacts(case, self.options.goal)
 
     def ask(self, case: RagCase, facts: RagFacts) -> Questions | None:
         return write_questions(facts)
+
+    def leaves_open(self, case: RagCase, facts: RagFacts) -> bool:
+        return bool(facts.open)
 
     def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
         return check_labels(facts, labels)
