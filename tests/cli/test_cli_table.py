@@ -42,7 +42,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_case_is_shown_with_its_question_and_answer(judged: Path) -> None:
     shown = call("show", judged, "wrong").stdout
-    assert "question  How tall?" in shown and "answer  It is 12 km tall." in shown
+    assert "Question\n  How tall?" in shown and "Answer\n  It is 12 km tall." in shown
     assert "And how wide is it?" in call("show", judged, "mute").stdout, "a failure can be recognised"
     assert krino.load_run(judged)["wrong"].inputs == {"question": "How tall?", "answer": "It is 12 km tall."}
 

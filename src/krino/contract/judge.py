@@ -78,6 +78,8 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
     data_files: ClassVar[Sequence[str | PathLike[str]]] = ()
     """Files and folders that `study`, `settle` or `label_locally` read (tables, models), as paths from the folder of
     the class. When one changes, the judge is another judge: verdicts of before are not used again."""
+    languages: ClassVar[Sequence[str]] = ()
+    """The languages that the embedded labeller reads, by name; empty: it does not go by language."""
     case_model: type[CaseT]
     labels_model: type[LabelsT]
     verdict_model: type[VerdictT]
@@ -153,12 +155,20 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
         """The embedded labeller: labels without any LLM, for a batch of cases at once."""
         raise UsageProblem(f"judge `{self.name}` has no embedded labeller: name a model with --labeller (or labeller=)")
 
+    def unreadable_locally(self, case: CaseT, facts: FactsT) -> str | None:
+        """Why the embedded labeller cannot read this case, which is then `failed` with that reason; None: it can."""
+        return None
+
     def failed_form(self, status: Status, message: str) -> dict[str, Any] | None:
         """The verdict a rubric defines for what could not be judged; None where it defines none."""
         return None
 
     def metadata(self, case: CaseT) -> dict[str, Any]:
         """Short facts about the case to slice results by."""
+        return {}
+
+    def columns(self, case: CaseT, facts: FactsT, settlement: Settlement) -> dict[str, Any]:
+        """What tables and exports show of a judged case beside its verdict: short values, kept with the metadata."""
         return {}
 
     def main_inputs(self, case: CaseT) -> dict[str, str]:

@@ -54,7 +54,7 @@ def agreement_blocks(agreement: Agreement, title: str) -> Iterator[Block]:
     counts = agreement.counts
     parts = [Part("judged", counts.judged, "good"), Part("failed", counts.failed, "warn")]
     yield Parts("labelled", [*parts, Part("error", counts.error, "bad")])
-    yield from (Paragraph(f"{line}.", tone="warn") for line in _rest(agreement))
+    yield from (Paragraph(line, tone="warn") for line in _rest(agreement))
     for field in agreement.fields:
         yield from _field(field, alone=len(agreement.fields) == 1)
     for calibration in agreement.calibration:
@@ -148,7 +148,7 @@ def _calibration(found: CalibrationResult) -> Iterator[Block]:
         small=True,
     )
     yield Paragraph(
-        f"Expected calibration error {_text(found.error)} ({interval_text(found.error.interval)}).", strong=True
+        f"expected calibration error {_text(found.error)} ({interval_text(found.error.interval)}).", strong=True
     )
     bins = [
         ReliabilityBin(item.low, item.high, item.n, item.confidence, item.right)
@@ -240,8 +240,8 @@ def _rest(agreement: Agreement) -> Iterator[str]:
     """Labels without a case, and cases without a label."""
     counts = agreement.counts
     if not agreement.fields:
-        yield "No case of the run has a verdict: nothing can be compared"
+        yield "no case of the run has a verdict: nothing can be compared"
     if counts.absent:
-        yield f"Labelled, but not in the run: {counts.absent:,} (as {', '.join(agreement.absent_ids)})"
+        yield f"labelled, but not in the run: {counts.absent:,} (as {', '.join(agreement.absent_ids)})"
     if counts.unlabelled:
-        yield f"In the run, but not labelled: {counts.unlabelled:,}"
+        yield f"in the run, but not labelled: {counts.unlabelled:,}"

@@ -29,7 +29,7 @@ from krino.blocks import (
 )
 from krino.render import charts
 from krino.render.markup import Markup, join, tag
-from krino.render.short_form import value_text
+from krino.render.short_form import reliability_table, value_text
 from krino.results.wording import figure, interval_text, share
 
 _SIGNS: dict[Tone, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
@@ -58,7 +58,9 @@ def _draw(block: Block) -> Markup:
         case Categories():
             return _categories(block)
         case Reliability():
-            return _panel(tag("h3", block.title) if block.title else None, charts.reliability(block))
+            table = tag("div", _grid(reliability_table(block), "nested"), class_="wide")
+            title = tag("h3", block.title) if block.title else None
+            return _panel(title, tag("div", charts.reliability(block), table, class_="beside"))
         case DataTable():
             return _table(block)
         case MarkedText():
@@ -178,6 +180,12 @@ def _breakable(code: str) -> Markup:
 
 def _table(block: DataTable) -> Markup:
     """It scrolls sideways where it is wider than the page."""
+    label = f"{block.title or f'Table by {spaced(block.columns[0])}'}, scrolls sideways"
+    box = tag("div", _grid(block), class_="panel scroll", tabindex="0", role="region", aria_label=label)
+    return join(tag("h3", block.title) if block.title else None, box)
+
+
+def _grid(block: DataTable, kind: str | None = None) -> Markup:
     figures = set(block.figures)
     heads = [
         tag("th", spaced(name), scope="col", class_="figure" if place in figures else None)
@@ -188,10 +196,7 @@ def _table(block: DataTable) -> Markup:
         tag("tr", *_cells(row, figures), class_=f"row-{tone}" if tone else None)
         for row, tone in zip(block.rows, tones, strict=False)
     ]
-    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))
-    named = block.title or f"Table by {spaced(block.columns[0])}"
-    box = tag("div", table, class_="panel scroll", tabindex="0", role="region", aria_label=f"{named}, scrolls sideways")
-    return join(tag("h3", block.title) if block.title else None, box)
+    return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_=kind)
 
 
 def _cells(row: Sequence[Value], figures: set[int]) -> Iterator[Markup]:

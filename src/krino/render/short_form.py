@@ -18,7 +18,7 @@ from krino.blocks import (
     Section,
     Value,
 )
-from krino.results.wording import figure, interval_text, share
+from krino.results.wording import figure, fraction, interval_text, share
 
 _SHOWN_CODES = 6
 _SHOWN_NEVER = 4
@@ -75,7 +75,7 @@ def _counts(item: Category) -> str:
 
 def reliability_table(block: Reliability) -> DataTable:
     rows = [
-        (f"{figure(item.low)} to {figure(item.high)}", f"{item.n:,}", figure(item.confidence), figure(item.right))
+        (f"{item.low:g} to {item.high:g}", f"{item.n:,}", figure(item.confidence), fraction(item.right))
         for item in block.bins
         if item.n
     ]

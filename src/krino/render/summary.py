@@ -24,6 +24,7 @@ from krino.blocks import (
     Tone,
     Value,
 )
+from krino.results.kinds import are_names
 from krino.results.named_cases import rule_in_words
 from krino.results.numbers import NumberField
 from krino.results.slices import Slice, SliceNumber, SliceTable, slice_heads
@@ -64,12 +65,12 @@ _SHOWN_MESSAGES = 5
 _SHOWN_FINDINGS = 8
 
 
-def summary_blocks(summary: Summary, manifest: Manifest, folder: Path, own: Sequence[Block] = ()) -> Iterator[Block]:
-    """A run on one screen, with where its report and its cases are found. `own`: what the judge says of all cases."""
+def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterator[Block]:
+    """A run on one screen, with where its report and its cases are found."""
     note = " · ".join((labeller_of(manifest), date_of(manifest), manifest.state))
     yield Heading(judge_of(manifest), note=note, level=1)
     yield counts_block(summary.counts)
-    yield from overview_blocks(summary, manifest, own)
+    yield from _overview(summary, manifest)
     report = folder / "report.html"
     name = shlex.quote(str(folder))
     yield KeyFigures(
@@ -89,12 +90,12 @@ def page_blocks(
 ) -> Iterator[Block]:
     """The upper half of the report. `own`: what the judge itself says of all its cases."""
     yield Section("Outcome", [KeyFigures(list(_cards(summary, manifest))), counts_block(summary.counts)], "outcome")
-    yield from overview_blocks(summary, manifest, own)
+    yield from _overview(summary, manifest, own)
     yield from slices_sections(slices)
     yield from _rules(summary, manifest)
 
 
-def overview_blocks(summary: Summary, manifest: Manifest, own: Sequence[Block] = ()) -> Iterator[Block]:
+def _overview(summary: Summary, manifest: Manifest, own: Sequence[Block] = ()) -> Iterator[Block]:
     about = manifest.about
     if summary.numbers:
         yield Section("Scores", list(_scores(summary.numbers, scales_of(about.verdict_schema))), "scores")
@@ -131,7 +132,11 @@ def slices_blocks(tables: Sequence[SliceTable]) -> Iterator[Block]:
 
 
 def slices_sections(tables: Sequence[SliceTable]) -> Iterator[Section]:
-    """Folded away where every slice is small: then it says little, and the cases should not have to wait for it."""
+    """Folded away where every slice is small: then it says little, and the cases should not have to wait for it.
+
+    A column that mostly has a new value in each case (an id, a name) slices nothing.
+    """
+    tables = [table for table in tables if not are_names(len(table.slices), sum(item.n for item in table.slices))]
     if tables:
         few = all(item.few for table in tables for item in table.slices)
         columns = ", ".join(spaced(table.column) for table in tables)
@@ -185,7 +190,7 @@ def _scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[Block]:
     )
     if told := [item for item in numbers if item.interval is not None]:
         few = f", {FEW_NOTE}" if any(item.few for item in told) else ""
-        yield Paragraph(f"{INTERVAL_NOTE}{few}. Only cases with status ok count.", small=True)
+        yield Paragraph(f"{INTERVAL_NOTE}{few}; only ok cases count.", small=True)
 
 
 def _categories(summary: Summary, manifest: Manifest) -> Iterator[Category]:

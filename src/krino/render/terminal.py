@@ -94,9 +94,9 @@ def _spaced(blocks: Iterable[Block], width: int) -> Iterator[RenderableType]:
 def _belongs(block: Block, before: Block) -> bool:
     if isinstance(block, Paragraph) and block.small:
         return True
-    return isinstance(before, Heading | Paragraph | Parts) and (
-        isinstance(block, Paragraph | Parts) or (isinstance(before, Heading) and not isinstance(block, Heading))
-    )
+    if isinstance(before, Heading) and before.level > 1:
+        return not isinstance(block, Heading)
+    return isinstance(before, Heading | Paragraph | Parts) and isinstance(block, Paragraph | Parts)
 
 
 def _draw(block: Block, width: int) -> Iterator[RenderableType]:

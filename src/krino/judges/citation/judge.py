@@ -16,8 +16,9 @@ from krino.judges.citation.facts import CitationFacts, study
 from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
 from krino.judges.citation.options import CitationOptions, with_aliases
+from krino.judges.citation.overview import CitationOverview
 from krino.judges.citation.record import CITED, snake_keys
-from krino.judges.citation.rollup import as_written, main_inputs, roll_up, slice_columns
+from krino.judges.citation.rollup import answer_columns, as_written, main_inputs, roll_up, slice_columns
 from krino.judges.citation.rubric import settle
 from krino.judges.citation.verdict import CitationVerdict
 from krino.judges.citation.view import citation_blocks
@@ -73,6 +74,12 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
 
     def metadata(self, case: CitationCase) -> dict[str, Any]:
         return slice_columns(case)
+
+    def columns(self, case: CitationCase, facts: CitationFacts, settlement: Settlement) -> dict[str, Any]:
+        return answer_columns(case, facts, settlement.rulings)
+
+    def overview(self) -> CitationOverview:
+        return CitationOverview()
 
     def view(self, case: CitationCase, facts: CitationFacts, judgement: Judgement) -> Sequence[Block]:
         return citation_blocks(case, facts, judgement)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Tone, Value
 from krino.contract import Judgement
+from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Alignment
 from krino.judges.citation.candidates import CandidateFacts, key_of
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
+from krino.judges.citation.reasoning.checklist import reasoning_by_words
+from krino.judges.citation.reasoning.cues import read_reasoning
+from krino.judges.citation.rubric import settle
 from krino.judges.citation.wording import court_words
 
 _MOST_CANDIDATES = 60
+_MOST_SENTENCES = 12
+_SENTENCE = re.compile(r".+?(?:[.;!?]+\s+|\n\s*|$)", re.DOTALL)
 _LONGEST_TEXT = 5_000
 _COURTS: Mapping[Alignment, str] = {
     "SAME": "the cited court",
@@ -30,7 +37,7 @@ def citation_blocks(case: CitationCase, facts: CitationFacts, judgement: Judgeme
     blocks: list[Block] = []
     if case.citation_snippet:
         blocks.append(MarkedText("Snippet", [Segment(case.citation_snippet)]))
-    blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts)]
+    blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts, judgement)]
     return [*blocks, *_texts(facts, chosen, right, judgement.labels)]
 
 
@@ -89,7 +96,8 @@ def _is(item: CandidateFacts, decision: str | None) -> bool:
     return decision is not None and item.key == key_of(decision)
 
 
-def _answer(facts: CitationFacts) -> MarkedText:
+def _answer(facts: CitationFacts, judgement: Judgement) -> MarkedText:
+    """What the matcher said, its errors marked at the words that they come from."""
     top = facts.answer.top
     if top is None:
         title = "The matcher found no match"
@@ -98,7 +106,48 @@ def _answer(facts: CitationFacts) -> MarkedText:
         more = len(facts.answer.matches) - 1
         title = f"The matcher chose {top.candidate.id or 'a decision without id'}, {sure}"
         title += f" ({more} more match{'' if more == 1 else 'es'} below it)" if more else ""
-    return MarkedText(title, [Segment(facts.answer.reasoning or "It gave no reasoning.")])
+    if not facts.answer.reasoning:
+        return MarkedText(title, [Segment("It gave no reasoning.")])
+    did, blamed = table("suggestions")["did"], _blamed(facts, judgement)
+    segments = []
+    for sentence in _sentences(facts.answer.reasoning):
+        errors = blamed.get(sentence, [])
+        told = "; ".join(did.get(error, error) for error in errors)
+        segments.append(Segment(sentence, ", ".join(errors) or None, told or None))
+    return MarkedText(title, segments, {segment.mark: "bad" for segment in segments if segment.mark})
+
+
+def _blamed(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
+    """Which errors of the verdict come from which sentence: those that are gone when it is left out, or that it alone
+    would bring. An error of what is not said, or of a number alone, comes from no sentence."""
+    errors = [error for error in (judgement.verdict or {}).get("errors", ()) if error != "NONE"]
+    sentences = _sentences(facts.answer.reasoning or "")
+    if not errors or len(sentences) > _MOST_SENTENCES:
+        return {}
+    labels = CitationLabels.model_validate(judgement.labels) if judgement.labels else None
+    silent = _errors_of(facts, labels, "")
+    blamed: dict[str, list[str]] = {}
+    for place, sentence in enumerate(sentences):
+        without = _errors_of(facts, labels, "".join(sentences[:place] + sentences[place + 1 :]))
+        alone = _errors_of(facts, labels, sentence)
+        found = [error for error in errors if error not in without or (error in alone and error not in silent)]
+        if found and sentence.strip():
+            blamed[sentence] = found
+    return blamed
+
+
+def _errors_of(facts: CitationFacts, labels: CitationLabels | None, reasoning: str) -> list[str]:
+    """Those that the answer would have with another reasoning, read by its words."""
+    changed = facts._replace(answer=facts.answer._replace(reasoning=reasoning), cues=read_reasoning(reasoning))
+    if labels is not None:
+        labels = labels.model_copy(update={"reasoning": reasoning_by_words(changed)})
+    errors: list[str] = settle(changed, labels).rulings["errors"].value
+    return errors
+
+
+def _sentences(text: str) -> list[str]:
+    """With the blanks that follow them: joined, they are the text."""
+    return _SENTENCE.findall(text)
 
 
 def _texts(

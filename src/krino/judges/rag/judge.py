@@ -16,7 +16,7 @@ from krino.judges.rag.ask import write_questions
 from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, RagCase
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels, check_labels
-from krino.judges.rag.local import label_locally
+from krino.judges.rag.local import label_locally, unreadable
 from krino.judges.rag.reading.goals import goal_names, names_a_goal
 from krino.judges.rag.rubric import settle
 from krino.judges.rag.tables import package_text
@@ -24,6 +24,7 @@ from krino.judges.rag.verdict import RagVerdict, failed_verdict
 from krino.judges.rag.view import rag_blocks
 from krino.judges.rag.votes import join_votes
 from krino.judges.shuffling import shuffled
+from krino.text.language import READ_LANGUAGES, language_name
 
 _MOST_FIELDS = 15
 
@@ -50,11 +51,12 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     """Faithfulness, context relevance, answer relevance and semantic similarity, from labels that can be read."""
 
     name = "rag"
-    version = "0.2.0"
+    version = "0.3.0"
     summary = "Answers from retrieved passages: faithfulness, context and answer relevance, similarity."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     data_files = ("../../models",)
+    languages = tuple(map(language_name, READ_LANGUAGES))
     main_fields = ("question", "answer")
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {
         "question": QUESTION_NAMES,
@@ -100,6 +102,9 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
 
     def label_locally(self, batch: Sequence[tuple[RagCase, RagFacts]]) -> list[RagLabels]:
         return label_locally([facts for _, facts in batch])
+
+    def unreadable_locally(self, case: RagCase, facts: RagFacts) -> str | None:
+        return unreadable(facts)
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any]:
         return failed_verdict(status, message)
