@@ -7,7 +7,7 @@ turns case, facts and labels into the verdict. Every field of it says who decide
 """
 
 from krino.contract.bounds import Bound
-from krino.contract.judge import Joined, Judge, NoOptions, Reordered
+from krino.contract.judge import AsksInParts, Joined, Judge, NoOptions, OptionsT, ReadsRecords, Reordered
 from krino.contract.judgement import (
     LEFT_OUT_IF_EMPTY,
     SCHEMA_VERSION,
@@ -20,6 +20,7 @@ from krino.contract.judgement import (
     Source,
     Status,
     Usage,
+    VerdictT,
     hash_record,
     holds_number,
 )
@@ -41,6 +42,7 @@ from krino.contract.labeller import (
 __all__ = [
     "LEFT_OUT_IF_EMPTY",
     "SCHEMA_VERSION",
+    "AsksInParts",
     "Ballot",
     "Bound",
     "CaseT",
@@ -55,8 +57,10 @@ __all__ = [
     "LabelsT",
     "Media",
     "NoOptions",
+    "OptionsT",
     "Passage",
     "Questions",
+    "ReadsRecords",
     "Reordered",
     "RollUp",
     "Ruling",
@@ -66,6 +70,7 @@ __all__ = [
     "Status",
     "Task",
     "Usage",
+    "VerdictT",
     "describe_validation",
     "hash_record",
     "holds_number",

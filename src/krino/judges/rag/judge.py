@@ -48,7 +48,7 @@ class RagOptions(BaseModel):
         return goal
 
 
-class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
+class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     """Faithfulness, context relevance, answer relevance and semantic similarity, from labels that can be read."""
 
     name = "rag"
@@ -58,16 +58,12 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     data_files = ("../../models",)
     languages = tuple(map(language_name, READ_LANGUAGES))
-    options_model = RagOptions
     main_fields = ("question", "answer")
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {
         "question": QUESTION_NAMES,
         "context": CONTEXT_NAMES,
         "answer": ANSWER_NAMES,
     }
-    case_model = RagCase
-    labels_model = RagLabels
-    verdict_model = RagVerdict
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
@@ -80,7 +76,6 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
         return super().read(record)
 
     def study(self, case: RagCase) -> RagFacts:
-        assert isinstance(self.options, RagOptions)
         return RagFacts(case, self.options.goal)
 
     def ask(self, case: RagCase, facts: RagFacts) -> Questions | None:
@@ -88,6 +83,9 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
 
     def bounds(self, case: RagCase, facts: RagFacts, asked: Questions, exact: bool) -> Bound:
         return bounds_of(facts, exact)
+
+    def leaves_open(self, case: RagCase, facts: RagFacts) -> bool:
+        return bool(facts.open)
 
     def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
         return check_labels(facts, labels)
