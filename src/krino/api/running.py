@@ -20,8 +20,7 @@ from krino.api.recorded_run import Run, load_run
 from krino.cases import CaseItem, read_cases
 from krino.cases.item import as_text
 from krino.cases.origin import Format
-from krino.cases.separators import looked_for_separators
-from krino.cases.unread import watched
+from krino.cases.watching import watched
 from krino.contract import Forecast, Labeller, Task
 from krino.engine import sync
 from krino.engine.case import AnyJudge, input_hash, open_questions
@@ -38,8 +37,8 @@ from krino.results.gates.validate import refuse_for
 from krino.results.summary import Summary
 from krino.runs.folder import RunLocation, find_location
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
-from krino.runs.labels import RecordedLabels
 from krino.runs.manifest import Manifest, Plan
+from krino.runs.reading import RecordedLabels
 from krino.runs.session import CaseSource, Session, Tally
 from krino.text.clean import clean_line
 
@@ -243,7 +242,7 @@ class Running:
         """The cases, with what is odd about their fields told on the way."""
         if self.tell is None:
             return items
-        return looked_for_separators(watched(items, self.judge, self.tell), self.judge, self.tell)
+        return watched(items, self.judge, self.tell)
 
     def _announce(self, location: RunLocation) -> None:
         """Say where the run goes and, when an earlier one cannot be continued, why not."""
