@@ -69,8 +69,10 @@ class Shot:
 SHOTS = (
     Shot("report.png", "rag/report.html#case=half-supported", 1180, 1400),
     Shot("report-overview.png", "citation/report.html", 1180, 2000),
+    Shot("report-courts.png", "citation/report.html#reliability", 1180, 1500),
+    Shot("report-cases.png", "citation/report.html#cases", 1180, 1300),
     Shot("report-dark.png", "rag/report.html", 1180, 1180, "dark"),
-    Shot("report-citation.png", "citation/report.html#case=wrong-jurisdiction", 1180, 980),
+    Shot("report-citation.png", "citation/report.html#case=ranked-second", 1180, 1180),
     Shot("report-timeline.png", "efficiency/report.html#case=one-duplicate", 1180, 980, "dark"),
     Shot("report-narrow.png", "rag/report.html", 390, 1400),
 )
@@ -141,7 +143,8 @@ async def take_all(base: Path, out: Path, profile: Path) -> None:
     with chromium(profile) as port:
         async with tab(port) as window:
             for shot in SHOTS:
-                features = [{"name": "prefers-color-scheme", "value": shot.scheme}]
+                media = {"prefers-color-scheme": shot.scheme, "prefers-reduced-motion": "reduce"}
+                features = [{"name": name, "value": value} for name, value in media.items()]
                 await window.call("Emulation.setEmulatedMedia", features=features)
                 await window.open(f"{(base / 'krino-demo').as_uri()}/{shot.page}")
                 await take(window, out / shot.name, shot.width, shot.height)

@@ -61,7 +61,7 @@ class Run(reading.Run):
 
     def worst(self, most: int = WORST, by: str | None = None) -> Worst:
         """The worst cases, those that were not judged apart. `by`: `faithfulness`, `seconds:high` or `match:exact`."""
-        return worst(self.records, most, by, self.manifest.about.verdict_schema)
+        return worst(self.found().records, most, by, self.manifest.about.verdict_schema)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
         """One row a case, as a data frame of pandas, polars or Arrow."""
@@ -105,7 +105,7 @@ class Run(reading.Run):
         return summary_blocks(self.summary(), self.manifest, self.folder)
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(self.blocks()))
+        return html.for_notebook(self.blocks())
 
 
 def load_run(folder: AnyRun) -> Run:
@@ -120,14 +120,14 @@ class Agreement(AgreementResult):
     """How far judgements agree with people; shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(agreement_blocks(self, "Agreement with people")))
+        return html.for_notebook(agreement_blocks(self, "Agreement with people"))
 
 
 class Comparison(ComparisonResult):
     """Two runs, case by case; shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(comparison_blocks(self)))
+        return html.for_notebook(comparison_blocks(self))
 
 
 def agree(

@@ -6,6 +6,7 @@ Models label, code scores: a labeller only ever returns labels, and `settle` alo
 turns case, facts and labels into the verdict. Every field of it says who decided it and on what evidence.
 """
 
+from krino.contract.bounds import Bound
 from krino.contract.judge import AsksInParts, Joined, Judge, NoOptions, OptionsT, ReadsRecords, Reordered
 from krino.contract.judgement import (
     LEFT_OUT_IF_EMPTY,
@@ -33,6 +34,7 @@ from krino.contract.labeller import (
     Media,
     Passage,
     Questions,
+    SoFar,
     Task,
     describe_validation,
 )
@@ -42,6 +44,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "AsksInParts",
     "Ballot",
+    "Bound",
     "CaseT",
     "FactsT",
     "Finding",
@@ -62,6 +65,7 @@ __all__ = [
     "RollUp",
     "Ruling",
     "Settlement",
+    "SoFar",
     "Source",
     "Status",
     "Task",

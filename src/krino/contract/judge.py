@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypeVar
 
 from krino.blocks import Block
+from krino.contract.bounds import Bound
 from krino.contract.judgement import Finding, Judgement, RollUp, Settlement, Status, VerdictT
 from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions, describe_validation
 from krino.errors import CannotJudge, UsageProblem
@@ -129,6 +130,14 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
     def leaves_open(self, case: CaseT, facts: FactsT) -> bool:
         """Whether `ask` asks anything. Override it where that is known without writing the questions."""
         return self.ask(case, facts) is not None
+
+    def bounds(self, case: CaseT, facts: FactsT, asked: Questions, exact: bool) -> Bound | None:
+        """What the labels may hold in this case, for endpoints that hold a reply to a schema: see `Bound`.
+
+        `asked` are the questions of the case, or of one part. `exact`: with what only holds between fields, and with
+        texts to choose from, for small models; else the same for cases of the same shape, so that schemas repeat.
+        """
+        return None
 
     def check(self, case: CaseT, facts: FactsT, labels: LabelsT) -> list[str]:
         """What is wrong with labels when held against the case (a quote that is not there, an unknown id)."""

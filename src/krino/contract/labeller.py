@@ -141,6 +141,15 @@ class Forecast:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """What a labeller has done in this run, cases under way included: for the progress display."""
+
+    usage: Usage
+    retries: int = 0
+    timeouts: int = 0
+
+
 class Labeller(ABC):
     """Answers questions with labels: the embedded one, an LLM, a jury or a recording."""
 
@@ -171,6 +180,10 @@ class Labeller(ABC):
 
     def waiting_for(self) -> str | None:
         """What keeps it from answering at the moment, in a few words for the progress display; None: nothing."""
+        return None
+
+    def so_far(self) -> SoFar | None:
+        """What it has spent and gone through; None for one that spends nothing."""
         return None
 
     def stop(self) -> None:

@@ -8,9 +8,10 @@ from random import Random
 from typing import Any, ClassVar
 
 from krino.blocks import Block
-from krino.contract import Joined, Judge, Judgement, Questions, Reordered, RollUp, Settlement
+from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, RollUp, Settlement
 from krino.judges.citation import package_text
 from krino.judges.citation.ask import ask
+from krino.judges.citation.bounds import bounds_of
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts, study
 from krino.judges.citation.labels import CitationLabels, check_labels
@@ -46,6 +47,9 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
 
     def ask(self, case: CitationCase, facts: CitationFacts) -> Questions | None:
         return ask(case, facts) if self.leaves_open(case, facts) else None
+
+    def bounds(self, case: CitationCase, facts: CitationFacts, asked: Questions, exact: bool) -> Bound:
+        return bounds_of(facts, exact)
 
     def check(self, case: CitationCase, facts: CitationFacts, labels: CitationLabels) -> list[str]:
         return check_labels(facts, labels)

@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from krino.blocks import Block
-from krino.contract import AsksInParts, Finding, Joined, Judge, Judgement, Questions, ReadsRecords, Settlement
+from krino.contract import AsksInParts, Bound, Finding, Joined, Judge, Judgement, Questions, ReadsRecords, Settlement
 from krino.errors import CannotJudge
 from krino.judges.efficiency.ask import ask, shown_ids
+from krino.judges.efficiency.bounds import bounds_of
 from krino.judges.efficiency.case import TASK_NAMES, EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts, study
 from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
@@ -72,6 +73,12 @@ class EfficiencyJudge(
 
     def leaves_open(self, case: EfficiencyCase, facts: EfficiencyFacts) -> bool:
         return True
+
+    def bounds(self, case: EfficiencyCase, facts: EfficiencyFacts, asked: Questions, exact: bool) -> Bound:
+        if not asked.covers:
+            return bounds_of(tuple(facts.places), tuple(facts.places), exact)
+        shown = shown_ids(facts, asked.covers)
+        return bounds_of(asked.covers, tuple(step for step in facts.places if step in shown), exact)
 
     def check(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels) -> list[str]:
         return check_labels(facts, labels, facts.places, facts.places)

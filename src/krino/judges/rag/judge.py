@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from krino.blocks import Block
-from krino.contract import Joined, Judge, Judgement, Questions, Reordered, Settlement, Status
+from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, Settlement, Status
 from krino.errors import CannotJudge
 from krino.judges.rag.ask import write_questions
+from krino.judges.rag.bounds import bounds_of
 from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, RagCase
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels, check_labels
@@ -79,6 +80,9 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
 
     def ask(self, case: RagCase, facts: RagFacts) -> Questions | None:
         return write_questions(facts)
+
+    def bounds(self, case: RagCase, facts: RagFacts, asked: Questions, exact: bool) -> Bound:
+        return bounds_of(facts, exact)
 
     def leaves_open(self, case: RagCase, facts: RagFacts) -> bool:
         return bool(facts.open)
