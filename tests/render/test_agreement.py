@@ -49,7 +49,7 @@ def agreement() -> Agreement:
 def test_the_terminal_report_says_who_was_compared_with_whom(agreement: Agreement) -> None:
     text = " ".join(printed(agreement).split())
     assert "41 labelled: ✓ 40 judged (98 %) – 1 failed (2 %) ✗ 0 error (0 %)" in text
-    assert "Labelled, but not in the run: 1 (as case-41)" in text
+    assert "labelled, but not in the run: 1 (as case-41)" in text
     assert "match classes, 2 raters (anna, ben)" in text
     assert "The judge against the majority of the raters (" in text
     assert re.search(r"\(without the \d+ where there is none\)", text)
@@ -69,7 +69,7 @@ def test_markdown_holds_the_same_figures(agreement: Agreement) -> None:
     assert kappa.value is not None
     assert f"| Cohen's kappa | {kappa.n} | **{kappa.value:.3f}** |" in text
     assert "| People say ↓ judge says → | a | b | c |" in text
-    assert "Expected calibration error" in text
+    assert "expected calibration error" in text
     assert "| judged | 40 | 98 % |" in text
 
 

@@ -118,6 +118,42 @@ def test_categories_that_vary_are_columns_too(tmp_path: Path) -> None:
     assert [row[-1] for row in page.data("rows")] == ["A", "B", "A", "B"]
 
 
+def test_all_codes_of_a_list_stand_in_the_cell(tmp_path: Path) -> None:
+    codes = [f"A_RATHER_LONG_CODE_OF_AN_ERROR_{n}" for n in range(8)]
+    cases = [ok(n, errors=codes if n % 2 else ["NONE"]) for n in range(40)]
+    page = _page(tmp_path, *cases)
+    assert page.data("rows")[1][-1] == ", ".join(codes), "so that each of them is found"
+    assert page.data("rows")[0][-1] == "NONE"
+
+
+def test_what_is_known_beside_the_verdict_is_a_column(tmp_path: Path) -> None:
+    known: list[dict[str, Any]] = [{"court": "cass", "confidence": 97.0}, {"court": HOSTILE, "confidence": 40.0}]
+    cases = [{**ok(n, score=0.5), "metadata": known[n]} for n in range(2)]
+    page = _page(tmp_path, *cases, failed(2))
+    score, court, confidence = page.data("info")[0]["columns"]
+    assert (court["name"], court["number"], court["extra"]) == ("court", False, True)
+    assert (confidence["name"], confidence["number"], confidence["extra"]) == ("confidence", True, True)
+    assert "extra" not in score
+    assert [row[5:] for row in page.data("rows")] == [["cass", 97.0], [None, 40.0], [None, None]]
+
+
+def test_columns_beside_the_verdict_never_cost_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "_ROWS_OK", 60_000)
+    cases = [{**ok(n, score=0.5), "metadata": {"a": n, "long": "x" * 60, "last": n}} for n in range(800)]
+    page = _page(tmp_path, *cases)
+    assert len(page.data("rows")) == 800
+    assert [column["name"] for column in page.data("info")[0]["columns"]] == ["score", "a"]
+
+
+def test_the_whole_closed_list_is_shown_with_what_was_never_given(tmp_path: Path) -> None:
+    schema = {"properties": {"errors": {"type": "array", "items": {"enum": ["NONE", "WRONG_COURT", "NEVER_SEEN"]}}}}
+    run = manifest(about=JudgeCard(verdict_schema=schema))
+    cases = [ok(n, errors=["WRONG_COURT"] if n % 4 == 0 else ["NONE"]) for n in range(8)]
+    page = Page(write_report(tmp_path, run, cases).read_text("utf-8"))
+    shown = " ".join(page.visible.split())
+    assert "NONE675 %" in shown and "WRONG_COURT225 %" in shown and "NEVER_SEEN00 %" in shown
+
+
 def test_the_judges_one_word_is_the_first_column(tmp_path: Path) -> None:
     cases = [{**ok(n, score=0.5), "roll_up": ("pass", "fail")[n % 2]} for n in range(4)]
     page = _page(tmp_path, *cases, failed(4))

@@ -82,6 +82,12 @@ def test_one_judgement_shows_value_decider_rule_and_evidence() -> None:
     assert "seen in passage 1" in shown and "N1" in shown and "look here" in shown
 
 
+def test_what_was_not_looked_for_stands_before_the_score() -> None:
+    case = {**ok(score=1.0), "findings": [{"rule": "N1", "text": "detours were not looked for", "where": "score"}]}
+    shown = _judgement(case)
+    assert shown.index("! detours were not looked for") < shown.index("score  1.0")
+
+
 def test_labels_are_shown_and_named_as_the_decider() -> None:
     shown = _judgement(ok(score=0.75, labelled=True), labels=True)
     assert "by the labeller's labels, R1" in shown and "water is wet" in shown

@@ -15,7 +15,7 @@ from krino.errors import UsageProblem
 from krino.exports.frame import FrameKind, frame
 from krino.render import html
 from krino.render.agreement import agreement_blocks
-from krino.render.at_hand import RunOverview, our_judge
+from krino.render.at_hand import our_judge
 from krino.render.comparison import comparison_blocks
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
@@ -53,7 +53,7 @@ class Run(reading.Run):
 
     def summary(self) -> Summary:
         """Counts, scores with intervals, labels, findings, what it cost."""
-        return collect(self.records()).summary
+        return collect(self.records(), schema=self.manifest.about.verdict_schema).summary
 
     def slices(self, by: str) -> list[SliceTable]:
         """The outcome by columns of metadata: `court,language`, or `court*language` for both together."""
@@ -102,12 +102,10 @@ class Run(reading.Run):
 
     def blocks(self) -> Iterator[Block]:
         """The summary as blocks, for renderers."""
-        own = RunOverview(our_judge(self.manifest))
-        summary = collect(self.records(), own).summary
-        return summary_blocks(summary, self.manifest, self.folder, own.blocks())
+        return summary_blocks(self.summary(), self.manifest, self.folder)
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(self.blocks()))
+        return html.for_notebook(self.blocks())
 
 
 def load_run(folder: AnyRun) -> Run:
@@ -122,14 +120,14 @@ class Agreement(AgreementResult):
     """How far judgements agree with people; shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(agreement_blocks(self, "Agreement with people")))
+        return html.for_notebook(agreement_blocks(self, "Agreement with people"))
 
 
 class Comparison(ComparisonResult):
     """Two runs, case by case; shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(comparison_blocks(self)))
+        return html.for_notebook(comparison_blocks(self))
 
 
 def agree(

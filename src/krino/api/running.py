@@ -8,16 +8,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from krino.api.judging import AnyKindOfJudge, ready_judge
 from krino.api.recorded_run import Run, load_run
-from krino.blocks import Block
 from krino.cases import CaseItem, read_cases
 from krino.cases.item import as_text
 from krino.cases.origin import Format
@@ -32,7 +31,6 @@ from krino.exports.parquet_file import ParquetBeside
 from krino.judges.registry import OURS, address_of
 from krino.labellers.factory import labeller_from
 from krino.labellers.replay import PanelReplay
-from krino.render.at_hand import RunOverview
 from krino.render.report import Report
 from krino.results.finish import collect
 from krino.results.gates.gate import Gate, check_run
@@ -156,13 +154,6 @@ class RunSettings:
     fresh: bool = False
 
 
-class Finished(NamedTuple):
-    """What a run comes to, and what its judge has to say of all cases together."""
-
-    summary: Summary
-    blocks: Sequence[Block]
-
-
 @dataclass(slots=True)
 class Running:
     """A judge, a labeller and inputs on their way to being a run. The labeller belongs to the caller."""
@@ -218,21 +209,21 @@ class Running:
         self.stopped = session.stopped
         return Run(location.folder, manifest)
 
-    def finish(self, run: Run) -> Finished:
+    def finish(self, run: Run) -> Summary:
         """Sum up what there is; of a finished run, write the report and the table too, from one reading."""
-        own = RunOverview(self.judge)
+        schema = run.manifest.about.verdict_schema
         if run.manifest.state != "finished":
-            return Finished(collect(run.records(), own).summary, own.blocks())
+            return collect(run.records(), schema=schema).summary
         if not run.manifest.cases:
             raise UsageProblem(f"{', '.join(run.manifest.plan.inputs)}: there are no cases in it")
         with (
             Report(run.folder, run.manifest, self.judge, CasesBeside(self.cases).case_of) as report,
             ParquetBeside(run.folder, run.records) as table,
         ):
-            found = collect(run.records(), report, table, own)
-            report.write(found, own.blocks())
+            found = collect(run.records(), report, table, schema=schema)
+            report.write(found)
             table.write()
-        return Finished(found.summary, own.blocks())
+        return found.summary
 
     def cases(self) -> Iterator[CaseItem]:
         """The cases from the first on, as often as this is called."""

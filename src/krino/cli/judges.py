@@ -40,6 +40,7 @@ def describe(name: str) -> dict[str, Any]:
             for field, info in type(judge.options).model_fields.items()
         },
         "rules": len(judge.rules),
+        "languages": list(judge.languages),
     }
 
 
@@ -50,6 +51,8 @@ def _words(entry: dict[str, Any]) -> str:
         f"  in:  {inputs}",
         f"  out: {', '.join(entry['outputs'])}",
     ]
+    if entry["languages"]:
+        lines.append(f"  languages of the embedded labeller: {', '.join(entry['languages'])}")
     for field, info in entry["options"].items():
         about = f"  {info['about']}" if info["about"] else ""
         lines.append(f"  --option {field}={info['default']}{about}")

@@ -23,7 +23,7 @@ from krino.api.running import Running
 from krino.cases import CaseItem, count_hint
 from krino.cli import exits
 from krino.cli.progress import shown
-from krino.labellers.llm.address import masked
+from krino.labellers.llm.endpoint import masked
 from krino.render.gate import gate_blocks
 from krino.render.summary import summary_blocks
 from krino.render.terminal import screen, show
@@ -62,7 +62,7 @@ def carry_out(running: Running, *, as_json: bool, gating: Gating | None = None) 
     async def conduct(session: Session, cases: CaseSource) -> Manifest:
         total = count_hint(running.inputs.paths)
         try:
-            with shown(session.tally, total, console, priced=True, waiting=running.labeller.waiting_for):
+            with shown(session.tally, total, console, running.labeller):
                 return await Interruptible(session, console).run(cases)
         finally:
             await running.labeller.aclose()
@@ -80,9 +80,9 @@ def carry_out(running: Running, *, as_json: bool, gating: Gating | None = None) 
 
 def _shown(run: Run, running: Running, gating: Gating | None, as_json: bool) -> GateResult | None:
     manifest = run.manifest
-    finished = running.finish(run)
+    summed = running.finish(run)
     if not as_json:
-        show(screen(), summary_blocks(finished.summary, manifest, run.folder, finished.blocks))
+        show(screen(), summary_blocks(summed, manifest, run.folder))
         if gating is None:
             return None
         # After the summary: a rule about what is not there must not keep it from being shown.
@@ -90,7 +90,7 @@ def _shown(run: Run, running: Running, gating: Gating | None, as_json: bool) -> 
         show(screen(), gate_blocks(gated, known=True))
         return gated
     checked = gating.check(run.folder) if gating is not None else None
-    summary = finished.summary.model_dump(mode="json")
+    summary = summed.model_dump(mode="json")
     result = {"run": str(run.folder), **manifest.model_dump(mode="json"), "summary": summary}
     found = {} if checked is None else {"gate": checked.model_dump(mode="json")}
     typer.echo(orjson.dumps({**result, **found}).decode())

@@ -104,14 +104,12 @@ def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> Non
 
 
 def _summary(run: Run) -> None:
-    from krino.render.at_hand import RunOverview, our_judge
     from krino.render.summary import summary_blocks
     from krino.render.terminal import screen, show
-    from krino.results.finish import collect
+    from krino.results.summary import summarise
 
-    own = RunOverview(our_judge(run.manifest))
-    found = collect(run.records(), own)
-    show(screen(), summary_blocks(found.summary, run.manifest, run.folder, own.blocks()))
+    found = summarise(run.records(), run.manifest.about.verdict_schema)
+    show(screen(), summary_blocks(found, run.manifest, run.folder))
 
 
 def _one(judgement: dict[str, Any], run: Run, labels: bool) -> None:

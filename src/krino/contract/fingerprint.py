@@ -34,7 +34,7 @@ OF_KRINO = (
     *("errors.py", "cases/row.py", "judges/lazy.py", "judges/shuffling.py", "text"),
 )
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
-_FOR_PEOPLE = frozenset({"card.md", "view.py"})
+_FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py"})
 """In the folder of a judge of ours, to be read or to show a case: no verdict depends on it."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _CHUNK = 1 << 20

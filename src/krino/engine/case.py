@@ -56,7 +56,7 @@ async def carry(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str
     try:
         known.case = judge.read(item.record)
         known.inputs = bounded_inputs(judge.main_inputs(known.case))  # before anything is paid: a fault costs nothing
-        facts = judge.study(known.case)
+        facts = known.facts = judge.study(known.case)
         questions = open_questions(judge, labeller, known.case, facts)
         if questions is not None:
             task = Task(judge, known.case, facts, questions, item.index, known.digest)
@@ -113,17 +113,19 @@ class _Known:
     item: CaseItem
     digest: str
     case: Any = None
+    facts: Any = None
     inputs: dict[str, str] = field(default_factory=dict)
     labelled: Labelled[Any] | None = None
 
     def with_verdict(self, settlement: Settlement) -> Judgement:
         judge, labelled = self.judge, self.labelled
-        metadata = {**record_metadata(self.item.record or {}), **judge.metadata(self.case)}
+        columns = judge.metadata(self.case) | judge.columns(self.case, self.facts, settlement)
+        metadata = {**record_metadata(self.item.record or {}), **columns}
         orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
         verdict = verdict_of(judge, settlement)
         rulings = settlement.rulings
         rules = {field: ruling.rule for field, ruling in rulings.items()}
-        return _judgement(
+        judgement = _judgement(
             judge,
             self.item,
             self.digest,
@@ -139,6 +141,7 @@ class _Known:
             inputs=self.inputs,
             **self._paid(),
         )
+        return judgement.of_model(judge.verdict_model)
 
     def without_verdict(self, status: Status, message: str, **more: Any) -> Judgement:
         """What can be known without a verdict is kept, so that failures are found and counted where they belong."""

@@ -38,9 +38,8 @@ def write_report(
     folder: Path, manifest: Manifest, judgements: Iterable[Mapping[str, Any]], judge: AnyJudge | None = None
 ) -> Path:
     """The report of judgements that are read for nothing else; each may have its record under `case`."""
-    own = RunOverview(judge)
     with Report(folder, manifest, judge) as report:
-        return report.write(collect(judgements, report, own), own.blocks())
+        return report.write(collect(judgements, report, schema=manifest.about.verdict_schema))
 
 
 class Report:
@@ -53,7 +52,7 @@ class Report:
 
         `case_of` finds the case of a judgement; without it, the case is expected in the judgement under `case`.
         """
-        self._target, self._manifest = folder / REPORT, manifest
+        self._target, self._manifest, self._own = folder / REPORT, manifest, RunOverview(judge)
         self._scratch = ExitStack()
         rows, texts, not_ok, first, later, cases = (
             self._scratch.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
@@ -72,11 +71,12 @@ class Report:
 
     def add(self, judgement: Mapping[str, Any], /) -> None:
         self._collector.add(judgement)
+        self._own.add(judgement)
 
-    def write(self, found: Collected, own: Sequence[Block] = ()) -> Path:
-        """The old report stays until the new one is whole. `own`: what the judge says of all its cases."""
+    def write(self, found: Collected) -> Path:
+        """The old report stays until the new one is whole."""
         with replacing(self._target) as page:
-            _write_page(page, found, own, self._collector, self._manifest)
+            _write_page(page, found, self._own.blocks(), self._collector, self._manifest)
         return self._target
 
 

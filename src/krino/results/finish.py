@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from krino.results.slices import FewValued, SliceTable
 from krino.results.summary import Summary, SummaryTally
+from krino.results.verdict_schema import Schema
 
 
 class Taker(Protocol):
@@ -25,9 +26,9 @@ class Collected:
     """By every column of metadata that has few values."""
 
 
-def collect(judgements: Iterable[Mapping[str, Any]], *takers: Taker) -> Collected:
-    """One pass: each judgement is read once and handed to everyone who needs it."""
-    summary, slices = SummaryTally(), FewValued()
+def collect(judgements: Iterable[Mapping[str, Any]], *takers: Taker, schema: Schema | None = None) -> Collected:
+    """One pass: each judgement is read once and handed to everyone who needs it. `schema`: of the verdict."""
+    summary, slices = SummaryTally(schema), FewValued()
     for part in summary.reader.parts(judgements):
         summary.add(part)
         slices.add(part)

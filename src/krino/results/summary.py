@@ -20,6 +20,7 @@ from krino.results.numbers import NumberField, NumberTally
 from krino.results.stability import LABELLER as LABELLER
 from krino.results.stability import Stability, StabilityTally
 from krino.results.table import NULL, Coder, Part, Reader, Values
+from krino.results.verdict_schema import Schema, closed_labels
 from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
 
@@ -78,9 +79,9 @@ class Summary(Frozen):
     """How far the seats agree, where a jury or repeats were asked."""
 
 
-def summarise(judgements: Iterable[Mapping[str, Any]]) -> Summary:
-    """One pass, nothing kept but tallies."""
-    tally = SummaryTally()
+def summarise(judgements: Iterable[Mapping[str, Any]], schema: Schema | None = None) -> Summary:
+    """One pass, nothing kept but tallies. `schema`: of the verdict, which says what lists of labels are closed."""
+    tally = SummaryTally(schema)
     for part in tally.reader.parts(judgements):
         tally.add(part)
     return tally.result()
@@ -96,6 +97,8 @@ def spent(summary: Summary, manifest: Manifest) -> Usage:
 class SummaryTally:
     """Takes the parts of a run's table one after the other, as `reader` makes them."""
 
+    schema: Schema | None = None
+    """Of the verdict. A field with a closed list of labels is a category, however many of them a small run has."""
     reader: Reader = field(default_factory=lambda: Reader(marks=False))
     _statuses: Counter[str] = field(default_factory=Counter)
     _fields: dict[str, _FieldTally] = field(default_factory=dict)
@@ -140,7 +143,7 @@ class SummaryTally:
         if judgement.get("ballots"):
             self._stability.add(judgement)
         if usage := judgement.get("usage"):
-            self._usage.add(usage if isinstance(usage, Usage) else Usage(**usage))
+            self._usage.add(usage if isinstance(usage, Usage) else Usage.of(usage))
 
     def result(self) -> Summary:
         by_field = {
@@ -168,7 +171,9 @@ class SummaryTally:
 
     def _codes(self) -> Iterator[CodeField]:
         for name, tally in self._fields.items():
-            if not (self.reader.coders[name].is_text or not tally.coded or are_names(len(tally.counts), tally.coded)):
+            if self.reader.coders[name].is_text or not tally.coded:
+                continue
+            if closed_labels(self.schema or {}, name) or not are_names(len(tally.counts), tally.coded):
                 counts = dict(sorted(tally.counts.items(), key=lambda item: (-item[1], item[0])))
                 yield CodeField(name=name, n=tally.coded, nulls=tally.nulls, counts=counts)
 

@@ -19,7 +19,7 @@ from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents
 from krino.runs.inside import inside
-from krino.runs.journal import CODES, JOURNAL, NAMES, is_open, read_journal
+from krino.runs.journal import CODES, JOURNAL, NAMES, is_open, known_fields, read_journal
 from krino.runs.lines import Line
 from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.roll import Entry, read_roll
@@ -64,7 +64,7 @@ class Run:
         with suppress(orjson.JSONDecodeError):
             record = orjson.loads(text)
             if isinstance(record, dict) and record.get("input_hash") == entry.input_hash:
-                return record
+                return known_fields(record)
         raise self.begun_anew()
 
     def begun_anew(self) -> UsageProblem:

@@ -10,7 +10,10 @@ from krino.judges.rag.labels import check_labels
 from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 
 SECOND = claim_of(sentence=2, quote="carries two railway tracks")
-HELD, NOT_HELD = [{"need": "the year", "held": True}], [{"need": "the year", "held": False}]
+HELD, NOT_HELD = (
+    [{"need": "the year", "passage": 1, "held": True}],
+    [{"need": "the year", "passage": None, "held": False}],
+)
 
 
 def problems(case: dict[str, Any] | None = None, **labels: Any) -> list[str]:
@@ -29,7 +32,7 @@ def test_a_quotation_that_stands_nowhere_is_shown_with_120_letters_and_no_passag
 
 def test_of_many_passages_twenty_are_named() -> None:
     case = {"context": [f"The bridge was opened in 1904, says source {number}." for number in range(21)]}
-    passages = [{"passage": number, "useful": True} for number in range(1, 22)]
+    passages = [{"passage": number, "useful_sentences": [1]} for number in range(1, 22)]
     told = problems(case, claims=[claim_of(passage=99), claim_of(sentence=2)], passages=passages)
     assert told == [f"claims[0].passage is 99: the passages are {', '.join(map(str, range(1, 21)))}"]
 
@@ -140,9 +143,12 @@ def test_good_labels_have_no_problem() -> None:
         ({"empty_sentences": [2]}, "sentence 2 has claims and is in empty_sentences"),
         ({"empty_sentences": [7]}, "empty_sentences holds 7"),
         ({"claims": [SECOND], "empty_sentences": [1]}, "sentence 1 is in empty_sentences but states a number"),
-        ({"passages": [{"passage": 1, "useful": True}]}, "label passage 2 exactly once, not 0 times"),
-        ({"passages": [{"passage": n, "useful": True} for n in (1, 2, 2)]}, "passage 2 exactly once, not 2 times"),
-        ({"passages": [{"passage": n, "useful": True} for n in (1, 2, 5)]}, "passage 5, which does not exist"),
+        ({"passages": [{"passage": 1, "useful_sentences": [1]}]}, "label passage 2 exactly once, not 0 times"),
+        (
+            {"passages": [{"passage": n, "useful_sentences": [1]} for n in (1, 2, 2)]},
+            "passage 2 exactly once, not 2 times",
+        ),
+        ({"passages": [{"passage": n, "useful_sentences": [1]} for n in (1, 2, 5)]}, "passage 5, which does not exist"),
         ({"needs": []}, "needs is empty"),
         ({"parts": []}, "parts is empty"),
         ({"similarity": "same"}, "similarity must be null"),

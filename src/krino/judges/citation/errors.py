@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
 from krino.judges.citation.belgium.courts import Alignment, Court, Unknown, alignment, court_of_ecli_code
 from krino.judges.citation.candidates import CandidateFacts, Cited
+from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.outcome import Ceiling, Outcome, ceiling
 from krino.judges.citation.outcome import ceiling as court_ceiling
-from krino.judges.citation.reasoning.claims import affirms, blames_open_jurisdiction, court_claims
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
 
 # The order in which one label wins over the others.
@@ -66,7 +67,7 @@ def _missed_court(outcome: Outcome, floor: int) -> bool:
         return blamed
     # With other jurisdictions among the candidates, a remark on jurisdiction may be a right one.
     only_right = all(candidate.alignment in ("SAME", "UNKNOWN") for candidate in outcome.facts.candidates)
-    return (outcome.top is None or only_right) and blames_open_jurisdiction(outcome.facts)
+    return (outcome.top is None or only_right) and outcome.facts.claims.jurisdiction is not None
 
 
 def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
@@ -82,7 +83,7 @@ def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
 def _overpunished(outcome: Outcome, floor: int) -> bool:
     if outcome.facts.cited.classification != "GENERIC" or not _lost_the_right_one(outcome, floor):
         return False
-    return blames_open_jurisdiction(outcome.facts)
+    return outcome.facts.claims.jurisdiction is not None
 
 
 def _skipped(outcome: Outcome) -> bool:
@@ -104,16 +105,16 @@ def name_error(outcome: Outcome) -> ErrorType:
     Asked where a court was missed, and so where a candidate of that court is listed.
     """
     cues, cited = outcome.facts.cues, outcome.facts.cited.court
-    claims = court_claims(outcome.facts)
-    if claims.by_short_name:
+    claim = outcome.facts.claims.court
+    if claim is not None and claim.by_short_name:
         return "ABBREVIATION_MISSED"
-    if claims.by_language:
+    if claim is not None and claim.by_language:
         return "FR_NL_CONFUSION"
     missed = outcome.right_candidate
     if missed is None:
         missed = next(candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME")
     if _is_short(cited) == _is_short(missed.named):
-        return "FR_NL_CONFUSION"
+        return "ABBREVIATION_MISSED" if _speak_alike(cited, missed.named) else "FR_NL_CONFUSION"
     # A matcher that writes the short name out in full has read it: then the other language misled it. That is asked of
     # its own words alone, so that the French and the Dutch form of a citation are judged alike.
     spelled_out = cues.writes_a_court_out and not _quoted_short(outcome, missed)
@@ -125,6 +126,12 @@ def _quoted_short(outcome: Outcome, candidate: CandidateFacts) -> bool:
     return any(
         isinstance(court, Court) and court.abbreviated and outcome.facts.cues.quotes(court.alias) for court in courts
     )
+
+
+def _speak_alike(one: object, other: object) -> bool:
+    """Whether two names are of one language, so that no other language can have misled anybody."""
+    languages = [court.name_language for court in (one, other) if isinstance(court, Court)]
+    return len(languages) == 2 and languages[0] == languages[1] is not None
 
 
 def _is_short(court: object) -> bool:
@@ -159,10 +166,25 @@ def find_errors(
         found.add("CEILING_VIOLATED")
     if ignores_ecli(outcome):
         found.add("ECLI_MISMATCH_IGNORED")
+    if goes_by_words(outcome):
+        found.add("OVERFIT_TO_KEYWORDS")
     if _context_is_left(outcome, found):
-        by_words = outcome.top is not None and affirms("shared_words", outcome.facts.cues.text)
-        found.add("OVERFIT_TO_KEYWORDS" if by_words else "CONTEXT_MISREAD")
+        found.add("CONTEXT_MISREAD")
     return tuple(error for error in ORDER if error in found) or ("NONE",)
+
+
+def told_by(errors: Sequence[ErrorType], facts: CitationFacts) -> tuple[str, ...]:
+    """The words of the reasoning that show an error, as `ERROR: words`, where words show it."""
+    claims = facts.claims
+    made = {
+        "FR_NL_CONFUSION": lambda: claims.court,
+        "ABBREVIATION_MISSED": lambda: claims.court,
+        "GENERIC_OVERPUNISHED": lambda: claims.jurisdiction,
+        "MISSING_CASE_NUMBER_PENALIZED": lambda: claims.number,
+        "OVERFIT_TO_KEYWORDS": lambda: claims.words,
+    }
+    found = ((error, made[error]()) for error in errors if error in made)
+    return tuple(f"{error}: {claim.words}" for error, claim in found if claim is not None)
 
 
 def breaks_a_ceiling(outcome: Outcome, ceiling: Ceiling | None) -> bool:
@@ -214,6 +236,14 @@ def penalises_missing_number(outcome: Outcome, calibration: Calibration) -> bool
         and not outcome.answers.missing_told_apart
         and calibration == "UNDERCONFIDENT"
     )
+
+
+def goes_by_words(outcome: Outcome) -> bool:
+    """Shared words are the whole reason for a match that no identifier supports."""
+    top = outcome.top
+    if top is None or top.candidate.carries_number or top.candidate.key == outcome.facts.cited.key:
+        return False
+    return not outcome.facts.cues.claims_number_match and outcome.facts.claims.words is not None
 
 
 def ignores_ecli(outcome: Outcome) -> bool:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from krino.judges.citation import table
 from krino.judges.citation.belgium.topics import Strength
-from krino.judges.citation.candidates import CandidateFacts
-from krino.judges.citation.facts import CitationFacts, MatchFacts
+from krino.judges.citation.candidates import CandidateFacts, MatchFacts
+from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.reasoning.checklist import Answers, answers_of
 from krino.judges.citation.truth import Truth, truth_with_context

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Tone, Value
 from krino.contract import Judgement
+from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Alignment
 from krino.judges.citation.candidates import CandidateFacts, key_of
 from krino.judges.citation.case import CitationCase
+from krino.judges.citation.errors import told_by
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
+from krino.judges.citation.reasoning.cues import read_reasoning
+from krino.judges.citation.verdict import ErrorType
 from krino.judges.citation.wording import court_words
 
 _MOST_CANDIDATES = 60
+_SENTENCE = re.compile(r".+?(?:[.;!?]+\s+|\n\s*|$)", re.DOTALL)
 _LONGEST_TEXT = 5_000
 _COURTS: Mapping[Alignment, str] = {
     "SAME": "the cited court",
@@ -30,7 +36,7 @@ def citation_blocks(case: CitationCase, facts: CitationFacts, judgement: Judgeme
     blocks: list[Block] = []
     if case.citation_snippet:
         blocks.append(MarkedText("Snippet", [Segment(case.citation_snippet)]))
-    blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts)]
+    blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts, judgement)]
     return [*blocks, *_texts(facts, chosen, right, judgement.labels)]
 
 
@@ -89,7 +95,8 @@ def _is(item: CandidateFacts, decision: str | None) -> bool:
     return decision is not None and item.key == key_of(decision)
 
 
-def _answer(facts: CitationFacts) -> MarkedText:
+def _answer(facts: CitationFacts, judgement: Judgement) -> MarkedText:
+    """What the matcher said, its errors marked at the words that they come from."""
     top = facts.answer.top
     if top is None:
         title = "The matcher found no match"
@@ -98,7 +105,42 @@ def _answer(facts: CitationFacts) -> MarkedText:
         more = len(facts.answer.matches) - 1
         title = f"The matcher chose {top.candidate.id or 'a decision without id'}, {sure}"
         title += f" ({more} more match{'' if more == 1 else 'es'} below it)" if more else ""
-    return MarkedText(title, [Segment(facts.answer.reasoning or "It gave no reasoning.")])
+    if not facts.answer.reasoning:
+        return MarkedText(title, [Segment("It gave no reasoning.")])
+    segments = list(_marked(facts.answer.reasoning, _told(facts, judgement)))
+    return MarkedText(title, segments, {segment.mark: "bad" for segment in segments if segment.mark})
+
+
+def _told(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
+    """The words of the reasoning that show errors of the verdict; many errors show in no words."""
+    reasoning = facts.answer.reasoning or ""
+    errors: Sequence[ErrorType] = (judgement.verdict or {}).get("errors", ())
+    found: dict[str, list[str]] = {}
+    for told in told_by(errors, facts):
+        error, _, words = told.partition(": ")
+        found.setdefault(words, []).append(error)
+    for sentence in _SENTENCE.findall(reasoning):
+        cues = read_reasoning(sentence)
+        if "CASE_NUMBER_FALSE_MATCH" in errors and cues.claims_number_match:
+            found.setdefault(sentence.strip(), []).append("CASE_NUMBER_FALSE_MATCH")
+        if "ECLI_MISMATCH_IGNORED" in errors and cues.claims_ecli_match:
+            found.setdefault(sentence.strip(), []).append("ECLI_MISMATCH_IGNORED")
+    return found
+
+
+def _marked(text: str, told: Mapping[str, Sequence[str]]) -> Iterator[Segment]:
+    """The text whole, with the stretches that are told of marked; of two that overlap, the first."""
+    did, done = table("suggestions")["did"], 0
+    places = sorted((start, words) for words in told if words and (start := text.find(words)) >= 0)
+    for start, words in places:
+        if start < done:
+            continue
+        if start > done:
+            yield Segment(text[done:start])
+        done = start + len(words)
+        yield Segment(words, ", ".join(told[words]), "; ".join(did.get(error, error) for error in told[words]))
+    if done < len(text):
+        yield Segment(text[done:])
 
 
 def _texts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krino.contract import Passage, Questions
-from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.facts import NumberedPassage, RagFacts
 
 _MOST_HINTS = 8
 
@@ -16,7 +16,7 @@ def write_questions(facts: RagFacts) -> Questions | None:
     numbered = "\n".join(f"[{number}] {s.text}" for number, s in enumerate(facts.sentences, 1))
     passages = [
         Passage("question", case.question),
-        *(Passage(f"passage {item.number}", item.text) for item in facts.passages),
+        *(Passage(f"passage {item.number}", _numbered(item)) for item in facts.passages),
         Passage("answer", numbered),
     ]
     if facts.open.similarity and case.reference is not None:
@@ -24,6 +24,12 @@ def write_questions(facts: RagFacts) -> Questions | None:
     if facts.open.claims and (absent := _absent(facts)):
         passages.append(Passage("absent", absent))
     return Questions(tuple(passages), _request(facts))
+
+
+def _numbered(item: NumberedPassage) -> str:
+    """The passage with the numbers of its sentences, by which a labeller says which of them are useful."""
+    lines = [f"[{number}] {sentence.text}" for number, sentence in enumerate(item.sentences, 1)]
+    return "\n".join([*filter(None, [item.passage.title]), *lines])
 
 
 def _request(facts: RagFacts) -> str:

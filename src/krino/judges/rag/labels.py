@@ -27,45 +27,54 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+# A model writes in the order of the fields: what a label rests on stands before the label.
+
+
 class Claim(_Strict):
     text: str
     sentence: int
-    label: ClaimLabel
-    critical: bool
     passage: int | None
     quote: str | None
     why: str
+    label: ClaimLabel
+    critical: bool
     probability: SkipJsonSchema[float | None] = None
     """That people would call it supported, from labellers that measure; models are not asked for one."""
 
 
 class Part(_Strict):
     part: str
+    sentence: int | None
+    """The answer sentence that addresses it."""
     answered: bool
 
 
 class PassageUse(_Strict):
     passage: int
-    useful: bool
+    useful_sentences: list[int]
 
 
 class Need(_Strict):
     need: str
+    passage: int | None
+    """A passage that holds it."""
     held: bool
 
 
 class RefusalLabel(_Strict):
+    why: str
     is_refusal: bool
     reason_stated: bool
     category: RefusalCategory | None
     validity_shown: bool
     right_to_refuse: bool
-    why: str
 
 
 class RagLabels(_Strict):
     """Numbers of sentences and passages count from 1, as they are shown."""
 
+    unreadable: str | None
+    """Why the case cannot be judged at all; then the judgement is `failed` and the rest is not looked at."""
     claims: list[Claim]
     empty_sentences: list[int]
     parts: list[Part]
@@ -73,8 +82,8 @@ class RagLabels(_Strict):
     passages: list[PassageUse]
     needs: list[Need]
     refusal: RefusalLabel | None
-    similarity: Similarity | None
     similarity_why: str | None
+    similarity: Similarity | None
     uncertain: str | None
     similarity_score: SkipJsonSchema[float | None] = None
     """A finer measure within the step, from labellers that measure; models are not asked for one."""
@@ -109,6 +118,8 @@ def answerable_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel
 
 def check_labels(facts: RagFacts, labels: RagLabels) -> list[str]:
     """Everything that is wrong with the labels of a case; what was not asked is not looked at."""
+    if labels.unreadable is not None:
+        return [] if labels.unreadable.strip() else ["unreadable is empty: say what cannot be read, or null"]
     problems: list[str] = []
     if facts.open.claims:
         problems.extend(_check_claims(facts, labels))
@@ -135,8 +146,7 @@ def _check_claims(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
 
 def _check_quote(facts: RagFacts, claim: Claim, where: str) -> Iterator[str]:
     if claim.passage is not None and facts.passage(claim.passage) is None:
-        known = ", ".join(str(item.number) for item in facts.passages[:20])
-        yield f"{where}.passage is {claim.passage}: the passages are {known}"
+        yield f"{where}.passage is {claim.passage}: {_known_passages(facts)}"
         return
     if claim.label != "unsupported" and (claim.passage is None or not claim.quote):
         yield f"{where} is {claim.label}: it needs passage and quote, the words that decide it"
@@ -187,24 +197,39 @@ def _states_number(facts: RagFacts, number: int) -> bool:
     declines = refusal is not None and number in refusal.sentences and number not in refusal.mixed
     if declines or text.endswith(("?", ":")):
         return False
-    return any(not value.spelled and value.kind != "month" for value in find_values(text))
+    found = find_values(text)
+    return any(not value.spelled and value.kind != "weekday" and any(map(str.isdecimal, value.text)) for value in found)
 
 
 def _check_passages(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
-    known = {item.number for item in facts.passages}
+    known = {item.number: len(item.sentences) for item in facts.passages}
     counts = Counter(item.passage for item in labels.passages)
-    for number in sorted(counts.keys() - known):
+    for number in sorted(counts.keys() - known.keys()):
         yield f"passages names passage {number}, which does not exist"
     for number in sorted(known):
         if counts[number] != 1:
             yield f"passages must label passage {number} exactly once, not {counts[number]} times"
+    for use in labels.passages:
+        count = known.get(use.passage, 0)
+        for number in sorted(set(use.useful_sentences) - set(range(1, count + 1))) if count else ():
+            yield f"useful_sentences of passage {use.passage} holds {number}: {_range('sentences', count)}"
     if not labels.needs:
         yield "needs is empty: list what the question needs to know, and whether the passages hold it"
+    for place, need in enumerate(labels.needs):
+        if need.passage is not None and need.passage not in known:
+            yield f"needs[{place}].passage is {need.passage}: {_known_passages(facts)}"
+        elif need.held and need.passage is None:
+            yield f"needs[{place}] is held: name a passage that holds it"
 
 
 def _check_answer(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
     if not labels.parts:
         yield "parts is empty: list the parts of the question (one at least), each answered or not"
+    for place, part in enumerate(labels.parts):
+        if part.sentence is not None and not 1 <= part.sentence <= len(facts.sentences):
+            yield f"parts[{place}].sentence is {part.sentence}: {_range('answer sentences', len(facts.sentences))}"
+        elif part.answered and part.sentence is None:
+            yield f"parts[{place}] is answered: name the answer sentence that does so"
     refusal = labels.refusal
     if refusal is None:
         if facts.refusal is not None:
@@ -226,6 +251,10 @@ def _check_similarity(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
     finer = labels.similarity_score
     if finer is not None and (labels.similarity is None or step_of(finer) != labels.similarity):
         yield f"similarity_score is {finer}, which is not of the step {labels.similarity}: leave it out"
+
+
+def _known_passages(facts: RagFacts) -> str:
+    return f"the passages are {', '.join(str(item.number) for item in facts.passages[:20])}"
 
 
 def _range(what: str, count: int) -> str:

@@ -37,7 +37,9 @@ _SIMILARITY: tuple[Similarity, ...] = get_args(Similarity)
 def join_votes(facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabels]:
     """What the case does not ask stays empty, as the request says."""
     ties: list[str] = []
+    unreadable = [ballot.unreadable for ballot in ballots if ballot.unreadable is not None]
     joined = RagLabels(
+        unreadable=min(unreadable) if 2 * len(unreadable) > len(ballots) else None,
         claims=[],
         empty_sentences=[],
         parts=[],
@@ -49,6 +51,11 @@ def join_votes(facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabel
         similarity_why=None,
         uncertain=_uncertain(ballots, ties),
     )
+    if unreadable and 2 * len(unreadable) == len(ballots):
+        ties.append(f"unreadable: yes {len(unreadable)}, no {len(unreadable)}; taken as no")
+    ballots = [ballot for ballot in ballots if ballot.unreadable is None]
+    if joined.unreadable is not None:
+        return Joined(joined, ())
     if facts.open.claims:
         joined = _with_claims(joined, facts, ballots, ties)
         joined = _with_context(joined, facts, ballots, ties)
@@ -138,11 +145,16 @@ def _middle(choices: Sequence[tuple[Claim, ...]]) -> tuple[Claim, ...]:
 
 
 def _with_context(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
-    uses = [{item.passage: item.useful for item in ballot.passages} for ballot in ballots]
+    uses = [{item.passage: item.useful_sentences for item in ballot.passages} for ballot in ballots]
     passages = []
     for item in facts.passages:
-        useful = _yes([use[item.number] for use in uses], f"passage {item.number} useful", ties)
-        passages.append(PassageUse(passage=item.number, useful=useful))
+        where = f"passage {item.number}, sentence"
+        useful = [
+            number
+            for number in range(1, len(item.sentences) + 1)
+            if _yes([number in use[item.number] for use in uses], f"{where} {number} useful", ties)
+        ]
+        passages.append(PassageUse(passage=item.number, useful_sentences=useful))
     needs = _middle_list([ballot.needs for ballot in ballots], lambda need: need.held, "needs held", ties)
     return joined.model_copy(update={"passages": passages, "needs": needs})
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from citation_cases import CASSATION, candidate, citation, match, study
 from krino.judges.citation.facts import CitationFacts
-from krino.judges.citation.reasoning.claims import blames_missing_number, blames_open_jurisdiction, court_claims
 from krino.judges.citation.reasoning.cues import Cues, read_reasoning
 
 LIEGE, GHENT = "ECLI:BE:CALIE:2018:ARR.20180315.1", "ECLI:BE:HBGNT:2018:ARR.20180315.1"
@@ -88,13 +87,13 @@ def test_a_claimed_number_match(text: str, claimed: bool) -> None:
     ],
 )
 def test_a_missing_number_that_is_punished(text: str) -> None:
-    assert blames_missing_number(generic(text))
+    assert generic(text).claims.number
 
 
 def test_a_missing_number_that_is_only_stated() -> None:
     facts = generic("Court aligned. No case number. Context agrees.")
     assert facts.cues.says_no_number
-    assert not blames_missing_number(facts)
+    assert facts.claims.number is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +107,7 @@ def test_a_missing_number_that_is_only_stated() -> None:
     ],
 )
 def test_a_blamed_jurisdiction(text: str) -> None:
-    assert blames_open_jurisdiction(generic(text))
+    assert generic(text).claims.jurisdiction
 
 
 @pytest.mark.parametrize(
@@ -124,7 +123,7 @@ def test_a_blamed_jurisdiction(text: str) -> None:
     ],
 )
 def test_courts_said_to_differ(text: str, differ: bool) -> None:
-    assert court_claims(unmatched(text)).mistaken is differ
+    assert (unmatched(text).claims.court is not None) is differ
 
 
 @given(st.text(max_size=400))
@@ -143,7 +142,7 @@ def test_any_text_can_be_read(text: str) -> None:
     ],
 )
 def test_the_ceiling_of_a_missing_number_or_another_reason_is_no_penalty_for_it(text: str) -> None:
-    assert not blames_missing_number(generic(text))
+    assert generic(text).claims.number is None
 
 
 @pytest.mark.parametrize(
@@ -161,7 +160,7 @@ def test_the_ceiling_of_a_missing_number_or_another_reason_is_no_penalty_for_it(
     ],
 )
 def test_that_no_candidate_is_of_the_cited_court_is_a_claim_that_courts_differ(text: str) -> None:
-    assert court_claims(unmatched(text)).mistaken
+    assert unmatched(text).claims.court
 
 
 @pytest.mark.parametrize(
@@ -174,7 +173,7 @@ def test_that_no_candidate_is_of_the_cited_court_is_a_claim_that_courts_differ(t
     ],
 )
 def test_that_no_candidate_of_the_court_has_the_number_or_the_date_is_not(text: str) -> None:
-    assert not court_claims(unmatched(text)).mistaken
+    assert unmatched(text).claims.court is None
 
 
 @pytest.mark.parametrize(
@@ -188,4 +187,4 @@ def test_that_no_candidate_of_the_court_has_the_number_or_the_date_is_not(text: 
     ],
 )
 def test_an_open_jurisdiction_is_blamed_unless_every_court_is_said_to_fit(text: str, blamed: bool) -> None:
-    assert blames_open_jurisdiction(generic(text)) is blamed
+    assert (generic(text).claims.jurisdiction is not None) is blamed

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels, Reasoning, YesNo
-from krino.judges.citation.reasoning.claims import blames_missing_number, blames_open_jurisdiction, court_claims
 
 
 class Answers(NamedTuple):
@@ -51,8 +50,8 @@ def answers_by_words(facts: CitationFacts) -> Answers:
     cues = facts.cues
     return Answers(
         # To speak of the jurisdiction is to speak of the court.
-        court_first=cues.court_comes_first or (cues.court_at is None and blames_open_jurisdiction(facts)),
-        languages_as_one=not court_claims(facts).mistaken,
+        court_first=cues.court_comes_first or (cues.court_at is None and facts.claims.jurisdiction is not None),
+        languages_as_one=facts.claims.court is None,
         number_compared=cues.number_at is not None
         and not (facts.cited.number and not facts.number_carried and cues.says_no_number),
         missing_told_apart=_tells_missing_apart(facts),
@@ -71,5 +70,5 @@ def reasoning_by_words(facts: CitationFacts) -> Reasoning:
 def _tells_missing_apart(facts: CitationFacts) -> bool:
     cues = facts.cues
     if facts.cited.number is None:
-        return not (blames_missing_number(facts) or cues.says_not_found)
+        return facts.claims.number is None
     return facts.number_carried or not cues.says_no_number

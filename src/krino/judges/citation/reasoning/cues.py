@@ -11,12 +11,10 @@ from krino.judges.citation.belgium.dates import fold_letters
 from krino.judges.citation.reasoning import table
 from krino.judges.lazy import lazy
 
-_LONGEST = 8_000
+LONGEST = 8_000
 _NEAR = 30
 # A full stop ends a sentence only before a space and no small letter: numbers and abbreviations hold stops too.
-_SENTENCE_END = re.compile(r"[;!?](?=\s|$)|\.(?=\s*$|\s+(?![\sa-z\u00bb]))|\n|\s[-\u2013\u2014]\s")
-# Every claim that a court is absent holds one of these: a cheap look before the dear one.
-_DENIALS = ("no", "aucun", "geen", "niet", "pas ")
+SENTENCE_END = re.compile(r"[;!?](?=\s|$)|\.(?=\s*$|\s+(?![\sa-z\u00bb]))|\n|\s[-\u2013\u2014]\s")
 _DAMAGED_APOSTROPHE = str.maketrans({"`": "'", "\u00b4": "'"})
 
 
@@ -46,18 +44,13 @@ def _aspects() -> re.Pattern[str]:
 
 
 @cache
-def _aspect(name: str) -> re.Pattern[str]:
+def aspect_pattern(name: str) -> re.Pattern[str]:
     return _pattern("aspects", name)
 
 
 def speaks_of(aspect: str, text: str) -> bool:
     """Whether a text mentions the court, the number, the context, an ECLI or a date."""
-    return _aspect(aspect).search(text) is not None
-
-
-def says_court_absent(text: str) -> bool:
-    """Whether a text says that no candidate is of the cited court."""
-    return any(denial in text for denial in _DENIALS) and _says("court_absent", text)
+    return aspect_pattern(aspect).search(text) is not None
 
 
 def _says(name: str, text: str) -> bool:
@@ -89,7 +82,7 @@ def _split(text: str) -> tuple[list[Sentence], dict[str, int]]:
     """The sentences of a reasoning, and in which of them each aspect is first named."""
     sentences: list[Sentence] = []
     first: dict[str, int] = {}
-    for piece in (piece.lower() for piece in _SENTENCE_END.split(text) if piece):
+    for piece in (piece.lower() for piece in SENTENCE_END.split(text) if piece):
         mentions = tuple((match.lastgroup or "", match.start()) for match in _aspects().finditer(piece))
         for name, _ in mentions:
             first.setdefault(name, len(sentences))
@@ -104,7 +97,7 @@ class Cues:
     """
 
     def __init__(self, text: str | None) -> None:
-        written = fold_letters((text or "")[:_LONGEST]).translate(_DAMAGED_APOSTROPHE)
+        written = fold_letters((text or "")[:LONGEST]).translate(_DAMAGED_APOSTROPHE)
         self.text = written.lower()
         self.sentences, first = _split(written)
         self.written = bool(self.text.strip())
@@ -143,22 +136,6 @@ class Cues:
     @lazy
     def says_no_number(self) -> bool:
         return _says("no_number", self.text)
-
-    @lazy
-    def says_not_found(self) -> bool:
-        return self._one_says("not_found", about=("number",))
-
-    def lacks_a_number(self, sentence: Sentence) -> bool:
-        """Whether a sentence says that the citation gives no number."""
-        return _says("no_number", sentence.text)
-
-    def is_rightful_cap(self, text: str) -> bool:
-        """Whether a text names the limit that the rubric itself sets where no number is cited."""
-        return _says("rightful_cap", text)
-
-    @lazy
-    def keywords(self) -> bool:
-        return _says("keywords", self.text)
 
     @lazy
     def others(self) -> bool:

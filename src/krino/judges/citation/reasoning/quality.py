@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 
+from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.case_numbers import compare
 from krino.judges.citation.belgium.dates import find_dates, fold_letters
 from krino.judges.citation.outcome import Ceiling, Outcome
-from krino.judges.citation.reasoning.claims import affirms, denies, says
-from krino.judges.citation.reasoning.cues import speaks_of
+from krino.judges.citation.reasoning.clauses import affirms, pattern
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, ErrorType
 
 _SURE = 85
@@ -39,9 +40,15 @@ def caps_of_sense(outcome: Outcome, ceiling: Ceiling | None) -> Iterator[tuple[i
         yield ADEQUATE, f"it names {invented}, which is nowhere in the case"
     if wrong := _wrong_class(outcome):
         yield ADEQUATE, wrong
-    if not _gives_evidence(outcome):
+    if _is_bare_list(outcome):
+        yield ADEQUATE, "it lists terms and argues nothing"
+    elif not _gives_evidence(outcome):
         yield ADEQUATE, "it names no evidence of the case"
-    if ceiling is not None and outcome.top is not None and not says("limit", outcome.facts.cues.text):
+    if (
+        ceiling is not None
+        and outcome.top is not None
+        and not pattern("marks", "limit").search(outcome.facts.cues.text)
+    ):
         yield GOOD, f"it does not say why the confidence is limited ({ceiling.text})"
 
 
@@ -72,20 +79,12 @@ def _contradiction(outcome: Outcome) -> str | None:
     top, cues = outcome.top, outcome.facts.cues
     if top is None or outcome.percent <= _SURE:
         return None
-    if not cues.claims_number_match and any(_denies_number(sentence.text) for sentence in cues.sentences):
+    claims = outcome.facts.claims
+    if not cues.claims_number_match and claims.denied_number is not None:
         return "the number is said not to agree, and the match is taken as sure"
-    courts = [s.text for s in cues.sentences if speaks_of("court", s.text) and not _OTHERS.search(s.text)]
-    if any(denies("same", text) or affirms("differ", text) for text in courts) and not any(
-        affirms("same", text) or denies("differ", text) for text in courts
-    ):
+    if claims.denied_court is not None:
         return "the court is said to be another, and the match is taken as sure"
     return None
-
-
-def _denies_number(text: str) -> bool:
-    if not speaks_of("number", text) or _OTHERS.search(text):
-        return False
-    return denies("same", text) or affirms("differ", text)
 
 
 def _invented(outcome: Outcome) -> Iterator[str]:
@@ -129,6 +128,22 @@ def _wrong_class(outcome: Outcome) -> str | None:
     return f"it calls the cited court {stated[0]}, which is {right}"
 
 
+def _is_bare_list(outcome: Outcome) -> bool:
+    """Whether it is a list of terms: several classes at once, or no word that joins others and nothing of this case."""
+    text = outcome.facts.cues.text
+    if sum(affirms(words, text) for words in _MARKS.values()) > 2:
+        return True
+    said = text.split()
+    joined = any(word.strip(".,;:") in _joining_words() for word in said)
+    return len(said) > 5 and not joined and not any(character.isdigit() for character in text)
+
+
+@cache
+def _joining_words() -> frozenset[str]:
+    """Articles, prepositions and verbs of being, without which no sentence is made."""
+    return frozenset(belgian_table("stopwords")["small"].split())
+
+
 def _gives_evidence(outcome: Outcome) -> bool:
     """Whether it names anything of this very case: a court or its class, a number, a date, words of the texts."""
     facts, text = outcome.facts, outcome.facts.cues.text
@@ -147,6 +162,9 @@ _MOST_WITH: dict[ErrorType, int] = {
     "ABBREVIATION_MISSED": 2,
     "CASE_NUMBER_FALSE_MATCH": 2,
     "COURT_TYPE_MISMATCH_IGNORED": 2,
+    "GENERIC_OVERPUNISHED": 3,
+    "MISSING_CASE_NUMBER_PENALIZED": 3,
+    "OVERFIT_TO_KEYWORDS": 3,
 }
 _COSTLY: frozenset[ErrorType] = frozenset({"GENERIC_OVERPUNISHED", "CEILING_VIOLATED"})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ class Step:
     kind: Kind
     name: str
     input: Any = None
+    """None where the trace does not record it; a call without arguments has an empty object."""
     output: Any = None
     error: str | None = None
     observed: str = ""
@@ -43,8 +44,19 @@ class Trace:
     answer: str | None = None
     orphans: int = 0
     """Spans that name a parent which is not there: the trace may be cut, or lie in more than one record."""
+    media: tuple[Media, ...] = ()
+    """What came with the task: an image that the user sent."""
     format: str = ""
     seen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One format: `recognise` says by what a value is known to be in it (None: it is not), `read` reads it."""
+
+    name: str
+    recognise: Callable[[Any], str | None]
+    read: Callable[[Any], Trace]
 
 
 def with_own_ids(steps: list[Step]) -> tuple[Step, ...]:

@@ -11,11 +11,14 @@ from typing import Literal, cast
 from krino.judges.rag.reading.sentences import Sentence
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
-from krino.text.words import table as text_table
+from krino.text.language import READ_LANGUAGES
+from krino.text.words import stop_words
 
 RefusalCategory = Literal["insufficient_context", "safety", "ambiguous", "out_of_scope"]
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_QUOTED = re.compile(r'"[^"]{1,300}"')
+"""Who says "I cannot" inside quotation marks is somebody else."""
 _LONGEST = 1_000
 """Characters of a sentence that are looked at."""
 _BARE_WORDS = 16
@@ -43,9 +46,13 @@ class RefusalReading:
 @dataclass(frozen=True, slots=True)
 class _Patterns:
     trigger: tuple[str, ...]
-    decline: re.Pattern[str]
+    first: re.Pattern[str]
+    source: re.Pattern[str]
+    not_source: re.Pattern[str]
     turn: re.Pattern[str]
+    before: re.Pattern[str]
     because: re.Pattern[str]
+    aside: re.Pattern[str]
     named: dict[str, re.Pattern[str]]
     wording: dict[str, re.Pattern[str]]
     missing: tuple[re.Pattern[str], ...]
@@ -59,12 +66,16 @@ class _Patterns:
 def _patterns() -> _Patterns:
     data = table("refusals")
     validity = data["validity"]
-    stops = {word for words in text_table("words")["stop"].values() for word in words.split()}
+    stops = frozenset[str]().union(*(stop_words(language) for language in READ_LANGUAGES))
     return _Patterns(
         trigger=tuple(data["trigger"]),
-        decline=re.compile("|".join(f"(?:{pattern})" for pattern in data["decline"])),
-        turn=re.compile(data["turn"]),
-        because=re.compile(data["because"]),
+        first=_any_of(data["decline"]["first"]),
+        source=_any_of(data["decline"]["source"]),
+        not_source=re.compile(data["decline"]["not_source"]),
+        turn=re.compile(data["turn"]["pattern"]),
+        before=re.compile(data["turn"]["before"]),
+        because=re.compile(data["because"]["pattern"]),
+        aside=_any_of(data["aside"]["patterns"]),
         named={category: re.compile(pattern) for category, pattern in data["named"].items()},
         wording={category: re.compile(pattern) for category, pattern in data["wording"].items()},
         missing=tuple(re.compile(pattern) for pattern in validity["insufficient_context"]),
@@ -75,35 +86,46 @@ def _patterns() -> _Patterns:
     )
 
 
-def read_refusal(sentences: Sequence[Sentence]) -> RefusalReading | None:
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    """One pattern of several, with the words of the table in the places that are named for them."""
+    joined = "|".join(f"(?:{pattern})" for pattern in patterns)
+    for name, words in table("refusals")["words"].items():
+        joined = joined.replace(f"{{{name}}}", words)
+    return re.compile(joined)
+
+
+@dataclass(frozen=True, slots=True)
+class _Declined:
+    """How one sentence declines: `mixed` where it states something as well."""
+
+    mixed: bool
+
+
+def read_refusal(sentences: Sequence[Sentence], question: str = "") -> RefusalReading | None:
     """The reading of an answer, or None where no sentence of it declines."""
     patterns = _patterns()
     texts = [f" {straighten(sentence.text[:_LONGEST]).lower()}" for sentence in sentences]
     joined = "\n".join(texts)
     if not any(piece in joined for piece in patterns.trigger):  # most answers decline nothing
         return None
-    declining: list[int] = []
-    mixed: list[int] = []
-    for number, text in enumerate(texts, 1):
-        if any(piece in text for piece in patterns.trigger) and (match := patterns.decline.search(text)):
-            declining.append(number)
-            if patterns.turn.search(text, match.end()):
-                mixed.append(number)
-    if not declining:
+    asked = straighten(question[:_LONGEST]).lower()
+    declined = {number: found for number, text in enumerate(texts, 1) if (found := _declines(text, asked, patterns))}
+    if not declined:
         return None
+    mixed = tuple(number for number, found in declined.items() if found.mixed)
     whole = not mixed and all(
-        number in declining or _only_excuses(text, patterns) for number, text in enumerate(texts, 1)
+        number in declined or _only_excuses(text, patterns) for number, text in enumerate(texts, 1)
     )
-    said = " ".join(texts) if whole else " ".join(texts[number - 1] for number in declining)
+    said = " ".join(texts) if whole else " ".join(texts[number - 1] for number in declined)
     category = _category(said, patterns)
     reason = _reason(said, category, patterns)
     return RefusalReading(
-        sentences=tuple(declining),
-        mixed=tuple(mixed),
+        sentences=tuple(declined),
+        mixed=mixed,
         whole=whole,
         reason=reason,
         category=category,
-        validity=None if category is None else _validity(said, category, patterns),
+        validity=None if category is None else _validity(said, category, asked, patterns),
         bare=whole and reason is None and category is None and len(_WORD.findall(said)) <= _BARE_WORDS,
     )
 
@@ -113,12 +135,33 @@ def asks_for_harm(question: str) -> bool:
     return not _patterns().harm.isdisjoint(_WORD.findall(question[:_LONGEST].lower()))
 
 
+def _declines(text: str, asked: str, patterns: _Patterns) -> _Declined | None:
+    if not any(piece in text for piece in patterns.trigger):
+        return None
+    match = patterns.first.search(_QUOTED.sub(lambda found: " " * len(found.group()), text))
+    if match is None:
+        match = patterns.source.search(text)
+        if match is None or patterns.not_source.search(text) or _asked_about(match.group(), asked):
+            return None
+    stated = patterns.turn.search(text, match.end()) or patterns.before.search(text, 0, match.end())
+    return _Declined(mixed=stated is not None)
+
+
+def _asked_about(said: str, asked: str) -> bool:
+    """ "The contract does not mention it" answers whether the contract mentions it: no question, no refusal."""
+    stating: str = table("refusals")["asked"]["stating"]
+    return any(word in asked for word in stating.split() if word in said) and bool(
+        {word for word in _WORD.findall(said) if len(word) > 4} & set(_WORD.findall(asked))
+    )
+
+
 def _only_excuses(text: str, patterns: _Patterns) -> bool:
-    """A sentence around a refusal that claims nothing: an apology, an offer, a category, a question."""
+    """A sentence around a refusal that claims nothing: an apology, advice, an offer, a category, a question."""
     if text.endswith("?") or any(pattern.search(text) for pattern in patterns.named.values()):
         return True
-    words = _WORD.findall(text)
-    return len(words) <= 4 and not any(character.isdecimal() for character in text)
+    if any(character.isdecimal() for character in text):
+        return False
+    return len(_WORD.findall(text)) <= 4 or patterns.aside.search(text) is not None
 
 
 def _category(text: str, patterns: _Patterns) -> RefusalCategory | None:
@@ -136,7 +179,8 @@ def _reason(text: str, category: RefusalCategory | None, patterns: _Patterns) ->
     return text.strip() if category is not None else None
 
 
-def _validity(text: str, category: RefusalCategory, patterns: _Patterns) -> str | None:
+def _validity(text: str, category: RefusalCategory, asked: str, patterns: _Patterns) -> str | None:
+    """What the refusal names as missing, the policy, the possible meanings or the limits of its scope."""
     if category != "insufficient_context":
         match = patterns.validity[category].search(text)
         return match.group() if match else None
@@ -147,4 +191,6 @@ def _validity(text: str, category: RefusalCategory, patterns: _Patterns) -> str 
             named = [word for word in _WORD.findall(match.group(1)) if word not in patterns.generic]
             if named:
                 return " ".join(named[:12])
-    return None
+    shared = set(_WORD.findall(asked)) - patterns.generic
+    repeated = [word for word in dict.fromkeys(_WORD.findall(text)) if word in shared and len(word) > 3]
+    return " ".join(repeated[:12]) or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from krino.judges.rag.tables import table
 
@@ -33,18 +33,23 @@ class _ShortForms:
     never_end: frozenset[str]
     before_number: frozenset[str]
     after_ordinal: frozenset[str]
+    hours: frozenset[str]
+    days: frozenset[str]
 
 
 @cache
 def _short_forms() -> _ShortForms:
-    data = table("sentences")
+    data, dates = table("sentences"), table("values")["dates"]
     return _ShortForms(
         frozenset(data["never_end"].split()),
         frozenset(data["before_number"].split()),
         frozenset(data["after_ordinal"].split()),
+        frozenset(data["hours"].split()),
+        frozenset(" ".join([*dates["weekdays"], *dates["months"]]).split()),
     )
 
 
+@lru_cache(maxsize=2_048)
 def split_sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences in order, list markers cut off; a text that shows anything gives at least one."""
     found: list[Sentence] = []
@@ -103,6 +108,8 @@ def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
     lowered = word.lower()
     if lowered in forms.never_end:
         return bool(after)
+    if lowered in forms.hours:
+        return after.lower() in forms.days
     if lowered in forms.before_number:
         return after[:1].isdecimal()
     return word.isdecimal() and len(word) <= 2 and after.lower() in forms.after_ordinal

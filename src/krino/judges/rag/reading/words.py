@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from krino.judges.rag.reading.values import Value, canonical_number, find_names, find_values, without_citations
+from krino.judges.rag.reading.values import Value, find_names, find_values, offered, without_citations
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 from krino.text.words import stem, stop_words
 
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'t\b)?|[,;:(]")
+_TOKEN = re.compile(r"[^\W_]+(?:'t\b)?|[,;:(]")
 _NO_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'’‘“”«»-–—/\n\t", " "))
 _NO_SPACE_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _NEGATION_REACH = 4
-_CLAUSE_ENDS = frozenset([",", ";", ":", "(", "but", "mais", "maar", "aber", "sondern"])
-_LIMITS = frozenset({"only", "just", "merely", "seulement", "uniquement", "alleen", "enkel", "nur"})
-"""After a negation these take it back: "not only" denies nothing."""
 _LONGEST_SENTENCE = 4_000
 """Characters of one sentence that are compared; no real sentence is longer, hostile text is."""
 
@@ -37,10 +34,16 @@ class Reading:
     """How many words of it deny something; those that do so softly ("without") make it -1: it cannot be told."""
     surface: Mapping[str, str]
     """For each content word its form in the text, to be shown."""
+    poles: tuple[str, ...]
+    """Words that have an opposite, as they stand in the text, function words ("before") included."""
 
     @property
     def value_keys(self) -> frozenset[str]:
-        return frozenset(value.key for value in self.values)
+        return frozenset(key for value in self.values for key in value.keys)
+
+    @property
+    def offered(self) -> frozenset[str]:
+        return offered(self.values)
 
 
 @cache
@@ -65,44 +68,66 @@ def _soft_negations() -> frozenset[str]:
     return frozenset(table("words")["soft_negation"]["words"].split())
 
 
+@cache
+def _opening_no() -> re.Pattern[str]:
+    return re.compile(table("words")["opening"]["no"], re.I)
+
+
+@cache
+def _limits() -> frozenset[str]:
+    return frozenset(table("words")["negation_ends"]["limits"].split())
+
+
+@cache
+def _clause_ends() -> frozenset[str]:
+    return frozenset([",", ";", ":", "(", *table("words")["negation_ends"]["clauses"].split()])
+
+
 @lru_cache(maxsize=8_192)
 def read_sentence(text: str, language: str | None) -> Reading:
     """The reading of one sentence, kept because the same passages come back in case after case."""
     plain = straighten(without_citations(text[:_LONGEST_SENTENCE]))
     stops, negations = stop_words(language), _negations(language)
+    plain = _opening_no().sub(lambda found: " " * len(found.group()), plain)
+    values = find_values(plain)
     content: list[str] = []
     negated: set[str] = set()
     surface: dict[str, str] = {}
+    poles: list[str] = []
     reach = denials = 0
     soft = False
-    for token in _tokens(plain):
-        if token in negations or token.endswith("n't"):
+    for token, value in _tokens(plain, values):
+        if value is not None:
+            roots = value.keys
+        elif token in negations or token.endswith("n't"):
             reach = _NEGATION_REACH
             denials += 1
             continue
-        if token in _CLAUSE_ENDS:
+        elif token in _clause_ends():
             reach = 0
             continue
-        soft = soft or token in _soft_negations()
-        reach = 0 if token in _LIMITS and reach == _NEGATION_REACH else reach - 1
-        if token in stops:
-            continue
-        root = canonical_number(token) if token[0].isdecimal() else stem(token)
-        content.append(root)
-        surface.setdefault(root, token)
-        if reach > 0:
-            negated.add(root)
-    values = find_values(plain)
-    stems = frozenset(content) | {value.key for value in values}
+        else:
+            soft = soft or token in _soft_negations()
+            if token in _opposites():
+                poles.append(token)
+            roots = () if token in stops else (stem(token),)
+        reach = 0 if token in _limits() and reach == _NEGATION_REACH else reach - 1
+        for root in roots:
+            content.append(root)
+            surface.setdefault(root, token)
+            if reach > 0:
+                negated.add(root)
+    stems = frozenset(content) | offered(values)
     return Reading(
         content=tuple(dict.fromkeys(content)),
         stems=stems,
-        prefixes=frozenset(root[:5] for root in stems if len(root) >= 6),
+        prefixes=frozenset(root[:5] for root in content if len(root) >= 6 and root[0].isalpha()),
         values=values,
         names=frozenset() if language == "de" else frozenset(stem(n.lower()) for n in find_names(plain)),
         negated=frozenset(negated),
         denials=-1 if soft else denials,
         surface=surface,
+        poles=tuple(dict.fromkeys(poles)),
     )
 
 
@@ -118,34 +143,43 @@ def opposed_words(first: Reading, second: Reading) -> tuple[str, ...]:
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for first, second in table("words")["opposites"]["pairs"]:
-        found.setdefault(stem(first), set()).add(stem(second))
-        found.setdefault(stem(second), set()).add(stem(first))
-    return {root: frozenset(others) for root, others in found.items()}
+    for pair in table("words")["opposites"]["pairs"]:
+        first, second = (side.split() for side in pair.split("/"))
+        for ours, theirs in ((first, second), (second, first)):
+            for word in ours:
+                found.setdefault(word, set()).update(theirs)
+    return {word: frozenset(others) for word, others in found.items()}
 
 
 def opposite_words(first: Reading, second: Reading) -> tuple[str, str] | None:
     """A word of the first that the second replaces by its opposite, where neither text denies anything."""
-    if first.denials != 0 or second.denials != 0:
+    if first.denials > 0 or second.denials > 0:
         return None
-    for root in first.content:
-        if root in second.stems:
-            continue
-        for other in _opposites().get(root, ()):
-            if other in second.stems and other not in first.stems:
-                return root, other
+    for word in first.poles:
+        others = _opposites()[word]
+        if word not in second.poles and others.isdisjoint(first.poles):
+            for other in second.poles:
+                if other in others:
+                    return word, other
     return None
 
 
-def _tokens(text: str) -> list[str]:
-    """Words in lower case; scripts written without spaces are cut into pairs of characters."""
-    tokens = _TOKEN.findall(text.lower())
-    if text.isascii() or not _NO_SPACE_SCRIPT.search(text):
-        return tokens
-    cut: list[str] = []
-    for token in tokens:
-        if _NO_SPACE_SCRIPT.search(token) and len(token) > 2:
-            cut.extend(token[place : place + 2] for place in range(len(token) - 1))
+def _tokens(text: str, values: tuple[Value, ...]) -> Iterator[tuple[str, Value | None]]:
+    """Words in lower case, and each value as one; scripts written without spaces are cut into pairs of characters."""
+    waiting = iter(values)
+    value = next(waiting, None)
+    spaced = text.isascii() or not _NO_SPACE_SCRIPT.search(text)
+    for found in _TOKEN.finditer(text.lower()):
+        while value is not None and found.start() >= value.end:
+            yield value.text.lower(), value
+            value = next(waiting, None)
+        if value is not None and found.end() > value.start:
+            continue
+        token = found.group()
+        if spaced or len(token) <= 2 or not _NO_SPACE_SCRIPT.search(token):
+            yield token, None
         else:
-            cut.append(token)
-    return cut
+            yield from ((token[place : place + 2], None) for place in range(len(token) - 1))
+    for left in (value, *waiting):
+        if left is not None:
+            yield left.text.lower(), left

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 
 from krino.judges.rag.facts import Copy, RagFacts
 from krino.judges.rag.reading.words import Reading, opposite_words
@@ -82,6 +81,7 @@ def _draft(
         weights=weights,
         anywhere=index.share_anywhere(weights),
         strangers=facts.strangers.get(number, ()),
+        absent=tuple(value for place, value in facts.absent_values if place == number),
         language=facts.language,
         company=company,
         misplaced=polarity is None and not company and _is_misplaced(facts, index, claimed),
@@ -113,31 +113,22 @@ def _is_misplaced(facts: RagFacts, index: Index, claimed: Reading) -> bool:
     return bool(holding) and nearest >= limit and max(holding) < nearest / 2
 
 
-@cache
-def _fillers() -> tuple[str, ...]:
-    return tuple(table("local")["filler"]["starts"])
-
-
 def _yes_or_no(facts: RagFacts, number: int, reading: Reading) -> bool | None:
     """True or False for a sentence that only says yes or no, else None."""
     words = _FIRST_WORD.findall(facts.sentences[number - 1].text[:40].lower())
-    filler = table("local")["filler"]
+    known = table("local")["polarity"]
     if not words or len(reading.content) > 1:
         return None
-    if words[0] in filler["yes"] and len(words) <= 4:
+    if words[0] in known["yes"] and len(words) <= 4:
         return True
-    return False if words[0] in filler["no"] and len(words) <= 4 else None
+    return False if words[0] in known["no"] and len(words) <= 4 else None
 
 
 def _is_empty(facts: RagFacts, number: int, reading: Reading, polarity: bool | None) -> bool:
-    """Whether a sentence states nothing: it declines, asks, announces, or is a phrase of courtesy."""
+    """Whether a sentence states nothing: it declines, asks or announces. Courtesies are no sentences of the answer."""
     text = facts.sentences[number - 1].text
-    if facts.refusal is not None and number in facts.refusal.sentences:
+    if facts.refusal is not None and (facts.refusal.whole or number in facts.refusal.sentences):
         return number not in facts.refusal.mixed
     if polarity is not None:
         return False
-    if text.endswith("?") or not reading.content:
-        return True
-    if text.endswith(":"):
-        return True
-    return not reading.values and text.lower().startswith(_fillers())
+    return text.endswith(("?", ":")) or not reading.content

@@ -13,6 +13,7 @@ from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.support.lexical_support import (
     MISPLACED,
+    Conflict,
     LexicalSupport,
     Pair,
     Support,
@@ -58,7 +59,7 @@ class Weighing:
     pair: Pair
     said: Entailment
     share: float
-    conflict: str | None
+    conflict: Conflict | None
 
     @classmethod
     def of(cls, pair: Pair, said: Entailment) -> Weighing:
@@ -84,6 +85,12 @@ class Weighing:
         }
 
     @property
+    def decided(self) -> bool:
+        """A conflict to the letter that nothing may outvote: it is plain, or the model speaks against the claim too."""
+        against: float = table("local")["contradiction"]["decisive"]
+        return self.conflict is not None and (self.conflict.plain or self.said.contradicted >= against)
+
+    @property
     def amiss(self) -> bool:
         """Something is wrong to the letter, and the model does not speak for the claim either."""
         limits = table("local")["doubt"]
@@ -103,7 +110,7 @@ def _weigh(readings: Sequence[Weighing]) -> list[Support]:
     supports = []
     for reading, balance, open_ in zip(readings, least, in_doubt, strict=True):
         balance += weight * (max(near[texts] for texts in reading.texts) if open_ else usual)
-        if reading.pair.misplaced:
+        if reading.pair.misplaced or reading.decided:
             balance = min(balance, _OUT_OF_PLACE)
         elif reading.amiss:
             balance = min(balance, _AMISS)
@@ -146,7 +153,7 @@ def _why(reading: Weighing, label: ClaimLabel) -> str:
     if label == "supported":
         return figures
     if reading.conflict:
-        return f"{reading.conflict}; {figures}"
+        return f"{reading.conflict.text}; {figures}"
     if pair.misplaced:
         return f"{MISPLACED}; {figures}"
     absent = [*pair.strangers, *(value.text for value in absent_values(pair))]

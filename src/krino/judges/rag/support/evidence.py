@@ -69,7 +69,7 @@ class Index:
         return self.weigh(self.facts.question_reading)
 
     def weigh(self, reading: Reading) -> dict[str, float]:
-        asking = frozenset(stem(word) for word in table("local")["asking"]["words"].split())
+        asking = frozenset(stem(word) for word in table("questions")["words"].split())
         return {root: self.rarity(root) for root in reading.content if root not in asking}
 
     def weigh_claim(self, reading: Reading) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.question import question_parts
-from krino.judges.rag.reading.values import Value
+from krino.judges.rag.reading.values import Value, comparable, stated
 from krino.judges.rag.reading.words import Reading, opposed_words, opposite_words
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.tables import table
@@ -39,11 +39,21 @@ class Pair:
     """The share of those words that stand anywhere in the passages."""
     strangers: tuple[str, ...]
     """Names of the claim that stand in no passage and not in the question."""
+    absent: tuple[Value, ...]
+    """Its values of which that is true."""
     language: str | None
     company: bool
     """Whether the answer makes other claims beside this one."""
     misplaced: bool = False
     """A bare name or value that stands in the passages, but not where they speak of what is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """What the deciding sentence says otherwise; `plain` where that needs no second opinion."""
+
+    text: str
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,7 @@ class LexicalSupport:
         share = coverage(pair.weights, pair.found)
         measure = f"{share:.0%} of its weighted words found"
         if conflict := find_conflict(pair, share):
-            return Support("contradicted", share, conflict)
+            return Support("contradicted", share, conflict.text)
         if pair.misplaced:
             return Support("unsupported", share, MISPLACED)
         if absent := [*(value.text for value in absent_values(pair)), *pair.strangers]:
@@ -82,7 +92,7 @@ class LexicalSupport:
         return Support(label, share, measure)
 
 
-def find_conflict(pair: Pair, share: float) -> str | None:
+def find_conflict(pair: Pair, share: float) -> Conflict | None:
     """What the deciding sentence says otherwise: a value, a denial, an opposite, or a name where one is asked for."""
     limits: Mapping[str, Any] = table("local")["thresholds"]
     if conflict := _value_conflict(pair, limits["topical"]):
@@ -93,37 +103,33 @@ def find_conflict(pair: Pair, share: float) -> str | None:
 
 
 def _known_keys(pair: Pair) -> frozenset[str]:
-    return pair.asked.value_keys.union(*(reading.value_keys for reading in pair.found))
+    return pair.asked.offered.union(*(reading.offered for reading in pair.found))
 
 
 def absent_values(pair: Pair) -> list[Value]:
     """Numbers and dates of the claim that its evidence and the question lack, small counts in words aside."""
     known = _known_keys(pair)
-    return [
-        value
-        for value in pair.claimed.values
-        if value.key not in known and not (value.spelled and int(value.key) <= _SMALL_COUNT)
-    ]
+    return [value for value in pair.claimed.values if not stated(value, known) and not _small_count(value)]
 
 
-def _value_conflict(pair: Pair, topical: float) -> str | None:
-    """The deciding sentence is about the same thing but has another year, month or number of the same unit."""
+def _small_count(value: Value) -> bool:
+    """A number word that counts things, and may count what the answer lists."""
+    return value.spelled and value.keys[0].isdecimal() and int(value.keys[0]) <= _SMALL_COUNT
+
+
+def _value_conflict(pair: Pair, topical: float) -> Conflict | None:
+    """The deciding sentence is about the same thing but has another date, time or quantity of the same kind."""
     known, best = _known_keys(pair), pair.found[0]
-    missing = [value for value in pair.claimed.values if value.key not in known]
+    missing = [value for value in pair.claimed.values if not stated(value, known)]
     if not missing or _topic_share(pair) < topical:
         return None
-    claimed = pair.claimed.value_keys
+    claimed = pair.claimed.offered
     for value in missing:
         for other in best.values:
-            if other.kind == value.kind and other.key not in claimed and _comparable(value, other):
-                return f"it says {value.text}, the passage {other.text}"
+            if comparable(value, other) and not stated(other, claimed):
+                plain = any(value.keys == absent.keys for absent in pair.absent)
+                return Conflict(f"it says {value.text}, the passage {other.text}", plain)
     return None
-
-
-def _comparable(value: Value, other: Value) -> bool:
-    if value.kind != "number":
-        return True
-    return bool(value.unit) and stem(value.unit) == stem(other.unit)
 
 
 def _topic_share(pair: Pair) -> float:
@@ -135,7 +141,7 @@ def _topic_share(pair: Pair) -> float:
     return coverage(weights, pair.found[:1])
 
 
-def _negation_conflict(pair: Pair) -> str | None:
+def _negation_conflict(pair: Pair) -> Conflict | None:
     """A word that one side denies and the other states, where no other evidence agrees with the claim."""
     best = pair.found[0]
     if len((pair.claimed.stems | pair.asked.stems) & best.stems) < _ALIKE * len(best.stems):
@@ -143,25 +149,25 @@ def _negation_conflict(pair: Pair) -> str | None:
     for root in opposed_words(pair.claimed, best):
         denied = root in pair.claimed.negated
         if all((root in reading.negated) != denied for reading in pair.found if root in reading.stems):
-            return f"only one of the two denies '{pair.claimed.surface[root]}'"
+            return Conflict(f"only one of the two denies '{pair.claimed.surface[root]}'")
     return None
 
 
-def _opposite_conflict(pair: Pair, topical: float) -> str | None:
+def _opposite_conflict(pair: Pair, topical: float) -> Conflict | None:
     """The rest matches closely, and the sentence has the opposite of a word in its place."""
     best = pair.found[0]
     words = opposite_words(pair.claimed, best)
-    if words is None or any(words[0] in reading.stems for reading in pair.found):
+    if words is None or any(words[0] in reading.poles for reading in pair.found):
         return None
-    rest = {root: weight for root, weight in pair.weights.items() if root != words[0]}
+    rest = {root: weight for root, weight in pair.weights.items() if root != stem(words[0])}
     if not rest or coverage(rest, pair.found[:1]) < topical:
         return None
-    return f"it says '{pair.claimed.surface[words[0]]}', the passage '{best.surface.get(words[1], words[1])}'"
+    return Conflict(f"it says '{words[0]}', the passage '{words[1]}'", plain=True)
 
 
-def _name_conflict(pair: Pair, topical: float) -> str | None:
+def _name_conflict(pair: Pair, topical: float) -> Conflict | None:
     """A name is asked for, the rest matches closely, and the sentence has another name in its place."""
-    if not pair.strangers or all(part.kind != "name" for part in question_parts(pair.question)):
+    if not pair.strangers or not any(part.kind in ("person", "place") for part in question_parts(pair.question)):
         return None
     best = pair.found[0]
     others = sorted(best.names - pair.claimed.stems - pair.asked.stems)
@@ -170,4 +176,4 @@ def _name_conflict(pair: Pair, topical: float) -> str | None:
     if not others or not rest or coverage(rest, pair.found[:1]) < topical:
         return None
     instead = ", ".join(best.surface.get(name, name) for name in others[:3])
-    return f"it names {', '.join(pair.strangers[:3])}, the passage {instead}"
+    return Conflict(f"it names {', '.join(pair.strangers[:3])}, the passage {instead}")

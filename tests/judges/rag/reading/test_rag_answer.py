@@ -7,7 +7,7 @@ import re
 import pytest
 
 import krino
-from krino.judges.rag.reading.instructions import find_instructions
+from krino.judges.rag.reading.answer import find_instructions
 from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.tables import table
 
