@@ -49,6 +49,11 @@ def test_summary_shows_scores_categories_and_reasons() -> None:
     assert "95 % intervals of the mean" in shown
 
 
+def test_a_sparkline_shows_where_nothing_lies() -> None:
+    shown = _summary([ok(score=value) for value in (0.0, 0.05, 1.0, 1.0)])
+    assert "█        █" in shown
+
+
 def test_a_small_n_is_marked() -> None:
     assert "n < 30" in " ".join(_summary([ok(score=0.5)] * 2).split())
     assert "n < 30" not in " ".join(_summary([ok(score=0.5)] * 30).split())

@@ -56,7 +56,7 @@ def _counts(item: b.Category) -> str:
     never = [code for code, count in item.counts.items() if not count]
     if never:
         more = len(never) - _SHOWN_NEVER
-        shown.append(f"never {', '.join(never[:_SHOWN_NEVER])}" + (f" and {more} more" if more > 0 else ""))
+        shown.append(f"never: {', '.join(never[:_SHOWN_NEVER])}" + (f" and {more} more" if more > 0 else ""))
     return " · ".join(shown)
 
 

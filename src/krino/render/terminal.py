@@ -250,10 +250,15 @@ def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
 
 def _cell(value: b.Value, tone: b.Tone | None) -> Text:
     if not isinstance(value, b.Cell):
-        return Text(clean_line(value_text(value), _LONGEST_CELL), style=_STYLES[tone])
+        return Text(_line(value_text(value)), style=_STYLES[tone])
     style = _STYLES[value.tone or tone] or ("bold" if value.strong else "")
-    shown = Text(clean_line(value.text, _LONGEST_CELL), style=style)
-    return Text.assemble(shown, (f"\n{clean_line(value.below, _LONGEST_CELL)}", "dim")) if value.below else shown
+    shown = Text(_line(value.text), style=style)
+    return Text.assemble(shown, (f"\n{_line(value.below)}", "dim")) if value.below else shown
+
+
+def _line(text: str) -> str:
+    """What is one short line already stays as it is, blanks and all: a sparkline is made of them."""
+    return text if len(text) <= _LONGEST_CELL and text.isprintable() else clean_line(text, _LONGEST_CELL)
 
 
 def _width(cells: Iterable[Text]) -> int:
