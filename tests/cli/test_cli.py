@@ -449,7 +449,7 @@ def test_doctor_says_what_an_endpoint_can_do(tmp_path: Path, server: FakeServer)
     server.configure(reply={"colour": "red", "number": 3}, unsupported={"json_schema"})
     done = krino("doctor", "-l", "m", "--base-url", server.url, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert "note  channel json_schema: HTTP 400" in done.stdout
+    assert "note  channel json_schema (the endpoint holds replies to a JSON schema): does not work here" in done.stdout
     assert "ok  reply channel: tool will be used" in done.stdout
 
 

@@ -57,7 +57,7 @@ async def test_what_cannot_be_judged_is_failed_with_the_reason() -> None:
 async def test_a_fault_in_the_judge_is_an_error_that_says_where() -> None:
     judgement = await judged("explode")
     assert judgement.status == "error"
-    assert judgement.error == "RuntimeError: a fault in the judge's own code (toy_judge.py:57, in study)"
+    assert judgement.error == "RuntimeError: a fault in the judge's own code (toy_judge.py:53, in study)"
 
 
 async def test_a_fault_in_the_labeller_is_an_error() -> None:

@@ -57,17 +57,19 @@ def write_run(
     run: Run, to: ExportFormat, sink: IO[bytes], *, every_column: bool = False, inputs: Sequence[str] | None = None
 ) -> None:
     """One row a case, also for cases that were not judged; `inputs` as in `events_of_run`."""
+    if to == "otel":
+        write_otel(sink, events_of_run(run, inputs))
+        return
+    records = run.found().records
     if to == "csv":
-        write_csv(sink, run.records, every_column=every_column)
+        write_csv(sink, records, every_column=every_column)
     elif to == "xlsx":
         scales = scales_of(run.manifest.about.verdict_schema)
-        write_excel(sink, run.records, every_column=every_column, scales=scales)
+        write_excel(sink, records, every_column=every_column, scales=scales)
     elif to == "parquet":
-        write_parquet(sink, run.records)
-    elif to == "otel":
-        write_otel(sink, events_of_run(run, inputs))
+        write_parquet(sink, records)
     else:
-        for record in run.records():
+        for record in records():
             sink.write(orjson.dumps(record) + b"\n")
 
 

@@ -61,7 +61,7 @@ class Run(reading.Run):
 
     def worst(self, most: int = WORST, by: str | None = None) -> Worst:
         """The worst cases, those that were not judged apart. `by`: `faithfulness`, `seconds:high` or `match:exact`."""
-        return worst(self.records, most, by, self.manifest.about.verdict_schema)
+        return worst(self.found().records, most, by, self.manifest.about.verdict_schema)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
         """One row a case, as a data frame of pandas, polars or Arrow."""

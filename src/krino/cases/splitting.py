@@ -8,7 +8,7 @@ from typing import Any
 
 from krino.cases.item import CaseItem, case_id
 from krino.cases.scattered import Scattered
-from krino.contract import Judge
+from krino.contract import Judge, ReadsRecords
 
 AnyJudge = Judge[Any, Any, Any]
 Part = tuple[str | None, Mapping[str, Any]]
@@ -19,12 +19,10 @@ def split_items(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[Case
 
     `ahead` are those of the items that can be read twice: a case whose parts lie in several of them has no score.
     """
-    if type(judge).split is Judge.split:
-        return items
-    return _split(items, judge, ahead)
+    return _split(items, judge, ahead) if isinstance(judge, ReadsRecords) else items
 
 
-def _split(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[CaseItem]) -> Iterator[CaseItem]:
+def _split(items: Iterator[CaseItem], judge: ReadsRecords, ahead: Iterable[CaseItem]) -> Iterator[CaseItem]:
     scattered = Scattered()
     scattered.look_ahead((item, _ids(item, judge)) for item in ahead)
     index = 0
@@ -34,12 +32,12 @@ def _split(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[CaseItem]
             index += 1
 
 
-def _ids(item: CaseItem, judge: AnyJudge) -> list[str]:
+def _ids(item: CaseItem, judge: ReadsRecords) -> list[str]:
     parts = _parts(item, judge)
     return [] if isinstance(parts, str) else [inner for inner, _ in parts if inner]
 
 
-def _cases(item: CaseItem, judge: AnyJudge, scattered: Scattered) -> list[CaseItem]:
+def _cases(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> list[CaseItem]:
     if item.record is None:
         return [item]
     parts = _parts(item, judge)
@@ -54,7 +52,7 @@ def _cases(item: CaseItem, judge: AnyJudge, scattered: Scattered) -> list[CaseIt
     return found
 
 
-def _parts(item: CaseItem, judge: AnyJudge) -> list[Part] | str:
+def _parts(item: CaseItem, judge: ReadsRecords) -> list[Part] | str:
     """The cases of the record, or why there are none."""
     if item.record is None:
         return []

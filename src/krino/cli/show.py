@@ -81,7 +81,7 @@ def _worst(run: Run, most: int, by: str | None, as_json: bool) -> None:
     from krino.results.worst import worst
 
     about = run.manifest.about
-    found = worst(run.records, most, by, about.verdict_schema)
+    found = worst(run.found().records, most, by, about.verdict_schema)
     if as_json:
         for judgement in (*found.not_judged, *found.judged):
             typer.echo(orjson.dumps(judgement).decode())

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from krino.contract import Finding, Judge, Questions, Ruling, Settlement, describe_validation
+from krino.contract import AsksInParts, Finding, Judge, Questions, Ruling, Settlement, describe_validation
 from krino.contract.places import place_of_attribute, place_of_code, syntax_of
 
 AnyJudge = Judge[Any, Any, Any]
@@ -21,6 +21,11 @@ class BrokenContract(TypeError):
 
 def questions_of(judge: AnyJudge, given: Any) -> Questions | None:
     """What `ask` gave, if it is what it may be."""
+    if isinstance(given, Questions) and given.parts and not isinstance(judge, AsksInParts):
+        raise BrokenContract(
+            f"{place_of_attribute(type(judge), 'ask')}ask gives questions in parts, and {type(judge).__name__} does "
+            "not say how their labels are joined; derive it from krino.contract.AsksInParts too"
+        )
     if given is None or isinstance(given, Questions):
         return given
     raise BrokenContract(

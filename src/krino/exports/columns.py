@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
-Kind = Literal["bool", "int", "float", "text"]
+from krino.results.kinds import StorageKind, kind_of, storage_kind
+
+Kind = StorageKind
 Value = bool | int | float | str | None
 Record = Mapping[str, Any]
 
@@ -74,22 +76,30 @@ class Columns:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, dict[str, set[str]]] = {prefix: {} for prefix in _OPEN}
-        """For each prefix and name, the types of the values."""
+        self._seen: dict[str, dict[str, dict[type, Any]]] = {prefix: {} for prefix in _OPEN}
+        """For each prefix and name, a value of every type that came up."""
 
     def add(self, judgement: Record) -> None:
         for prefix, seen in self._seen.items():
             for name, value in (judgement.get(prefix) or {}).items():
-                kind = _kind(value)
                 known = seen.get(name)
                 if known is None:
-                    known = seen[name] = set()
-                if kind not in known and value is not None:
-                    known.add(kind)
+                    known = seen[name] = {}
+                if value.__class__ is int and not -(2**63) <= value < 2**63:
+                    known[str] = ""  # no column of numbers can hold it: it is kept as text
+                elif value.__class__ not in known:
+                    known[value.__class__] = value
 
     def kinds(self) -> dict[str, Kind]:
         seen = {f"{prefix}_{name}": found for prefix, names in self._seen.items() for name, found in names.items()}
-        return {name: _SURE.get(name) or _one_kind(seen[name]) for name in _in_order(seen)}
+        return {name: _SURE.get(name) or storage_kind(map(kind_of, seen[name].values())) for name in _in_order(seen)}
+
+
+def as_column(kind: Kind, values: Iterable[Value]) -> list[Value]:
+    """All values of a column as it holds them; plain text, by far the most common, needs no look."""
+    if kind == "text":
+        return [v if v is None or (v.__class__ is str and v.isascii()) else as_kind(kind, v) for v in values]
+    return [None if value is None else float(value) for value in values] if kind == "float" else list(values)
 
 
 def as_kind(kind: Kind, value: Value) -> Value:
@@ -113,20 +123,6 @@ def _in_order(open_names: Iterable[str]) -> list[str]:
 def _note(finding: Mapping[str, Any]) -> str:
     where = f" ({finding['where']})" if finding.get("where") else ""
     return f"{finding.get('text') or ''}{where} [{finding.get('rule')}]"
-
-
-def _kind(value: Any) -> str:
-    if type(value) is int and not -(2**63) <= value < 2**63:
-        return "huge"  # no column of numbers can hold it: it is kept as text
-    return type(value).__name__
-
-
-def _one_kind(found: set[str]) -> Kind:
-    if found == {"bool"}:
-        return "bool"
-    if found == {"int"}:
-        return "int"
-    return "float" if found and found <= {"int", "float"} else "text"
 
 
 def _scalar(value: Any) -> Value:

@@ -10,7 +10,7 @@ from shutil import copyfileobj
 from typing import IO, Any, Self
 
 from krino.errors import UsageProblem
-from krino.exports.columns import Columns, Kind, Record, Value, as_kind, columns_of, row_of
+from krino.exports.columns import Columns, Kind, Record, Value, as_column, columns_of, row_of
 from krino.writing import replacing
 
 ROWS = 5_000
@@ -123,7 +123,7 @@ class _Rows:
         import pyarrow as pa
 
         if rows:
-            columns = {name: [as_kind(kind, row.get(name)) for row in rows] for name, kind in self.kinds.items()}
+            columns = {name: as_column(kind, (row.get(name) for row in rows)) for name, kind in self.kinds.items()}
             self._writer.write_table(pa.table(columns, schema=self._schema))
 
     def __enter__(self) -> Self:

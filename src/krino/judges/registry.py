@@ -83,6 +83,8 @@ def _module(where: str, name: str) -> ModuleType:
     try:
         sys.path.insert(0, "")  # modules of the folder one works in, as `python -m` finds them
         return importlib.import_module(where)
+    except UsageProblem:
+        raise
     except Exception as error:
         raise UsageProblem(f"judge `{name}`: cannot import {where}: {type(error).__name__}: {error}") from error
     finally:
@@ -102,6 +104,8 @@ def _module_from_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))  # a judge may import its neighbours, as a script may
     try:
         spec.loader.exec_module(module)
+    except UsageProblem:  # a judge in it says what it lacks
+        raise
     except Exception as error:
         raise UsageProblem(f"judge file {path}: {type(error).__name__}: {error}{broken_at(path, error)}") from error
     return module

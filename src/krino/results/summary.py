@@ -151,7 +151,7 @@ class SummaryTally:
         if judgement.get("ballots"):
             self._stability.add(judgement)
         if usage := judgement.get("usage"):
-            self._usage.add(usage if isinstance(usage, Usage) else Usage(**usage))
+            self._usage.add(usage if isinstance(usage, Usage) else Usage.of(usage))
 
     def result(self) -> Summary:
         by_field = {

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from krino.contract import LEFT_OUT_IF_EMPTY, SCHEMA_VERSION, Judgement, RollUp
+from krino.contract.judgement import is_newer, newer_told
 from krino.errors import UsageProblem
 from krino.runs.manifest import DAMAGED, MANIFEST, Manifest
 from krino.runs.schemas import COUNT, HASH, SOURCE, TEXT, compiled, typed
@@ -40,6 +41,8 @@ class LineCheck:
         self._validate = SchemaValidator(whole).validate_python
 
     def __call__(self, data: Any) -> None:
+        if isinstance(data, dict) and is_newer(version := data.get("schema_version"), SCHEMA_VERSION):
+            raise ValueError(newer_told(str(version), SCHEMA_VERSION))
         try:
             self._validate(data)
         except ValidationError as error:

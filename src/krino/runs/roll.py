@@ -78,7 +78,7 @@ def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
         except ValidationError:
             told = f"{path}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
             raise UsageProblem(told) from None
-        entry = Entry(**line.data)
+        entry = Entry(line.data["id"], line.data["input_hash"], line.data["source"])
         whole.update(entry.input_hash.encode())
         cases += 1
         yield entry

@@ -19,11 +19,11 @@ HASH = core_schema.str_schema(strict=True, pattern="^[0-9a-f]{32}$")
 
 
 def typed(fields: Mapping[str, CoreSchema], optional: frozenset[str] | set[str] = frozenset()) -> CoreSchema:
-    """An object with exactly these fields."""
+    """An object with these fields; what a later version has added is passed over."""
     described = {
         name: core_schema.typed_dict_field(schema, required=name not in optional) for name, schema in fields.items()
     }
-    return core_schema.typed_dict_schema(described, extra_behavior="forbid")
+    return core_schema.typed_dict_schema(described, extra_behavior="ignore")
 
 
 SOURCE = typed({"file": TEXT, "line": core_schema.nullable_schema(COUNT)})

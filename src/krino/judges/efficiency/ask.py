@@ -75,7 +75,9 @@ def _questions(
 
 
 def _media(facts: EfficiencyFacts, places: range) -> tuple[Media, ...]:
-    return tuple([medium for place in places for medium in facts.steps[place].media][:_MOST_MEDIA])
+    """What came with the task first, then what the steps hold; the same medium once."""
+    held = (medium for place in places for medium in facts.steps[place].media)
+    return tuple(dict.fromkeys((*facts.trace.media, *held)))[:_MOST_MEDIA]
 
 
 def _count(steps: int, of: str) -> str:
@@ -122,7 +124,11 @@ def referred(facts: EfficiencyFacts, places: range) -> list[int]:
     found: set[int] = set()
     for place in places:
         repeat = facts.repeats.get(place)
-        named = (repeat.of if repeat else None, facts.recovered.get(place), facts.restyled.get(place))
+        spare = facts.spare.get(place)
+        named = (
+            *(repeat.of if repeat else None, spare.of if spare else None),
+            *(facts.recovered.get(place), facts.restyled.get(place)),
+        )
         found.update(other for other in named if other is not None and other not in places)
     return sorted(found)
 

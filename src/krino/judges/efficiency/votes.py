@@ -8,7 +8,7 @@ from krino.contract import Finding, Joined
 from krino.contract.joining import canonical, leaders, spell
 from krino.judges.efficiency.ask import places_of
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel, StepLabelName
+from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel, StepLabelName
 
 _MOST_TOLD = 20
 _HARDEST_FIRST: tuple[StepLabelName, ...] = ("speculative", "indirect", "enrichment", "redundant", "failed")
@@ -23,7 +23,9 @@ def join_votes(facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]) -> J
     by_step = [{item.step: item for item in ballot.steps} for ballot in ballots]
     ties: list[str] = []
     steps = [_step([labels[step] for labels in by_step], ties) for step in facts.places]
-    return Joined(EfficiencyLabels(steps=steps), tuple(ties))
+    thought = [ballot.shortest for ballot in ballots if ballot.shortest not in ("", BY_FACTS)]
+    shortest = min(thought, key=lambda text: (len(text), text), default=ballots[0].shortest)
+    return Joined(EfficiencyLabels(shortest=shortest, steps=steps), tuple(ties))
 
 
 def _step(votes: Sequence[StepLabel], ties: list[str]) -> StepLabel:
@@ -63,7 +65,8 @@ def join_windows(
         decided.append(ranked[0][1])
         if len({item.label for _, item in given}) > 1:
             split[step] = ranked[0], given
-    return EfficiencyLabels(steps=decided), tuple(_findings(windows, votes, split))
+    shortest = " ".join(labels.shortest for _, labels in labelled)[:2000]
+    return EfficiencyLabels(shortest=shortest, steps=decided), tuple(_findings(windows, votes, split))
 
 
 def _weight(facts: EfficiencyFacts, window: range, item: StepLabel) -> tuple[int, bool]:

@@ -1,7 +1,9 @@
-"""Which endpoint a labeller's name means: its dialect, address and key."""
+"""Which endpoint a labeller's name means: its dialect, address and key; and how addresses are checked and shown."""
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,11 +13,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from krino.errors import UsageProblem
-from krino.labellers.llm.address import address_problem, masked
 from krino.labellers.llm.anthropic import AnthropicDialect
 from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
+from krino.labellers.llm.schema import Strength
 from krino.labellers.llm.wire import Dialect
 
+_BLANK = re.compile(r"[\s\x00-\x1f]")
+_NO_HOST = re.compile(r"[\\^|`<>{}\"%]")
+_SECRET_PARTS = re.compile(r"(?<=://)[^/?#@]*(?:@[^/?#@]*)*@|\?.*", re.DOTALL)
 Key = str | Callable[[], str] | None
 DIALECTS: dict[str, type[Dialect]] = {
     "openai": OpenAIDialect,
@@ -35,6 +40,12 @@ class Endpoint:
     key: str | None = field(default=None, repr=False)
     api_version: str | None = None
     limit_name: str = "max_tokens"
+    strength: Strength = "bounded"
+    """What it is first asked to take of a schema that is bound to the case."""
+    strongest: Strength = "exact"
+    """The most that it is ever asked to take of one."""
+    reasoning_tokens: int = 0
+    """Room for reasoning that is added to the limit of a reply, where models behind this address may reason."""
     key_source: Callable[[], str] | None = field(default=None, repr=False)
     """Where the key came from, if from a function: it is asked again when the endpoint no longer takes the key."""
 
@@ -91,6 +102,9 @@ def find_endpoint(
         api_version=api_version or _first(entry.get("api_version_env"), env),
         # Only the provider's own address is sure to know the newer name of the limit.
         limit_name=entry.get("limit_name", "max_tokens") if own_address else "max_tokens",
+        strength=entry.get("strength", "bounded"),
+        strongest=entry.get("strength", "exact") if own_address or entry["dialect"] == "anthropic" else "exact",
+        reasoning_tokens=entry.get("reasoning_tokens", 0) if own_address else 0,
     )
 
 
@@ -129,3 +143,44 @@ def _split(name: str, addressed: bool) -> tuple[str, str]:
 
 def _first(names: list[str] | None, env: Mapping[str, str]) -> str | None:
     return next((env[name] for name in names or [] if env.get(name)), None)
+
+
+# --- addresses -------------------------------------------------------------------------------------
+
+
+def clean_address(url: str) -> str:
+    """Without user, password or query: any of them may be a secret."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{host}{port}{parts.path}"
+
+
+def masked(text: str) -> str:
+    """The same for what may be no address at all: `***` for everything that could be a password."""
+    return _SECRET_PARTS.sub(lambda found: "***@" if found[0].endswith("@") else "?***", text)
+
+
+def address_problem(url: str) -> str | None:
+    """What is wrong with the address of an endpoint; None if requests can be sent there."""
+    if _BLANK.search(url):
+        return "holds a blank"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:  # a port that is none, a bracket that is not closed
+        return f"is no address ({error})"
+    if parts.scheme not in {"http", "https"}:
+        return "is no http(s) URL"
+    if not parts.hostname or _NO_HOST.search(parts.netloc.rpartition("@")[2]):
+        return "names no host"
+    return "has port 0, where nobody listens" if port == 0 else None
+
+
+def is_loopback(url: str) -> bool:
+    """Whether requests stay on this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -8,7 +8,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import orjson
@@ -27,7 +27,6 @@ class Params:
 
     temperature: float | None = 0.0
     seed: int | None = None
-    reply_tokens: int | None = None
     effort: str | None = None
 
 
@@ -47,14 +46,17 @@ class ChatRequest:
     model: str
     system: str
     turns: tuple[Turn, ...]
-    schema: Mapping[str, Any]
+    schema: Any
+    """A mapping, or the same written as JSON already (`orjson.Fragment`)."""
     schema_name: str
     channel: Channel
     params: Params
-    completion_limit_name: str = "max_tokens"
-
-    def with_turns(self, *more: Turn) -> ChatRequest:
-        return replace(self, turns=(*self.turns, *more))
+    completion_limit_name: str | None = "max_tokens"
+    """What the limit of the reply is called there; None: the endpoint takes none."""
+    reply_limit: int | None = None
+    """The most tokens that the reply may have."""
+    strength: Literal["plain", "choices", "bounded", "exact"] = "plain"
+    """How far the schema is bound to the case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class Reply:
     stopped: str | None = None
     """What the endpoint gives as the end of the reply, where that is not the end of a finished one."""
     refusal: str | None = None
+    reasoned: bool = False
+    """Whether the model wrote reasoning in a field of its own."""
     broken: str | None = None
     """Why the body is no reply of the dialect; where it cannot be read at all, `text` is the body as it came."""
     input_tokens: int = 0

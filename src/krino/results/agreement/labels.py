@@ -17,10 +17,9 @@ from krino.cases import read_cases
 from krino.cases.item import ID_FIELDS, case_id
 from krino.cases.origin import Format, find_origins
 from krino.errors import UsageProblem
+from krino.results.kinds import is_too_long_for_a_label
 from krino.results.wording import listed, shown
 
-_LONGEST: Final = 120
-_MOST_WORDS: Final = 8
 _OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
@@ -45,7 +44,7 @@ class Pool:
         known = self._numbers.get(key)
         if known is not None:
             return known
-        if is_text and (len(value) > _LONGEST or value.count(" ") >= _MOST_WORDS):
+        if is_text and is_too_long_for_a_label(value):
             if self.has_free_text:
                 return self._numbers[FREE_TEXT]
             key = value = FREE_TEXT

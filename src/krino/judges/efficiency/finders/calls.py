@@ -6,22 +6,21 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from krino.judges.efficiency.finders.effects import Effect, effect_of, names, reads_by_name
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
 
-_NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _URL = re.compile(r"(?:https?://)?(?:www\.)?([^\s#]*?)/?(?:#.*)?", re.IGNORECASE)
 _CODE = re.compile(r"```[\w+-]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"^\s*#[^\n]*$", re.MULTILINE)
-_WORD = re.compile(r"\w+")
 _MAX_TEXT = 20_000
 _MAX_DEPTH = 20
+_LONGEST_MARK = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +35,21 @@ class Call:
     """Key of the normalised result; None when the trace records none or it is empty."""
     has_result: bool
     is_empty: bool
-    is_stateful: bool
+    is_moving: bool
+    """Whether calling it again is how the tool is used (roll, press)."""
+    is_paging: bool
+    """The same, as long as it brings something new (scroll, next)."""
+    is_watching: bool
+    """Whether its answer changes by itself (a status, a clock)."""
     is_search: bool
     is_read: bool
     is_write: bool
+    effect: Effect
     speaks: bool
     """Whether the step is words of a model without a recorded input: it is known by what it says."""
 
 
 def call_of(step: Step) -> Call:
-    named = _name_parts(step.name)
     speaks = step.kind in ("llm", "message") and _is_blank(step.input)
     subject: Any = spoken_action(text_of(step.output)) if speaks else step.input
     if not speaks and _is_blank(subject) and step.kind == "other":
@@ -53,32 +57,45 @@ def call_of(step: Step) -> Call:
     wordings: list[str] = []
     frame = _framed(subject, wordings)
     name = "" if speaks and step.kind == "message" else step.name
+    own = "" if speaks or is_recorded(subject) else step.id  # what is not known is equal to nothing
     result_text = dump(step.output) if not speaks else step.observed
     blank = is_empty_result(result_text)
+    reads = step.kind == "retrieval" or reads_by_name(step.name)
     return Call(
-        exact=_digest(step.kind, name, _canonical(subject)),
-        normal=_digest(name.casefold(), dump(_normal(subject))),
-        frame=_digest(name.casefold(), dump(frame)),
+        exact=_digest(step.kind, name, _canonical(subject), own),
+        normal=_digest(name.casefold(), dump(_normal(subject)), own),
+        frame=_digest(name.casefold(), dump(frame), own),
         wording=" ".join(wordings)[:_MAX_TEXT],
-        result=None if blank else _digest(squeeze(result_text)),
+        result=None if blank or is_redacted(result_text) else _digest(squeeze(result_text)),
         has_result=bool(result_text),
         is_empty=blank and bool(result_text),
-        is_stateful=not named.isdisjoint(words("cues", "stateful")),
-        is_search=step.kind == "retrieval" or not named.isdisjoint(words("cues", "search")),
-        is_read=not named.isdisjoint(words("cues", "read")),
-        is_write=not named.isdisjoint(words("cues", "write")),
+        is_moving=names(step.name, "moving") and not reads,
+        is_paging=names(step.name, "paging"),
+        is_watching=names(step.name, "watching"),
+        is_search=step.kind == "retrieval" or (reads and names(step.name, "search")),
+        is_read=reads,
+        is_write=not reads and names(step.name, "write"),
+        effect=effect_of(step),
         speaks=speaks,
     )
+
+
+def is_recorded(value: Any) -> bool:
+    """Whether arguments can be compared: they were recorded, and none of them was masked."""
+    return value is not None and not any(is_redacted(text) for text in texts_in(value))
+
+
+def is_redacted(text: str) -> bool:
+    """Whether a mark stands where content was taken out."""
+    if len(text) > _LONGEST_MARK:
+        return False
+    plain = text.strip().casefold()
+    return plain in words("fields", "redacted") or (len(plain) >= 3 and not plain.strip("*•█"))
 
 
 def _digest(*parts: str) -> bytes:
     joined = "\x1f".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(joined, digest_size=12).digest()
-
-
-@lru_cache(maxsize=4096)
-def _name_parts(name: str) -> frozenset[str]:
-    return frozenset(part.lower() for part in _NAME_PART.findall(name[:200]))
 
 
 def _is_blank(value: Any) -> bool:
@@ -155,7 +172,7 @@ def normal_text(text: str) -> str:
 def _framed(value: Any, wordings: list[str], depth: int = 0) -> Any:
     """The normalised arguments with every wording taken out and collected."""
     if isinstance(value, str):
-        if len(_WORD.findall(value[:_MAX_TEXT])) >= table("nearness")["free_words"]:
+        if len(value[:_MAX_TEXT].split()) >= table("nearness")["free_words"]:
             wordings.append(value)
             return "…"
         return normal_text(value)
@@ -179,3 +196,14 @@ def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
             yield from texts_in(item, depth + 1)
     elif value is not None and not isinstance(value, bool):
         yield str(value)
+
+
+def keys_in(value: Any, depth: int = 0) -> Iterator[str]:
+    """Every name of a field inside a value."""
+    if isinstance(value, Mapping) and depth <= _MAX_DEPTH:
+        for key, item in value.items():
+            yield str(key).replace("_", " ")
+            yield from keys_in(item, depth + 1)
+    elif isinstance(value, list | tuple) and depth <= _MAX_DEPTH:
+        for item in value:
+            yield from keys_in(item, depth + 1)

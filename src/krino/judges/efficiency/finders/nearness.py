@@ -7,7 +7,7 @@ import re
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 from krino.judges.efficiency.tables import table, words
@@ -15,8 +15,12 @@ from krino.judges.efficiency.tables import table, words
 _TOKEN = re.compile(r"\w+")
 _MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*)")
 """Numbers, and names inside a sentence: questions that differ in one of them are different questions."""
+_LITERAL = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"")
+_CODE_MARK = re.compile(r"[=;{}\[\]]|\w\(")
+_IDENTIFIER = re.compile(r"\b\w+(?:[./_-]\w+)+\b")
 _TURN = re.compile(r"(\w+) (?:to|into) (?=(\w+))")
 _MAX_TOKENS = 4_000
+_LEAST_STEM = 4
 _SKETCH = 12
 _POSTINGS = 12
 _COMPARED = 6
@@ -28,13 +32,16 @@ _LEAST_SHARED = 4
 class Wording:
     """A text as bags: words without little ones, letter triples for short texts, and the marks that must agree.
 
-    `turns` are the words on both sides of "to" (from Ghent to Rome): turned round they ask another thing.
+    `turns` are the words on both sides of "to" (from Ghent to Rome): turned round they ask another thing. `literals`
+    are what code quotes, `identifiers` are files, paths and keys.
     """
 
     bag: Counter[str]
     triples: Counter[str]
     marks: frozenset[str]
     turns: frozenset[tuple[str, str]]
+    literals: frozenset[str]
+    identifiers: frozenset[str]
     count: int
     norm: float
     triple_norm: float
@@ -50,7 +57,10 @@ def read_wording(text: str) -> Wording:
     triples = Counter([joined[place : place + 3] for place in range(len(joined) - 2)])
     marks = frozenset(mark.lower() for mark in _MARK.findall(text))
     turns = frozenset(_TURN.findall(text.lower())) if short else frozenset()
-    return Wording(bag, triples, marks, turns, len(tokens), _norm(bag), _norm(triples))
+    quoted = _LITERAL.findall(text) if short and _CODE_MARK.search(text) else ()
+    literals = frozenset((one or other).lower() for one, other in quoted)
+    identifiers = frozenset(found.lower() for found in _IDENTIFIER.findall(text)) if short else frozenset()
+    return Wording(bag, triples, marks, turns, literals, identifiers, len(tokens), _norm(bag), _norm(triples))
 
 
 def _bag(counted: Counter[str], short: bool) -> Counter[str]:
@@ -99,9 +109,38 @@ def are_apart(a: Wording, b: Wording) -> bool:
     return not _marks_agree(a, b) or any((after, before) in b.turns for before, after in a.turns if before != after)
 
 
-def differ_in_one_word(a: Wording, b: Wording) -> bool:
-    """All words the same but one, which stands for another (today, tomorrow): changed on purpose."""
-    return len(a.bag.keys() - b.bag.keys()) == 1 == len(b.bag.keys() - a.bag.keys())
+def ask_another(a: Wording, b: Wording) -> bool:
+    """Two questions and not one: apart, or another literal, file, key or opposite."""
+    if are_apart(a, b) or a.literals != b.literals or _are_opposed(a, b):
+        return True
+    return bool(a.identifiers and b.identifiers) and a.identifiers != b.identifiers
+
+
+@cache
+def _opposites() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for group in table("cues")["opposites"]:
+        for word in group:
+            others = {_stem(other) for other in group} - {_stem(word)}
+            found[_stem(word)] = found.get(_stem(word), frozenset()) | others
+    return found
+
+
+def _are_opposed(a: Wording, b: Wording) -> bool:
+    """A word of one is the opposite of a word of the other, and neither has both."""
+    only_a, only_b = a.bag.keys() - b.bag.keys(), b.bag.keys() - a.bag.keys()
+    return any(not _opposites()[word].isdisjoint(only_b) for word in only_a if word in _opposites())
+
+
+def differ_in_one_word(first: Wording, second: Wording) -> bool:
+    """All words the same but one, which stands for another (today, tomorrow): changed on purpose, unless inflected."""
+    only_a, only_b = first.bag.keys() - second.bag.keys(), second.bag.keys() - first.bag.keys()
+    if len(only_a) != 1 or len(only_b) != 1:
+        return False
+    one, other = next(iter(only_a)), next(iter(only_b))
+    pairs = zip(one, other, strict=False)
+    shared = next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    return shared < _LEAST_STEM or shared * 2 < max(len(one), len(other))
 
 
 def _marks_agree(a: Wording, b: Wording) -> bool:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.finders.nearness import are_apart, differ_in_one_word, read_wording
+from krino.judges.efficiency.finders.nearness import ask_another, differ_in_one_word, read_wording
 from krino.judges.efficiency.tables import table, words
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _questions(facts: EfficiencyFacts) -> list[int]:
     longest = table("nearness")["long_query"]
     for place, (step, call) in enumerate(zip(facts.steps, facts.calls, strict=True)):
         repeat = facts.repeats.get(place)
-        if not call.is_search or call.is_stateful or step.kind not in ("tool", "retrieval") or not call.wording:
+        if not call.is_search or call.is_watching or step.kind not in ("tool", "retrieval") or not call.wording:
             continue
         if step.error is not None or (repeat is not None and not repeat.retry):
             continue
@@ -73,7 +73,7 @@ def _questions(facts: EfficiencyFacts) -> list[int]:
 def _may_rephrase(facts: EfficiencyFacts, place: int, other: int) -> bool:
     """Near in meaning is not the same: another name, number, direction or single word was changed on purpose."""
     a, b = read_wording(_wording(facts, place)), read_wording(_wording(facts, other))
-    return not a.bag.keys().isdisjoint(b.bag) and not are_apart(a, b) and not differ_in_one_word(a, b)
+    return not a.bag.keys().isdisjoint(b.bag) and not ask_another(a, b) and not differ_in_one_word(a, b)
 
 
 def _alike(facts: EfficiencyFacts, pairs: Mapping[int, list[int]], vectors: Mapping[str, Vectors]) -> dict[int, int]:

@@ -1,50 +1,153 @@
-"""Finds results that nothing uses, and what was fetched after the answer was already there."""
+"""Finds readings that could have been left out: nothing uses what they brought, or it was known and asked already.
+
+A reading is needed if the answer or a later needed step takes up a word, value or identifier that only it brought. An
+answer can also rest on a result without repeating it ("Is the invoice overdue?", "Yes"): so a reading is needed too
+if the task asks for what it looks at, and no reading whose words are taken up has looked at that.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
 
-from krino.judges.efficiency.finders.calls import Call, texts_in
-from krino.judges.efficiency.finders.nearness import by_words, read_wording
+from krino.judges.efficiency.finders.calls import Call, keys_in, texts_in
+from krino.judges.efficiency.finders.effects import name_parts, names
 from krino.judges.efficiency.tables import table, words
-from krino.judges.efficiency.traces.content import dump, text_of
+from krino.judges.efficiency.traces.content import dump, from_json, text_of
 from krino.judges.efficiency.traces.steps import Step
 
 _WORD = re.compile(r"[^\W_]+")
 _MAX_TEXT = 20_000
 _LEAST_LETTERS = 3
+_ROUNDS = 4
 
 
-def unused_results(
-    steps: Sequence[Step], calls: Sequence[Call], task: str, answer: str | None, set_aside: Collection[int]
-) -> list[int]:
-    """Reading steps whose result brought words of its own, none of which a later step or the answer takes up.
+@dataclass(frozen=True, slots=True)
+class Spare:
+    """A step that could have been left out: its result is `unused`, or `known` from step `of`."""
 
-    `set_aside` are repeats, failures and the like: they do not count as a use, and neither does a step whose own
-    result goes unused. Going from the end, both are known in time.
+    how: Literal["unused", "known"]
+    of: int | None = None
+
+
+def spare_readings(
+    steps: Sequence[Step],
+    calls: Sequence[Call],
+    task: str,
+    answer: str | None,
+    set_aside: Collection[int],
+    settled: Collection[int],
+) -> dict[int, Spare]:
+    """`set_aside` are repeats, failures and the like: they use nothing, and nothing is known from them.
+
+    `settled` are repeats that had a ground, and what they repeat: of them nothing is said here.
     """
-    known = _words(task)
-    least = table("nearness")["least_distinctive"]
-    taken_up = _words(answer or "")
-    unused = []
-    behind = False
-    for place in range(len(steps) - 1, -1, -1):
-        if place in set_aside:
-            continue
-        step = steps[place]
-        if behind and _only_reads(step, calls[place]):
-            brought = (_words_of(step.output) | _words(step.observed)) - known - _words_of(step.input)
-            if len(brought) >= least and brought.isdisjoint(taken_up):
-                unused.append(place)
+    search = _Leaving(steps, calls, task, answer or "", settled)
+    aside = set(set_aside)
+    found: dict[int, Spare] = {}
+    for _ in range(_ROUNDS):  # leaving one out may leave another without use
+        fresh = search.look(aside)
+        if not fresh:
+            break
+        found |= fresh
+        aside |= fresh.keys()
+    return found
+
+
+class _Leaving:
+    """The words of each step, read once, and one look over them."""
+
+    def __init__(
+        self, steps: Sequence[Step], calls: Sequence[Call], task: str, answer: str, settled: Collection[int]
+    ) -> None:
+        self.steps, self.calls, self.settled = steps, calls, settled
+        self.task = words_in(task)
+        self.task_stems = _stems(self.task | set(_WORD.findall(task[:_MAX_TEXT].lower())))
+        self.answer = words_in(answer)
+        self.reads = [only_reads(step, call) for step, call in zip(steps, calls, strict=True)]
+        self._vocabulary: dict[str, str] = {}
+        self.given = [_tokens(step.input) if reads else set() for step, reads in zip(steps, self.reads, strict=True)]
+        self.brought = [self._brought(place) for place in range(len(steps))]
+        self.asked = [self._asked(place) for place in range(len(steps))]
+
+    def _brought(self, place: int) -> tuple[str, ...]:
+        """The words of its own that a reading brought; a tuple of shared words, as a long trace has many."""
+        if not self.reads[place]:
+            return ()
+        step = self.steps[place]
+        output = from_json(step.output)
+        keys = words_in(" ".join(keys_in(output))) if not isinstance(output, str) else set()
+        found = (words_of(output) | keys | words_in(step.observed)) - self.task - self.given[place]
+        longer = [word for word in found if len(word) > 1]
+        return tuple(self._vocabulary.setdefault(word, word) for word in longer or found)
+
+    def _asked(self, place: int) -> set[str]:
+        """What the task names of what this step looks at: words of its tool's name and of its arguments."""
+        if not self.reads[place]:
+            return set()
+        named = set(name_parts(self.steps[place].name)) - _verbs()
+        return (_stems(named) | _stems(self.given[place])) & self.task_stems
+
+    def look(self, aside: Collection[int]) -> dict[int, Spare]:
+        kept = [place for place in range(len(self.steps)) if place not in aside]
+        if kept and self.reads[kept[-1]] and not self.answer:
+            kept.pop()  # a trace that ends with a reading does not say what it was for
+        used = self._used(kept)
+        covered: set[str] = set().union(*(self.asked[place] for place in used))
+        found: dict[int, Spare] = {}
+        known: dict[str, int] = {}
+        looked_at: set[str] = set()
+        for place in kept:
+            if not self.reads[place] or self.calls[place].is_empty:
                 continue
-        behind = True
-        taken_up |= _words_taken_up(step)
-    return unused
+            spare = None
+            if place not in self.settled and not self.calls[place].is_paging:
+                spare = self._spare(place, used.get(place, set()), known, covered, looked_at)
+            if spare is not None:
+                found[place] = spare
+                continue
+            looked_at |= self.asked[place]
+            for word in self.brought[place]:
+                known.setdefault(word, place)
+        return found
+
+    def _used(self, kept: Sequence[int]) -> dict[int, set[str]]:
+        """For each kept reading the words it brought that a later kept step or the answer takes up."""
+        taken_up = set(self.answer)
+        used: dict[int, set[str]] = {}
+        for place in reversed(kept):
+            if found := taken_up.intersection(self.brought[place]):
+                used[place] = found
+            taken_up |= _words_taken_up(self.steps[place])
+        return used
+
+    def _spare(
+        self, place: int, used: set[str], known: Mapping[str, int], covered: set[str], looked_at: set[str]
+    ) -> Spare | None:
+        brought, asked = self.brought[place], self.asked[place]
+        if used - known.keys() or not brought:
+            return None
+        if any(word in known for word in self.given[place]):
+            return None  # its id or name comes from an earlier result: it is one of a list that is gone through
+        if not used:
+            few = len(brought) < table("nearness")["least_distinctive"]
+            return None if few or asked - covered else Spare("unused")
+        first = min(known[word] for word in used)
+        same_tool = self.steps[place].name == self.steps[first].name  # another thing that brings the same is news
+        enumerates = same_tool and self.calls[place].frame != self.calls[first].frame
+        return Spare("known", first) if asked and asked <= looked_at and not enumerates else None
 
 
-def _only_reads(step: Step, call: Call) -> bool:
-    return step.kind in ("tool", "retrieval") and (call.is_search or call.is_read) and not call.is_write
+@cache
+def _verbs() -> frozenset[str]:
+    return words("cues", "read") | words("cues", "search") | words("cues", "write")
+
+
+def only_reads(step: Step, call: Call) -> bool:
+    return step.kind in ("tool", "retrieval") and call.effect == "none"
 
 
 def _words_taken_up(step: Step) -> set[str]:
@@ -54,22 +157,35 @@ def _words_taken_up(step: Step) -> set[str]:
     """
     if step.kind in ("llm", "message"):
         given = step.input if isinstance(step.input, str) else None
-        return _words_of(step.output) | _words_of(given)
-    return _words_of(step.input)
+        return words_of(step.output) | words_of(given)
+    return words_of(step.input)
 
 
-def _words_of(value: object) -> set[str]:
+def words_of(value: object) -> set[str]:
     if isinstance(value, str):
-        return _words(value)
+        return words_in(value)
     found: set[str] = set()
     for text in texts_in(value):
-        found |= _words(text)
+        found |= words_in(text)
     return found
 
 
-def _words(text: str) -> set[str]:
+def _tokens(value: object) -> set[str]:
+    """All words of arguments, short ones too: an id may be a letter."""
+    return set(_WORD.findall(" ".join(texts_in(value))[:_MAX_TEXT].lower())) - words("cues", "stop_words")
+
+
+def words_in(text: str) -> set[str]:
+    """The words and numbers of a text, without little words."""
     found = set(_WORD.findall(text[:_MAX_TEXT].lower()))
     return {word for word in found - words("cues", "stop_words") if len(word) >= _LEAST_LETTERS or word.isdigit()}
+
+
+def _stems(found: Collection[str]) -> set[str]:
+    return {word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in found}
+
+
+# --- after the answer, and gone in vain ------------------------------------------------------------
 
 
 def after_completion(steps: Sequence[Step], calls: Sequence[Call], set_aside: Collection[int]) -> list[int]:
@@ -84,45 +200,25 @@ def after_completion(steps: Sequence[Step], calls: Sequence[Call], set_aside: Co
     said = text_of(steps[last].output)
     if not said.strip() or steps[last].kind == "message":
         return []
-    behind = range(last + 1, len(steps))
     return [
         place
-        for place in behind
+        for place in range(last + 1, len(steps))
         if place not in set_aside
-        and _only_reads(steps[place], calls[place])
-        and not calls[place].is_stateful
+        and only_reads(steps[place], calls[place])
+        and not calls[place].is_watching
         and not _called_for(steps[place], said)
     ]
 
 
 def _called_for(step: Step, said: str) -> bool:
-    """Whether the words before a call name the tool, or hold most of what it was asked."""
+    """Whether the words before a call name the tool, or announce it and hold most of what it was asked."""
     lowered = said[:_MAX_TEXT].lower()
-    if step.name.lower() in lowered or "tool_calls" in lowered:
+    if step.name.lower() in lowered or "tool_calls" in lowered or '"name"' in lowered:
         return True
-    asked = _words_of(step.input)
-    return bool(asked) and len(asked & _words(said)) * 2 > len(asked) + len(asked) // 2
-
-
-def restylings(steps: Sequence[Step], task: str, set_aside: Collection[int]) -> dict[int, int]:
-    """Model calls that were given an earlier model's text and gave it back in nearly the same words."""
-    if _words(task) & words("cues", "rewording_tasks"):
-        return {}
-    found: dict[int, int] = {}
-    previous: int | None = None
-    for place, step in enumerate(steps):
-        if step.kind != "llm" or place in set_aside:
-            continue
-        said = text_of(step.output)
-        if previous is not None and isinstance(step.input, str):
-            before = text_of(steps[previous].output)[:_MAX_TEXT].strip()
-            if before and before in step.input and before != said:
-                near = by_words(read_wording(before), read_wording(said))
-                if near >= table("nearness")["restyle"] and read_wording(before).count >= 8:
-                    found[place] = previous
-                    continue
-        previous = place
-    return found
+    if words("cues", "intention").isdisjoint(_WORD.findall(lowered)):
+        return False
+    asked = words_of(step.input)
+    return bool(asked) and len(asked & words_in(said)) * 2 > len(asked) + len(asked) // 2
 
 
 def echoes(steps: Sequence[Step], set_aside: Collection[int]) -> list[int]:
@@ -135,3 +231,7 @@ def echoes(steps: Sequence[Step], set_aside: Collection[int]) -> list[int]:
         and step.input not in (None, "")
         and dump(step.output).strip() == dump(step.input).strip()
     ]
+
+
+def is_bookkeeping(step: Step) -> bool:
+    return step.kind == "tool" and names(step.name, "bookkeeping")

@@ -195,6 +195,10 @@ def _vercel_messages(step: Message) -> Iterator[Message]:
 # --- recognising -----------------------------------------------------------------------------------
 
 
+def _speaks(message: Message) -> bool:
+    return isinstance(role := message.get("role"), str) and role in _ROLES
+
+
 def _blocks(messages: list[Message]) -> Iterator[Message]:
     for message in messages:
         yield from objects(listed(message.get("content")))
@@ -212,9 +216,10 @@ def _anthropic(value: Any) -> str | None:
 
 def _gemini(value: Any) -> str | None:
     messages = messages_of(value)
-    roles = {message.get("role") for message in messages}
-    known = roles <= {"user", "model", "function", "tool", None} and all("parts" in message for message in messages)
-    return "contents with parts" if known and "model" in roles else None
+    roles = [message.get("role") for message in messages]
+    known = all(role in ("user", "model", "function", "tool", None) for role in roles)
+    parted = known and "model" in roles and all("parts" in message for message in messages)
+    return "contents with parts" if parted else None
 
 
 def _is_langchain(raw: Message) -> bool:
@@ -243,7 +248,7 @@ def _vercel(value: Any) -> str | None:
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
         return "steps with toolCalls"
     messages = messages_of(value)
-    for block in _blocks([message for message in messages if message.get("role") in _ROLES]):
+    for block in _blocks([message for message in messages if _speaks(message)]):
         kind = str(block.get("type") or "")
         if kind.startswith("tool-") or kind == "dynamic-tool":
             return f"content parts of type {kind}"
@@ -262,7 +267,7 @@ def _tau_bench(value: Any) -> str | None:
 
 def _openai_chat(value: Any) -> str | None:
     messages = messages_of(value)
-    if not messages or not all(message.get("role") in _ROLES for message in messages):
+    if not messages or not all(_speaks(message) for message in messages):
         return None
     if any("tool_calls" in message or "function_call" in message for message in messages):
         return "messages with roles and tool_calls"

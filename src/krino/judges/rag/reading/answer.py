@@ -136,7 +136,7 @@ def _leaves(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 
 def _says_nothing(text: str) -> bool:
     """A greeting, a thank-you, a closing, a name under a letter, or a line that only names sources."""
-    return _nothing().fullmatch(straighten(text[:_LONGEST]).lower().strip(" *_")) is not None
+    return _nothing().fullmatch(straighten(text[:_LONGEST]).lower().strip(" *_¡¿")) is not None
 
 
 @cache

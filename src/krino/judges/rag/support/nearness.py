@@ -21,7 +21,8 @@ TextPair = tuple[str, str]
 
 _LONGEST = 20_000
 _FRAME = 0.6
-_MOST_ENTAILED = 600
+_MOST_ENTAILED = 200
+"""Characters up to which answer and reference are short enough to be worth asking about."""
 _MOST_COMPARED = 40
 """Sentences of each side that are held against each other for a conflict."""
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.labellers.llm.disguise import LIKE, decoded, fold, glance, layers, without_comments
-from krino.labellers.llm.loose import DEEPEST, objects_in
-from krino.labellers.llm.planted import squeeze
+from krino.labellers.llm.deobfuscate import LIKE, decoded, fold, glance, layers, without_comments
+from krino.labellers.llm.planted import DEEPEST, objects_in, squeeze
 
 
 def last(text: str) -> str:

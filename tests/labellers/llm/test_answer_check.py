@@ -13,8 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.judges.rag.labels import RagLabels
-from krino.labellers.llm.offered import Offer
-from krino.labellers.llm.schema import strict_schema
+from krino.labellers.llm.schema import AnswerCheck, strict_schema
 from rag_making import raw_labels, refusal_of
 
 
@@ -74,7 +73,7 @@ GOOD: dict[str, Any] = {
     "anything": {"x": 1},
     "branch": {"name": "a", "twigs": [{"name": "b", "twigs": []}]},
 }
-OFFER = Offer(strict_schema(Everything))
+OFFER = AnswerCheck(strict_schema(Everything))
 
 
 def test_what_was_asked_for_fits() -> None:
@@ -145,7 +144,7 @@ def test_nothing_may_be_left_out(name: str) -> None:
 
 
 def test_a_model_may_hold_itself() -> None:
-    offer = Offer(strict_schema(Branch))
+    offer = AnswerCheck(strict_schema(Branch))
     assert offer.fault(GOOD["branch"]) is None
     assert offer.fault({"name": "a", "twigs": [{"name": "b"}]}) == "twigs.0.twigs: Field required"
 
@@ -157,14 +156,14 @@ def test_an_answer_is_an_object(answer: Any) -> None:
 
 def test_the_words_that_labels_are_chosen_from() -> None:
     assert OFFER.words == {"yes", "no", "only", "red", "blue", "a"}
-    assert Offer(strict_schema(EfficiencyLabels)).words == {
+    assert AnswerCheck(strict_schema(EfficiencyLabels)).words == {
         *("necessary", "redundant", "speculative", "enrichment", "indirect", "failed")
     }
-    assert Offer(strict_schema(CitationLabels)).words == {"strong", "moderate", "weak", "none"}
+    assert AnswerCheck(strict_schema(CitationLabels)).words == {"strong", "moderate", "weak", "none"}
 
 
 def test_the_embedded_labellers_own_fields_are_not_offered_to_models() -> None:
-    offer = Offer(strict_schema(RagLabels))
+    offer = AnswerCheck(strict_schema(RagLabels))
     assert offer.fault(raw_labels(refusal=refusal_of())) is None
     assert "similarity_score" in (offer.fault(raw_labels(similarity_score=0.62)) or "")
     RagLabels.model_validate(raw_labels(similarity_score=0.62))

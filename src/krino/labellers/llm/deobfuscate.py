@@ -1,7 +1,7 @@
-"""Takes the disguises off a text: look-alike and invisible letters, escapes, comments, and simple codes.
+"""Undoes disguises of a text: look-alike and invisible letters, escapes, comments, and simple codes.
 
-Whoever plants an answer in a case may dress it up in ways that a model reads through without trouble. Each reading
-made here is one that a model may have had; all of them serve to compare, none is shown to anybody.
+Whoever plants an answer in a case may disguise it in ways that a model reads through without trouble. Every reading
+made here is one that a model may have had; they serve to compare, and none is shown to anybody.
 """
 
 from __future__ import annotations
