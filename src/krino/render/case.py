@@ -50,8 +50,8 @@ def case_blocks(
     if judgement.status == "ok" and judgement.verdict is not None:
         yield Fields("Verdict", list(_verdict(judgement, rules or {}, scales)))
     yield from votes_blocks(judgement.model_dump(mode="json", include={"ballots"}))
-    if judgement.findings:
-        yield Fields("Findings", list(_findings(judgement, rules or {})))
+    if findings := list(_findings(judgement, rules or {})):
+        yield Fields("Findings", findings)
     if labels and judgement.labels is not None:
         yield Verbatim("Labels", _pretty(judgement.labels))
     if labels:
@@ -115,7 +115,7 @@ def _verdict(judgement: Judgement, rules: Mapping[str, str], scales: Scales) -> 
             graded(scales, name, value) or TONES.get(value if isinstance(value, str) else ""),
             "" if decider == before else decider,  # neighbours decided alike say so once
             judgement.evidence.get(name, ()),
-            [finding.text for finding in judgement.findings if finding.where == name],
+            [f"{finding.text} ({finding.rule})" for finding in judgement.findings if finding.where == name],
             strong=value is not None and len(str(value)) <= _SHORT,
         )
 
@@ -129,7 +129,9 @@ def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
 
 
 def _findings(judgement: Judgement, rules: Mapping[str, str]) -> Iterator[Field]:
-    for finding in judgement.findings:
+    """Those that stand above a field of the verdict are not told twice."""
+    shown = judgement.verdict or {} if judgement.status == "ok" else {}
+    for finding in (finding for finding in judgement.findings if finding.where not in shown):
         where = f" ({finding.where})" if finding.where else ""
         yield Field("!", f"{finding.text}{where}", "warn", rule_in_words(finding.rule, rules))
 
