@@ -11,7 +11,7 @@ import orjson
 
 from krino.blocks import Block, DataTable, Field, Fields, Heading, Paragraph, Tone, Verbatim
 from krino.contract import Judgement
-from krino.render.summary import SIGNS, TONES, graded
+from krino.render.summary import TONES, graded, signed
 from krino.results.named_cases import reason_of, rule_in_words
 from krino.results.stability import SPLIT, votes_of
 from krino.results.summary import LABELLER
@@ -79,7 +79,7 @@ def worst_blocks(found: Worst, rules: Mapping[str, str], scales: Scales, folder:
         yield Heading(f"Not judged: {found.all_not_judged:,}{shown}")
         for record in found.not_judged:
             status = str(record["status"])
-            yield Heading(str(record["id"]), f"{SIGNS.get(status, '')} {status}", TONES.get(status), level=3)
+            yield Heading(str(record["id"]), *signed(status), level=3)
             yield _reasons(record, "", rules)
     if not found.judged:
         yield Heading("No case to rank.")
@@ -100,7 +100,7 @@ def _case_heading(judgement: Judgement) -> Heading:
         facts.append(str(judgement.source))
     if judgement.labeller:
         facts.append(labeller_name(judgement.labeller))
-    return Heading(judgement.id, f"{SIGNS[status]} {status}", TONES[status], " · ".join(facts), level=1)
+    return Heading(judgement.id, *signed(status), " · ".join(facts), level=1)
 
 
 def _verdict(judgement: Judgement, rules: Mapping[str, str], scales: Scales) -> Iterator[Field]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from krino import blocks as b
 from krino.results.wording import figure, fraction, interval_text, share
 
+SIGNS: dict[b.Tone | None, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
+"""Beside a colour, for those who see none."""
 _SHOWN_CODES = 6
 _SHOWN_NEVER = 4
 

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from krino import blocks as b
 from krino.render.short_form import (
+    SIGNS,
     categories_table,
     figure_lines,
     more_rows,
@@ -37,7 +38,6 @@ _STYLES: dict[b.Tone | None, str] = {
     "plain": "dim",
     None: "",
 }
-_SIGNS: dict[b.Tone, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _SPARK_BINS = 10
 _LONGEST_TEXT = 4_000
@@ -132,7 +132,7 @@ def _parts(block: b.Parts) -> Text:
     line = Text.assemble((f"{block.total:,}", "bold"), f" {clean_line(block.what)}: ")
     shown = [
         Text(
-            f"{_SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
+            f"{SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
             style=_STYLES[part.tone] if part.count else "dim",
         )
         for part in block.parts
