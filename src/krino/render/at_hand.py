@@ -10,9 +10,7 @@ from krino.blocks import Block, Paragraph
 from krino.contract import Judgement, Questions
 from krino.contract.judge import Overview
 from krino.engine.case import AnyJudge
-from krino.judges.registry import OURS, load_judge
 from krino.labellers.llm.prompt import TAG_SLOT, shown_texts, system_text, user_text
-from krino.runs.manifest import Manifest
 
 Record = Mapping[str, Any]
 
@@ -94,12 +92,6 @@ class RunOverview:
 def _problem(judge: AnyJudge, name: str, fault: Exception) -> Block:
     told = f"`{name}` of judge `{judge.name}` failed: {type(fault).__name__}: {fault}"
     return Paragraph(told, tone="warn")
-
-
-def our_judge(manifest: Manifest) -> AnyJudge | None:
-    """The judge of a run if it is one of Krino's own: reading a run loads nobody else's code."""
-    name = manifest.plan.judge["name"]
-    return load_judge(name) if name in OURS else None
 
 
 def _shown(questions: Questions) -> str:

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from krino import blocks as b
 from krino.render.short_form import (
+    SIGNS,
     categories_table,
     figure_lines,
     more_rows,
@@ -37,7 +38,6 @@ _STYLES: dict[b.Tone | None, str] = {
     "plain": "dim",
     None: "",
 }
-_SIGNS: dict[b.Tone, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _SPARK_BINS = 10
 _LONGEST_TEXT = 4_000
@@ -132,7 +132,7 @@ def _parts(block: b.Parts) -> Text:
     line = Text.assemble((f"{block.total:,}", "bold"), f" {clean_line(block.what)}: ")
     shown = [
         Text(
-            f"{_SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
+            f"{SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
             style=_STYLES[part.tone] if part.count else "dim",
         )
         for part in block.parts
@@ -250,10 +250,15 @@ def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
 
 def _cell(value: b.Value, tone: b.Tone | None) -> Text:
     if not isinstance(value, b.Cell):
-        return Text(clean_line(value_text(value), _LONGEST_CELL), style=_STYLES[tone])
+        return Text(_line(value_text(value)), style=_STYLES[tone])
     style = _STYLES[value.tone or tone] or ("bold" if value.strong else "")
-    shown = Text(clean_line(value.text, _LONGEST_CELL), style=style)
-    return Text.assemble(shown, (f"\n{clean_line(value.below, _LONGEST_CELL)}", "dim")) if value.below else shown
+    shown = Text(_line(value.text), style=style)
+    return Text.assemble(shown, (f"\n{_line(value.below)}", "dim")) if value.below else shown
+
+
+def _line(text: str) -> str:
+    """What is one short line already stays as it is, blanks and all: a sparkline is made of them."""
+    return text if len(text) <= _LONGEST_CELL and text.isprintable() else clean_line(text, _LONGEST_CELL)
 
 
 def _width(cells: Iterable[Text]) -> int:
