@@ -154,6 +154,8 @@ class RunSettings:
     mapping: Mapping[str, str] = field(default_factory=dict)
     split: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
+    again: bool = False
+    """Judge every case again, yet only in a folder that is this run's own: no other run is ever overwritten."""
 
 
 @dataclass(slots=True)
@@ -206,7 +208,7 @@ class Running:
                 first = self.cases()
             return self._watched(first)
 
-        fresh, engine = self.settings.fresh, self.make_engine
+        fresh, engine = self.settings.fresh or self.settings.again, self.make_engine
         session = Session(self.judge, self.labeller, plan, location.folder, fresh, engine, self.on_progress)
         manifest = await conduct(session, cases)
         self.stopped = session.stopped
@@ -328,8 +330,8 @@ def resettling(
     address = named if isinstance(named, str) else address_of(type(ready))
     recorded = RecordedLabels(run)
     labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.folder.name, **plan.labeller})
-    # Afresh: the labels of the run may be others than they were, and settling costs nothing.
-    how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, fresh=True)  # type: ignore[arg-type]
+    # Again: the labels of the run may be others than they were, and settling costs nothing.
+    how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, again=True)  # type: ignore[arg-type]
     try:
         with _kept(run, command) if source is None else inputs_of(source) as inputs:
             yield Running(ready, address, labeller, inputs, how, tell)
