@@ -131,8 +131,9 @@ def left_in(pipe: BinaryIO) -> int:
 
 READ_ON_THE_LOOP = """
 import sys
-from krino.cli import main, stdin
-stdin._is_pipe = lambda path: False  # so that the pipe is read where files are: on the thread of the event loop
+from krino.cli import main
+from krino.runs import inputs
+inputs._is_pipe = lambda path: False  # so that the pipe is read where files are: on the thread of the event loop
 sys.argv = ["krino", "judge", sys.argv[1], "pipe", "--format", "jsonl", "--run", "r"]
 main()
 """

@@ -86,7 +86,8 @@ def _draw(block: b.Block, width: int) -> Iterator[RenderableType]:
             yield _heading(block, width)
         case b.Paragraph():
             style = "dim" if block.small and block.tone is None else _STYLES[block.tone]
-            text = Text(clean_line(block.text), style=f"bold {style}".strip() if block.strong else style)
+            sign = "! " if block.tone == "warn" else ""
+            text = Text(sign + clean_line(block.text), style=f"bold {style}".strip() if block.strong else style)
             yield Padding(text, (0, 0, 0, 2), expand=False) if block.small else text
         case b.Parts():
             yield _parts(block)
