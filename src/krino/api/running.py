@@ -37,6 +37,7 @@ from krino.results.finish import collect
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.validate import refuse_for
 from krino.results.summary import Summary
+from krino.runs.contents import Contents
 from krino.runs.folder import RunLocation, find_location
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
 from krino.runs.manifest import Manifest, Plan
@@ -172,6 +173,8 @@ class Running:
     make_engine: Callable[[], Engine] = LocalPool
     stopped: RunStopped | None = None
     """What ended the run before its cases did, if that was no interruption."""
+    _lines: Contents | None = None
+    """Where the lines of the journal begin, from the session that wrote them."""
 
     def plan(self) -> Plan:
         return Plan(
@@ -211,21 +214,21 @@ class Running:
         fresh, engine = self.settings.fresh or self.settings.again, self.make_engine
         session = Session(self.judge, self.labeller, plan, location.folder, fresh, engine, self.on_progress)
         manifest = await conduct(session, cases)
-        self.stopped = session.stopped
+        self.stopped, self._lines = session.stopped, session.lines
         return Run(location.folder, manifest)
 
     def finish(self, run: Run) -> Summary:
         """Sum up what there is; of a finished run, write the report and the table too, from one reading."""
-        schema = run.manifest.about.verdict_schema
+        schema, records = run.manifest.about.verdict_schema, run.found(self._lines).records
         if run.manifest.state != "finished":
-            return collect(run.records(), schema=schema).summary
+            return collect(records(), schema=schema).summary
         if not run.manifest.cases:
             raise UsageProblem(f"{', '.join(run.manifest.plan.inputs)}: there are no cases in it")
         with (
             Report(run.folder, run.manifest, self.judge, CasesBeside(self.cases).case_of) as report,
-            ParquetBeside(run.folder, run.records) as table,
+            ParquetBeside(run.folder, records) as table,
         ):
-            found = collect(run.records(), report, table, schema=schema)
+            found = collect(records(), report, table, schema=schema)
             report.write(found)
             table.write()
         return found.summary
