@@ -20,6 +20,7 @@ import pytest
 from aiohttp import web
 
 import krino
+from krino.labellers.llm.labeller import LlmLabeller
 from odd_endpoint import OddEndpoint
 from small_model.cases import CITATIONS, RAG, TRACES
 
@@ -58,43 +59,47 @@ def address() -> Iterator[str]:
             process.stdin.close()
 
 
-def judged(
-    address: str, judge: str, cases: list[dict[str, Any]], show: pytest.CaptureFixture[str]
-) -> tuple[list[krino.Judgement], Recorder]:
+@pytest.fixture(scope="module")
+def asked(address: str) -> Iterator[tuple[LlmLabeller, Recorder]]:
+    """One labeller for all judges, as it learns what this model needs."""
     recorder = Recorder(address)
     with OddEndpoint(recorder) as endpoint:
-        # A busy machine is slow: what is asked here is that nothing goes on for ever, not that it is quick.
-        labeller = krino.llm("llamacpp:smollm2", base_url=endpoint.url, cache="off", concurrency=1, timeout=600.0)
-        judgements = list(krino.judge_many(judge, cases, labeller=labeller))
-    with show.disabled():
-        for judgement in judgements:
-            told = judgement.error or judgement.reason or judgement.labeller
-            print(f"\n{judge} {judgement.id} {judgement.status} {judgement.usage} {str(told)[:300]}", end="")
-        print(f"\n{judge}: {len(recorder.bodies)} requests", end="")
-    return judgements, recorder
+        # On a busy machine replies take long; that nothing goes on for ever is for the limits to see to.
+        yield krino.llm("llamacpp:smollm2", base_url=endpoint.url, cache="off", concurrency=1, timeout=600.0), recorder
+
+
+@pytest.mark.parametrize(
+    ("judge", "cases", "wanted"), [("efficiency", TRACES, 4), ("citation", CITATIONS, 1), ("rag", RAG, 8)]
+)
+def test_a_small_model_gives_labels_in_the_form_that_is_asked_for(
+    asked: tuple[LlmLabeller, Recorder],
+    judge: str,
+    cases: list[dict[str, Any]],
+    wanted: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    labeller, recorder = asked
+    before = len(recorder.bodies)
+    judgements = []
+    for judgement in krino.judge_many(judge, cases, labeller=labeller):
+        judgements.append(judgement)
+        with capsys.disabled():
+            print("\n" + told(judgement), end="", flush=True)
+    assert len(judgements) == len(cases)
+    assert all(krino.Judgement.model_validate_json(one.to_json()) == one for one in judgements)
+    assert_limits_kept(recorder)
+    assert len(recorder.bodies) > before, "nobody was asked"
+    assert sum(judgement.status == "ok" for judgement in judgements) >= wanted
+
+
+def told(judgement: krino.Judgement) -> str:
+    usage, schema = judgement.usage, (judgement.labeller or {}).get("schema", "as usual")
+    spent = f"{usage.calls} calls, {usage.input_tokens}+{usage.output_tokens} tokens, {usage.seconds:.0f} s"
+    problem = judgement.error or judgement.reason
+    return f"{judgement.judge} {judgement.id}: {judgement.status}, {spent}, schema {schema} {(problem or '')[:300]}"
 
 
 def assert_limits_kept(recorder: Recorder) -> None:
     for body, reply in zip(recorder.bodies, recorder.replies, strict=True):
-        limit = orjson.loads(body)["max_tokens"]
-        assert reply["usage"]["completion_tokens"] <= limit, reply
+        assert reply["usage"]["completion_tokens"] <= orjson.loads(body)["max_tokens"], reply
     assert len(set(recorder.bodies)) == len(recorder.bodies), "the same request went out twice"
-
-
-def assert_records_valid(judgements: list[krino.Judgement]) -> None:
-    for judgement in judgements:
-        assert krino.Judgement.model_validate_json(judgement.to_json()) == judgement
-
-
-@pytest.mark.parametrize(
-    ("judge", "cases", "wanted"), [("rag", RAG, 8), ("efficiency", TRACES, 4), ("citation", CITATIONS, 1)]
-)
-def test_a_small_model_gives_labels_in_the_form_that_is_asked_for(
-    address: str, judge: str, cases: list[dict[str, Any]], wanted: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    judgements, recorder = judged(address, judge, cases, capsys)
-    assert len(judgements) == len(cases)
-    assert_limits_kept(recorder)
-    assert_records_valid(judgements)
-    assert sum(judgement.status == "ok" for judgement in judgements) >= wanted
-    assert any(judgement.usage.calls for judgement in judgements), "nobody was asked"

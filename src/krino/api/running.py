@@ -20,11 +20,12 @@ from krino.api.recorded_run import Run, load_run
 from krino.cases import CaseItem, read_cases
 from krino.cases.item import as_text
 from krino.cases.origin import Format
-from krino.cases.separators import looked_for_separators
-from krino.cases.unread import watched
+from krino.cases.watching import watched
 from krino.contract import Forecast, Labeller, Task
 from krino.engine import sync
 from krino.engine.case import AnyJudge, input_hash, open_questions
+from krino.engine.pool import LocalPool
+from krino.engine.protocol import Engine
 from krino.engine.rehearsal import rehearse_first, rehearsed
 from krino.errors import RunStopped, UsageProblem
 from krino.exports.parquet_file import ParquetBeside
@@ -38,8 +39,8 @@ from krino.results.gates.validate import refuse_for
 from krino.results.summary import Summary
 from krino.runs.folder import RunLocation, find_location
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
-from krino.runs.labels import RecordedLabels
 from krino.runs.manifest import Manifest, Plan
+from krino.runs.reading import RecordedLabels
 from krino.runs.session import CaseSource, Session, Tally
 from krino.text.clean import clean_line
 
@@ -63,6 +64,7 @@ def run(
     gate: Gate | None = None,
     on_progress: Callable[[Tally], None] | None = None,
     on_message: Tell | None = None,
+    engine: Callable[[], Engine] = LocalPool,
 ) -> Run:
     """Judge the cases of `source` into a run folder, as `krino judge` does, and give the run.
 
@@ -71,7 +73,7 @@ def run(
     stopped. `mapping` and `split` as `--map` and `--split`: `{"question": "query"}`, `{"context": "|||"}`. `fresh`
     judges anew what the folder holds. `gate`: rules (`krino.gate_rules`) that are checked before anything is paid, and
     held against the run in the end: `run.gated`. `on_progress` is called after every judgement, `on_message` with what
-    the command would say about the input and the folder.
+    the command would say about the input and the folder. `engine` makes what judges the cases (`engine.protocol`).
 
     A run that was stopped (a spent budget, a dead endpoint) is given back unfinished: `run.manifest.state` and
     `run.manifest.stop_reason` say so, and no gate lets it pass.
@@ -87,7 +89,7 @@ def run(
         chosen = labeller_from(labeller)
         try:
             with inputs_of(source) as inputs:
-                running = Running(ready, address, chosen, inputs, settings, on_message, on_progress)
+                running = Running(ready, address, chosen, inputs, settings, on_message, on_progress, engine)
                 judged = await running.carry_out()
         finally:
             if chosen is not labeller:
@@ -165,6 +167,7 @@ class Running:
     settings: RunSettings = field(default_factory=RunSettings)
     tell: Tell | None = None
     on_progress: Callable[[Tally], None] | None = None
+    make_engine: Callable[[], Engine] = LocalPool
     stopped: RunStopped | None = None
     """What ended the run before its cases did, if that was no interruption."""
 
@@ -203,8 +206,8 @@ class Running:
                 first = self.cases()
             return self._watched(first)
 
-        session = Session(self.judge, self.labeller, plan, location.folder, fresh=self.settings.fresh)
-        session.on_judgement = self.on_progress
+        fresh, engine = self.settings.fresh, self.make_engine
+        session = Session(self.judge, self.labeller, plan, location.folder, fresh, engine, self.on_progress)
         manifest = await conduct(session, cases)
         self.stopped = session.stopped
         return Run(location.folder, manifest)
@@ -243,7 +246,7 @@ class Running:
         """The cases, with what is odd about their fields told on the way."""
         if self.tell is None:
             return items
-        return looked_for_separators(watched(items, self.judge, self.tell), self.judge, self.tell)
+        return watched(items, self.judge, self.tell)
 
     def _announce(self, location: RunLocation) -> None:
         """Say where the run goes and, when an earlier one cannot be continued, why not."""

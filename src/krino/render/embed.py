@@ -26,7 +26,7 @@ from krino.results.numbers import NumberField
 from krino.results.opening_words import OpeningWords
 from krino.results.summary import CodeField, Summary
 from krino.results.verdict_schema import Scales
-from krino.runs.inside import inside
+from krino.runs.files import inside
 
 LARGE_RUN = 5_000
 FIRST_DETAILS = 2_000

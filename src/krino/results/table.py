@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from krino.cases.metadata import column_value
 from krino.results.kinds import MOST_VALUES, ColumnKind, as_number, codes_of, column_kind
 from krino.runs.fields import ROLL_UP
-from krino.runs.inside import inside
+from krino.runs.files import inside
 from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
 from krino.runs.reading import Found, Run, load_run

@@ -17,8 +17,7 @@ from krino.contract import Judgement, Status, Usage
 from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
 from krino.runs.contents import Contents
-from krino.runs.inside import inside
-from krino.runs.lines import MOST_BYTES, Line, read_lines
+from krino.runs.files import MOST_BYTES, Line, inside, read_lines
 
 JOURNAL = "judgements.jsonl"
 CODES: dict[Status, int] = {"ok": 1, "failed": 2, "error": 3}

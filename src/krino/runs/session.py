@@ -14,7 +14,7 @@ from krino.contract import Judgement, Labeller, Source, Usage
 from krino.engine.case import AnyJudge, describe_fault, without_verdict
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, opened
-from krino.engine.trial import Trial
+from krino.engine.rehearsal import Trial
 from krino.errors import RunStopped, UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents

@@ -25,6 +25,8 @@ KNOWN = {
     "shell-reads-between": "a result of two words is too short to say that nothing uses it",
     "repeat-late": "the answer given again in other words: messages are only compared to the letter",
     "round-trip": "a detour: that one step would have done takes understanding",
+    "translate-for-nothing": "a result of one word is too short to say that nothing uses it",
+    "look-around-shell": "a result of two words is too short to say that nothing uses it",
     "unit-detour": "a detour: that one step would have done takes understanding",
 }
 """Rows that differ from the expectation, each with the reason."""

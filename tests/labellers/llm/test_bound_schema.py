@@ -13,7 +13,8 @@ import krino
 from citation_cases import candidate, citation, match
 from krino.contract import Bound
 from krino.contract.bounds import EMPTY, NULL
-from krino.labellers.llm.schema import STRENGTHS, Strength, bind, reply_tokens, strict_schema
+from krino.labellers.llm.schema import STRENGTHS, bind, reply_tokens, strict_schema
+from krino.labellers.llm.wire import Strength
 
 
 class Item(BaseModel):
@@ -63,7 +64,8 @@ def test_each_strength_sends_only_what_its_endpoints_take() -> None:
     assert not used["choices"] & (LENGTHS | EXACT_ONLY)
     assert used["bounded"] >= {"minItems", "maxItems", "minimum", "maximum"}
     assert not used["bounded"] & EXACT_ONLY
-    assert "maxLength" in used["exact"]
+    assert "maxLength" in used["sized"] & used["exact"]
+    assert "prefixItems" not in used["sized"]
 
 
 @pytest.mark.parametrize("strength", STRENGTHS[1:])
@@ -74,7 +76,12 @@ def test_ids_are_an_enumeration(strength: Strength) -> None:
 def test_a_run_of_numbers_is_a_range_where_ranges_are_taken_and_an_enumeration_elsewhere() -> None:
     place = {strength: item_of(bind(SCHEMA, BOUND, strength))["place"]["anyOf"] for strength in STRENGTHS[1:]}
     assert place["choices"] == [{"type": "integer", "enum": [1, 2, 3]}, {"type": "null"}]
-    assert place["bounded"] == place["exact"] == [{"type": "integer", "minimum": 1, "maximum": 3}, {"type": "null"}]
+    assert (
+        place["bounded"]
+        == place["sized"]
+        == place["exact"]
+        == [{"type": "integer", "minimum": 1, "maximum": 3}, {"type": "null"}]
+    )
     gap = Bound.holding(items=Bound.many(Bound.holding(place=Bound.one_of([1, 5])), most=1))
     assert item_of(bind(SCHEMA, gap, "bounded"))["place"] == {"type": "integer", "enum": [1, 5]}
 

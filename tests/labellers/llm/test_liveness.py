@@ -162,7 +162,9 @@ def test_a_dead_endpoint_ends_the_run_within_five_minutes(
     assert simulated.ended - simulated.answered <= FIVE_MINUTES, simulated.stopped
     assert sum(judgement.status == "ok" for judgement in simulated.judgements) == answers_first
     # The case that was first to show the trouble may be blamed for it, and those of a few round trips; not all.
-    assert sum(judgement.status == "error" for judgement in simulated.judgements) < 10
+    # Cases that were under way when the run stopped are on record with what their lost replies may have cost.
+    errors = [judgement.error or "" for judgement in simulated.judgements if judgement.status == "error"]
+    assert sum(not error.startswith("the run was stopped before") for error in errors) < 10
 
 
 def test_what_stops_it_is_said_with_the_address_and_the_last_trouble(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ class EfficiencyFacts:
 
     def is_restyling(self, place: int) -> bool:
         """A small thing, if nobody asked for it; a model that adds something is not."""
-        return place in self.restyled or brings_nothing_new(self.steps, place)
+        return brings_nothing_new(self.steps, place)
 
     def is_certain(self, place: int) -> bool:
         """The same call with the same result, and nothing that could have changed it: redundant, whoever labels."""

@@ -11,8 +11,8 @@ from krino.judges.rag.facts import NumberedPassage, RagFacts
 from krino.judges.rag.labels import Similarity
 from krino.text.quoting import says_too_little
 
-_CLAIMS_A_SENTENCE = 4
-_LISTED = 8  # parts of a question, or needs
+_CLAIMS_A_SENTENCE = 3
+_LISTED = 6  # parts of a question, or needs
 _WHY, _CLAIM, _QUOTE, _NAMED = Bound.text(160), Bound.text(300), Bound.text(400), Bound(least=2, most=80)
 _MOST_QUOTES, _LONGEST_QUOTE = 20, 300
 # Where everything is bound exactly, a small model writes: as little as can be.
@@ -52,7 +52,7 @@ def _shape(
     refusal = Bound.holding(why=_SHORT if exact else _WHY)
     return Bound.holding(
         unreadable=NULL if exact else _WHY,
-        claims=Bound.many(claim, most=_CLAIMS_A_SENTENCE * sentences) if claims else EMPTY,
+        claims=Bound.many(claim, most=_CLAIMS_A_SENTENCE * sentences + 4) if claims else EMPTY,
         empty_sentences=_numbers(sentences) if claims else EMPTY,
         parts=_listed("part", "sentence", "answered", tuple(range(1, sentences + 1)), exact) if answer else EMPTY,
         passages=Bound.each(uses),

@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from krino.errors import LabelFailed, RunStopped
-from krino.labellers.llm.schema import STRENGTHS, Strength
-from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params
+from krino.labellers.llm.schema import STRENGTHS
+from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params, Strength
 
 CHANNEL_DOUBT = 3  # replies without an object before a channel that never worked is given up
 MISFITS = 3  # more misfits than fits before every request is bound exactly
@@ -20,7 +20,11 @@ REFUSED_AT_START = 100  # cases refused before any has worked: the endpoint will
 OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 PARAMS = {"temperature": "temperature", "seed": "seed", "effort": "reasoning_effort"}
 SCHEMA_CHANNELS: tuple[Channel, ...] = ("json_schema", "tool")
-KEYWORDS = ("grammar", "enum", "minitems", "maxitems", "minimum", "maximum", "maxlength", "prefixitems", "anyof")
+NOT_THIS_SCHEMA = (
+    *("invalid schema", "schema contains", "schema conversion", "grammar"),
+    *("enum", "minitems", "maxitems", "minimum", "maximum", "maxlength", "prefixitems", "anyof"),
+)
+"""How endpoints say that they take schemas, and not this one."""
 TOO_LARGE = ("too large", "too many", "at most", "greater than", "exceed", "context length", "maximum context")
 FEWEST_REPLY_TOKENS = 64
 WORDS: dict[Channel, tuple[str, ...]] = {
@@ -90,8 +94,6 @@ class Abilities:
             self.drops_for_probe(error, request) or self._bind_less(error, request) or self._step_down(error, request)
         ):
             return
-        if error.status in {400, 413, 422} and self._lower_limit(error, request):
-            return
         if not self._worked and not error.mentions("context", "too long", "too large"):
             self._refused += 1
             if self._refused >= REFUSED_AT_START:
@@ -100,9 +102,7 @@ class Abilities:
 
     def drops_for_probe(self, error: ApiError, request: ChatRequest) -> bool:
         """For trying channels out: whether the same channel is worth another try with fewer parameters."""
-        return (
-            self._lower_limit(error, request) or self._rename_limit(error, request) or self._drop_param(error, request)
-        )
+        return self._rename_limit(error, request) or self._drop_param(error, request)
 
     def _deny(self, error: ApiError) -> None:
         """At the start a refused key is final; later it may be one moderated case, or a key withdrawn."""
@@ -126,22 +126,24 @@ class Abilities:
             self.dropped.append(f"renamed {sent}" if self.limit_name else "max_tokens")
         return True
 
-    def _lower_limit(self, error: ApiError, request: ChatRequest) -> bool:
-        """Some models write less than the limit that was sent, or have no room for it beside the prompt."""
+    def lower_limit(self, error: ApiError, request: ChatRequest) -> int | None:
+        """A limit to try instead, where the endpoint says that its model writes less, or has less room for this case.
+
+        Before anything has worked it holds for the whole run; later only for this case, which the error may quote.
+        """
         limit = request.reply_limit
-        if limit is None or limit < 2 * FEWEST_REPLY_TOKENS or not error.mentions(*OTHER_LIMIT, "completion tokens"):
-            return False
-        if not error.mentions(*TOO_LARGE):
-            return False
-        self.most_reply_tokens = min(self.most_reply_tokens or limit, limit // 2)
-        return True
+        if error.status not in {400, 413, 422} or limit is None or limit < 2 * FEWEST_REPLY_TOKENS:
+            return None
+        if not error.mentions(*OTHER_LIMIT, "completion tokens") or not error.mentions(*TOO_LARGE):
+            return None
+        if not self._worked:
+            self.most_reply_tokens = min(self.most_reply_tokens or limit, limit // 2)
+        return limit // 2
 
     def _bind_less(self, error: ApiError, request: ChatRequest) -> bool:
         """A schema that is refused may be taken with fewer keywords, before the channel is given up."""
         sent = STRENGTHS.index(request.strength)
-        if not sent or request.channel not in SCHEMA_CHANNELS or not error.mentions(*WORDS["json_schema"], *KEYWORDS):
-            return False
-        if self._has_worked(request.channel, request.strength):
+        if not sent or not error.mentions(*NOT_THIS_SCHEMA) or self._has_worked(request.channel, request.strength):
             return False
         if STRENGTHS.index(self.strongest) >= sent:  # else another request has found this out already
             self.strongest = STRENGTHS[sent - 1]

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 from krino.errors import UsageProblem
 from krino.labellers.llm.anthropic import AnthropicDialect
 from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
-from krino.labellers.llm.schema import Strength
-from krino.labellers.llm.wire import Dialect
+from krino.labellers.llm.wire import Dialect, Strength
 
 _BLANK = re.compile(r"[\s\x00-\x1f]")
 _NO_HOST = re.compile(r"[\\^|`<>{}\"%]")
@@ -40,7 +39,7 @@ class Endpoint:
     key: str | None = field(default=None, repr=False)
     api_version: str | None = None
     limit_name: str = "max_tokens"
-    strength: Strength = "bounded"
+    strength: Strength = "sized"
     """What it is first asked to take of a schema that is bound to the case."""
     strongest: Strength = "exact"
     """The most that it is ever asked to take of one."""
@@ -74,14 +73,7 @@ def find_endpoint(
     """`gpt-4o`, `claude-…`, or `provider:model`; flags win over the environment, that over the table."""
     provider, model = _split(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
     entry = providers()[provider]
-    base = (base_url or _first(entry.get("base_url_env"), env) or entry.get("base_url") or "").strip()
-    if not base:
-        raise UsageProblem(
-            f"labeller `{name}`: no address; set --base-url or {' / '.join(entry.get('base_url_env', []))}"
-        )
-    if problem := address_problem(base):
-        set_by = "--base-url" if base_url else " / ".join(entry.get("base_url_env", []))
-        raise UsageProblem(f"labeller `{name}`: the address {masked(base)!r} {problem} ({set_by})")
+    base = _address(name, entry, base_url, env)
     given = read_key(key) if callable(key) else key
     found_key = (given or _first(entry.get("key"), env) or "").strip() or None
     if found_key and urlsplit(base).username is not None:
@@ -102,10 +94,21 @@ def find_endpoint(
         api_version=api_version or _first(entry.get("api_version_env"), env),
         # Only the provider's own address is sure to know the newer name of the limit.
         limit_name=entry.get("limit_name", "max_tokens") if own_address else "max_tokens",
-        strength=entry.get("strength", "bounded"),
+        strength=entry.get("strength", "sized") if own_address or entry["dialect"] == "anthropic" else "sized",
         strongest=entry.get("strength", "exact") if own_address or entry["dialect"] == "anthropic" else "exact",
         reasoning_tokens=entry.get("reasoning_tokens", 0) if own_address else 0,
     )
+
+
+def _address(name: str, entry: Mapping[str, Any], base_url: str | None, env: Mapping[str, str]) -> str:
+    variables = " / ".join(entry.get("base_url_env", []))
+    base = (base_url or _first(entry.get("base_url_env"), env) or entry.get("base_url") or "").strip()
+    if not base:
+        raise UsageProblem(f"labeller `{name}`: no address; set --base-url or {variables}")
+    if problem := address_problem(base):
+        set_by = "--base-url" if base_url else variables
+        raise UsageProblem(f"labeller `{name}`: the address {masked(base)!r} {problem} ({set_by})")
+    return base
 
 
 def key_variables(names: Iterable[str], base_url: str) -> list[str]:

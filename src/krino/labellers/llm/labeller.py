@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, Literal
+from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict
 
 from krino.contract import (
-    Bound,
     CaseT,
     FactsT,
     Finding,
@@ -33,11 +31,12 @@ from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import SCHEMA_CHANNELS, Abilities
 from krino.labellers.llm.budget import Budget, Prices, SharedBudget, believable
 from krino.labellers.llm.cache import ReplyCache
+from krino.labellers.llm.conversation import Form, Prepared, Talk
 from krino.labellers.llm.endpoint import Endpoint, clean_address, read_key
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.planted import Plants
-from krino.labellers.llm.reply import READING, BadReply, has_reasoning, read_answer
-from krino.labellers.llm.schema import AnswerCheck, Strength, bind, reply_tokens, strict_schema
+from krino.labellers.llm.reply import BadReply, has_reasoning, read_answer
+from krino.labellers.llm.schema import AnswerCheck, reply_tokens, strict_schema
 from krino.labellers.llm.transport import MAYBE_BILLED, MOST_BYTES, TimedOut, Transport
 from krino.labellers.llm.wire import Channel, ChatRequest, HttpReply, Params, Reply, Turn, UnreadableReply
 from krino.labellers.settings import LlmSettings, known_settings
@@ -49,7 +48,6 @@ RAW_SENT_BACK = 4_000  # characters of it that are shown to the model when it is
 PROBLEM_KEPT = 4_000  # characters of what is wrong with it: a long list of faults says no more than its beginning
 REASONING_TOKENS = 8_192  # room for reasoning, once a model is seen to reason
 MOST_REASONING_TOKENS = 32_768
-MOST_FORMS = 1_000  # bound schemas kept in memory, by the bounds of their case
 PLANTED = "KRINO-PLANTED"
 
 
@@ -60,65 +58,6 @@ class Probe(BaseModel):
 
     colour: Literal["red", "green", "blue"]
     number: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """A schema written as JSON, and the most tokens of a reply that fits it."""
-
-    schema: Any
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What is the same for every case of one judge."""
-
-    schema: dict[str, Any]
-    check: AnswerCheck
-    systems: dict[Channel, str]
-    digest: Any
-    _forms: dict[tuple[int, Strength], tuple[Bound | None, _Form]] = field(default_factory=dict)
-
-    def form(self, bound: Bound | None, strength: Strength) -> _Form:
-        """The schema bound to a case. Judges give cases of the same shape the same object, so it is found by that."""
-        strength = strength if bound is not None else "plain"
-        owner, known = self._forms.get((id(bound), strength), (None, None))
-        if known is None or owner is not bound:
-            narrowed = self.schema if bound is None else bind(self.schema, bound, strength)
-            measured = narrowed if bound is None else bind(self.schema, bound, "exact")
-            known = _Form(orjson.Fragment(orjson.dumps(narrowed)), reply_tokens(measured))
-            if len(self._forms) >= MOST_FORMS:
-                self._forms.clear()
-            self._forms[id(bound), strength] = bound, known
-        return known
-
-
-@dataclass(slots=True)
-class _Talk(Generic[CaseT, FactsT, LabelsT]):
-    """The conversation about one case: what was said so far and what the next request must do otherwise."""
-
-    task: Task[CaseT, FactsT, LabelsT]
-    prepared: _Prepared
-    text: str
-    usage: Usage
-    media: frozenset[str]
-    tag: str = field(default_factory=prompt.new_tag)
-    later: tuple[Turn, ...] = ()
-    """What follows the first message, once a reply could not be used."""
-    exact: bool = False
-    """Labels did not fit the case: bind the schema as closely as the endpoint takes it."""
-    limit_factor: float = 1.0
-    timeouts: int = 0
-    useless: set[bytes] = field(default_factory=set)
-    """Requests that timed out or whose reply was cut off: none of them is sent again."""
-
-    def turns(self) -> tuple[Turn, ...]:
-        return (prompt.first_turn(self.task.questions, self.text, self.tag, self.media), *self.later)
-
-    def bounds(self, *, exact: bool) -> Bound | None:
-        task = self.task
-        return task.judge.bounds(task.case, task.facts, task.questions, exact)
 
 
 class LlmLabeller(Labeller):
@@ -160,17 +99,9 @@ class LlmLabeller(Labeller):
             insist=tuple(settings["insist"]),
         )
         self.pace = Pace(settings["concurrency"], rpm=settings["rpm"], tpm=settings["tpm"])
-        self.transport = Transport(
-            endpoint.url,
-            endpoint.headers,
-            self.pace,
-            timeout=settings["timeout"],
-            retries=settings["retries"],
-            backoff=settings["backoff"],
-            patience=settings["patience"],
-        )
+        self.transport = _transport(endpoint, settings, self.pace)
         self._reasoning_tokens = endpoint.reasoning_tokens if settings["effort"] is None else REASONING_TOKENS
-        self._prepared: dict[tuple[str, type[BaseModel]], _Prepared] = {}
+        self._prepared: dict[tuple[str, type[BaseModel]], Prepared] = {}
         self.workers = settings["concurrency"]
         self._description = self._describe()
 
@@ -224,7 +155,7 @@ class LlmLabeller(Labeller):
         key = self._cache_key(prepared, text, task)
         if (known := self._from_cache(key, task, prepared, plants)) is not None:
             return known
-        talk = _Talk(task, prepared, text, Usage(), self.media)
+        talk = Talk(task, prepared, text, Usage(), self.media)
         try:
             labels, answer, request = await self._converse(talk, plants)
         except LabelFailed as failure:
@@ -254,7 +185,7 @@ class LlmLabeller(Labeller):
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
         text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
-        request = self._request(_Talk(task, self._prepare(task.judge), text, Usage(), self.media))
+        request = self._request(Talk(task, self._prepare(task.judge), text, Usage(), self.media))
         return len(orjson.dumps(self.endpoint.dialect.body(request))) // CHARS_PER_TOKEN
 
     def is_cached(self, task: Task[CaseT, FactsT, LabelsT]) -> bool:
@@ -267,6 +198,7 @@ class LlmLabeller(Labeller):
     async def probe(self, channel: Channel) -> tuple[dict[str, Any], Usage, float]:
         """One tiny question through one channel: what came back, what it took, how long."""
         schema, check = strict_schema(Probe), AnswerCheck(strict_schema(Probe))
+        limit = reply_tokens(schema) + self._reasoning_tokens
         request = ChatRequest(
             model=self.endpoint.model,
             system=prompt.system_text("Answer as the schema says; any values will do.", channel, schema),
@@ -276,7 +208,7 @@ class LlmLabeller(Labeller):
             channel=channel,
             params=self.abilities.params,
             completion_limit_name=self.abilities.limit_name,
-            reply_limit=reply_tokens(schema) + self._reasoning_tokens,
+            reply_limit=min(limit, self.abilities.most_reply_tokens or limit),
         )
         started = time.perf_counter()
         try:
@@ -289,7 +221,7 @@ class LlmLabeller(Labeller):
                 raise RunStopped(f"the endpoint refuses the key: {error}", kind="key")
             if error.status == 404:
                 raise RunStopped(f"the endpoint knows no such model or address: {error}", kind="model")
-            if self.abilities.drops_for_probe(error, request):
+            if self.abilities.lower_limit(error, request) or self.abilities.drops_for_probe(error, request):
                 return await self.probe(channel)
             raise LabelFailed(str(error))
         reply, usage = self._read(http, 100)
@@ -304,7 +236,7 @@ class LlmLabeller(Labeller):
     # --- one case ----------------------------------------------------------------------------------
 
     async def _converse(
-        self, talk: _Talk[CaseT, FactsT, LabelsT], plants: Plants
+        self, talk: Talk[CaseT, FactsT, LabelsT], plants: Plants
     ) -> tuple[LabelsT, dict[str, Any], ChatRequest]:
         """Ask, and ask again with what was wrong, until labels are accepted or the tries are spent."""
         problem, raw, reasks = "", None, self.settings["reasks"]
@@ -329,7 +261,7 @@ class LlmLabeller(Labeller):
         message = f"no valid labels in {1 + reasks} replies; the last fault: {problem}"
         raise LabelFailed(message, raw_reply=None if raw is None else shortened(raw, RAW_KEPT))
 
-    async def _exchange(self, talk: _Talk[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply]:
+    async def _exchange(self, talk: Talk[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply]:
         """One reply from the endpoint, adapting to what it does not support."""
         while True:
             request = self._request(talk)
@@ -354,17 +286,22 @@ class LlmLabeller(Labeller):
                 return request, reply
             if answer.status == 401 and await self._has_new_key(sent_with):
                 continue
-            self.abilities.adapt(self.transport.read_error(answer), request)
+            refusal = self.transport.read_error(answer)
+            if (lower := self.abilities.lower_limit(refusal, request)) is not None:
+                talk.most_tokens = lower
+            else:
+                self.abilities.adapt(refusal, request)
 
-    def _ask_for_less(self, talk: _Talk[CaseT, FactsT, LabelsT], problem: str) -> None:
+    def _ask_for_less(self, talk: Talk[CaseT, FactsT, LabelsT], problem: str) -> None:
         """After a time-out the case is tried once more, with half the reply limit; a second time-out fails it."""
         talk.timeouts += 1
         if talk.timeouts > 1:
-            self.transport.give_up(talk.timeouts, f"{problem}; raise --timeout, or lower --concurrency")
+            problem = f"{problem}; raise --timeout, or lower --concurrency"
+            self.transport.give_up(talk.timeouts, problem, may_be_slow=True)
         talk.limit_factor /= 2
         talk.tag = prompt.new_tag()
 
-    def _learn_room(self, talk: _Talk[CaseT, FactsT, LabelsT], request: ChatRequest, reply: Reply) -> None:
+    def _learn_room(self, talk: Talk[CaseT, FactsT, LabelsT], request: ChatRequest, reply: Reply) -> None:
         """A model that reasons before it answers needs a longer limit; so does this case if its answer was cut off."""
         reasons = reply.reasoned or has_reasoning(reply)
         if reply.cut_off:
@@ -390,12 +327,15 @@ class LlmLabeller(Labeller):
     @asynccontextmanager
     async def _sending(self, estimate: int, reply_limit: int | None, usage: Usage) -> AsyncIterator[None]:
         """Around one request in flight: the time that it waits in our own queues is not the endpoint's."""
-        async with self.budget.reserve(estimate, reply_limit):
+        # The limit that was worked out here is new to the endpoint, which may not keep to it: only the user's counts.
+        async with self.budget.reserve(estimate, self.settings["reply_tokens"]):
             started = time.perf_counter()
             try:
                 yield
-            except MAYBE_BILLED:
-                usage.add(self.budget.count_lost(estimate, reply_limit))
+            except MAYBE_BILLED as lost:
+                taken = self.budget.count_lost(estimate, reply_limit)
+                if isinstance(lost, TimeoutError):  # the others are tried again, and the reply that comes is counted
+                    usage.add(taken)
                 raise
             finally:
                 usage.seconds += time.perf_counter() - started
@@ -415,22 +355,15 @@ class LlmLabeller(Labeller):
 
     # --- what is the same for every case -------------------------------------------------------------
 
-    def _prepare(self, judge: Judge[Any, Any, Any]) -> _Prepared:
+    def _prepare(self, judge: Judge[Any, Any, Any]) -> Prepared:
         known = self._prepared.get((judge.prompt, judge.labels_model))
         if known is not None:
             return known
-        schema = strict_schema(judge.labels_model)
-        systems = {
-            channel: prompt.system_text(judge.prompt, channel, schema) for channel in self.endpoint.dialect.channels
-        }
-        digest = hashlib.blake2b(digest_size=20)
-        first = systems[self.endpoint.dialect.channels[0]]
-        digest.update(orjson.dumps([READING, self.describe(), schema, first], option=orjson.OPT_SORT_KEYS))
-        prepared = _Prepared(schema, AnswerCheck(schema), systems, digest)
+        prepared = Prepared.of(judge, self.endpoint.dialect.channels, self.describe())
         self._prepared[judge.prompt, judge.labels_model] = prepared
         return prepared
 
-    def _request(self, talk: _Talk[CaseT, FactsT, LabelsT]) -> ChatRequest:
+    def _request(self, talk: Talk[CaseT, FactsT, LabelsT]) -> ChatRequest:
         abilities, channel, repeat = self.abilities, self.abilities.channel, talk.task.repeat
         strength = abilities.binding(exact=talk.exact) if channel in SCHEMA_CHANNELS else "plain"
         bound = talk.bounds(exact=strength == "exact")
@@ -451,15 +384,15 @@ class LlmLabeller(Labeller):
             strength=strength if bound is not None else "plain",
         )
 
-    def _reply_limit(self, talk: _Talk[CaseT, FactsT, LabelsT], form: _Form) -> int:
+    def _reply_limit(self, talk: Talk[CaseT, FactsT, LabelsT], form: Form) -> int:
         """The user's limit, or what the longest useful answer takes, with room for reasoning."""
         stated = self.settings["reply_tokens"]
         if stated is not None:
             return max(1, int(stated * min(1.0, talk.limit_factor)))
         limit = int(form.tokens * talk.limit_factor) + self._reasoning_tokens
-        return min(limit, self.abilities.most_reply_tokens or limit)
+        return min(limit, self.abilities.most_reply_tokens or limit, talk.most_tokens or limit)
 
-    def _cache_key(self, prepared: _Prepared, text: str, task: Task[Any, Any, Any]) -> bytes:
+    def _cache_key(self, prepared: Prepared, text: str, task: Task[Any, Any, Any]) -> bytes:
         digest = prepared.digest.copy()
         digest.update(text.encode("utf-8", "surrogatepass"))
         if task.repeat > 1:
@@ -469,7 +402,7 @@ class LlmLabeller(Labeller):
         return bytes(digest.digest())
 
     def _from_cache(
-        self, key: bytes, task: Task[CaseT, FactsT, LabelsT], prepared: _Prepared, plants: Plants
+        self, key: bytes, task: Task[CaseT, FactsT, LabelsT], prepared: Prepared, plants: Plants
     ) -> Labelled[LabelsT] | None:
         stored = self.cache.get(key) if self.cache is not None else None
         if stored is None:
@@ -493,7 +426,19 @@ class LlmLabeller(Labeller):
         return info
 
 
-def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], prepared: _Prepared, plants: Plants) -> LabelsT:
+def _transport(endpoint: Endpoint, settings: LlmSettings, pace: Pace) -> Transport:
+    return Transport(
+        endpoint.url,
+        endpoint.headers,
+        pace,
+        timeout=settings["timeout"],
+        retries=settings["retries"],
+        backoff=settings["backoff"],
+        patience=settings["patience"],
+    )
+
+
+def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], prepared: Prepared, plants: Plants) -> LabelsT:
     """What was asked for and nothing else, not copied from the case, and true to the case."""
     if (fault := prepared.check.fault(answer)) is not None:
         raise BadReply(fault, shape=False, misfit=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any, Literal
+from typing import Any, get_args
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -17,12 +17,10 @@ from pydantic_core import SchemaValidator, core_schema
 from pydantic_core.core_schema import CoreSchema
 
 from krino.contract import Bound, describe_validation
+from krino.labellers.llm.wire import Strength
 
 Schema = Mapping[str, Any]
-Strength = Literal["plain", "choices", "bounded", "exact"]
-"""What an endpoint takes of a case's bounds. plain: nothing. choices: enumerations. bounded: also how many items a list
-has, and ranges of numbers. exact: also lengths of texts, items one by one, and what fields may hold together."""
-STRENGTHS: tuple[Strength, ...] = ("plain", "choices", "bounded", "exact")
+STRENGTHS: tuple[Strength, ...] = get_args(Strength)
 
 # Keywords that strict structured output does not take everywhere; code checks them after the reply anyway.
 DROPPED = frozenset(
@@ -101,7 +99,8 @@ class _Binder:
     def __init__(self, definitions: Mapping[str, Schema], strength: Strength) -> None:
         self._definitions = definitions
         self._exact = strength == "exact"
-        self._lengths = strength in ("bounded", "exact")
+        self._texts = STRENGTHS.index(strength) >= STRENGTHS.index("sized")
+        self._lengths = STRENGTHS.index(strength) >= STRENGTHS.index("bounded")
 
     def node(self, node: Schema, bound: Bound) -> dict[str, Any]:
         if bound.any_of and self._exact:
@@ -186,7 +185,7 @@ class _Binder:
             texts = list(dict.fromkeys(choice for choice in bound.choices if isinstance(choice, str)))
             few = len(texts) <= MOST_CHOICES and sum(map(len, texts)) <= MOST_CHOICE_CHARS
             return {"enum": texts} if few else {}
-        if not self._exact or bound.most is None or bound.most > LONGEST_TEXT:
+        if not self._texts or bound.most is None or bound.most > LONGEST_TEXT:
             return {}
         return {"minLength": bound.least, "maxLength": bound.most} if bound.least else {"maxLength": bound.most}
 

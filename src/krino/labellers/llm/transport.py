@@ -233,10 +233,13 @@ class Transport:
         self._told_until = (asked or 0.0, self.pace.clock() + (asked or 0.0))
         return asked
 
-    def give_up(self, tries: int, trouble: str) -> NoReturn:
-        """A case got no answer: it fails, or the run stops if nothing ever worked or many in a row got none."""
+    def give_up(self, tries: int, trouble: str, *, may_be_slow: bool = False) -> NoReturn:
+        """A case got no answer: it fails, or the run stops if nothing ever worked or many in a row got none.
+
+        `may_be_slow`: it timed out, which proves less: a model may still be loading.
+        """
         self._lost_in_a_row += 1
-        if not self.reached or self._lost_in_a_row >= HOPELESS:
+        if (not self.reached and not may_be_slow) or self._lost_in_a_row >= HOPELESS:
             raise RunStopped(f"no answer from {clean_address(self.url)}: {trouble}", kind="endpoint")
         raise LabelFailed(f"no answer after {tries} tries; the last one: {trouble}")
 

@@ -16,6 +16,10 @@ import orjson
 from krino.contract import Media
 from krino.labellers.settings import Channel as Channel
 
+Strength = Literal["plain", "choices", "bounded", "sized", "exact"]
+"""What a schema holds of the bounds of its case. plain: nothing. choices: enumerations. bounded: also how many items a
+list has, and ranges of numbers. sized: also lengths of texts. exact: also items one by one, and what fields may hold
+together."""
 TOOL_NAME = "give_labels"
 CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded"})
 LONGEST_TOLD = 300  # characters of what an endpoint says about its own trouble
@@ -55,7 +59,7 @@ class ChatRequest:
     """What the limit of the reply is called there; None: the endpoint takes none."""
     reply_limit: int | None = None
     """The most tokens that the reply may have."""
-    strength: Literal["plain", "choices", "bounded", "exact"] = "plain"
+    strength: Strength = "plain"
     """How far the schema is bound to the case."""
 
 

@@ -19,6 +19,7 @@ from krino.results.gates.result import Check
 from krino.results.gates.rules import NEARLY, NULL, Rule
 from krino.results.named_cases import NamedCase, named_case
 from krino.results.table import Places, Table
+from krino.results.wording import counted
 from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 from krino.stats.resample import Floats
 
@@ -49,19 +50,15 @@ class Against:
 
     def told(self) -> str:
         """What speaks against the rule, in a few words."""
-        parts = [f"{_cases(len(self.places))} {self.are}"] if len(self.places) else []
+        parts = [f"{counted(len(self.places))} {self.are}"] if len(self.places) else []
         if len(self.nulls):
-            parts.append(f"{_cases(len(self.nulls))} with null")
+            parts.append(f"{counted(len(self.nulls))} with null")
         return ", ".join(parts)
 
     def worst(self, most: int) -> list[int]:
         """As many as are wanted. Nulls come last, and have half of the room if they need it."""
         kept = min(len(self.nulls), max(most - len(self.places), most // 2))
         return [*self.places[: most - kept].tolist(), *self.nulls[:kept].tolist()]
-
-
-def _cases(count: int) -> str:
-    return f"{count:,} case{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from krino.results.gates.rules import NULL, Limit, Rule, Target
 from krino.results.gates.validate import Sense
 from krino.results.named_cases import WORST
 from krino.results.table import Places, Table, read_table, slice_name
-from krino.results.wording import date_of, judge_of, labeller_of
+from krino.results.wording import counted, date_of, judge_of, labeller_of
 from krino.stats.moments import FEW
 from krino.text.clean import clean_line
 
@@ -200,7 +200,7 @@ class _Held:
 
     def _small(self, name: str, sizes: Sequence[tuple[str, int]]) -> Iterator[Check]:
         for value, size in sizes[:_MOST_SMALL]:
-            told = f"{size:,} case{'' if size == 1 else 's'}, fewer than {self.gate.few:,}: not gated"
+            told = f"{counted(size)}, fewer than {self.gate.few:,}: not gated"
             yield Check(rule=f"by {name}", slice=f"{name}={value}", outcome="too few", message=told, cases=size)
         if rest := sizes[_MOST_SMALL:]:
             told = f"{len(rest):,} more slices have fewer than {self.gate.few:,} cases"

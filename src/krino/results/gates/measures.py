@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from krino.results.comparison.compare import Pairs
 from krino.results.gates.rules import NULL, Limit, Rule, Target
 from krino.results.table import Column, Table
-from krino.results.wording import figure
+from krino.results.wording import counted, figure
 from krino.stats.moments import FEW, Moments, careful_interval, wilson
 from krino.stats.paired import mean_intervals, share_difference
 from krino.stats.resample import Floats, Resampler
@@ -129,7 +129,7 @@ def _value_words(target: Target) -> str:
 
 def _subject(rule: Rule, found: Measure, value: float) -> str:
     target, limit = rule.target, rule.limit
-    of = f"{found.n:,} case{'' if found.n == 1 else 's'}"
+    of = counted(found.n)
     if target.field is None:
         part = _shown(value, limit) if limit.percent else f"{value:,.0f}"
         return f"{part} of {of} {'has' if found.n == 1 else 'have'} no verdict"

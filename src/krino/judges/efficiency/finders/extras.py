@@ -62,7 +62,7 @@ def brings_nothing_new(steps: Sequence[Step], place: int) -> bool:
         return False
     said = words_of(step.output)
     new = said - words_of(step.input)
-    for earlier in steps[:place]:
+    for earlier in steps[max(0, place - _NEARBY) : place]:
         if earlier.kind in ("llm", "message") and new:
             new -= words_of(earlier.output)
     most: float = table("nearness")["new_share"] * len(said)
@@ -130,7 +130,7 @@ def _of_a_model(
         yield Extra("speculative", "thinks about the work instead of doing it")
     if names(step.name, "checking") and _free("checking", asked):
         yield Extra("speculative", "checks what was there")
-    if not earlier or not asked.isdisjoint(words("cues", "rewording_tasks")):
+    if not earlier or not _free("rewording_tasks", asked) or not _free("restyling", asked):
         return
     last = earlier[-1]
     told = {*name_parts(step.name), *_WORD.findall(_instruction(step).split(":")[0])}
@@ -139,7 +139,7 @@ def _of_a_model(
         yield Extra("enrichment", "adds to an earlier output", last)
     if place in restyled:
         yield Extra("enrichment", "rewords an earlier output", restyled[place])
-    if names(step.name, "restyling") and _free("restyling", asked):
+    if names(step.name, "restyling"):
         same = brings_nothing_new(steps, place)
         if over or same:
             yield Extra("enrichment", "rewords an earlier output" if same else "goes beyond an earlier output", last)
@@ -174,7 +174,7 @@ def _beside_the_point(step: Step, call: Call, asked: set[str], is_later: bool, s
 
 
 def _worked_out_again(steps: Sequence[Step], calls: Sequence[Call], place: int) -> Iterator[Extra]:
-    """Another tool was given the same numbers and gave the same number: a second way to what was known."""
+    """The same numbers were given in another way, or to another tool, and gave the same number."""
     result = calls[place].result
     nearby = range(max(0, place - _NEARBY), place)
     alike = [earlier for earlier in nearby if calls[earlier].result == result] if result is not None else []
@@ -183,8 +183,8 @@ def _worked_out_again(steps: Sequence[Step], calls: Sequence[Call], place: int) 
         return
     for earlier in alike:
         other = steps[earlier]
-        another = other.kind == "tool" and other.name != steps[place].name
-        if another and _numbers(dump(other.input)) == numbers:
+        another_way = other.name != steps[place].name or calls[place].effect == "unclear"
+        if other.kind == "tool" and another_way and _numbers(dump(other.input)) == numbers:
             yield Extra("speculative", "works out again what was known", earlier)
 
 

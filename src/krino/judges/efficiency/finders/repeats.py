@@ -86,7 +86,9 @@ class RepeatSearch:
     _changes: list[int] = field(default_factory=list)
     """For each place, how many steps before it changed something and were no repeats in vain."""
     _unclear: list[int] = field(default_factory=list)
-    """The same for steps that may."""
+    """How many steps before it may have changed something."""
+    _writes: list[int] = field(default_factory=list)
+    """How many steps before it write, repeats among them."""
     _last_before: dict[int, int] = field(default_factory=dict)
     """From a place to the last place before it where the same call was made."""
     _news: dict[int, int] = field(default_factory=dict)
@@ -109,11 +111,13 @@ class RepeatSearch:
     # --- the same call ---
 
     def _note_changes(self) -> None:
-        unclear = 0
+        unclear = writes = 0
         following: dict[bytes, int] = {}
         for call in self.calls:
             self._unclear.append(unclear)
+            self._writes.append(writes)
             unclear += call.effect != "none"
+            writes += call.effect == "changes"
         for place in range(len(self.calls) - 1, -1, -1):
             call = self.calls[place]
             after = following.get(call.normal)
@@ -151,8 +155,7 @@ class RepeatSearch:
         if self.steps[place].kind == "llm" or (call.is_search and not call.is_watching):
             return False
         news = self._news.get(place, -1)
-        between = self.calls[place + 1 : news]
-        comes_by_itself = news > place and not any(other.effect == "changes" for other in between)
+        comes_by_itself = news > place and self._writes[news] == self._writes[place + 1]
         return comes_by_itself or is_pending(self.steps[seen.last])
 
     def may_have_changed(self, place: int, earlier: int) -> bool:
@@ -171,7 +174,7 @@ class RepeatSearch:
                 yield place
 
     def _may_be_ordered(self, call: Call) -> bool:
-        return self.ordered.reads > 1 or (self.ordered.perhaps and call.effect != "none")
+        return self.ordered.perhaps_reads if call.effect == "none" else self.ordered.perhaps_acts
 
     def _passed(self, failures: Sequence[int]) -> bool:
         return all(_passing().search(self.steps[place].error or "") for place in failures)
@@ -332,14 +335,16 @@ class RepeatSearch:
 def errors_of_use(steps: Sequence[Step], calls: Sequence[Call], recovered: Mapping[int, int]) -> dict[int, str]:
     """Errors that told something: of a run that was worked on after it, or of the last attempt, which is reported."""
     found: dict[int, str] = {}
-    acts = [place for place, step in enumerate(steps) if step.kind not in ("llm", "message")]
-    for place in acts:
-        if steps[place].error is None or place in recovered:
+    following: int | None = None
+    for place in range(len(steps) - 1, -1, -1):
+        step = steps[place]
+        if step.kind in ("llm", "message"):
             continue
-        later = [other for other in acts if other > place]
-        runs = calls[place].effect == "unclear" or names(steps[place].name, "runs")
-        if runs and later and calls[later[0]].is_write and steps[later[0]].name != steps[place].name:
-            found[place] = "its error was worked on"
-        elif not later and place + 1 < len(steps):
-            found[place] = "the last attempt, and its error is the result"
+        if step.error is not None and place not in recovered:
+            runs = calls[place].effect == "unclear" or names(step.name, "runs")
+            if following is None and place + 1 < len(steps):
+                found[place] = "the last attempt, and its error is the result"
+            elif following is not None and runs and calls[following].is_write and steps[following].name != step.name:
+                found[place] = "its error was worked on"
+        following = place
     return found

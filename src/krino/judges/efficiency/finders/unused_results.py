@@ -1,13 +1,15 @@
-"""Finds readings that could have been left out: nothing uses what they brought, or it was known and asked already.
+"""Finds steps that could have been left out: nothing uses what they brought, or it was known and asked already.
 
-A reading is needed if the answer or a later needed step takes up a word, value or identifier that only it brought. An
-answer can also rest on a result without repeating it ("Is the invoice overdue?", "Yes"): so a reading is needed too
-if the task asks for what it looks at, and no reading whose words are taken up has looked at that.
+A reading, or a model's words in between, is needed if the answer or a later needed step takes up a word, value or
+identifier that only it brought. An answer can also rest on a result without repeating it ("Is the invoice overdue?",
+"Yes"): so a step is needed too if the task names what it looks at, and no step whose words are taken up has looked
+at that.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +25,7 @@ _WORD = re.compile(r"[^\W_]+")
 _MAX_TEXT = 20_000
 _LEAST_LETTERS = 3
 _ROUNDS = 4
+_BARE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +70,31 @@ class _Leaving:
         self.task = words_in(task)
         self.task_stems = _stems(self.task | set(_WORD.findall(task[:_MAX_TEXT].lower())))
         self.answer = words_in(answer)
-        self.reads = [only_reads(step, call) for step, call in zip(steps, calls, strict=True)]
+        self.reads = [
+            only_reads(step, call) or self._drafts(place)
+            for place, (step, call) in enumerate(zip(steps, calls, strict=True))
+        ]
+        self.tells = [
+            (step.kind == "tool" and call.effect != "changes") or reads
+            for step, call, reads in zip(steps, calls, self.reads, strict=True)
+        ]
+        self.times = Counter(step.name for step in steps)
+        said = next((text_of(step.output) for step in reversed(steps) if step.kind in ("llm", "message")), "")
+        self.bare = len((self.answer | words_in(said)) - self.task) < _BARE
         self._vocabulary: dict[str, str] = {}
-        self.given = [_tokens(step.input) if reads else set() for step, reads in zip(steps, self.reads, strict=True)]
+        self.given = [_tokens(step.input) if tells else set() for step, tells in zip(steps, self.tells, strict=True)]
         self.brought = [self._brought(place) for place in range(len(steps))]
         self.asked = [self._asked(place) for place in range(len(steps))]
 
+    def _drafts(self, place: int) -> bool:
+        """Words of a model in between: not the last, and not those that choose the next call."""
+        step = self.steps[place]
+        following = self.steps[place + 1].kind if place + 1 < len(self.steps) else ""
+        return step.kind == "llm" and isinstance(step.input, str) and following in ("llm", "message")
+
     def _brought(self, place: int) -> tuple[str, ...]:
         """The words of its own that a reading brought; a tuple of shared words, as a long trace has many."""
-        if not self.reads[place]:
+        if not self.tells[place]:
             return ()
         step = self.steps[place]
         output = from_json(step.output)
@@ -86,7 +105,7 @@ class _Leaving:
 
     def _asked(self, place: int) -> set[str]:
         """What the task names of what this step looks at: words of its tool's name and of its arguments."""
-        if not self.reads[place]:
+        if not self.tells[place]:
             return set()
         named = set(name_parts(self.steps[place].name)) - _verbs()
         return (_stems(named) | _stems(self.given[place])) & self.task_stems
@@ -130,8 +149,8 @@ class _Leaving:
         brought, asked = self.brought[place], self.asked[place]
         if used - known.keys() or not brought:
             return None
-        if any(word in known for word in self.given[place]):
-            return None  # its id or name comes from an earlier result: it is one of a list that is gone through
+        if self._follows(place, known):
+            return None
         if not used:
             few = len(brought) < table("nearness")["least_distinctive"]
             return None if few or asked - covered else Spare("unused")
@@ -139,6 +158,12 @@ class _Leaving:
         same_tool = self.steps[place].name == self.steps[first].name  # another thing that brings the same is news
         enumerates = same_tool and self.calls[place].frame != self.calls[first].frame
         return Spare("known", first) if asked and asked <= looked_at and not enumerates else None
+
+    def _follows(self, place: int, known: Mapping[str, int]) -> bool:
+        """Its id or name comes from an earlier result, and it is one of several, or the answer is too bare to tell."""
+        if not any(word in known for word in self.given[place]):
+            return False
+        return self.bare or self.times[self.steps[place].name] > 1
 
 
 @cache
