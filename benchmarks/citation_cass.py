@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from krino.judges.citation.courts import Court, court_of_ecli_code
-from krino.judges.citation.ecli import parse_ecli
+from krino.judges.citation.belgium.courts import Court, court_of_ecli_code
+from krino.judges.citation.belgium.ecli import parse_ecli
 from krino.judges.citation.judge import CitationJudge
 
 MUST_MATCH = ("match", "match_old_number", "match_fuzzy_number", "match_language_letter_typo")

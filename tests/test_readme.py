@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from krino.testing import FakeServer
+from fake_llm import FakeServer
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 

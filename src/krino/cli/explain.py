@@ -39,7 +39,7 @@ def ecli(texts: Texts = None, file: ListFile = None, json: options.AsJson = Fals
 
 
 def explain_court(text: str) -> dict[str, Any]:
-    from krino.judges.citation.courts import Court, Other, resolve_court
+    from krino.judges.citation.belgium.courts import Court, Other, resolve_court
 
     found = resolve_court(text)
     if isinstance(found, Court | Other):
@@ -60,7 +60,7 @@ def explain_court(text: str) -> dict[str, Any]:
 
 
 def explain_case_number(text: str, other: str, *, first: bool) -> dict[str, Any]:
-    from krino.judges.citation.case_numbers import compare, parse_case_numbers
+    from krino.judges.citation.belgium.case_numbers import compare, parse_case_numbers
 
     numbers = [
         {
@@ -84,8 +84,8 @@ def explain_case_number(text: str, other: str, *, first: bool) -> dict[str, Any]
 
 
 def explain_ecli(text: str) -> dict[str, Any]:
-    from krino.judges.citation.courts import Unknown, court_of_ecli_code
-    from krino.judges.citation.ecli import parse_ecli
+    from krino.judges.citation.belgium.courts import Unknown, court_of_ecli_code
+    from krino.judges.citation.belgium.ecli import parse_ecli
 
     found = parse_ecli(text)
     if found is None:
@@ -108,7 +108,7 @@ def explain_ecli(text: str) -> dict[str, Any]:
 
 def _real_code(code: str, court: object, warnings: list[str]) -> str:
     """The code itself, or the one it is written for by mistake."""
-    from krino.judges.citation.courts import Court
+    from krino.judges.citation.belgium.courts import Court
 
     if not isinstance(court, Court) or not court.ecli_codes or code in court.ecli_codes:
         return code

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krino.errors import CannotJudge
-from krino.judges.rag import RagJudge
 from krino.judges.rag.labels import step_of
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.support.lexical_support import Pair, Support
+from krino.judges.rag.verdict import RagVerdict
 from rag_making import BRIDGE, case_of, facts_of, judge_locally, values_of
 
 
@@ -226,7 +226,7 @@ def test_any_text_gets_a_valid_verdict(question: str, context: list[str], answer
     except CannotJudge as refusal:
         assert "cannot be read" in str(refusal) or "gibberish" in str(refusal) or "unsupported language" in str(refusal)
         return
-    RagJudge.verdict_model.model_validate(values_of(settlement))
+    RagVerdict.model_validate(values_of(settlement))
 
 
 def test_a_huge_case_is_labelled_in_reasonable_time() -> None:

@@ -15,6 +15,7 @@ from krino.judges.rag.judge import RagJudge
 from krino.judges.rag.labels import RagLabels
 from krino.judges.rag.reading.goals import read_goal
 from krino.judges.rag.rubric import answer_relevance, context_relevance, faithfulness, settle, similarity, two_decimals
+from krino.judges.rag.verdict import RagVerdict
 from rag_making import (
     case_of,
     claim_of,
@@ -304,7 +305,7 @@ def test_scores_lie_between_zero_and_one_with_two_decimals(case: dict[str, Any],
     settlement = settle(facts_of(**case), labels)
     assert list(settlement.rulings) == KEYS
     verdict = values_of(settlement)
-    RagJudge.verdict_model.model_validate(verdict)
+    RagVerdict.model_validate(verdict)
     for key in SCORES:
         score = verdict[key]
         assert score is None or (0.0 <= score <= 1.0 and score == round(score, 2))

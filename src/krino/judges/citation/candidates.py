@@ -1,27 +1,93 @@
-"""What is known of each candidate: its court against the cited one, its number, its ECLI and its date."""
+"""What the citation says, and what is known of each candidate against it: court, number, ECLI, date."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from krino.judges.citation.case import Candidate, Match
-from krino.judges.citation.case_numbers import Relation, compare, compare_with_ecli
-from krino.judges.citation.cited import Cited, key_of
-from krino.judges.citation.courts import (
+from krino.errors import CannotJudge
+from krino.judges.citation.belgium.case_numbers import Relation, compare, compare_with_ecli, parse_case_numbers
+from krino.judges.citation.belgium.courts import (
     Alignment,
+    Classification,
     Court,
     CourtRef,
+    Other,
     Unknown,
     alignment,
     court_of_ecli_code,
     resolve_court,
+    resolve_court_in_citation,
 )
-from krino.judges.citation.dates import parse_date
-from krino.judges.citation.ecli import Ecli, parse_ecli
+from krino.judges.citation.belgium.dates import parse_date
+from krino.judges.citation.belgium.ecli import Ecli, decision_key, parse_ecli
+from krino.judges.citation.case import Candidate, CitationCase, Match
+
+CourtSource = Literal["name", "ecli", "number", "nothing"]
+
+
+class Cited(NamedTuple):
+    """The cited decision as far as its citation tells; `court_from` says what named the court."""
+
+    court: CourtRef
+    court_from: CourtSource
+    classification: Classification
+    number: str | None
+    ecli: Ecli | None
+    key: tuple[object, ...] | None
+    date: date | None
+    years: frozenset[int]
+
+
+def read_cited(case: CitationCase) -> Cited:
+    number = case.cited_case_number if parse_case_numbers(case.cited_case_number) else None
+    ecli = parse_ecli(case.cited_ecli)
+    day = parse_date(case.cited_date)
+    year = day.year if day else None
+    court, source = _court(case.cited_court_name, case.cited_case_number, year, ecli)
+    years = [day.year] if day else []
+    if ecli:
+        years.append(ecli.year)
+    return Cited(
+        court=court,
+        court_from=source,
+        classification=classify(court),
+        number=number,
+        ecli=ecli,
+        key=key_of(ecli.text) if ecli else None,
+        date=day,
+        years=frozenset(years),
+    )
+
+
+def classify(court: CourtRef) -> Classification:
+    """A court that cannot be read names no jurisdiction."""
+    return court.classification if isinstance(court, Court | Other) else "GENERIC"
+
+
+def _court(name: str | None, number: str | None, year: int | None, ecli: Ecli | None) -> tuple[CourtRef, CourtSource]:
+    """The name decides; without a readable one the ECLI does, then a number that only one court uses."""
+    named = resolve_court_in_citation(name, number, year)
+    if not isinstance(named, Unknown):
+        return named, "name"
+    if ecli is not None and ecli.country == "BE":
+        court = court_of_ecli_code(ecli.court_code)
+        if not isinstance(court, Unknown):
+            return court, "ecli"
+    if any(parsed.family == "cassation" and parsed.matter for parsed in parse_case_numbers(number)):
+        return resolve_court("Cour de cassation"), "number"
+    return named, "nothing"
+
+
+@lru_cache(maxsize=1_024)
+def key_of(decision_id: str) -> tuple[object, ...]:
+    """What two spellings of one decision's identifier have in common."""
+    ecli = parse_ecli(decision_id)
+    return decision_key(ecli) if ecli else ("written", "".join(decision_id.casefold().split()))
+
 
 RELATIONS: tuple[Relation, ...] = ("EXACT", "NORMALISED", "FUZZY", "PARTIAL", "DIFFERENT", "INCOMPARABLE")
 CARRYING = frozenset(RELATIONS[:4])
@@ -182,3 +248,72 @@ def _telling(candidate: CandidateFacts) -> tuple[bool, int, int]:
 
 def _order(candidate: CandidateFacts) -> tuple[str, ...]:
     return candidate.id or "", candidate.number or "", str(candidate.date), *candidate.court_names, *candidate.texts
+
+
+# --- the matcher's answer ----------------------------------------------------------------------------
+
+_SAME_POINTS = 1.0
+_DECIMALS = 6
+
+
+class MatchFacts(NamedTuple):
+    """One match with the decision it names; `percent` is None where neither number can be used."""
+
+    candidate: CandidateFacts
+    percent: float | None
+    remarks: tuple[str, ...] = ()
+
+
+class Answer(NamedTuple):
+    """All matches in the matcher's order (none: it returned no match), and the reasoning that is judged."""
+
+    matches: tuple[MatchFacts, ...]
+    reasoning: str | None
+
+    @property
+    def top(self) -> MatchFacts | None:
+        return self.matches[0] if self.matches else None
+
+
+def read_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...]) -> Answer:
+    known = {candidate.key: candidate for candidate in candidates}
+    matches = tuple(_match(match, cited, known) for match in case.matches)
+    if matches and matches[0].percent is None:
+        raise CannotJudge("matches.0: neither confidence (0 to 1) nor score (0 to 100) is a usable number")
+    reasoning = case.matches[0].reasoning if case.matches else case.no_match_reason
+    if reasoning is None:
+        written = (case.model_extra or {}).get("reasoning")
+        reasoning = written if isinstance(written, str) else None
+    return Answer(matches, reasoning)
+
+
+def _match(match: Match, cited: Cited, known: Mapping[tuple[object, ...], CandidateFacts]) -> MatchFacts:
+    candidate = known.get(key_of(match.decision_id)) if match.decision_id else None
+    percent, remarks = read_percent(match.confidence, match.score)
+    return MatchFacts(candidate or study_unlisted(match, cited), percent, remarks)
+
+
+def read_percent(confidence: float | None, score: float | None) -> tuple[float | None, tuple[str, ...]]:
+    """Confidence in percent, taken from `confidence` before `score`, and what is odd about the two."""
+    remarks: list[str] = []
+    sure = _scaled("confidence", confidence, whole_is_one=True, remarks=remarks)
+    points = _scaled("score", score, whole_is_one=False, remarks=remarks)
+    if sure is None:
+        return points, tuple(remarks)
+    if points is not None and abs(sure - points) > _SAME_POINTS:
+        remarks.append(f"confidence says {sure:g} % and score says {points:g} %: confidence is taken")
+    return sure, tuple(remarks)
+
+
+def _scaled(name: str, value: float | None, *, whole_is_one: bool, remarks: list[str]) -> float | None:
+    """A number on a scale of 0 to 100; one outside its scale cannot be used."""
+    if value is None:
+        return None
+    if not 0 <= value <= 100:
+        remarks.append(f"{name} {value:g} lies outside its scale and is left aside")
+        return None
+    fraction = value <= 1 if whole_is_one else value < 1
+    if fraction != whole_is_one and value:
+        remarks.append(f"{name} {value:g} is written on the other scale (0 to {'100' if whole_is_one else '1'})")
+    # Floating point makes 55.00000000000001 of 0.55, which would break a ceiling of 55.
+    return round(value * 100 if fraction else value, _DECIMALS)

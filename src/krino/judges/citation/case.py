@@ -7,7 +7,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from krino.judges.citation.record import names_taken, number_of, read_ground_truth, read_record, snake
+from krino.judges.citation.record import names_taken, read_ground_truth, read_record, snake
+from krino.judges.citation.record_values import number_of
 
 SnippetMatch = Literal["ECLI", "CASE_NUMBER", "COURT_DATE", "COURT_ONLY"]
 MATCH_TYPES = frozenset(get_args(SnippetMatch))

@@ -1,18 +1,142 @@
-"""Names the mistakes of the matcher: those that follow from facts, and those that its reasoning shows."""
+"""Names the mistakes of the matcher: with the court, those that follow from facts, and those its reasoning shows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
-from krino.judges.citation.alignment import RULES, name_error
-from krino.judges.citation.candidates import CandidateFacts
-from krino.judges.citation.ceilings import Ceiling
-from krino.judges.citation.ceilings import ceiling as court_ceiling
-from krino.judges.citation.cited import Cited
-from krino.judges.citation.claims import affirms
-from krino.judges.citation.courts import alignment, court_of_ecli_code
-from krino.judges.citation.outcome import Outcome
+from krino.judges.citation.belgium.courts import Alignment, Court, Unknown, alignment, court_of_ecli_code
+from krino.judges.citation.candidates import CandidateFacts, Cited
+from krino.judges.citation.facts import CitationFacts
+from krino.judges.citation.outcome import Ceiling, Outcome, ceiling
+from krino.judges.citation.outcome import ceiling as court_ceiling
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
+
+# The order in which one label wins over the others.
+PRIORITY: tuple[AlignmentHandling, ...] = (
+    "WRONG_COURT_ACCEPTED",
+    "MISSED_COURT_MATCH",
+    "WRONG_JURISDICTION_UNDERPUNISHED",
+    "WRONG_JURISDICTION_OVERPUNISHED",
+    "SKIPPED_COURT_CHECK",
+)
+RULES: dict[AlignmentHandling, str] = {
+    "WRONG_COURT_ACCEPTED": "CIT-A1",
+    "MISSED_COURT_MATCH": "CIT-A2",
+    "WRONG_JURISDICTION_UNDERPUNISHED": "CIT-A3",
+    "WRONG_JURISDICTION_OVERPUNISHED": "CIT-A4",
+    "SKIPPED_COURT_CHECK": "CIT-A5",
+    "CORRECT_ALIGNMENT": "CIT-A6",
+}
+
+
+def alignment_faults(outcome: Outcome, floor: int) -> tuple[AlignmentHandling, ...]:
+    """All faults, the winning one first; `floor` is the lowest confidence that was still fair."""
+    made = {
+        "WRONG_COURT_ACCEPTED": _over(outcome, "OTHER_TYPE", "court_type"),
+        "MISSED_COURT_MATCH": _missed_court(outcome, floor),
+        "WRONG_JURISDICTION_UNDERPUNISHED": _over(outcome, "OTHER_JURISDICTION", "jurisdiction"),
+        "WRONG_JURISDICTION_OVERPUNISHED": _overpunished(outcome, floor),
+        "SKIPPED_COURT_CHECK": _skipped(outcome),
+    }
+    return tuple(fault for fault in PRIORITY if made[fault])
+
+
+def _over(outcome: Outcome, alignment: Alignment, limit: str) -> bool:
+    """Whether any match, not only the first, has more confidence than a court so aligned may have."""
+    most = ceiling(limit).tolerated
+    return any(
+        match.candidate.alignment == alignment and (match.percent or 0) > most for match in outcome.facts.answer.matches
+    )
+
+
+def withholds_for_court(faults: tuple[AlignmentHandling, ...]) -> bool:
+    return "MISSED_COURT_MATCH" in faults or "WRONG_JURISDICTION_OVERPUNISHED" in faults
+
+
+def _missed_court(outcome: Outcome, floor: int) -> bool:
+    """The right court was taken for another: in another language, shortened, or under another seat's name."""
+    if not any(candidate.alignment == "SAME" for candidate in outcome.facts.candidates):
+        return False
+    blamed = not outcome.answers.languages_as_one
+    if outcome.top is None and blamed:
+        return True
+    if not _lost_the_right_one(outcome, floor):
+        return False
+    if blamed or outcome.facts.cited.classification != "SPECIFIC":
+        return blamed
+    # With other jurisdictions among the candidates, a remark on jurisdiction may be a right one.
+    only_right = all(candidate.alignment in ("SAME", "UNKNOWN") for candidate in outcome.facts.candidates)
+    return (outcome.top is None or only_right) and outcome.facts.claims.jurisdiction is not None
+
+
+def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
+    """The right decision, of the cited court, was not returned, not first, or at less than it deserves."""
+    if outcome.top is None:
+        return outcome.correctness == "FALSE_NEGATIVE"
+    right = outcome.right_candidate
+    if outcome.correctness == "CORRECT":
+        return outcome.top.candidate.alignment == "SAME" and outcome.percent < floor
+    return right is not None and right.alignment == "SAME"
+
+
+def _overpunished(outcome: Outcome, floor: int) -> bool:
+    if outcome.facts.cited.classification != "GENERIC" or not _lost_the_right_one(outcome, floor):
+        return False
+    return outcome.facts.claims.jurisdiction is not None
+
+
+def _skipped(outcome: Outcome) -> bool:
+    """The argument jumps to the number or the context, or there is none although courts had to be told apart."""
+    facts, answers, cues = outcome.facts, outcome.answers, outcome.facts.cues
+    if answers.court_first or not facts.candidates or isinstance(facts.cited.court, Unknown):
+        return False
+    if not cues.written:
+        return True
+    if (facts.cited.number is not None and answers.number_compared) or answers.context_cited:
+        return True
+    silent = cues.court_at is None and cues.number_at is None and not cues.says_ecli
+    return silent and (len(facts.candidates) > 1 or outcome.other_type or outcome.other_jurisdiction)
+
+
+def name_error(outcome: Outcome) -> ErrorType:
+    """What kind of court name was not recognised: a short one, or one in the other language.
+
+    Asked where a court was missed, and so where a candidate of that court is listed.
+    """
+    cues, cited = outcome.facts.cues, outcome.facts.cited.court
+    claim = outcome.facts.claims.court
+    if claim is not None and claim.by_short_name:
+        return "ABBREVIATION_MISSED"
+    if claim is not None and claim.by_language:
+        return "FR_NL_CONFUSION"
+    missed = outcome.right_candidate
+    if missed is None:
+        missed = next(candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME")
+    if _is_short(cited) == _is_short(missed.named):
+        return "ABBREVIATION_MISSED" if _speak_alike(cited, missed.named) else "FR_NL_CONFUSION"
+    # A matcher that writes the short name out in full has read it: then the other language misled it. That is asked of
+    # its own words alone, so that the French and the Dutch form of a citation are judged alike.
+    spelled_out = cues.writes_a_court_out and not _quoted_short(outcome, missed)
+    return "FR_NL_CONFUSION" if spelled_out else "ABBREVIATION_MISSED"
+
+
+def _quoted_short(outcome: Outcome, candidate: CandidateFacts) -> bool:
+    courts = (outcome.facts.cited.court, candidate.named)
+    return any(
+        isinstance(court, Court) and court.abbreviated and outcome.facts.cues.quotes(court.alias) for court in courts
+    )
+
+
+def _speak_alike(one: object, other: object) -> bool:
+    """Whether two names are of one language, so that no other language can have misled anybody."""
+    languages = [court.name_language for court in (one, other) if isinstance(court, Court)]
+    return len(languages) == 2 and languages[0] == languages[1] is not None
+
+
+def _is_short(court: object) -> bool:
+    return isinstance(court, Court) and court.abbreviated
+
 
 ORDER: tuple[ErrorType, ...] = get_args(ErrorType)
 _OF_FAULT: dict[AlignmentHandling, ErrorType] = {
@@ -42,10 +166,25 @@ def find_errors(
         found.add("CEILING_VIOLATED")
     if ignores_ecli(outcome):
         found.add("ECLI_MISMATCH_IGNORED")
+    if goes_by_words(outcome):
+        found.add("OVERFIT_TO_KEYWORDS")
     if _context_is_left(outcome, found):
-        by_words = outcome.top is not None and affirms("shared_words", outcome.facts.cues.text)
-        found.add("OVERFIT_TO_KEYWORDS" if by_words else "CONTEXT_MISREAD")
+        found.add("CONTEXT_MISREAD")
     return tuple(error for error in ORDER if error in found) or ("NONE",)
+
+
+def told_by(errors: Sequence[ErrorType], facts: CitationFacts) -> tuple[str, ...]:
+    """The words of the reasoning that show an error, as `ERROR: words`, where words show it."""
+    claims = facts.claims
+    made = {
+        "FR_NL_CONFUSION": lambda: claims.court,
+        "ABBREVIATION_MISSED": lambda: claims.court,
+        "GENERIC_OVERPUNISHED": lambda: claims.jurisdiction,
+        "MISSING_CASE_NUMBER_PENALIZED": lambda: claims.number,
+        "OVERFIT_TO_KEYWORDS": lambda: claims.words,
+    }
+    found = ((error, made[error]()) for error in errors if error in made)
+    return tuple(f"{error}: {claim.words}" for error, claim in found if claim is not None)
 
 
 def breaks_a_ceiling(outcome: Outcome, ceiling: Ceiling | None) -> bool:
@@ -97,6 +236,14 @@ def penalises_missing_number(outcome: Outcome, calibration: Calibration) -> bool
         and not outcome.answers.missing_told_apart
         and calibration == "UNDERCONFIDENT"
     )
+
+
+def goes_by_words(outcome: Outcome) -> bool:
+    """Shared words are the whole reason for a match that no identifier supports."""
+    top = outcome.top
+    if top is None or top.candidate.carries_number or top.candidate.key == outcome.facts.cited.key:
+        return False
+    return not outcome.facts.cues.claims_number_match and outcome.facts.claims.words is not None
 
 
 def ignores_ecli(outcome: Outcome) -> bool:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from krino.contract import Finding
+from krino.judges.citation.belgium.courts import Court, Other, Unknown
+from krino.judges.citation.belgium.dates import find_dates
 from krino.judges.citation.candidates import CandidateFacts
-from krino.judges.citation.ceilings import ceiling
-from krino.judges.citation.courts import Court, Other, Unknown
-from krino.judges.citation.dates import find_dates
 from krino.judges.citation.errors import court_code_contradicts, year_contradicts
 from krino.judges.citation.facts import CitationFacts
-from krino.judges.citation.outcome import Outcome
+from krino.judges.citation.outcome import Outcome, ceiling
 
 _MOST = 8
 _LONGEST_NAME = 80

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from pydantic import BaseModel, ConfigDict
 
+from krino.judges.citation.belgium.topics import Strength
 from krino.judges.citation.facts import CitationFacts, shown_text
-from krino.judges.citation.topics import Strength
 from krino.text.quoting import TOO_LITTLE, find_whole, is_whole, says_too_little
 
 

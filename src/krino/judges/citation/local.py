@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from krino.judges.citation.checklist import reasoning_by_words
+from krino.judges.citation.belgium.topics import topic_match
 from krino.judges.citation.facts import CitationFacts, shown_text
 from krino.judges.citation.labels import CitationLabels, Subject
-from krino.judges.citation.topics import topic_match
+from krino.judges.citation.reasoning.checklist import reasoning_by_words
 
 
 def label_locally(batch: Sequence[CitationFacts]) -> list[CitationLabels]:

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, field_validator
 
+from krino.judges.citation.belgium.courts import Unknown, resolve_court
+from krino.judges.citation.belgium.gazetteer import plain_words
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.court_text import plain_words
-from krino.judges.citation.courts import Unknown, resolve_court
 
 WhoReads = Literal["open", "always", "never"]
 

@@ -1,18 +1,23 @@
-"""Rolls verdicts up for reports: pass, review or fail, and the columns by which teams count them."""
+"""How a case and its verdict are shown to people: in short, by the columns teams count, and rolled up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from krino.contract import RollUp
+from krino.contract import RollUp, Ruling
+from krino.judges.citation import table
+from krino.judges.citation.belgium.case_numbers import parse_case_numbers
+from krino.judges.citation.belgium.courts import Court, Other, Unknown
+from krino.judges.citation.candidates import Cited, read_cited
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.case_numbers import parse_case_numbers
-from krino.judges.citation.cited import Cited, read_cited
-from krino.judges.citation.courts import Court, Other, Unknown
+from krino.judges.citation.facts import CitationFacts
+from krino.judges.citation.record import CITED
 from krino.judges.citation.truth import RULES
 from krino.judges.citation.verdict import RIGHT
 
+_SIGNALS = {rule: signal for signal, rule in RULES.items()}
 UNREAD_COURT = "CIT-K5"
 _LONGEST_NAME = 80
 _LETTERS: dict[str | None, str] = {"F": "fr", "N": "nl"}
@@ -47,9 +52,49 @@ def slice_columns(case: CitationCase) -> dict[str, Any]:
     }
 
 
+def answer_columns(case: CitationCase, facts: CitationFacts, rulings: Mapping[str, Ruling]) -> dict[str, Any]:
+    """What was cited and what the matcher made of it: its confidence in per cent, and the points over the ceiling."""
+    top = facts.answer.top
+    percent, cap = top.percent if top else None, _caps().get(rulings["applicable_ceiling"].rule)
+    return {
+        "decided_by": _SIGNALS.get(rulings["correct_decision_id"].rule),
+        "matched": top.candidate.id if top else None,
+        "confidence": percent,
+        "over_ceiling": None if percent is None or cap is None else max(percent - cap, 0.0),
+        **{name: value[:_LONGEST_NAME] if (value := getattr(case, name)) else None for name in CITED},
+    }
+
+
+@cache
+def _caps() -> dict[str, int]:
+    """The cap of each rule that sets one."""
+    return {row["rule"]: row["cap"] for row in table("ceilings").values()}
+
+
 def _language(cited: Cited) -> str | None:
     """The language of the citation: of the court's name, else the letter in the case number."""
     if isinstance(cited.court, Court) and cited.court.name_language:
         return cited.court.name_language
     letters = (item.language for item in parse_case_numbers(cited.number))
     return next((_LETTERS[letter] for letter in letters if letter in _LETTERS), None)
+
+
+def main_inputs(case: CitationCase) -> dict[str, str]:
+    """The citation as written, and what the matcher answered, in short."""
+    written = case.model_dump(include={*CITED, "citation_snippet"})
+    return {"citation": as_written(written), "matched": _matched(case)}
+
+
+def as_written(fields: Mapping[str, Any]) -> str:
+    """The parts of the citation; the snippet where nothing was taken out of it."""
+    parts = [value for name in CITED if isinstance(value := fields.get(name), str) and value.strip()]
+    snippet = fields.get("citation_snippet")
+    return ", ".join(parts) or (snippet if isinstance(snippet, str) else "")
+
+
+def _matched(case: CitationCase) -> str:
+    if not case.matches:
+        return "no match"
+    top, more = case.matches[0], len(case.matches) - 1
+    named = ", ".join(part for part in (top.decision_id or "a decision without id", top.court_name) if part)
+    return f"{named} (and {more} more)" if more else named

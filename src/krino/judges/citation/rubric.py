@@ -5,19 +5,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from krino.contract import Ruling, Settlement
-from krino.judges.citation.alignment import alignment_faults, withholds_for_court
-from krino.judges.citation.calibration import Expected, calibrate, expected_range, withheld_range
-from krino.judges.citation.ceilings import Ceiling, ceiling_of
-from krino.judges.citation.courts import Court, Other
-from krino.judges.citation.errors import find_errors, rule_of
+from krino.judges.citation.belgium.courts import Court, Other
+from krino.judges.citation.errors import alignment_faults, find_errors, rule_of, told_by, withholds_for_court
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.findings import find_remarks
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.notes import Advised, write_notes, write_suggestions
-from krino.judges.citation.outcome import Outcome, weigh_answer
-from krino.judges.citation.quality import mark_reasoning
+from krino.judges.citation.outcome import (
+    Ceiling,
+    Expected,
+    Outcome,
+    calibrate,
+    ceiling_of,
+    expected_range,
+    weigh_answer,
+    withheld_range,
+)
+from krino.judges.citation.reasoning.quality import mark_reasoning
 from krino.judges.citation.rollup import UNREAD_COURT
 from krino.judges.citation.verdict import AlignmentHandling, Calibration, CitationVerdict, is_faultless
+from krino.judges.citation.wording import Advised, write_notes, write_suggestions
 
 _CLASS_RULES = {"NATIONAL": "CIT-K1", "SPECIFIC": "CIT-K2", "GENERIC": "CIT-K3"}
 
@@ -128,7 +134,9 @@ def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
     by_labels = outcome.labelled
     return {
         "reasoning_quality": Ruling(quality, "CIT-Q1", (*outcome.answers.words(), *lacks), by_labels),
-        "errors": Ruling(list(errors), "CIT-E1" if errors != ("NONE",) else "CIT-E2", (), by_labels),
+        "errors": Ruling(
+            list(errors), "CIT-E1" if errors != ("NONE",) else "CIT-E2", told_by(errors, outcome.facts), by_labels
+        ),
         "evaluation_notes": Ruling(notes, "CIT-W1", (), by_labels),
         "improvement_suggestions": Ruling(suggestions, "CIT-W2" if suggestions else "CIT-W3", (), by_labels),
     }

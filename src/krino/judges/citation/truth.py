@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from krino.errors import CannotJudge
-from krino.judges.citation.candidates import RELATIONS, CandidateFacts
+from krino.judges.citation.belgium.ecli import parse_ecli
+from krino.judges.citation.belgium.topics import Strength
+from krino.judges.citation.candidates import RELATIONS, CandidateFacts, Cited, key_of
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.cited import Cited, key_of
-from krino.judges.citation.ecli import parse_ecli
-from krino.judges.citation.topics import Strength
 
 Signal = Literal[
     "given",

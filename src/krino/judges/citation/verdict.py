@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from krino.judges.citation.courts import Classification
+from krino.judges.citation.belgium.courts import Classification
 
 MatchCorrectness = Literal[
     "CORRECT", "PARTIALLY_CORRECT", "INCORRECT", "FALSE_POSITIVE", "FALSE_NEGATIVE", "CORRECT_NO_MATCH"

@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from krino.contract import Joined, Judge, Questions, Reordered, Settlement, Status
+from krino.blocks import Block
+from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, Settlement, Status
 from krino.errors import CannotJudge
 from krino.judges.rag.ask import write_questions
+from krino.judges.rag.bounds import bounds_of
 from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, RagCase
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels, check_labels
@@ -20,6 +22,7 @@ from krino.judges.rag.reading.goals import goal_names, names_a_goal
 from krino.judges.rag.rubric import settle
 from krino.judges.rag.tables import package_text
 from krino.judges.rag.verdict import RagVerdict, failed_verdict
+from krino.judges.rag.view import rag_blocks
 from krino.judges.rag.votes import join_votes
 from krino.judges.shuffling import shuffled
 from krino.text.language import READ_LANGUAGES, language_name
@@ -45,7 +48,7 @@ class RagOptions(BaseModel):
         return goal
 
 
-class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
+class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     """Faithfulness, context relevance, answer relevance and semantic similarity, from labels that can be read."""
 
     name = "rag"
@@ -55,16 +58,12 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     data_files = ("../../models",)
     languages = tuple(map(language_name, READ_LANGUAGES))
-    options_model = RagOptions
     main_fields = ("question", "answer")
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {
         "question": QUESTION_NAMES,
         "context": CONTEXT_NAMES,
         "answer": ANSWER_NAMES,
     }
-    case_model = RagCase
-    labels_model = RagLabels
-    verdict_model = RagVerdict
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
@@ -77,11 +76,16 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
         return super().read(record)
 
     def study(self, case: RagCase) -> RagFacts:
-        assert isinstance(self.options, RagOptions)
         return RagFacts(case, self.options.goal)
 
     def ask(self, case: RagCase, facts: RagFacts) -> Questions | None:
         return write_questions(facts)
+
+    def bounds(self, case: RagCase, facts: RagFacts, asked: Questions, exact: bool) -> Bound:
+        return bounds_of(facts, exact)
+
+    def leaves_open(self, case: RagCase, facts: RagFacts) -> bool:
+        return bool(facts.open)
 
     def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
         return check_labels(facts, labels)
@@ -108,6 +112,9 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any]:
         return failed_verdict(status, message)
+
+    def view(self, case: RagCase, facts: RagFacts, judgement: Judgement) -> Sequence[Block]:
+        return rag_blocks(case, judgement)
 
     def metadata(self, case: RagCase) -> dict[str, Any]:
         return {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from krino.blocks import Block, MarkedText, Segment, Tone
+from krino.contract import Judgement
 from krino.judges.rag.case import RagCase
 from krino.judges.rag.facts import locate_quote
 from krino.judges.rag.labels import Claim, ClaimLabel, RagLabels
@@ -37,12 +37,11 @@ class _Span:
     sentences: tuple[int, ...]
 
 
-def rag_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
-    """Needs the case beside the labels: without either there is nothing to show."""
-    if not judgement.get("case") or not judgement.get("labels"):
+def rag_blocks(case: RagCase, judgement: Judgement) -> Sequence[Block]:
+    """Needs labels: without them the case is shown as any other."""
+    if not judgement.labels:
         return ()
-    case = RagCase.model_validate(judgement["case"])
-    labels = RagLabels.model_validate(judgement["labels"])
+    labels = RagLabels.model_validate(judgement.labels)
     spans = {number: _spans(passage.shown, number, labels) for number, passage in enumerate(case.context, 1)}
     blocks: list[Block] = [
         MarkedText("Question", [Segment(case.question)]),

@@ -1,0 +1,230 @@
+"""Read European Case Law Identifiers, as authors write them, and say whether two name the same decision."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import date
+from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from krino.judges.citation.belgium import table
+
+_MAX_TEXT = 200_000
+_MAX_FIELD = 600
+_FIRST_PUBLISHED_YEAR = 1950
+
+DOCUMENT_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "ARR": "judgment of a court",
+        "JUG": "judgment of a tribunal",
+        "ORD": "order",
+        "DEC": "decision",
+        "AVIS": "advice",
+        "CONC": "opinion of the advocate general",
+        "RECO": "recommendation",
+    }
+)
+# A document type that does not exist, and the one it is written for.
+_TYPE_MEANT = {"JUD": "JUG"}
+_RENAMED_INSTANCES = {"TC": "TE", "KH": "OR"}
+
+_SEP = r"\s{0,3}(?:[:;_]|%3A)\s{0,3}"
+_DOT = r"\s{0,2}\.\s{0,2}"
+_CHAMBER = r"[123][FN]|VAC|VAK|REUN|BSAV|ORPS|PPEV|[A-Z][A-Z0-9]{1,4}"
+_ORDINAL = rf"""
+    (?P<type>[A-Z]{{2,5}})(?:{_DOT}|\s?)(?P<day>[0-9]{{8}}){_DOT}(?:(?P<chamber>{_CHAMBER}){_DOT})?(?P<seq>[0-9]{{1,4}})
+  | (?P<type2>[A-Z]{{2,5}}){_DOT}(?P<thousands>[0-9]{{1,3}})\.(?P<units>[0-9]{{3}})
+  | (?P<type3>[A-Z]{{2,5}}){_DOT}(?P<number>[0-9]{{1,6}})
+  | (?P<bare>[0-9]{{1,3}}\.?[0-9]{{3}}|[0-9]{{1,4}})
+  | (?P<other>[A-Z0-9]+(?:\.[A-Z0-9]+){{0,8}})
+"""
+_ECLI = re.compile(
+    rf"""(?<![A-Z0-9])
+    (?: ECLI{_SEP}(?P<country>[A-Z]{{2}}){_SEP}(?P<court>[A-Z][A-Z0-9]{{0,9}}){_SEP}(?P<year>[0-9]{{4}}){_SEP}
+      | (?:BE{_SEP})?(?P<court2>[A-Z]{{2,7}}){_SEP}(?P<year2>[0-9]{{4}}){_SEP}(?=[A-Z]{{2,5}}\s{{0,2}}\.)
+      | BE{_SEP}(?P<court3>[A-Z]{{2,7}}){_SEP}(?P<year3>[0-9]{{4}}){_SEP}
+    )
+    (?:{_ORDINAL})(?![A-Z0-9])""",
+    re.VERBOSE,
+)
+# The most common form, as it should be written: what it says needs no further reading.
+_PLAIN = re.compile(r"ECLI:BE:([A-Z]{2,7}):([0-9]{4}):(ARR|JUG)\.([0-9]{8})\.([0-9]{1,4})")
+_INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+
+
+@cache
+def code_aliases() -> Mapping[str, str]:
+    """Court codes of the past, of other lists and of mistake, each with today's code of that court."""
+    data = table("ecli_codes")
+    known = {row["code"] for row in data["code"]}
+    meant = {row["code"]: row["means"] for row in data["alias"]}
+    for code in known:
+        renamed = _RENAMED_INSTANCES.get(code[:2], "") + code[2:]
+        if renamed in known:
+            meant[code] = renamed
+    return MappingProxyType(meant | {"RSCE": "RVSCE"})
+
+
+class Ecli(NamedTuple):
+    """One identifier, split into its parts; `number` is the judgment number where the ordinal carries one."""
+
+    text: str
+    country: str
+    court_code: str
+    year: int
+    ordinal: str
+    document_type: str | None = None
+    date: date | None = None
+    sequence: int | None = None
+    chamber: str | None = None
+    number: int | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def _day(digits: str) -> date | None:
+    try:
+        return date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+    except ValueError:
+        return None
+
+
+def _type_warnings(document_type: str) -> list[str]:
+    if document_type == "CONC":
+        return ["CONC is an advocate general's opinion, not the judgment."]
+    if document_type not in DOCUMENT_TYPES:
+        return [f"The document type {document_type} does not exist in Belgian identifiers."]
+    return []
+
+
+@cache
+def _next_year() -> int:
+    return date.today().year + 1
+
+
+def _year_warnings(year: int, digits: str | None, day: date | None) -> list[str]:
+    warnings = []
+    if not _FIRST_PUBLISHED_YEAR <= year <= _next_year():
+        warnings.append(f"The year {year} is impossible for a published decision.")
+    if digits and day is None:
+        warnings.append(f"The ordinal's date {digits} does not exist.")
+    elif day and day.year != year:
+        warnings.append(f"The ordinal's date {day.isoformat()} disagrees with the year {year}.")
+    return warnings
+
+
+def _ordinal(match: re.Match[str]) -> tuple[str, str | None, int | None]:
+    """The ordinal without a date in its usual spelling, its document type and its judgment number."""
+    if match["units"]:
+        number = f"{match['thousands']}.{match['units']}"
+        return f"{match['type2']}.{number}", match["type2"], int(match["thousands"] + match["units"])
+    if match["number"]:
+        return f"{match['type3']}.{match['number']}", match["type3"], int(match["number"])
+    if match["bare"]:
+        return match["bare"], None, int(match["bare"].replace(".", ""))
+    return match["other"], None, None
+
+
+def _build(match: re.Match[str]) -> Ecli:
+    country, court, year_text = match.group("country", "court", "year")
+    if country is None:
+        country, court = "BE", match["court2"] or match["court3"]
+        year_text = match["year2"] or match["year3"]
+    document_type, digits, chamber, sequence = match.group("type", "day", "chamber", "seq")
+    year, number = int(year_text), None
+    if digits:
+        ordinal = (
+            f"{document_type}.{digits}.{chamber}.{sequence}" if chamber else f"{document_type}.{digits}.{sequence}"
+        )
+    else:
+        ordinal, document_type, number = _ordinal(match)
+    day = _day(digits) if digits else None
+    warnings: list[str] = []
+    if country == "BE":
+        warnings += _type_warnings(document_type) if document_type else []
+        warnings += _year_warnings(year, digits, day)
+    return Ecli(
+        text=f"ECLI:{country}:{court}:{year:04d}:{ordinal}",
+        country=country,
+        court_code=court,
+        year=year,
+        ordinal=ordinal,
+        document_type=document_type,
+        date=day,
+        sequence=int(sequence) if sequence else None,
+        chamber=chamber,
+        number=number,
+        warnings=tuple(warnings),
+    )
+
+
+def _canonical(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
+    return text.upper()
+
+
+def find_eclis(text: str) -> tuple[Ecli, ...]:
+    """Every identifier in running text, in order of appearance."""
+    return tuple(_build(match) for match in _ECLI.finditer(_canonical(text[:_MAX_TEXT])))
+
+
+@lru_cache(maxsize=1_024)
+def _parse(text: str) -> Ecli | None:
+    plain = _PLAIN.fullmatch(text)
+    if plain:
+        court, year, document_type, digits, sequence = plain.groups()
+        day = _day(digits)
+        if day is not None and not _year_warnings(int(year), digits, day):
+            return Ecli(text, "BE", court, day.year, text[plain.start(3) :], document_type, day, int(sequence))
+    match = _ECLI.search(_canonical(text))
+    return _build(match) if match else None
+
+
+def parse_ecli(text: str | None) -> Ecli | None:
+    """The first identifier in a field, whatever its case, spacing, prefix or trailing punctuation."""
+    return _parse(text[:_MAX_FIELD]) if text else None
+
+
+def _court(ecli: Ecli, aliases: Mapping[str, str] | None) -> tuple[str, str]:
+    aliases = code_aliases() if aliases is None else aliases
+    return ecli.country, aliases.get(ecli.court_code, ecli.court_code)
+
+
+def _tail(ecli: Ecli) -> tuple[object, ...]:
+    if ecli.sequence is not None:
+        day = ecli.date or ecli.ordinal.split(".")[1]
+        document_type = _TYPE_MEANT.get(ecli.document_type or "", ecli.document_type)
+        return document_type, day, ecli.chamber, ecli.sequence
+    if ecli.number is not None:
+        # An ordinal that is a bare number is an old spelling of a judgment.
+        return ecli.document_type or "ARR", ecli.number
+    return (ecli.ordinal,)
+
+
+def decision_key(ecli: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[object, ...]:
+    """What is equal for two identifiers of one decision; the Council of State is known by its number in any year."""
+    court, tail = _court(ecli, aliases), _tail(ecli)
+    by_number = court == ("BE", "RVSCE") and ecli.number is not None
+    return (court, tail) if by_number else (court, ecli.year, tail)
+
+
+def same_decision(a: Ecli, b: Ecli, aliases: Mapping[str, str] | None = None) -> bool:
+    """Whether two identifiers name one decision."""
+    return decision_key(a, aliases) == decision_key(b, aliases)
+
+
+def spelling_differences(a: Ecli, b: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """What a reader should be warned of when two identifiers of one decision are not written alike."""
+    if not same_decision(a, b, aliases):
+        return ()
+    notes = []
+    if a.court_code != b.court_code:
+        notes.append(f"{a.court_code} and {b.court_code} are codes of the same court.")
+    if a.year != b.year:
+        notes.append(f"Same judgment number, but one identifier says {a.year} and the other {b.year}.")
+    if a.ordinal != b.ordinal:
+        notes.append(f"The ordinals {a.ordinal} and {b.ordinal} are two spellings of one number.")
+    return tuple(notes)

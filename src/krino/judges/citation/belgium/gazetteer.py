@@ -1,0 +1,349 @@
+"""The gazetteer of Belgian courts, places, codes and other bodies, from the data files, and how names are folded."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from krino.judges.citation.belgium import table
+
+# A court is named at the start of its string; what lies beyond is parties, reports and prose.
+MAX_LENGTH: Final = 400
+BREAK: Final = ","
+
+_LETTERS: Final = str.maketrans({"ʼ": "'", "œ": "oe", "æ": "ae", "ø": "o", "ł": "l"})
+_PIECE: Final = re.compile(r"[^\W_]+|[,;:()\[\]{}/|\n–—]|\s-\s")
+_CONSTITUTIONAL_NUMBER: Final = re.compile(r"(?<![\d./-])\d{1,3}/(?:19[89]\d|20\d\d)(?![\d/])")
+_LABELLED_SHORT_NUMBER: Final = re.compile(r"\bn(?:r|o|°|º)\.?\s{0,3}\d{1,3}/\d\d(?![\d/])", re.IGNORECASE)
+_WHOLE_NUMBER: Final = re.compile(r"\D*(?:\d{1,3}/(?:\d{4}|\d{2})|(?:19[89]\d|20\d\d)/\d{1,3})\D*")
+_YEAR: Final = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+
+Payload = TypeVar("Payload")
+
+
+def fold(text: str) -> str:
+    """Lower case without accents."""
+    lowered = text.casefold()
+    if lowered.isascii():
+        return lowered
+    decomposed = unicodedata.normalize("NFKD", lowered.translate(_LETTERS))
+    return "".join(char for char in decomposed if not unicodedata.combining(char)).casefold()
+
+
+def words(text: str) -> list[str]:
+    """The folded words of a text, and a BREAK where punctuation parts them; dots and apostrophes do not."""
+    return [piece if piece[0].isalnum() else BREAK for piece in _PIECE.findall(fold(text[:MAX_LENGTH]))]
+
+
+def plain_words(text: str) -> tuple[str, ...]:
+    """The folded words of an alias, breaks left out."""
+    return tuple(word for word in words(text) if word != BREAK)
+
+
+def latest_year(text: str) -> int | None:
+    """The latest plausible year written in the text."""
+    years = _YEAR.findall(text[:MAX_LENGTH])
+    return max(map(int, years)) if years else None
+
+
+def names_constitutional_number(text: str) -> bool:
+    """Whether the text holds a judgment number as the Constitutional Court writes them (N/YYYY)."""
+    head = text[:MAX_LENGTH]
+    return bool(_CONSTITUTIONAL_NUMBER.search(head) or _LABELLED_SHORT_NUMBER.search(head))
+
+
+def is_constitutional_number(case_number: str) -> bool:
+    """Whether a case number standing alone is of that kind, short and reversed forms included."""
+    return len(case_number) < 60 and _WHOLE_NUMBER.fullmatch(case_number) is not None
+
+
+class PhraseTable(Generic[Payload]):
+    """Phrases by their words; finds the longest one starting at a given word."""
+
+    __slots__ = ("_by_phrase", "_lengths")
+
+    def __init__(self) -> None:
+        self._by_phrase: dict[tuple[str, ...], Payload] = {}
+        self._lengths: dict[str, tuple[int, ...]] = {}
+
+    def get(self, phrase: tuple[str, ...]) -> Payload | None:
+        return self._by_phrase.get(phrase)
+
+    def items(self) -> Iterable[tuple[tuple[str, ...], Payload]]:
+        return self._by_phrase.items()
+
+    def put(self, phrase: tuple[str, ...], payload: Payload) -> None:
+        self._by_phrase[phrase] = payload
+        known = self._lengths.get(phrase[0], ())
+        self._lengths[phrase[0]] = tuple(sorted({*known, len(phrase)}, reverse=True))
+
+    def longest(self, sentence: Sequence[str], start: int) -> tuple[Payload, int] | None:
+        """The payload of the longest phrase that begins at `start`, and how many words it takes."""
+        for length in self._lengths.get(sentence[start], ()):
+            payload = self._by_phrase.get(tuple(sentence[start : start + length]))
+            if payload is not None and start + length <= len(sentence):
+                return payload, length
+        return None
+
+
+LANGUAGES: Final = ("fr", "nl", "de")
+STATUS_ORDER: Final = ("observed", "official_unseen", "observed_legacy", "superseded", "unverified")
+
+Need = Literal["nothing", "place", "context", "abroad"]
+CueKind = Literal["place", "abroad", "division", "language", "chamber", "neutral", "signal", "origin", "label", "month"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """An alias with two readings: the court type meant with a place, with a number N/YYYY, and so on."""
+
+    place: str
+    number: str
+    later: str
+    otherwise: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """An alias that can open a court name, and what it stands for: a court type, another body, no court."""
+
+    kind: Literal["court", "other", "not_court"]
+    target: str
+    text: str
+    languages: frozenset[str]
+    abbreviated: bool
+    need: Need = "nothing"
+    fixed_place: str | None = None
+    fixed_language: str | None = None
+    trap: Trap | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A word or phrase that can follow the head: a place (several ids share a name), a marker, filler."""
+
+    kind: CueKind
+    values: tuple[str, ...] = ()
+    languages: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body outside the courts; one `by_language` is two, a French-language and a Dutch-language one."""
+
+    by_language: bool
+    ecli_codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CourtType:
+    id: str
+    national: bool
+    foreign_at: dict[str, str]
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    id: str
+    kind: str
+    district: str | None
+    ressort: str
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One individual court: its jurisdiction and, for the tribunals of Brussels, its language."""
+
+    type: str
+    place: str
+    language: str | None
+    divisions: tuple[str, ...]
+    ecli_codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeMeaning:
+    """What the court part of a Belgian ECLI stands for; one code of Eupen covers three types."""
+
+    types: tuple[str, ...]
+    place: str | None
+    language: str | None
+    body: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gazetteer:
+    types: dict[str, CourtType]
+    bodies: dict[str, Body]
+    places: dict[str, Place]
+    seats: dict[tuple[str, str], tuple[Seat, ...]]
+    codes: dict[str, CodeMeaning]
+    codes_of_type: dict[str, tuple[str, ...]]
+    heads: PhraseTable[Head]
+    cues: PhraseTable[Cue]
+
+
+@cache
+def gazetteer() -> Gazetteer:
+    types = {
+        row["id"]: CourtType(row["id"], row["national"], row.get("foreign_at", {}), row["confidence"])
+        for row in table("court_types")["type"]
+    }
+    places = {
+        row["id"]: Place(row["id"], row["kind"], row.get("district"), row["ressort"], row["confidence"])
+        for row in table("places")["place"]
+    }
+    codes = _codes()
+    return Gazetteer(types, _bodies(), places, _seats(), codes, _codes_of_type(codes), _heads(), _cues())
+
+
+def _bodies() -> dict[str, Body]:
+    rows = sorted(table("ecli_codes")["code"], key=lambda row: STATUS_ORDER.index(row["status"]))
+    return {
+        row["id"]: Body(
+            row.get("by_language", False), tuple(code["code"] for code in rows if code.get("body") == row["id"])
+        )
+        for row in table("other_bodies")["body"]
+    }
+
+
+def _seats() -> dict[tuple[str, str], tuple[Seat, ...]]:
+    """Every court under its own place and under each of its divisions."""
+    index: dict[tuple[str, str], tuple[Seat, ...]] = {}
+    rows = table("courts")["court"]
+    for row in rows:
+        seat = Seat(
+            type=row["type"],
+            place=row["place"],
+            language=row.get("language"),
+            divisions=tuple(row.get("divisions", ())),
+            ecli_codes=tuple(row.get("ecli_codes", ())) + tuple(row.get("ecli_unverified", ())),
+        )
+        for place in dict.fromkeys((seat.place, *seat.divisions)):
+            index[seat.type, place] = (*index.get((seat.type, place), ()), seat)
+    return index
+
+
+def _codes() -> dict[str, CodeMeaning]:
+    data = table("ecli_codes")
+    index = {
+        row["code"]: CodeMeaning(tuple(row.get("types", ())), row.get("place"), row.get("language"), row.get("body"))
+        for row in data["code"]
+    }
+    claimed = {row["code"]: CodeMeaning((row["type"],), None, None, None) for row in data["claimed"]}
+    aliases = {row["code"]: index[row["means"]] for row in data["alias"]}
+    return {**aliases, **claimed, **index}
+
+
+def _codes_of_type(codes: dict[str, CodeMeaning]) -> dict[str, tuple[str, ...]]:
+    """The real codes of each type, those in use before those replaced or unconfirmed."""
+    rows = sorted(table("ecli_codes")["code"], key=lambda row: STATUS_ORDER.index(row["status"]))
+    index: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        for court_type in codes[row["code"]].types:
+            index[court_type] = (*index.get(court_type, ()), row["code"])
+    return index
+
+
+def _heads() -> PhraseTable[Head]:
+    """All aliases; an alias that several languages share loses its language."""
+    index: PhraseTable[Head] = PhraseTable()
+    for head in (*_not_court_heads(), *_body_heads(), *_type_heads(), *_trap_heads()):
+        phrase = plain_words(head.text)
+        known = index.get(phrase)
+        if known is not None and known.target == head.target:
+            abbreviated = known.abbreviated and head.abbreviated
+            head = replace(known, languages=known.languages | head.languages, abbreviated=abbreviated)
+        index.put(phrase, head)
+    return index
+
+
+def _not_court_heads() -> Iterator[Head]:
+    for text in table("court_types")["words"]["not_court"]:
+        yield Head("not_court", "", text, frozenset(), abbreviated=True)
+
+
+def _body_heads() -> Iterator[Head]:
+    for row in table("other_bodies")["body"]:
+        need: Need = "abroad" if row.get("abroad_only") else "nothing"
+        for key in ("names", "names_fr", "names_nl", "abbreviations"):
+            language = key[-2:] if key.startswith("names_") else None
+            for text in row.get(key, ()):
+                short = key == "abbreviations"
+                yield Head("other", row["id"], text, frozenset(), short, need, fixed_language=language)
+
+
+def _type_heads() -> Iterator[Head]:
+    for row in table("court_types")["type"]:
+        for key in ("names", "historic", "abbreviations"):
+            for language, texts in row.get(key, {}).items():
+                for text in texts:
+                    spoken = frozenset((language,))
+                    need = _need(row, text)
+                    yield Head("court", row["id"], text, spoken, key == "abbreviations", need)
+        for place, sections in row.get("at", {}).items():
+            for language, texts in sections.items():
+                for text in texts:
+                    spoken = frozenset((language,))
+                    yield Head("court", row["id"], text, spoken, "." in text, fixed_place=place)
+
+
+def _need(row: dict[str, Any], text: str) -> Need:
+    if text in row.get("needs_place", ()):
+        return "place"
+    return "context" if text in row.get("needs_context", ()) else "nothing"
+
+
+def _trap_heads() -> Iterator[Head]:
+    for row in table("court_types")["trap"]:
+        trap = Trap(row["place"], row["number"], row["later"], row["otherwise"])
+        for text in row["aliases"]:
+            spoken = frozenset((row["language"],))
+            yield Head("court", trap.otherwise, text, spoken, abbreviated=True, trap=trap)
+
+
+def _cues() -> PhraseTable[Cue]:
+    index: PhraseTable[Cue] = PhraseTable()
+    vocabulary = table("court_types")["words"]
+    plain: tuple[CueKind, ...] = ("neutral", "signal", "label", "month", "origin", "division", "chamber")
+    for kind in plain:
+        _put_all(index, vocabulary[kind], Cue(kind))
+    for language, phrases in vocabulary["language"].items():
+        _put_all(index, phrases, Cue("language", (language,)))
+    for row in table("other_bodies")["abroad"]:
+        _put_all(index, row["words"], Cue("abroad", (row["body"],)))
+    for row in table("places")["place"]:
+        for language, name in _place_names(row):
+            _put_place(index, name, row["id"], frozenset((language,)))
+        for alias in row.get("aliases", ()):
+            _put_place(index, alias, row["id"], frozenset())
+    return index
+
+
+def _place_names(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A German name that is the French or Dutch one says nothing about the language of the text."""
+    local = {plain_words(row["fr"]), plain_words(row["nl"])}
+    for language in LANGUAGES:
+        if language != "de" or plain_words(row["de"]) not in local:
+            yield language, row[language]
+
+
+def _put_all(index: PhraseTable[Cue], phrases: Iterable[str], cue: Cue) -> None:
+    for phrase in phrases:
+        index.put(plain_words(phrase), cue)
+
+
+def _put_place(index: PhraseTable[Cue], name: str, place: str, languages: frozenset[str]) -> None:
+    phrase = plain_words(name)
+    known = index.get(phrase)
+    if known is not None and known.kind == "place":
+        ids = tuple(dict.fromkeys((*known.values, place)))
+        index.put(phrase, Cue("place", ids, known.languages | languages))
+    else:
+        index.put(phrase, Cue("place", (place,), languages))

@@ -1,0 +1,161 @@
+"""Reads a matcher's reasoning for what it looked at, in which order, and what it blamed: by words, no model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from krino.judges.citation.belgium.dates import fold_letters
+from krino.judges.citation.reasoning import table
+from krino.judges.lazy import lazy
+
+LONGEST = 8_000
+_NEAR = 30
+# A full stop ends a sentence only before a space and no small letter: numbers and abbreviations hold stops too.
+SENTENCE_END = re.compile(r"[;!?](?=\s|$)|\.(?=\s*$|\s+(?![\sa-z\u00bb]))|\n|\s[-\u2013\u2014]\s")
+_DAMAGED_APOSTROPHE = str.maketrans({"`": "'", "\u00b4": "'"})
+
+
+@cache
+def _pattern(section: str, name: str) -> re.Pattern[str]:
+    return re.compile(f"(?<![a-z0-9])(?:{_alternation(table('cues')[section][name])})")
+
+
+def _alternation(forms: Iterable[str]) -> str:
+    """One alternation of all forms, those with the same first letter together: most words then fail at once."""
+    by_letter: dict[str, list[str]] = {}
+    others = []
+    for form in forms:
+        if form[:1].isalpha() and form[1:2] not in ("?", "*", "+", "{"):
+            by_letter.setdefault(form[0], []).append(form[1:])
+        else:
+            others.append(form)
+    grouped = [f"{letter}(?:{'|'.join(rest)})" for letter, rest in by_letter.items()]
+    return "|".join((*grouped, *(f"(?:{form})" for form in others)))
+
+
+@cache
+def _aspects() -> re.Pattern[str]:
+    """One alternation of everything a sentence can be about, each under its name."""
+    named = (f"(?P<{name}>{_alternation(forms)})" for name, forms in table("cues")["aspects"].items())
+    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(named)})")
+
+
+@cache
+def aspect_pattern(name: str) -> re.Pattern[str]:
+    return _pattern("aspects", name)
+
+
+def speaks_of(aspect: str, text: str) -> bool:
+    """Whether a text mentions the court, the number, the context, an ECLI or a date."""
+    return aspect_pattern(aspect).search(text) is not None
+
+
+def _says(name: str, text: str) -> bool:
+    return _pattern("words", name).search(text) is not None
+
+
+class Sentence(NamedTuple):
+    """One sentence with what it speaks about, in order: aspect and place of each mention."""
+
+    text: str
+    mentions: tuple[tuple[str, int], ...]
+
+    def about(self, aspect: str) -> bool:
+        return any(name == aspect for name, _ in self.mentions)
+
+    def claims_number_match(self) -> bool:
+        """A word of agreement that belongs to the number: the last thing named before it, or just behind it."""
+        if not self.about("number") or _says("negation", self.text):
+            return False
+        for word in _pattern("words", "match").finditer(self.text):
+            before = [name for name, at in self.mentions if at < word.start()]
+            behind = [name for name, at in self.mentions if 0 <= at - word.end() <= _NEAR]
+            if (before and before[-1] == "number") or (not before and behind[:1] == ["number"]):
+                return True
+        return False
+
+
+def _split(text: str) -> tuple[list[Sentence], dict[str, int]]:
+    """The sentences of a reasoning, and in which of them each aspect is first named."""
+    sentences: list[Sentence] = []
+    first: dict[str, int] = {}
+    for piece in (piece.lower() for piece in SENTENCE_END.split(text) if piece):
+        mentions = tuple((match.lastgroup or "", match.start()) for match in _aspects().finditer(piece))
+        for name, _ in mentions:
+            first.setdefault(name, len(sentences))
+        sentences.append(Sentence(piece, mentions))
+    return sentences, first
+
+
+class Cues:
+    """What the words of a reasoning show; each cue is looked for when it is first asked for.
+
+    `court_at`, `number_at` and `context_at` are the sentences that first speak of them; None where none does.
+    """
+
+    def __init__(self, text: str | None) -> None:
+        written = fold_letters((text or "")[:LONGEST]).translate(_DAMAGED_APOSTROPHE)
+        self.text = written.lower()
+        self.sentences, first = _split(written)
+        self.written = bool(self.text.strip())
+        self.court_at, self.number_at, self.context_at = first.get("court"), first.get("number"), first.get("context")
+        self.says_ecli = "ecli" in first
+
+    def quotes(self, words: str) -> bool:
+        """Whether these words stand in the reasoning, whatever their case and accents."""
+        return fold_letters(words).lower() in self.text
+
+    @property
+    def court_comes_first(self) -> bool:
+        """Whether no sentence argues from the number or the context before one speaks of the court."""
+        if self.court_at is None:
+            return False
+        return all(at is None or self.court_at <= at for at in (self.number_at, self.context_at))
+
+    @lazy
+    def writes_a_court_out(self) -> bool:
+        """Whether the reasoning itself holds the full name of a court."""
+        words = "|".join(table("cues")["court_words"]["words"])
+        return re.search(rf"(?<![a-z])(?:{words})(?![a-z])", self.text) is not None
+
+    @lazy
+    def claims_number_match(self) -> bool:
+        return any(sentence.claims_number_match() for sentence in self.sentences)
+
+    @lazy
+    def claims_ecli_match(self) -> bool:
+        """Whether it says that an ECLI agrees."""
+        return any(
+            sentence.about("ecli") and _says("match", sentence.text) and not _says("negation", sentence.text)
+            for sentence in self.sentences
+        )
+
+    @lazy
+    def says_no_number(self) -> bool:
+        return _says("no_number", self.text)
+
+    @lazy
+    def others(self) -> bool:
+        return _says("others", self.text)
+
+    @lazy
+    def remarks_ecli(self) -> bool:
+        """Whether an ECLI, a date or a year is said to be odd."""
+        return self._one_says("negation", about=("ecli", "date"))
+
+    def _one_says(self, *names: str, about: tuple[str, ...] = ()) -> bool:
+        """Whether one sentence, about one of these things where any are named, says all of this."""
+        return any(
+            all(_says(name, sentence.text) for name in names)
+            for sentence in self.sentences
+            if not about or any(sentence.about(aspect) for aspect in about)
+        )
+
+
+@lru_cache(maxsize=64)
+def read_reasoning(text: str | None) -> Cues:
+    """The cues of a reasoning; a missing one has none."""
+    return Cues(text)

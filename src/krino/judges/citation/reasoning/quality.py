@@ -1,0 +1,211 @@
+"""Marks the reasoning from 1 to 5: five less what it leaves out, never above what it got wrong or makes no sense of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from functools import cache
+
+from krino.judges.citation.belgium import table as belgian_table
+from krino.judges.citation.belgium.case_numbers import compare
+from krino.judges.citation.belgium.dates import find_dates, fold_letters
+from krino.judges.citation.outcome import Ceiling, Outcome
+from krino.judges.citation.reasoning.clauses import affirms, pattern
+from krino.judges.citation.verdict import RIGHT, AlignmentHandling, ErrorType
+
+_SURE = 85
+"""From this confidence on, a reasoning that denies its own evidence contradicts itself."""
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_NUMBER = re.compile(
+    r"(?<![\w.])(?:[acdfghmps]\.\d\d\.\d{3,4}(?:\.[fn])?|(?:19|20)\d\d/[a-z]{1,3}/\d+|\d{1,3}/(?:19[89]\d|20\d\d))(?![\w])"
+)
+_ECLI = re.compile(r"ecli:[a-z]{2}:[a-z0-9]{1,7}:\d{4}:[a-z0-9.]+[a-z0-9]")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_PARTIES = re.compile(r"\b([A-ZÀ-Þ][\w'’-]{2,})\s+(?:c\.|c/|contre|v\.|vs\.?|tegen)\s+([A-ZÀ-Þ][\w'’-]{2,})")
+_OTHERS = re.compile(
+    r"\b(?:others?|autres?|andere|overige|rest|candidates? (?:[2-9]|[b-z])|candidat [2-9]|kandidaat [2-9])\b"
+)
+_MARKS = {"NATIONAL": "class_national", "SPECIFIC": "class_specific", "GENERIC": "class_generic"}
+WORST, POOR, ADEQUATE, GOOD = 1, 2, 3, 4
+
+
+def caps_of_sense(outcome: Outcome, ceiling: Ceiling | None) -> Iterator[tuple[int, str]]:
+    """Every reason why a reasoning cannot be worth more than a mark, in words."""
+    if not _says_anything(outcome):
+        yield (WORST if len(_WORD.findall(outcome.facts.cues.text)) < 2 else POOR), "it says nothing about the case"
+        return
+    if contradiction := _contradiction(outcome):
+        yield WORST, f"it contradicts itself: {contradiction}"
+    for invented in _invented(outcome):
+        yield ADEQUATE, f"it names {invented}, which is nowhere in the case"
+    if wrong := _wrong_class(outcome):
+        yield ADEQUATE, wrong
+    if _is_bare_list(outcome):
+        yield ADEQUATE, "it lists terms and argues nothing"
+    elif not _gives_evidence(outcome):
+        yield ADEQUATE, "it names no evidence of the case"
+    if (
+        ceiling is not None
+        and outcome.top is not None
+        and not pattern("marks", "limit").search(outcome.facts.cues.text)
+    ):
+        yield GOOD, f"it does not say why the confidence is limited ({ceiling.text})"
+
+
+def _says_anything(outcome: Outcome) -> bool:
+    cues = outcome.facts.cues
+    return any(sentence.mentions for sentence in cues.sentences) or bool(_shared_words(outcome))
+
+
+def _shared_words(outcome: Outcome) -> set[str]:
+    """Words of the reasoning that also stand in the citation, the snippet or a candidate."""
+    said = set(_WORD.findall(outcome.facts.cues.text))
+    return said & set(_WORD.findall(_case_text(outcome)))
+
+
+def _case_text(outcome: Outcome) -> str:
+    facts, case = outcome.facts, outcome.facts.case
+    cited = (case.cited_court_name, case.cited_date, case.cited_case_number, case.cited_ecli, case.citation_snippet)
+    listed = (
+        part
+        for candidate in facts.candidates
+        for part in (candidate.id, candidate.number, str(candidate.date), *candidate.court_names, *candidate.texts)
+    )
+    return fold_letters("\n".join(part for part in (*cited, *listed) if part)).lower()
+
+
+def _contradiction(outcome: Outcome) -> str | None:
+    """It denies the number, or the court, of the very match that it is sure of."""
+    top, cues = outcome.top, outcome.facts.cues
+    if top is None or outcome.percent <= _SURE:
+        return None
+    claims = outcome.facts.claims
+    if not cues.claims_number_match and claims.denied_number is not None:
+        return "the number is said not to agree, and the match is taken as sure"
+    if claims.denied_court is not None:
+        return "the court is said to be another, and the match is taken as sure"
+    return None
+
+
+def _invented(outcome: Outcome) -> Iterator[str]:
+    """Numbers, ECLIs, dates and parties that neither the citation nor any candidate holds."""
+    facts, text = outcome.facts, outcome.facts.cues.text
+    numbers = [number for number in (facts.cited.number, *(item.number for item in facts.candidates)) if number]
+    written = " ".join(numbers).lower()
+    for number in dict.fromkeys(_NUMBER.findall(text)):
+        known = number in written or any(_same_number(number, other) for other in numbers)
+        if not known and number not in _case_text(outcome):
+            yield f"the number {number.upper()}"
+    for ecli in dict.fromkeys(_ECLI.findall(text)):
+        if ecli not in _case_text(outcome):
+            yield f"the decision {ecli.upper()}"
+    if _YEAR.search(text):
+        yield from _invented_dates(outcome)
+    for one, other in _PARTIES.findall(facts.answer.reasoning or ""):
+        if not all(fold_letters(name).lower() in _case_text(outcome) for name in (one, other)):
+            yield f"the parties {one} and {other}"
+
+
+def _invented_dates(outcome: Outcome) -> Iterator[str]:
+    facts = outcome.facts
+    days = {candidate.date for candidate in facts.candidates} | {facts.cited.date}
+    strange = [found.date for found in find_dates(facts.cues.text) if found.date not in days]
+    if strange and days != {None}:
+        elsewhere = {found.date for found in find_dates(_case_text(outcome))}
+        yield from (f"the date {day.isoformat()}" for day in dict.fromkeys(strange) if day not in elsewhere)
+
+
+def _same_number(number: str, other: str) -> bool:
+    return compare(number, other).relation in ("EXACT", "NORMALISED", "FUZZY", "PARTIAL")
+
+
+def _wrong_class(outcome: Outcome) -> str | None:
+    """The class that the reasoning gives the cited court, where it is not its class."""
+    text, right = outcome.facts.cues.text, outcome.facts.cited.classification
+    stated = [name for name, words in _MARKS.items() if affirms(words, text)]
+    if not stated or right in stated:
+        return None
+    return f"it calls the cited court {stated[0]}, which is {right}"
+
+
+def _is_bare_list(outcome: Outcome) -> bool:
+    """Whether it is a list of terms: several classes at once, or no word that joins others and nothing of this case."""
+    text = outcome.facts.cues.text
+    if sum(affirms(words, text) for words in _MARKS.values()) > 2:
+        return True
+    said = text.split()
+    joined = any(word.strip(".,;:") in _joining_words() for word in said)
+    return len(said) > 5 and not joined and not any(character.isdigit() for character in text)
+
+
+@cache
+def _joining_words() -> frozenset[str]:
+    """Articles, prepositions and verbs of being, without which no sentence is made."""
+    return frozenset(belgian_table("stopwords")["small"].split())
+
+
+def _gives_evidence(outcome: Outcome) -> bool:
+    """Whether it names anything of this very case: a court or its class, a number, a date, words of the texts."""
+    facts, text = outcome.facts, outcome.facts.cues.text
+    if any(affirms(words, text) for words in _MARKS.values()) or facts.cues.writes_a_court_out:
+        return True
+    if _NUMBER.search(text) or _ECLI.search(text) or any(character.isdigit() for character in text):
+        return True
+    return len(_shared_words(outcome)) > 1 or len(text.split()) > 12
+
+
+_BEST, _WORST = 5, 1
+_MOST_WHEN_WRONG = 3
+# A reasoning with one of these errors is worth no more than this.
+_MOST_WITH: dict[ErrorType, int] = {
+    "FR_NL_CONFUSION": 1,
+    "ABBREVIATION_MISSED": 2,
+    "CASE_NUMBER_FALSE_MATCH": 2,
+    "COURT_TYPE_MISMATCH_IGNORED": 2,
+    "GENERIC_OVERPUNISHED": 3,
+    "MISSING_CASE_NUMBER_PENALIZED": 3,
+    "OVERFIT_TO_KEYWORDS": 3,
+}
+_COSTLY: frozenset[ErrorType] = frozenset({"GENERIC_OVERPUNISHED", "CEILING_VIOLATED"})
+
+
+def mark_reasoning(
+    outcome: Outcome, faults: Collection[AlignmentHandling], errors: Collection[ErrorType], ceiling: Ceiling | None
+) -> tuple[int, tuple[str, ...]]:
+    """The mark and what it was lowered for."""
+    if not outcome.facts.cues.written:
+        return _WORST, ("no reasoning is given",)
+    lacks = _lacks(outcome, faults)
+    lacks += [error for error in errors if error in _COSTLY]
+    mark = _BEST - len(lacks) - ("SKIPPED_COURT_CHECK" in faults)
+    caps: list[tuple[int, str]] = [(_MOST_WITH[error], error) for error in errors if error in _MOST_WITH]
+    if outcome.correctness not in RIGHT:
+        caps.append((_MOST_WHEN_WRONG, "it leads to a wrong answer"))
+    caps += caps_of_sense(outcome, ceiling)
+    for cap, reason in caps:
+        if mark > cap:
+            lacks.append(f"at most {cap}: {reason}")
+            mark = cap
+    return max(mark, _WORST), tuple(lacks)
+
+
+def _lacks(outcome: Outcome, faults: Collection[AlignmentHandling]) -> list[str]:
+    """Each step that the reasoning leaves out costs one point; a court check that was jumped costs two."""
+    facts, answers = outcome.facts, outcome.answers
+    lacks = []
+    if not answers.court_first and facts.candidates:
+        lacks.append("the court check is skipped" if "SKIPPED_COURT_CHECK" in faults else "the court is not addressed")
+    numbered = facts.cited.number is not None
+    if numbered and not answers.number_compared and facts.in_play:
+        lacks.append("the cited number is not compared")
+    elif not answers.missing_told_apart and not facts.number_carried:
+        lacks.append("a missing number is taken for a mismatched one")
+    if outcome.truth.signal == "context":
+        told = answers.context_cited
+    else:
+        by_number = numbered and answers.number_compared
+        told = by_number or answers.context_cited or answers.others_rejected or facts.cues.says_ecli
+        told = told or len(facts.in_play) < 2
+    if not told:
+        lacks.append("nothing says why this candidate and not another")
+    return lacks

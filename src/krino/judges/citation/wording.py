@@ -1,0 +1,167 @@
+"""Puts a verdict into words: what decided, how the answer stands against it, and what to do better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from krino.judges.citation import table
+from krino.judges.citation.belgium import table as belgian_table
+from krino.judges.citation.belgium.courts import Court, CourtRef, Other, Unknown
+from krino.judges.citation.candidates import Cited
+from krino.judges.citation.errors import court_code_contradicts
+from krino.judges.citation.outcome import Ceiling, Expected, Outcome
+from krino.judges.citation.truth import Signal
+from krino.judges.citation.verdict import GOOD_REASONING, RIGHT, Calibration, ErrorType
+
+_MOST_SUGGESTIONS = 3
+_COURT_WORDS = ("court", "tribunal", "council", "state", "peace")
+_DUTCH_RESSORTS = frozenset({"antwerpen", "gent"})
+_SLIPS = frozenset({"FUZZY", "PARTIAL"})
+_ALIGNMENT_WORDS = {
+    "SAME": "the cited court",
+    "OTHER_JURISDICTION": "a court of the cited type but of another jurisdiction",
+    "OTHER_TYPE": "a court of another type",
+    "UNKNOWN": "a court that cannot be compared with the cited one",
+}
+_TRUTH_WORDS: dict[Signal, str] = {
+    "given": "The given ground truth decides: {id}.",
+    "given_none": "The given ground truth decides: none of the candidates.",
+    "ecli": "The cited ECLI decides: it is that of {id}.",
+    "number": "The case number decides: {id} carries it{slip}.",
+    "only": "The court decides: {id} is the only candidate that it leaves.",
+    "lone": "{id} is the only candidate, of the cited court and without a known number: nothing speaks against it.",
+    "context": "The context decides: the snippet points to {id} ({strength}).",
+    "numbers_differ": "The case number decides: every aligned candidate carries another number, and the context "
+    "supports none strongly, so none of them is the cited decision.",
+    "court": "The court decides: no candidate is of the cited court.",
+    "date": "The date decides: no aligned candidate is a judgment of the cited date.",
+    "no_candidates": "There are no candidates.",
+    "nothing": "Nothing decides between the aligned candidates: for review.",
+}
+
+
+def court_words(court: CourtRef) -> str:
+    """A court in words that do not depend on how, or in which language, it was written."""
+    if isinstance(court, Court):
+        kind = court.type.replace("_", " ")
+        kind += "" if kind.endswith(_COURT_WORDS) else " court"
+        place = f" of {place_name(court.place)}" if court.place else ""
+        return f"{kind}{place}" + (f" ({court.language})" if court.language else "")
+    if isinstance(court, Other):
+        return f"a body outside the Belgian courts ({court.body.replace('_', ' ')})"
+    return "not recognised"
+
+
+def truth_words(outcome: Outcome) -> str:
+    truth = outcome.truth
+    if truth.undecided and len(truth.contenders) == 1:
+        name = truth.contenders[0].id or "one candidate"
+        words = (
+            f"{name} is the only aligned candidate left, but nothing confirms the cited number and the context "
+            "does not support it: for review."
+        )
+        return words + _fast_path(outcome)
+    slip = " but for a slip" if truth.candidate is not None and truth.candidate.relation in _SLIPS else ""
+    words = _TRUTH_WORDS[truth.signal].format(id=truth.id or "one", slip=slip, strength=truth.strength)
+    return words + _fast_path(outcome)
+
+
+def _fast_path(outcome: Outcome) -> str:
+    if outcome.facts.complete:
+        return ""
+    return " The list of candidates was not kept (fast path): judged from the citation and the match itself."
+
+
+@cache
+def place_name(place: str) -> str:
+    """A place as it is written there, in both languages where it has two."""
+    row = next(row for row in belgian_table("places")["place"] if row["id"] == place)
+    if place == "bruxelles":
+        return f"{row['fr']}/{row['nl']}"
+    return str(row["nl"] if row["ressort"] in _DUTCH_RESSORTS else row["fr"])
+
+
+def classification_words(cited: Cited) -> str:
+    """The cited court, its class, and why it is of that class."""
+    source = {"ecli": ", read from the cited ECLI", "number": ", told by the form of the case number"}
+    why = _class_reason(cited)
+    read = source.get(cited.court_from, "")
+    return f"Cited court: {court_words(cited.court)}{read} ({cited.classification}: {why})."
+
+
+def _class_reason(cited: Cited) -> str:
+    if isinstance(cited.court, Unknown):
+        return "a name that is not understood names no jurisdiction"
+    return {
+        "NATIONAL": "only one of its kind exists",
+        "SPECIFIC": "the citation says which one",
+        "GENERIC": "the citation does not say which one",
+    }[cited.classification]
+
+
+def write_notes(
+    outcome: Outcome,
+    expected: Expected,
+    ceiling: Ceiling | None,
+    errors: Sequence[ErrorType],
+    quality: int,
+    lacks: Sequence[str],
+) -> str:
+    """What the court is and why, what decided, what the matcher did, and what it did wrong."""
+    parts = [classification_words(outcome.facts.cited), truth_words(outcome), *_answer_words(outcome)]
+    if outcome.top is not None:
+        limit = f", ceiling {ceiling.cap} %" if ceiling is not None else ""
+        parts.append(
+            f"Confidence {outcome.percent:g} % against an expected {expected.low}-{expected.high} %{limit}: "
+            f"{expected.says}."
+        )
+    did = table("suggestions")["did"]
+    if wrong := [did[error] for error in errors if error in did]:
+        parts.append(f"The matcher {'; it '.join(wrong)}.")
+    if quality <= GOOD_REASONING and lacks:
+        parts.append(f"Reasoning {quality} of 5: {'; '.join(lacks)}.")
+    return " ".join(parts)
+
+
+def _answer_words(outcome: Outcome) -> list[str]:
+    """What the matcher returned: the court and the date of its first match, or nothing."""
+    top, cited = outcome.top, outcome.facts.cited
+    if top is None:
+        return ["The matcher returned no match."]
+    found = top.candidate
+    words = [f"The top match {found.id or 'without an id'} is of {_ALIGNMENT_WORDS[found.alignment]}."]
+    if found.other_date and found.date is not None and cited.date is not None:
+        words.append(f"It is of {found.date.isoformat()}, the citation of {cited.date.isoformat()}.")
+    if court_code_contradicts(found, cited):
+        words.append(f"The code in its ECLI stands for another court: {court_words(found.coded)}.")
+    return words
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """What went wrong in a case, as far as advice depends on it."""
+
+    errors: tuple[ErrorType, ...]
+    calibration: Calibration
+    expected: Expected
+    ceiling: Ceiling | None
+    quality: int
+    lacks: tuple[str, ...]
+
+
+def write_suggestions(outcome: Outcome, advised: Advised) -> str:
+    """The most specific advice first, three sentences at most."""
+    words = table("suggestions")
+    cap = advised.ceiling.text if advised.ceiling is not None else ""
+    advice = [words["errors"][error].format(ceiling=cap) for error in advised.errors if error in words["errors"]]
+    if advised.calibration != "WELL_CALIBRATED":
+        expected = advised.expected
+        values = {"low": expected.low, "high": expected.high, "says": expected.says}
+        advice.append(words["calibration"][advised.calibration].format(**values))
+    if outcome.correctness not in RIGHT:
+        advice.append(words["correctness"][outcome.correctness])
+    if advised.quality < GOOD_REASONING:
+        advice.append(words["reasoning"]["text"].format(lacks="; ".join(advised.lacks) or "it stays vague"))
+    return " ".join(advice[:_MOST_SUGGESTIONS])

@@ -1,0 +1,190 @@
+"""The words of a reasoning in English, French and Dutch: what it looks at, in which order, what it blames."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citation_cases import CASSATION, candidate, citation, match, study
+from krino.judges.citation.facts import CitationFacts
+from krino.judges.citation.reasoning.cues import Cues, read_reasoning
+
+LIEGE, GHENT = "ECLI:BE:CALIE:2018:ARR.20180315.1", "ECLI:BE:HBGNT:2018:ARR.20180315.1"
+
+
+def generic(reasoning: str) -> CitationFacts:
+    """A citation of any court of appeal, matched for this reason."""
+    listed = [candidate(LIEGE, "Cour d'appel de Liège"), candidate(GHENT, "Hof van beroep Gent")]
+    return study(citation("Cour d'appel", candidates=listed, matches=[match(LIEGE, 0.6, reasoning)]))
+
+
+def unmatched(reason: str) -> CitationFacts:
+    """A citation of the Court of Cassation, and a candidate of it under its Dutch name that was not taken."""
+    cited = "Arbrb. Gent" if "Arbrb" in reason else "Cour de cassation"
+    listed = "Arbeidsrechtbank Gent" if "Arbrb" in reason else "Hof van Cassatie"
+    return study(citation(cited, candidates=[candidate(CASSATION.format(1), listed)], no_match_reason=reason))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Court alignment: GENERIC citation. Case number: none.",
+        "La juridiction est la même. Le numéro de rôle concorde.",
+        "Zelfde rechtbank. Het rolnummer komt overeen.",
+        "NATIONAL. Exact match of C.17.0001.F.",
+        "The case number is that of a judgment of the Hof van Cassatie.",
+    ],
+)
+def test_the_court_comes_first(text: str) -> None:
+    assert read_reasoning(text).court_comes_first
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Case number matches. The court is Cassation.", "Le résumé concorde.", "Het rolnummer klopt.", "", "Good match."],
+)
+def test_the_court_does_not_come_first(text: str) -> None:
+    assert not read_reasoning(text).court_comes_first
+
+
+@pytest.mark.parametrize(
+    ("text", "claimed"),
+    [
+        ("Case number: exact match C.17.0001.F.", True),
+        ("Numéro de rôle identique.", True),
+        ("Zaaknummer stemt overeen met kandidaat 2, exact.", True),
+        ("Rolnummers stemmen overeen.", True),
+        ("Het zaaknummer klopt.", True),
+        ("Case number verified.", True),
+        ("Le numéro C.17.0001.F figure dans ce candidat.", True),
+        ("Het rolnummer stemt niet overeen.", False),
+        ("Case number C.17.0001.F not found. Strong context match.", False),
+        ("Le numéro de rôle ne correspond pas.", False),
+        ("Het rolnummer komt niet overeen.", False),
+        ("No case number, but the summary matches.", False),
+        ("Case number given; court matches.", False),
+    ],
+)
+def test_a_claimed_number_match(text: str, claimed: bool) -> None:
+    assert read_reasoning(text).claims_number_match is claimed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No case number to verify, heavily penalizing confidence.",
+        "Pas de numéro de rôle: confiance réduite.",
+        "Aucun numéro de rôle dans la citation, la confiance est diminuée.",
+        "Geen rolnummer vermeld, dus de score is verlaagd.",
+        "The citation does not include a case number, so confidence is lowered.",
+        "No case number provided. Confidence reduced accordingly.",
+        "Geen rolnummer om te verifiëren; vertrouwen sterk verlaagd.",
+        "Pas de numéro de rôle, donc confiance faible.",
+        "Zonder rolnummer blijft er onzekerheid.",
+        "Absence of a case number is a significant negative.",
+        "Unable to verify the case number as none is cited, so confidence is lowered.",
+    ],
+)
+def test_a_missing_number_that_is_punished(text: str) -> None:
+    assert generic(text).claims.number
+
+
+def test_a_missing_number_that_is_only_stated() -> None:
+    facts = generic("Court aligned. No case number. Context agrees.")
+    assert facts.cues.says_no_number
+    assert facts.claims.number is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is unclear which Court of Appeal is intended.",
+        "No way to tell which Court of Appeal is intended.",
+        "La juridiction n'est pas précisée.",
+        "Onzeker welke rechtbank bedoeld is.",
+        "Penalised for the different jurisdiction.",
+    ],
+)
+def test_a_blamed_jurisdiction(text: str) -> None:
+    assert generic(text).claims.jurisdiction
+
+
+@pytest.mark.parametrize(
+    ("text", "differ"),
+    [
+        ("These are different courts.", True),
+        ("Court mismatch.", True),
+        ("Il s'agit d'une autre juridiction.", True),
+        ("Het gaat om een ander hof.", True),
+        ("No court mismatch.", False),
+        ("Same court, different chamber.", False),
+        ("Not different courts but one.", False),
+    ],
+)
+def test_courts_said_to_differ(text: str, differ: bool) -> None:
+    assert (unmatched(text).claims.court is not None) is differ
+
+
+@given(st.text(max_size=400))
+def test_any_text_can_be_read(text: str) -> None:
+    cues = Cues(text)
+    names = [name for name, item in vars(Cues).items() if not name.startswith("_") and not callable(item)]
+    assert all(getattr(cues, name) in (True, False) for name in names)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No case number cited, so confidence is limited to 90 %.",
+        "Geen rolnummer vermeld. Vertrouwen beperkt tot 90%.",
+        "No case number. The context is weak, lowering confidence.",
+    ],
+)
+def test_the_ceiling_of_a_missing_number_or_another_reason_is_no_penalty_for_it(text: str) -> None:
+    assert generic(text).claims.number is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The candidates are from the Hof van Cassatie, not the Cour de cassation.",
+        "No candidate from Cour de cassation; only Hof van Cassatie.",
+        "None of the candidates is from the cited court.",
+        "Le candidat émane du Hof van Cassatie et non de la Cour de cassation.",
+        "Aucun candidat de la Cour de cassation.",
+        "L'abréviation « Arbrb. » n'est pas reconnue.",
+        "De afkorting 'Arbrb.' werd niet herkend.",
+        "Arbrb. could not be mapped to any court.",
+        "Geen kandidaat van de Cour de cassation.",
+    ],
+)
+def test_that_no_candidate_is_of_the_cited_court_is_a_claim_that_courts_differ(text: str) -> None:
+    assert unmatched(text).claims.court
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No candidate of the Court of Cassation carries C.17.0234.F.",
+        "Aucun candidat de la Cour de cassation ne porte le numéro cité.",
+        "Geen kandidaat van het Hof van Cassatie draagt dit rolnummer.",
+        "No decision of the court has that date.",
+    ],
+)
+def test_that_no_candidate_of_the_court_has_the_number_or_the_date_is_not(text: str) -> None:
+    assert unmatched(text).claims.court is None
+
+
+@pytest.mark.parametrize(
+    ("text", "blamed"),
+    [
+        ("The citation names no jurisdiction, so no candidate can be confirmed.", True),
+        ("Le tribunal cité ne précise pas le ressort ; confiance réduite.", True),
+        ("GENERIC court (jurisdiction not specified): all labour tribunals are valid.", False),
+        ("Ressort non précisé : toutes les cours sont valables.", False),
+        ("No jurisdiction, both valid, but a penalty for the uncertain jurisdiction.", True),
+    ],
+)
+def test_an_open_jurisdiction_is_blamed_unless_every_court_is_said_to_fit(text: str, blamed: bool) -> None:
+    assert (generic(text).claims.jurisdiction is not None) is blamed
