@@ -161,7 +161,10 @@ def clapnq(folder: Path) -> None:
         }
         for place, row in enumerate(read)
     ]
-    useful = [[bool(use.useful_sentences) for use in labels.passages] if labels else [False, False] for labels in label_all(cases)]
+    useful = [
+        [bool(use.useful_sentences) for use in labels.passages] if labels else [False, False]
+        for labels in label_all(cases)
+    ]
     for name, kept in (("answer the question", True), ("are near but do not answer it", False)):
         chosen = [pair[0] for pair, row in zip(useful, read, strict=True) if bool(row["answerable"]) == kept]
         print(f"CLAP NQ: passages that {name}: {100 * sum(chosen) / len(chosen):.1f} % found useful of {len(chosen)}")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import krino
+from fake_llm import FakeServer
 from krino.contract import Questions, Task
 from krino.errors import UsageProblem
 from krino.judges.rag import RagJudge
-from krino.testing import FakeServer
 from rag_making import BRIDGE, QUESTION, case_of, claim_of, judge_locally, raw_labels, values_of
 
 JUDGE = RagJudge()
