@@ -27,7 +27,7 @@ import krino
 from krino.cases import read_cases
 from krino.cases.item import CaseItem
 from krino.render.case import case_blocks
-from krino.render.embed import recorded_view
+from krino.render.embed import RecordedViews
 from krino.render.report import REPORT, write_report
 from krino.render.summary import summary_blocks
 from krino.render.terminal import show
@@ -69,8 +69,10 @@ class Shot:
 SHOTS = (
     Shot("report.png", "rag/report.html#case=half-supported", 1180, 1400),
     Shot("report-overview.png", "citation/report.html", 1180, 2000),
+    Shot("report-courts.png", "citation/report.html#reliability", 1180, 1500),
+    Shot("report-cases.png", "citation/report.html#cases", 1180, 1300),
     Shot("report-dark.png", "rag/report.html", 1180, 1180, "dark"),
-    Shot("report-citation.png", "citation/report.html#case=wrong-jurisdiction", 1180, 980),
+    Shot("report-citation.png", "citation/report.html#case=ranked-second", 1180, 1180),
     Shot("report-timeline.png", "efficiency/report.html#case=one-duplicate", 1180, 980, "dark"),
     Shot("report-narrow.png", "rag/report.html", 390, 1400),
 )
@@ -114,7 +116,7 @@ def terminal_pages(base: Path) -> dict[str, str]:
         )
     one = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     judgement = run["half-supported"]
-    own = recorded_view(run.folder / REPORT, judgement.index)
+    own = RecordedViews(run.folder / REPORT).of(judgement.model_dump())
     show(one, case_blocks(judgement, rules, scales, own))
     return {
         "summary.png": terminal_page(summary, "krino show krino-demo/rag"),
@@ -141,7 +143,8 @@ async def take_all(base: Path, out: Path, profile: Path) -> None:
     with chromium(profile) as port:
         async with tab(port) as window:
             for shot in SHOTS:
-                features = [{"name": "prefers-color-scheme", "value": shot.scheme}]
+                media = {"prefers-color-scheme": shot.scheme, "prefers-reduced-motion": "reduce"}
+                features = [{"name": name, "value": value} for name, value in media.items()]
                 await window.call("Emulation.setEmulatedMedia", features=features)
                 await window.open(f"{(base / 'krino-demo').as_uri()}/{shot.page}")
                 await take(window, out / shot.name, shot.width, shot.height)

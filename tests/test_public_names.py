@@ -17,7 +17,7 @@ def test_the_public_names_are_exactly_these() -> None:
         *("Questions", "Passage", "Media", "Settlement", "Ruling", "Finding"),
         *("run", "resettle", "estimate", "Estimate", "gate_rules", "Gate", "GateResult", "Summary"),
         *("Run", "agree", "Agreement", "assert_verdict", "compare", "Comparison", "frame", "load_run"),
-        *("KrinoError", "UsageProblem", "CannotJudge", "LabelFailed", "RunStopped"),
+        *("KrinoError", "UsageProblem", "CannotJudge", "LabelFailed", "NotJudged", "RunStopped"),
     }
 
 

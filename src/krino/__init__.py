@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from krino.errors import CannotJudge as CannotJudge
     from krino.errors import KrinoError as KrinoError
     from krino.errors import LabelFailed as LabelFailed
+    from krino.errors import NotJudged as NotJudged
     from krino.errors import RunStopped as RunStopped
     from krino.errors import UsageProblem as UsageProblem
     from krino.exports.frame import frame as frame
@@ -59,7 +60,9 @@ if TYPE_CHECKING:
 # Public name to the module that has it: loaded on first use, so that `import krino` costs next to nothing.
 _HOMES = {
     **dict.fromkeys(("ajudge", "ajudge_many", "judge", "judge_many"), "krino.api.judging"),
-    **dict.fromkeys(("CannotJudge", "KrinoError", "LabelFailed", "RunStopped", "UsageProblem"), "krino.errors"),
+    **dict.fromkeys(
+        ("CannotJudge", "KrinoError", "LabelFailed", "NotJudged", "RunStopped", "UsageProblem"), "krino.errors"
+    ),
     **dict.fromkeys(
         (
             "Finding",

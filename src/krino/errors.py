@@ -2,6 +2,7 @@
 
 KrinoError
 ├── UsageProblem       the command, a setting or a file is wrong: says where and what to do (exit code 2)
+├── NotJudged          a verdict was asked for of a case that has none
 ├── CannotJudge        this case cannot be judged: the judgement is `failed`, with this reason
 │   └── Undecided      the seats of a panel are evenly split, and no label says so; ballots and cost are kept
 ├── LabelFailed        no valid labels could be had: the judgement is `error`, the raw reply is kept
@@ -23,6 +24,10 @@ class KrinoError(Exception):
 
 class UsageProblem(KrinoError):
     """Something the user can put right: a flag, a setting, a file."""
+
+
+class NotJudged(KrinoError):
+    """The verdict of a case that was not judged; the message says why it was not."""
 
 
 class CannotJudge(KrinoError):

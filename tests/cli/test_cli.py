@@ -414,7 +414,8 @@ def test_judges_and_schema_describe_what_there_is(tmp_path: Path) -> None:
     rag = next(entry for entry in listed if entry["name"] == "rag")
     assert rag["inputs"]["question"] in {"required", "optional"}
     assert "faithfulness" in rag["outputs"]
-    assert "rag" in krino("judges", cwd=tmp_path).stdout
+    shown = krino("judges", cwd=tmp_path).stdout
+    assert "languages of the embedded labeller: English, French, Dutch, German, Spanish" in shown
     schema = json.loads(krino("schema", "rag", cwd=tmp_path).stdout)
     assert set(schema) == {"case", "labels", "verdict", "judgement"}
     verdict = json.loads(krino("schema", "rag", "--part", "verdict", cwd=tmp_path).stdout)
@@ -449,7 +450,7 @@ def test_doctor_says_what_an_endpoint_can_do(tmp_path: Path, server: FakeServer)
     server.configure(reply={"colour": "red", "number": 3}, unsupported={"json_schema"})
     done = krino("doctor", "-l", "m", "--base-url", server.url, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert "note  channel json_schema: HTTP 400" in done.stdout
+    assert "note  channel json_schema (the endpoint holds replies to a JSON schema): does not work here" in done.stdout
     assert "ok  reply channel: tool will be used" in done.stdout
 
 

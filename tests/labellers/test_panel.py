@@ -258,7 +258,11 @@ def shown_order(request: ReceivedRequest) -> list[int]:
 
 
 async def test_repeats_ask_anew_with_passages_shuffled_and_agree_where_order_means_nothing(server: FakeServer) -> None:
-    passages = [{"passage": 1, "useful": True}, {"passage": 2, "useful": False}, {"passage": 3, "useful": False}]
+    passages = [
+        {"passage": 1, "useful_sentences": [1]},
+        {"passage": 2, "useful_sentences": []},
+        {"passage": 3, "useful_sentences": []},
+    ]
     server.configure(reply=raw_labels(passages=passages))
     case = case_of(context=[BRIDGE, HARBOUR, MILL])
     judgement = await judged(krino.repeated("m", 3, base_url=server.url, **SETTINGS), case, "rag")

@@ -9,6 +9,7 @@ import pytest
 import krino
 from fake_llm import FakeServer
 from krino import Finding, Passage, Questions
+from krino.contract import AsksInParts
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 
@@ -20,7 +21,10 @@ class InParts(ToyJudge):
         return Questions((), "", parts=tuple(parts))
 
 
-class Joining(InParts):
+class Joining(InParts, AsksInParts[ToyCase, int, ToyLabels]):
+    def check_part(self, case: ToyCase, facts: int, part: Questions, labels: ToyLabels) -> list[str]:
+        return []
+
     def join_parts(
         self, case: ToyCase, facts: int, labelled: Sequence[tuple[Questions, ToyLabels]]
     ) -> tuple[ToyLabels, tuple[Finding, ...]]:
@@ -52,7 +56,7 @@ async def test_joined_labels_have_to_pass_the_check_of_the_whole_case(server: Fa
     assert "the joined labels of 3 parts do not fit: quote: 'fine fine fine' does not occur" in (judgement.error or "")
 
 
-async def test_a_judge_that_does_not_say_how_to_join_gives_no_verdict(server: FakeServer) -> None:
-    judgement = await judged(server, InParts(), "fine fine")
-    assert (judgement.status, judgement.verdict, judgement.usage.calls) == ("error", None, 2)
-    assert "does not say how their labels are joined" in (judgement.error or "")
+async def test_a_judge_that_does_not_say_how_to_join_is_refused_before_anybody_is_asked(server: FakeServer) -> None:
+    with pytest.raises(krino.UsageProblem, match="does not say how their labels are joined"):
+        await judged(server, InParts(), "fine fine")
+    assert server.stats().calls == 0

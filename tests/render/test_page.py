@@ -288,6 +288,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> str:
         inputs = {"question": f"How tall is tower {n}?", "answer": f"It is {n} metres tall. <b>bold</b>"}
         cases.append({**ok(n, score=value, other=value, kind="AB"[n % 2]), "inputs": inputs})
     cases[1]["inputs"]["question"] = LONG
+    cases[0]["metadata"] = {"place": "Ghent", "second": 2, "third": 3, "fourth": 4}
+    cases[1]["findings"] = [{"rule": "N1", "text": "detours were not looked for", "where": "score"}]
     cases[2]["findings"] = [{"rule": "N1", "text": "names Ostend, which stands nowhere", "where": "sentence 2"}]
     cases.append({**failed(3), "inputs": {"question": "Is it mute?"}})
     call = "search(" + "averylongargumentwithoutablank" * 12 + ")"
@@ -348,6 +350,25 @@ async def test_notes_and_findings_are_words_beside_their_rules(window: Tab, told
     finding = await page.run("document.querySelector('#case-body .finding').innerText")
     assert finding.startswith("names Ostend, which stands nowhere")
     assert "N1: A name that stands in no passage." in finding
+
+
+async def test_what_was_not_looked_for_stands_above_the_score(window: Tab, told: str) -> None:
+    page = await opened(window, f"{told}#case=case-1")
+    shown = await page.run("document.querySelector('#case-body .ruling').innerText")
+    assert shown.index("detours were not looked for") < shown.index("0.6")
+    assert await page.run("document.querySelectorAll('#case-body .caution').length") == 1
+    assert await page.run("document.querySelectorAll('#case-body .finding').length") == 0, "it is not told twice"
+
+
+async def test_a_reader_chooses_which_columns_beside_the_verdict_are_shown(window: Tab, told: str) -> None:
+    page = await opened(window, told)
+    heads = "[...document.querySelectorAll('#table th')].map((head) => head.textContent)"
+    assert "place" in await page.run(heads) and "fourth" not in await page.run(heads)
+    assert await search(page, "fourth=4") == ["case-0"], "what is hidden is searched too"
+    await page.run("[...document.querySelectorAll('.chooser input')].forEach((box) => box.click())")
+    assert "place" not in await page.run(heads) and "fourth" in await page.run(heads)
+    cells = await page.run("document.querySelectorAll('#table tbody tr:first-child td').length")
+    assert cells == len(await page.run(heads))
 
 
 async def test_the_rules_of_a_large_run_are_put_into_words_and_found_by_them(window: Tab, tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from krino.blocks import Block, BulletList, DataTable, MarkedText, Section, Segment, as_data
+from krino.blocks import Block, BulletList, DataTable, MarkedText, Score, Scores, Section, Segment, as_data
 from krino.contract import Judgement
 from krino.contract.judge import Overview
 from krino.render import embed
-from krino.render.embed import recorded_view, script_json
+from krino.render.embed import RecordedViews, script_json
 from krino.render.report import write_report
 from krino.runs.manifest import JudgeCard
 from made_judgements import HOSTILE, error, failed, manifest, many, ok
@@ -116,6 +116,42 @@ def test_categories_that_vary_are_columns_too(tmp_path: Path) -> None:
     page = _page(tmp_path, *(ok(n, kind="AB"[n % 2], fixed="same") for n in range(4)))
     assert page.data("info")[0]["columns"] == [{"name": "kind", "number": False}]
     assert [row[-1] for row in page.data("rows")] == ["A", "B", "A", "B"]
+
+
+def test_all_codes_of_a_list_stand_in_the_cell(tmp_path: Path) -> None:
+    codes = [f"A_RATHER_LONG_CODE_OF_AN_ERROR_{n}" for n in range(8)]
+    cases = [ok(n, errors=codes if n % 2 else ["NONE"]) for n in range(40)]
+    page = _page(tmp_path, *cases)
+    assert page.data("rows")[1][-1] == ", ".join(codes), "so that each of them is found"
+    assert page.data("rows")[0][-1] == "NONE"
+
+
+def test_what_is_known_beside_the_verdict_is_a_column(tmp_path: Path) -> None:
+    known: list[dict[str, Any]] = [{"court": "cass", "confidence": 97.0}, {"court": HOSTILE, "confidence": 40.0}]
+    cases = [{**ok(n, score=0.5), "metadata": known[n]} for n in range(2)]
+    page = _page(tmp_path, *cases, failed(2))
+    score, court, confidence = page.data("info")[0]["columns"]
+    assert (court["name"], court["number"], court["extra"]) == ("court", False, True)
+    assert (confidence["name"], confidence["number"], confidence["extra"]) == ("confidence", True, True)
+    assert "extra" not in score
+    assert [row[5:] for row in page.data("rows")] == [["cass", 97.0], [None, 40.0], [None, None]]
+
+
+def test_columns_beside_the_verdict_never_cost_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "_ROWS_OK", 60_000)
+    cases = [{**ok(n, score=0.5), "metadata": {"a": n, "long": "x" * 60, "last": n}} for n in range(800)]
+    page = _page(tmp_path, *cases)
+    assert len(page.data("rows")) == 800
+    assert [column["name"] for column in page.data("info")[0]["columns"]] == ["score", "a"]
+
+
+def test_the_whole_closed_list_is_shown_with_what_was_never_given(tmp_path: Path) -> None:
+    schema = {"properties": {"errors": {"type": "array", "items": {"enum": ["NONE", "WRONG_COURT", "NEVER_SEEN"]}}}}
+    run = manifest(about=JudgeCard(verdict_schema=schema))
+    cases = [ok(n, errors=["WRONG_COURT"] if n % 4 == 0 else ["NONE"]) for n in range(8)]
+    page = Page(write_report(tmp_path, run, cases).read_text("utf-8"))
+    shown = " ".join(page.visible.split())
+    assert "NONE675 %" in shown and "WRONG_COURT225 %" in shown and "NEVER_SEEN00 %" in shown
 
 
 def test_the_judges_one_word_is_the_first_column(tmp_path: Path) -> None:
@@ -268,20 +304,41 @@ def test_a_judge_may_add_blocks_to_its_cases(tmp_path: Path) -> None:
     assert table["rows"] == [["search", 3], [None, True]]
 
 
+def recorded(report: Path, judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return as_data(RecordedViews(report).of(judgement))
+
+
 def test_what_a_judge_showed_can_be_read_from_the_report_again(tmp_path: Path) -> None:
-    _page(tmp_path, SEEN, {**ok(1, score=0.1), "index": 1}, judge=Viewed())
-    judgement = Judgement.model_validate(ok(0, score=0.5))
-    shown = Viewed().view(ToyCase(text="good"), 4, judgement)
-    assert as_data(recorded_view(tmp_path / "report.html", 0)) == as_data(shown)
-    assert recorded_view(tmp_path / "report.html", 1) == recorded_view(tmp_path / "gone.html", 0) == []
+    _page(tmp_path, SEEN, ok(1, score=0.1), judge=Viewed())
+    shown = Viewed().view(ToyCase(text="good"), 4, Judgement.model_validate(ok(0, score=0.5)))
+    report = tmp_path / "report.html"
+    assert recorded(report, ok(0, score=0.5)) == as_data(shown)
+    assert recorded(report, ok(1, score=0.1)) == recorded(tmp_path / "gone.html", SEEN) == []
+    other = {**ok(0, score=0.5), "input_hash": "f" * 32}
+    assert recorded(report, other) == [], "another case may have taken its place since"
+
+
+def test_a_report_written_again_without_the_cases_keeps_what_was_shown_of_them(tmp_path: Path) -> None:
+    before = dict(_page(tmp_path, SEEN, judge=Viewed()).data("details"))
+    after = dict(_page(tmp_path, ok(0, score=0.5)).data("details"))
+    assert after[0]["blocks"] == before[0]["blocks"] and after[0]["own"] == 4
 
 
 @pytest.mark.parametrize(
-    "line", ["[0,{", '[0,{"blocks": 7, "own": []}]', '[0,{"blocks": [7, {"kind": "x"}], "own": 2}]']
+    "line",
+    ["[0,{", '[0,{"blocks": 7, "own": []}]', '[0,{"blocks": [7, {"kind": "x"}], "own": 2}]', '[0,{"own": 9}, []]'],
 )
 def test_a_report_that_was_tampered_with_shows_no_view(tmp_path: Path, line: str) -> None:
-    (tmp_path / "report.html").write_text(f"<script>\n{line}\n</script>")
-    assert recorded_view(tmp_path / "report.html", 0) == []
+    told = line.replace("[0,{", f'[0,{{"input_hash": "{0:032x}", ') if line != "[0,{" else line
+    (tmp_path / "report.html").write_text(f"<script>\n{told}\n</script>")
+    assert recorded(tmp_path / "report.html", ok(0, score=0.5)) == []
+
+
+def test_a_report_that_leads_out_of_its_folder_is_not_read(tmp_path: Path) -> None:
+    _page(tmp_path, SEEN, judge=Viewed())
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "report.html").symlink_to(tmp_path / "report.html")
+    assert recorded(tmp_path / "run" / "report.html", SEEN) == []
 
 
 def test_a_view_that_fails_does_not_cost_the_report(tmp_path: Path) -> None:
@@ -307,6 +364,8 @@ class Counted:
     def blocks(self) -> Sequence[Block]:
         if self.fails_in == "blocks":
             raise KeyError("verdict")
+        if self.fails_in == "drawing":
+            return [Scores([Score("s", 1, 0, 0.5, None, 0, 1, 0, 0, (), whole=False)])]
         return [Section("Court names", [DataTable("", ["name", "n"], [[HOSTILE, self.cases]])])]
 
 
@@ -326,8 +385,8 @@ def test_a_judge_may_say_something_of_all_its_cases(tmp_path: Path) -> None:
     assert not any(tag == "img" for tag, _ in page.tags)
 
 
-@pytest.mark.parametrize("part", ["begin", "add", "blocks"])
+@pytest.mark.parametrize("part", ["begin", "add", "blocks", "drawing"])
 def test_an_overview_that_fails_does_not_cost_the_report(tmp_path: Path, part: str) -> None:
     page = _page(tmp_path, ok(0, score=0.5), judge=counting(part))
-    assert "`overview` of judge `toy` failed: KeyError" in page.visible
+    assert re.search("`overview` of judge `toy` failed: (KeyError|ZeroDivisionError)", page.visible)
     assert len(page.data("rows")) == 1

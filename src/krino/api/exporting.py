@@ -16,7 +16,7 @@ from krino.exports.csv_file import write_csv
 from krino.exports.excel_file import write_excel
 from krino.exports.otel import label_fields, otel_lines, write_otel
 from krino.exports.parquet_file import write_parquet
-from krino.render.at_hand import our_judge
+from krino.judges.registry import our_judge
 from krino.results.verdict_schema import scales_of
 from krino.runs.inputs import kept_inputs, with_cases
 from krino.runs.reading import Run
@@ -57,17 +57,19 @@ def write_run(
     run: Run, to: ExportFormat, sink: IO[bytes], *, every_column: bool = False, inputs: Sequence[str] | None = None
 ) -> None:
     """One row a case, also for cases that were not judged; `inputs` as in `events_of_run`."""
+    if to == "otel":
+        write_otel(sink, events_of_run(run, inputs))
+        return
+    records = run.found().records
     if to == "csv":
-        write_csv(sink, run.records, every_column=every_column)
+        write_csv(sink, records, every_column=every_column)
     elif to == "xlsx":
         scales = scales_of(run.manifest.about.verdict_schema)
-        write_excel(sink, run.records, every_column=every_column, scales=scales)
+        write_excel(sink, records, every_column=every_column, scales=scales)
     elif to == "parquet":
-        write_parquet(sink, run.records)
-    elif to == "otel":
-        write_otel(sink, events_of_run(run, inputs))
+        write_parquet(sink, records)
     else:
-        for record in run.records():
+        for record in records():
             sink.write(orjson.dumps(record) + b"\n")
 
 
@@ -88,7 +90,7 @@ def _with_cases(run: Run, inputs: Sequence[str] | None) -> Iterable[Mapping[str,
     files = inputs
 
     def cases() -> Iterator[CaseItem]:
-        judge = our_judge(run.manifest)
+        judge = our_judge(run.manifest.plan.judge["name"])
         return read_cases(files, format=plan.format, mapping=plan.mapping, judge=judge)  # type: ignore[arg-type]
 
     return with_cases(run.records(), cases)

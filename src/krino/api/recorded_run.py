@@ -13,9 +13,9 @@ from krino.blocks import Block
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.exports.frame import FrameKind, frame
+from krino.judges.registry import our_judge
 from krino.render import html
 from krino.render.agreement import agreement_blocks
-from krino.render.at_hand import our_judge
 from krino.render.comparison import comparison_blocks
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
@@ -61,7 +61,7 @@ class Run(reading.Run):
 
     def worst(self, most: int = WORST, by: str | None = None) -> Worst:
         """The worst cases, those that were not judged apart. `by`: `faithfulness`, `seconds:high` or `match:exact`."""
-        return worst(self.records, most, by, self.manifest.about.verdict_schema)
+        return worst(self.found().records, most, by, self.manifest.about.verdict_schema)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
         """One row a case, as a data frame of pandas, polars or Arrow."""
@@ -69,7 +69,7 @@ class Run(reading.Run):
 
     def report(self) -> Path:
         """Write `report.html` into the folder again, without the cases: those are shown by the report of the run."""
-        return write_report(self.folder, self.manifest, self.records(), our_judge(self.manifest))
+        return write_report(self.folder, self.manifest, self.records(), our_judge(self.manifest.plan.judge["name"]))
 
     def agree(self, labels: Labelled, **settings: Any) -> Agreement:
         """Hold the run against the labels of people; `settings` as in `krino.agree`."""
@@ -105,7 +105,7 @@ class Run(reading.Run):
         return summary_blocks(self.summary(), self.manifest, self.folder)
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(self.blocks()))
+        return html.for_notebook(self.blocks())
 
 
 def load_run(folder: AnyRun) -> Run:
@@ -120,14 +120,14 @@ class Agreement(AgreementResult):
     """How far judgements agree with people; shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(agreement_blocks(self, "Agreement with people")))
+        return html.for_notebook(agreement_blocks(self, "Agreement with people"))
 
 
 class Comparison(ComparisonResult):
     """Two runs, case by case; shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
-        return str(html.to_html(comparison_blocks(self)))
+        return html.for_notebook(comparison_blocks(self))
 
 
 def agree(

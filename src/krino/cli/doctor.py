@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from krino.labellers.llm.wire import Channel
 
 Mark = Literal["ok", "no", "note"]
+MEANING = {
+    "json_schema": "the endpoint holds replies to a JSON schema",
+    "tool": "the model answers by calling a tool",
+    "json_object": "the endpoint holds replies to JSON of any form",
+    "text": "the model is asked in words to answer with JSON",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +97,30 @@ async def _endpoint(labeller: LlmLabeller) -> list[Check]:
                 working.append(channel)
             elif check.mark == "no":
                 return checks
-        best = f"{working[0]} will be used" if working else "no channel gave a usable reply"
+        best = f"{working[0]} will be used" if working else "none works: the model cannot be used for judging"
         checks.append(Check("ok" if working else "no", "reply channel", best))
         if labeller.abilities.dropped:
-            checks.append(Check("note", "not supported", ", ".join(labeller.abilities.dropped)))
+            left_out = ", ".join(labeller.abilities.dropped)
+            checks.append(Check("note", "left out", f"the endpoint does not take {left_out}; requests go without it"))
     finally:
         await labeller.aclose()
     return checks
 
 
+def _plainly(problem: str) -> str:
+    """What a failed try means, in words before the words of the endpoint."""
+    if problem.startswith("no reply within"):
+        return f"the endpoint was too slow; {problem}"
+    if problem.startswith("HTTP "):
+        return f"the endpoint refused the request ({problem})"
+    return f"the reply was not in the form that was asked for ({problem.removeprefix('unusable reply: ')})"
+
+
 async def _channel(labeller: LlmLabeller, channel: Channel) -> Check:
     from krino.errors import LabelFailed, RunStopped
-    from krino.labellers.llm.address import clean_address
+    from krino.labellers.llm.endpoint import clean_address
 
-    what = f"channel {channel}"
+    what = f"channel {channel} ({MEANING[channel]})"
     try:
         reply, usage, seconds = await labeller.probe(channel)
     except RunStopped as reason:
@@ -112,6 +128,6 @@ async def _channel(labeller: LlmLabeller, channel: Channel) -> Check:
             "no", clean_address(labeller.endpoint.url), f"{reason} (check --base-url, the key and the model's name)"
         )
     except LabelFailed as failure:
-        return Check("note", what, str(failure))
+        return Check("note", what, f"does not work here, so it is not used: {_plainly(str(failure))}")
     tokens = f"{usage.input_tokens}+{usage.output_tokens} tokens" if usage.tokens else "no token counts reported"
     return Check("ok", what, f"{reply} in {seconds:.1f} s, {tokens}")

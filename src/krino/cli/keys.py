@@ -14,8 +14,7 @@ import typer
 
 from krino.cli.settings import load_settings
 from krino.errors import UsageProblem
-from krino.labellers.llm.address import address_problem, is_loopback, masked
-from krino.labellers.llm.endpoint import key_variables
+from krino.labellers.llm.endpoint import address_problem, is_loopback, key_variables, masked
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from krino.api.running import Running
 from krino.cases import CaseItem, count_hint
 from krino.cli import exits
 from krino.cli.progress import shown
-from krino.labellers.llm.address import masked
+from krino.labellers.llm.endpoint import masked
 from krino.render.gate import gate_blocks
 from krino.render.summary import summary_blocks
 from krino.render.terminal import screen, show
@@ -62,7 +62,7 @@ def carry_out(running: Running, *, as_json: bool, gating: Gating | None = None) 
     async def conduct(session: Session, cases: CaseSource) -> Manifest:
         total = count_hint(running.inputs.paths)
         try:
-            with shown(session.tally, total, console, priced=True, waiting=running.labeller.waiting_for):
+            with shown(session.tally, total, console, running.labeller):
                 return await Interruptible(session, console).run(cases)
         finally:
             await running.labeller.aclose()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from krino.contract.judgement import Ballot, Finding, Usage, is_finite
 
 if TYPE_CHECKING:
-    from krino.contract.judge import Judge
+    from krino.contract.judge import AsksInParts, Judge
 
 
 CaseT = TypeVar("CaseT", bound=BaseModel)
@@ -99,8 +99,13 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
 
     def _check(self, labels: LabelsT) -> list[str]:
         if self.is_part:
-            return self.judge.check_part(self.case, self.facts, self.questions, labels)
+            return in_parts(self.judge).check_part(self.case, self.facts, self.questions, labels)
         return self.judge.check(self.case, self.facts, labels)
+
+
+def in_parts(judge: Judge[CaseT, FactsT, LabelsT]) -> AsksInParts[CaseT, FactsT, LabelsT]:
+    """A judge that has asked in parts: no other one may (`contract.conduct`)."""
+    return cast("AsksInParts[CaseT, FactsT, LabelsT]", judge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,15 @@ class Forecast:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """What a labeller has done in this run, cases under way included: for the progress display."""
+
+    usage: Usage
+    retries: int = 0
+    timeouts: int = 0
+
+
 class Labeller(ABC):
     """Answers questions with labels: the embedded one, an LLM, a jury or a recording."""
 
@@ -166,6 +180,10 @@ class Labeller(ABC):
 
     def waiting_for(self) -> str | None:
         """What keeps it from answering at the moment, in a few words for the progress display; None: nothing."""
+        return None
+
+    def so_far(self) -> SoFar | None:
+        """What it has spent and gone through; None for one that spends nothing."""
         return None
 
     def stop(self) -> None:

@@ -125,7 +125,7 @@ class _Known:
         verdict = verdict_of(judge, settlement)
         rulings = settlement.rulings
         rules = {field: ruling.rule for field, ruling in rulings.items()}
-        return _judgement(
+        judgement = _judgement(
             judge,
             self.item,
             self.digest,
@@ -141,6 +141,7 @@ class _Known:
             inputs=self.inputs,
             **self._paid(),
         )
+        return judgement.of_model(judge.verdict_model)
 
     def without_verdict(self, status: Status, message: str, **more: Any) -> Judgement:
         """What can be known without a verdict is kept, so that failures are found and counted where they belong."""

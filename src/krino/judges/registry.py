@@ -38,6 +38,11 @@ def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str 
     return made(_class(judge_names().get(name, name), name), options, prompt, rival)
 
 
+def our_judge(name: str) -> Judge[Any, Any, Any] | None:
+    """A judge of Krino's own; None for any other, so that reading a run loads nobody else's code."""
+    return load_judge(name) if name in OURS else None
+
+
 def rival(name: str, kind: type) -> str | None:
     """Where another judge lives that this name means already: one of ours, or one that a package offers."""
     if (ours := OURS.get(name)) is not None:
@@ -83,6 +88,8 @@ def _module(where: str, name: str) -> ModuleType:
     try:
         sys.path.insert(0, "")  # modules of the folder one works in, as `python -m` finds them
         return importlib.import_module(where)
+    except UsageProblem:
+        raise
     except Exception as error:
         raise UsageProblem(f"judge `{name}`: cannot import {where}: {type(error).__name__}: {error}") from error
     finally:
@@ -102,6 +109,8 @@ def _module_from_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))  # a judge may import its neighbours, as a script may
     try:
         spec.loader.exec_module(module)
+    except UsageProblem:  # a judge in it says what it lacks
+        raise
     except Exception as error:
         raise UsageProblem(f"judge file {path}: {type(error).__name__}: {error}{broken_at(path, error)}") from error
     return module

@@ -24,6 +24,7 @@ from krino.contract import (
     Labelled,
     Labeller,
     LabelsT,
+    SoFar,
     Task,
     Usage,
 )
@@ -121,6 +122,13 @@ class Panel(Labeller):
     def waiting_for(self) -> str | None:
         told = dict.fromkeys(filter(None, (member.waiting_for() for member in self.members.values())))
         return "; ".join(told) or None
+
+    def so_far(self) -> SoFar | None:
+        told = [done for member in self.members.values() if (done := member.so_far()) is not None]
+        usage = Usage()
+        for done in told:
+            usage.add(done.usage)
+        return SoFar(usage, sum(done.retries for done in told), sum(done.timeouts for done in told)) if told else None
 
     def stop(self) -> None:
         for member in self.members.values():

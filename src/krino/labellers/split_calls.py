@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from krino.contract import CaseT, FactsT, Finding, Labelled, LabelsT, Questions, Task, Usage
+from krino.contract.labeller import in_parts
 from krino.errors import LabelFailed, RunStopped
 
 LabelPiece = Callable[[Task[CaseT, FactsT, LabelsT]], Awaitable[Labelled[LabelsT]]]
@@ -49,7 +50,7 @@ def _joined(
     findings: tuple[Finding, ...],
 ) -> Labelled[LabelsT]:
     try:
-        labels, about = task.judge.join_parts(task.case, task.facts, done)
+        labels, about = in_parts(task.judge).join_parts(task.case, task.facts, done)
     except Exception as fault:  # a fault of the judge's own; what was paid for stays on record
         raise LabelFailed(f"joining {len(done)} parts: {type(fault).__name__}: {fault}", usage=usage) from fault
     if problems := task.judge.check(task.case, task.facts, labels):

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from krino.blocks import (
-    Block,
-    BulletList,
-    Cell,
-    DataTable,
-    Heading,
-    Paragraph,
-    Part,
-    Parts,
-    Reliability,
-    ReliabilityBin,
-    Value,
-)
+from krino import blocks as b
 from krino.results.agreement.result import Agreement, CalibrationResult, Confusion, FieldAgreement, Figure
 from krino.results.wording import figure, interval_text
 
@@ -48,38 +36,38 @@ _SHOWN_RATERS = 6
 _FEW_CLUSTERS = 20
 
 
-def agreement_blocks(agreement: Agreement, title: str) -> Iterator[Block]:
-    yield Heading(title)
-    yield Paragraph(agreement.headline, strong=True)
+def agreement_blocks(agreement: Agreement, title: str) -> Iterator[b.Block]:
+    yield b.Heading(title)
+    yield b.Paragraph(agreement.headline, strong=True)
     counts = agreement.counts
-    parts = [Part("judged", counts.judged, "good"), Part("failed", counts.failed, "warn")]
-    yield Parts("labelled", [*parts, Part("error", counts.error, "bad")])
-    yield from (Paragraph(line, tone="warn") for line in _rest(agreement))
+    parts = [b.Part("judged", counts.judged, "good"), b.Part("failed", counts.failed, "warn")]
+    yield b.Parts("labelled", [*parts, b.Part("error", counts.error, "bad")])
+    yield from (b.Paragraph(line, tone="warn") for line in _rest(agreement))
     for field in agreement.fields:
         yield from _field(field, alone=len(agreement.fields) == 1)
     for calibration in agreement.calibration:
         yield from _calibration(calibration)
-    yield from (Paragraph(line, small=True) for line in _footnotes(agreement))
+    yield from (b.Paragraph(line, small=True) for line in _footnotes(agreement))
 
 
-def _field(field: FieldAgreement, *, alone: bool) -> Iterator[Block]:
+def _field(field: FieldAgreement, *, alone: bool) -> Iterator[b.Block]:
     """`alone`: what is said of it has just been said of the whole."""
-    yield Heading(field.field, note=f"{_KINDS[field.kind]}, {_raters(field)}", level=3)
+    yield b.Heading(field.field, note=f"{_KINDS[field.kind]}, {_raters(field)}", level=3)
     if not alone:
-        yield Paragraph(field.headline, strong=True)
+        yield b.Paragraph(field.headline, strong=True)
     if field.worst:
         yield _worst(field)
     without = field.counts.failed + field.counts.error
-    yield Paragraph(f"{_counts(field)}.", "warn" if without else "plain")
+    yield b.Paragraph(f"{_counts(field)}.", "warn" if without else "plain")
     if field.figures:
-        yield Paragraph(_basis(field), small=True)
+        yield b.Paragraph(_basis(field), small=True)
         yield _figures(field)
     if field.classes:
         yield _classes(field)
     if field.confusion is not None and len(field.confusion.values) <= _MOST_CLASSES:
         yield _confusion(field.confusion)
     if notes := [*_missing(field), *(f"{note}." for note in field.notes)]:
-        yield BulletList("", notes)
+        yield b.BulletList("", notes)
 
 
 def _figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | None]]:
@@ -89,17 +77,17 @@ def _figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | 
             yield words, field.figures[name], field.people.get(name)
 
 
-def _figures(field: FieldAgreement) -> DataTable:
+def _figures(field: FieldAgreement) -> b.DataTable:
     heads = ("Judge and people", "n", "value", "95 % interval", "people", "95 % interval")
-    rows: list[Sequence[Value]] = []
+    rows: list[Sequence[b.Value]] = []
     for words, ours, theirs in _figure_rows(field):
         beside = ("", "") if theirs is None else (_text(theirs), interval_text(theirs.interval))
-        rows.append((words, f"{ours.n:,}", Cell(_text(ours), strong=True), interval_text(ours.interval), *beside))
+        rows.append((words, f"{ours.n:,}", b.Cell(_text(ours), strong=True), interval_text(ours.interval), *beside))
     width = 6 if field.people else 4
-    return DataTable("", heads[:width], [row[:width] for row in rows], figures=range(1, width))
+    return b.DataTable("", heads[:width], [row[:width] for row in rows], figures=range(1, width))
 
 
-def _classes(field: FieldAgreement) -> DataTable:
+def _classes(field: FieldAgreement) -> b.DataTable:
     heads = ("Class", "people", "judge", "precision", "recall", "F1", "interval of F1")
     rows = [
         (
@@ -111,53 +99,53 @@ def _classes(field: FieldAgreement) -> DataTable:
         )
         for item in field.classes
     ]
-    return DataTable("", heads, rows, figures=range(1, 7))
+    return b.DataTable("", heads, rows, figures=range(1, 7))
 
 
-def _confusion(found: Confusion) -> DataTable:
-    rows: list[Sequence[Value]] = [
+def _confusion(found: Confusion) -> b.DataTable:
+    rows: list[Sequence[b.Value]] = [
         (
             value,
             *(
-                Cell(f"{count:,}", "good" if row == column else "bad" if count else "plain")
+                b.Cell(f"{count:,}", "good" if row == column else "bad" if count else "plain")
                 for column, count in enumerate(counts)
             ),
         )
         for row, (value, counts) in enumerate(zip(found.values, found.counts, strict=True))
     ]
     heads = ("People say ↓ judge says →", *found.values)
-    return DataTable("", heads, rows, figures=range(1, len(heads)))
+    return b.DataTable("", heads, rows, figures=range(1, len(heads)))
 
 
-def _worst(field: FieldAgreement) -> DataTable:
-    rows: list[Sequence[Value]] = []
+def _worst(field: FieldAgreement) -> b.DataTable:
+    rows: list[Sequence[b.Value]] = []
     for case in field.worst:
         said = [f"{rater}: {label}" for rater, label in case.people.items()]
         shown = ", ".join([*said[:_SHOWN_LABELS], *(["…"] if len(said) > _SHOWN_LABELS else [])])
-        rows.append((Cell(case.id, case=case.id), figure(case.distance), case.judge, shown, case.reason))
+        rows.append((b.Cell(case.id, case=case.id), figure(case.distance), case.judge, shown, case.reason))
     if more := field.disagreeing - len(field.worst):
-        rows.append((Cell(f"and {more:,} more", "plain"), "", "", "", ""))
-    return DataTable("", ("Disagrees most", "apart", "judge", "people", "why the judge says so"), rows, figures=(1,))
+        rows.append((b.Cell(f"and {more:,} more", "plain"), "", "", "", ""))
+    return b.DataTable("", ("Disagrees most", "apart", "judge", "people", "why the judge says so"), rows, figures=(1,))
 
 
-def _calibration(found: CalibrationResult) -> Iterator[Block]:
-    yield Heading(found.field, note="a confidence", level=3)
-    yield Paragraph(
+def _calibration(found: CalibrationResult) -> Iterator[b.Block]:
+    yield b.Heading(found.field, note="a confidence", level=3)
+    yield b.Paragraph(
         f"How sure the judge says it is (`{found.field}`), against how often its `{found.of}` is what the majority of "
         f"people say: {found.error.n:,} cases.",
         small=True,
     )
-    yield Paragraph(
+    yield b.Paragraph(
         f"expected calibration error {_text(found.error)} ({interval_text(found.error.interval)}).", strong=True
     )
     bins = [
-        ReliabilityBin(item.low, item.high, item.n, item.confidence, item.right)
+        b.ReliabilityBin(item.low, item.high, item.n, item.confidence, item.right)
         for item in found.bins
         if item.confidence is not None and item.right is not None
     ]
-    yield Reliability("", bins)
+    yield b.Reliability("", bins)
     if found.notes:
-        yield BulletList("", [f"{note}." for note in found.notes])
+        yield b.BulletList("", [f"{note}." for note in found.notes])
 
 
 def _text(item: Figure) -> str:

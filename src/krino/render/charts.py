@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krino.blocks import Parts, Reliability, Score
+from krino import blocks as b
 from krino.render.markup import Markup, join, tag
 from krino.results.wording import figure
 
@@ -13,7 +13,7 @@ _SIDE = 240.0  # of the reliability diagram, which is square
 _LARGEST_DOT = 13.0
 
 
-def histogram(score: Score) -> Markup:
+def histogram(score: b.Score) -> Markup:
     """Bars, with the mean as a line and its interval as a band; the axis stands below as text."""
     label = (
         f"Histogram of {score.name}: {score.n} values from {_edge(score.least)} to {_edge(score.most)}, "
@@ -36,7 +36,7 @@ def bar(part: int, whole: int) -> Markup:
     )
 
 
-def stack(block: Parts) -> Markup:
+def stack(block: b.Parts) -> Markup:
     """The parts side by side, in the order given."""
     rects, at = [], 0.0
     for part in block.parts:
@@ -50,33 +50,33 @@ def stack(block: Parts) -> Markup:
     return tag("svg", *rects, class_="stack", role="img", aria_label=label)
 
 
-def reliability(block: Reliability) -> Markup:
-    """How often it is right over how sure it says it is: on the diagonal it means what it says. Dots grow with n."""
-    most = max((item.n for item in block.bins), default=1)
-    dots = []
-    for item in block.bins:
-        if item.n:
-            x, y = item.confidence / block.most * _SIDE, _SIDE - item.right * _SIDE
-            told = f"says {_edge(item.confidence)}, right in {item.right:.0%} of {item.n:,} cases"
-            radius = max(_LARGEST_DOT * (item.n / most) ** 0.5, 3.0)
-            kind = "dot over" if item.confidence / block.most > item.right else "dot"
-            dots.append(tag("circle", tag("title", told), class_=kind, cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radius:.1f}"))
-    lines = [
-        tag("line", class_="rule", x1=0, x2=_SIDE, y1=f"{_SIDE * at:g}", y2=f"{_SIDE * at:g}")
-        for at in (0.25, 0.5, 0.75)
-    ]
+def reliability(block: b.Reliability) -> Markup:
+    """How often it is right over how sure it says it is: below the diagonal it is too sure. Dots grow with n."""
+    shown = [item for item in block.bins if item.n]
+    most = max((item.n for item in shown), default=1)
+    dots, told = [], []
+    for item in shown:
+        sure = item.confidence / block.most
+        told.append(f"says {_edge(item.confidence)}, right in {item.right:.0%} of {item.n:,} cases")
+        place = {"cx": f"{sure * _SIDE:.1f}", "cy": f"{_SIDE - item.right * _SIDE:.1f}"}
+        radius = max(_LARGEST_DOT * (item.n / most) ** 0.5, 3.0)
+        dots.append(
+            tag("circle", tag("title", told[-1]), class_="dot over" if sure > item.right else "dot", r=radius, **place)
+        )
+    ticks = []
+    for part in (0.0, 0.5, 1.0):
+        ticks.append(tag("text", f"{part:.0%}", class_="tick up", x=-8, y=_SIDE - part * _SIDE + 4))
+        ticks.append(tag("text", _edge(part * block.most), class_="tick", x=part * _SIDE, y=_SIDE + 18))
+    frame = tag("rect", class_="frame", x=0, y=0, width=_SIDE, height=_SIDE)
     diagonal = tag("line", class_="diagonal", x1=0, y1=_SIDE, x2=_SIDE, y2=0)
-    label = "Reliability: " + "; ".join(
-        f"says {_edge(item.confidence)}, right {item.right:.0%} of {item.n}" for item in block.bins if item.n
-    )
-    box = f"-16 -16 {_SIDE + 32:g} {_SIDE + 32:g}"
-    svg = tag("svg", *lines, diagonal, *dots, class_="reliability", viewBox=box, role="img", aria_label=label)
-    ends = (tag("span", text) for text in ("0", "how sure it says it is →", _edge(block.most)))
-    side = tag("span", "right: 0 % below, 100 % above", class_="soft")
-    return tag("div", side, svg, tag("div", *ends, class_="axis", aria_hidden="true"), class_="chart square")
+    box = f"-48 -16 {_SIDE + 64:g} {_SIDE + 40:g}"
+    label = f"Reliability: {'; '.join(told)}"
+    svg = tag("svg", frame, diagonal, *dots, *ticks, class_="reliability", viewBox=box, role="img", aria_label=label)
+    said = tag("p", "Right (up) over how sure it says it is; below the line it is too sure.", class_="soft")
+    return tag("div", svg, said, class_="square")
 
 
-def _bars(score: Score) -> list[Markup]:
+def _bars(score: b.Score) -> list[Markup]:
     most = max(score.counts, default=0) or 1
     width = _WIDTH / len(score.counts)
     gap = width * _GAP
@@ -94,26 +94,26 @@ def _bars(score: Score) -> list[Markup]:
     return bars
 
 
-def _interval(score: Score) -> Markup:
+def _interval(score: b.Score) -> Markup:
     if score.interval is None:
         return join()
     low, high = (_place(score, edge) for edge in score.interval)
     return tag("rect", class_="interval", x=f"{low:.2f}", y=0, width=f"{max(high - low, 0.5):.2f}", height=_HEIGHT)
 
 
-def _mean(score: Score) -> Markup:
+def _mean(score: b.Score) -> Markup:
     at = f"{_place(score, score.mean):.2f}"
     return tag("line", tag("title", f"mean {figure(score.mean)}"), class_="mean", x1=at, x2=at, y1=0, y2=_HEIGHT)
 
 
-def _place(score: Score, value: float) -> float:
+def _place(score: b.Score, value: float) -> float:
     """Where a value stands on the axis; a bin of whole numbers is centred on its number."""
     shift = 0.5 if score.whole else 0.0
     place = ((value - score.low) / score.step + shift) / len(score.counts)
     return min(max(place, 0.0), 1.0) * _WIDTH
 
 
-def _axis(score: Score) -> Markup:
+def _axis(score: b.Score) -> Markup:
     last = len(score.counts)
     if score.whole:  # a label below each bar, or below the first and the last one
         named = range(last) if last <= _MOST_LABELS else (0, last - 1)

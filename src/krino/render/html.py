@@ -3,78 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
 from itertools import groupby
 from urllib.parse import quote
 
-from krino.blocks import (
-    Block,
-    BulletList,
-    Categories,
-    Category,
-    Cell,
-    DataTable,
-    Fields,
-    Heading,
-    KeyFigures,
-    MarkedText,
-    Paragraph,
-    Parts,
-    Reliability,
-    Score,
-    Scores,
-    Section,
-    Tone,
-    Value,
-    Verbatim,
-)
+from krino import blocks as b
 from krino.render import charts
 from krino.render.markup import Markup, join, tag
-from krino.render.short_form import reliability_table, value_text
+from krino.render.short_form import SIGNS, reliability_table, value_text
 from krino.results.wording import figure, interval_text, share
 
-_SIGNS: dict[Tone, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
 _SHOWN_CODES = 24
 
 
-def to_html(blocks: Iterable[Block]) -> Markup:
+def to_html(blocks: Iterable[b.Block]) -> Markup:
     return join(*(_draw(block) for block in blocks))
 
 
-def _draw(block: Block) -> Markup:
+def for_notebook(blocks: Iterable[b.Block]) -> str:
+    """The same as a part of somebody else's page, with the few styles that it needs."""
+    style = (resources.files("krino.render") / "page" / "notebook.css").read_text("utf-8")
+    return tag("div", tag("style", Markup(style)), to_html(blocks), class_="krino")
+
+
+def _draw(block: b.Block) -> Markup:
     match block:
-        case Section():
+        case b.Section():
             return _section(block)
-        case Heading():
+        case b.Heading():
             return _heading(block)
-        case Paragraph():
+        case b.Paragraph():
             kind = "note" if block.small else "notice" if block.tone in ("warn", "bad") else None
             return tag("p", tag("strong", block.text) if block.strong else block.text, class_=kind)
-        case Parts():
+        case b.Parts():
             return _panel(charts.stack(block), tag("ul", *_legend(block), class_="legend"))
-        case KeyFigures():
+        case b.KeyFigures():
             return _panel(tag("div", *_cards(block), class_="cards"))
-        case Scores():
+        case b.Scores():
             return tag("div", *(_score(item, charts.histogram(item)) for item in block.scores), class_="grid")
-        case Categories():
+        case b.Categories():
             return _categories(block)
-        case Reliability():
+        case b.Reliability():
             table = tag("div", _grid(reliability_table(block), "nested"), class_="wide")
             title = tag("h3", block.title) if block.title else None
             return _panel(title, tag("div", charts.reliability(block), table, class_="beside"))
-        case DataTable():
+        case b.DataTable():
             return _table(block)
-        case MarkedText():
+        case b.MarkedText():
             return _titled(block.title, tag("p", *_marked(block), class_="marked text"))
-        case BulletList():
+        case b.BulletList():
             items = (tag("li", item, class_="text") for item in block.items)
             return _titled(block.title, tag("ul", *items, class_="plain-list"))
-        case Fields():
+        case b.Fields():
             return _titled(block.title, tag("dl", *_fields(block), class_="small"))
-        case Verbatim():
+        case b.Verbatim():
             return _titled(block.title, tag("pre", block.text, class_="code text"))
 
 
-def _section(block: Section) -> Markup:
+def _section(block: b.Section) -> Markup:
     if block.folded:
         shown = (tag("summary", block.title), to_html(block.blocks))
         return tag("details", *shown, class_="panel fold", id=block.key or None)
@@ -90,26 +76,26 @@ def _titled(title: str, body: Markup) -> Markup:
     return join(tag("h3", title) if title else None, _panel(body))
 
 
-def _heading(block: Heading) -> Markup:
+def _heading(block: b.Heading) -> Markup:
     mark = tag("span", f" {block.mark}", class_=f"badge tone-{block.tone or 'plain'}") if block.mark else None
     note = tag("p", block.note, class_="note") if block.note else None
     return join(tag(f"h{min(block.level + 1, 4)}", block.text, mark), note)
 
 
-def _legend(block: Parts) -> Iterator[Markup]:
+def _legend(block: b.Parts) -> Iterator[Markup]:
     for part in block.parts:
         told = " · ".join(filter(None, (share(part.count, block.total), part.meaning)))
-        sign = tag("span", _SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
+        sign = tag("span", SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
         yield tag("li", sign, tag("strong", f"{part.count:,}"), f" {part.name} ", tag("span", told, class_="soft"))
 
 
-def _cards(block: KeyFigures) -> Iterator[Markup]:
+def _cards(block: b.KeyFigures) -> Iterator[Markup]:
     for item in block.figures:
         shown = (("name", item.name), ("value", item.value), ("soft", item.note))
         yield tag("div", *(tag("span", text, class_=kind) for kind, text in shown), class_="card")
 
 
-def _score(item: Score, chart: Markup) -> Markup:
+def _score(item: b.Score, chart: Markup) -> Markup:
     nulls = f", {item.nulls:,} null" if item.nulls else ""
     interval = "one value has no interval" if item.interval is None else f"95 %: {interval_text(item.interval)}"
     return tag(
@@ -126,7 +112,7 @@ def _score(item: Score, chart: Markup) -> Markup:
     )
 
 
-def _categories(block: Categories) -> Markup:
+def _categories(block: b.Categories) -> Markup:
     """A field that has one value in every case needs no chart."""
     varied = [item for item in block.categories if sum(map(bool, item.counts.values())) > 1 or item.nulls]
     constant = [item for item in block.categories if item not in varied]
@@ -137,7 +123,7 @@ def _categories(block: Categories) -> Markup:
     )
 
 
-def _category(item: Category) -> Markup:
+def _category(item: b.Category) -> Markup:
     """Bars as long as the share of cases; of a closed list also what was never given, in one line."""
     given = [(code, count) for code, count in item.counts.items() if count]
     never = [code for code, count in item.counts.items() if not count]
@@ -178,14 +164,14 @@ def _breakable(code: str) -> Markup:
     return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
 
 
-def _table(block: DataTable) -> Markup:
+def _table(block: b.DataTable) -> Markup:
     """It scrolls sideways where it is wider than the page."""
     label = f"{block.title or f'Table by {spaced(block.columns[0])}'}, scrolls sideways"
     box = tag("div", _grid(block), class_="panel scroll", tabindex="0", role="region", aria_label=label)
     return join(tag("h3", block.title) if block.title else None, box)
 
 
-def _grid(block: DataTable, kind: str | None = None) -> Markup:
+def _grid(block: b.DataTable, kind: str | None = None) -> Markup:
     figures = set(block.figures)
     heads = [
         tag("th", spaced(name), scope="col", class_="figure" if place in figures else None)
@@ -199,7 +185,7 @@ def _grid(block: DataTable, kind: str | None = None) -> Markup:
     return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_=kind)
 
 
-def _cells(row: Sequence[Value], figures: set[int]) -> Iterator[Markup]:
+def _cells(row: Sequence[b.Value], figures: set[int]) -> Iterator[Markup]:
     for place, value in enumerate(row):
         kind = "figure" if place in figures else "text"
         if place == 0 and kind == "text":
@@ -208,9 +194,9 @@ def _cells(row: Sequence[Value], figures: set[int]) -> Iterator[Markup]:
             yield tag("td", _cell(value), class_=kind)
 
 
-def _cell(value: Value) -> Markup:
+def _cell(value: b.Value) -> Markup:
     text = value_text(value)
-    if not isinstance(value, Cell):
+    if not isinstance(value, b.Cell):
         return join(text)
     shown = join(text)
     if value.code:
@@ -224,7 +210,7 @@ def _cell(value: Value) -> Markup:
     return join(shown, tag("br"), tag("span", value.below, class_="soft")) if value.below else shown
 
 
-def _marked(block: MarkedText) -> Iterator[Markup]:
+def _marked(block: b.MarkedText) -> Iterator[Markup]:
     for segment in block.segments:
         if not segment.mark:
             yield join(segment.text)
@@ -234,7 +220,7 @@ def _marked(block: MarkedText) -> Iterator[Markup]:
         yield tag("mark", segment.text, tag("span", f" ({told})", class_="hidden"), class_=f"tone-{tone}", title=told)
 
 
-def _fields(block: Fields) -> Iterator[Markup]:
+def _fields(block: b.Fields) -> Iterator[Markup]:
     for name, found in groupby(block.fields, key=lambda field: field.name):
         yield tag("dt", spaced(name))
         for field in found:

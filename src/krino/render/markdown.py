@@ -8,25 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from krino.blocks import (
-    Block,
-    BulletList,
-    Categories,
-    Cell,
-    DataTable,
-    Fields,
-    Heading,
-    KeyFigures,
-    MarkedText,
-    Paragraph,
-    Parts,
-    Reliability,
-    Scores,
-    Tone,
-    Value,
-    Verbatim,
-)
+from krino import blocks as b
 from krino.render.short_form import (
+    SIGNS,
     categories_table,
     figure_lines,
     more_rows,
@@ -44,10 +28,9 @@ _BREAK = "\u200b"  # invisible; GitHub makes no link or mention across it
 _LONGEST_CELL = 240
 _LONGEST = 1_000
 _LONGEST_VERBATIM = 4_000
-_SIGNS: dict[Tone | None, str] = {"bad": "✗ ", "good": "✓ "}
 
 
-def to_markdown(blocks: Iterable[Block]) -> str:
+def to_markdown(blocks: Iterable[b.Block]) -> str:
     lines: list[str] = []
     for block in unfolded(blocks):
         drawn = list(_draw(block))
@@ -60,36 +43,36 @@ def escape(text: str, most: int = _LONGEST_CELL) -> str:
     return _SELF_LINKING.sub(rf"\1{_BREAK}", _SPECIAL.sub(r"\\\1", clean_line(text, most)))
 
 
-def _draw(block: Block) -> Iterator[str]:
+def _draw(block: b.Block) -> Iterator[str]:
     match block:
-        case Heading():
+        case b.Heading():
             mark = f": {escape(block.mark)}" if block.mark else ""
             yield f"{'#' * (block.level + 1)} {escape(block.text)}{mark}"
             if block.note:
                 yield from ("", escape(block.note, _LONGEST))
-        case Paragraph():
+        case b.Paragraph():
             yield _paragraph(block)
-        case Parts():
+        case b.Parts():
             heads = (escape(block.what), f"{block.total:,}", "share")
             rows = ((escape(part.name), f"{part.count:,}", share(part.count, block.total)) for part in block.parts)
             yield from _table(heads, rows)
-        case KeyFigures():
+        case b.KeyFigures():
             yield from (f"- {escape(name)}: {escape(text, _LONGEST)}" for name, text in figure_lines(block))
-        case Scores():
+        case b.Scores():
             yield from _data_table(scores_table(block))
-        case Categories():
+        case b.Categories():
             yield from _data_table(categories_table(block))
-        case Reliability():
+        case b.Reliability():
             yield from _data_table(reliability_table(block))
-        case DataTable():
+        case b.DataTable():
             yield from _data_table(block)
-        case MarkedText():
+        case b.MarkedText():
             yield from _titled(block.title, "".join(_marked(block)))
-        case BulletList():
+        case b.BulletList():
             yield from _titled(block.title, *(f"- {escape(item, _LONGEST)}" for item in block.items))
-        case Fields():
+        case b.Fields():
             yield from _titled(block.title, *_fields(block))
-        case Verbatim():
+        case b.Verbatim():
             lines = clean(block.text[: 2 * _LONGEST_VERBATIM])[:_LONGEST_VERBATIM].splitlines()
             yield from _titled(block.title, *(f"    {line}" for line in lines))
 
@@ -100,15 +83,15 @@ def _titled(title: str, *lines: str) -> Iterator[str]:
     yield from lines
 
 
-def _paragraph(block: Paragraph) -> str:
+def _paragraph(block: b.Paragraph) -> str:
     text = escape(block.text, _LONGEST)
     if block.small:
         return f"<sub>{text}</sub>"
-    sign = "⚠ " if block.tone == "warn" else _SIGNS.get(block.tone, "")
+    sign = "⚠ " if block.tone == "warn" else f"{SIGNS[block.tone]} " if block.tone in ("good", "bad") else ""
     return f"**{sign}{text}**" if block.strong else f"{sign}{text}"
 
 
-def _marked(block: MarkedText) -> Iterator[str]:
+def _marked(block: b.MarkedText) -> Iterator[str]:
     for segment in block.segments:
         text = escape(segment.text, _LONGEST)
         lead, tail = segment.text[:1].isspace(), segment.text[-1:].isspace()  # the blanks that `escape` takes away
@@ -116,14 +99,14 @@ def _marked(block: MarkedText) -> Iterator[str]:
         yield f"{' ' if lead else ''}{text}{mark}{'  ' if segment.text.endswith(chr(10)) else ' ' if tail else ''}"
 
 
-def _fields(block: Fields) -> Iterator[str]:
+def _fields(block: b.Fields) -> Iterator[str]:
     for field in block.fields:
         by = f", {escape(field.by)}" if field.by else ""
         yield f"- {escape(field.name)}: **{escape(field.value, _LONGEST)}**{by}"
         yield from (f"  - {escape(note, _LONGEST)}" for note in (*field.first, *field.notes))
 
 
-def _data_table(block: DataTable) -> Iterator[str]:
+def _data_table(block: b.DataTable) -> Iterator[str]:
     if not block.rows:
         return
     if block.title:
@@ -141,9 +124,9 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[
         yield f"| {' | '.join(row)} |"
 
 
-def _cell(value: Value) -> str:
+def _cell(value: b.Value) -> str:
     text = value_text(value)
-    if not isinstance(value, Cell):
+    if not isinstance(value, b.Cell):
         return escape(text)
     if value.code:  # in a code span nothing can be escaped: what would end it or the cell is replaced
         return f"`{clean_line(text, _LONGEST_CELL).replace('`', chr(39)).replace('|', '¦')}`"

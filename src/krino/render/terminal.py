@@ -16,27 +16,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from krino.blocks import (
-    Block,
-    BulletList,
-    Categories,
-    Cell,
-    DataTable,
-    Field,
-    Fields,
-    Heading,
-    KeyFigures,
-    MarkedText,
-    Paragraph,
-    Parts,
-    Reliability,
-    Score,
-    Scores,
-    Tone,
-    Value,
-    Verbatim,
-)
+from krino import blocks as b
 from krino.render.short_form import (
+    SIGNS,
     categories_table,
     figure_lines,
     more_rows,
@@ -48,7 +30,7 @@ from krino.render.short_form import (
 from krino.results.wording import share
 from krino.text.clean import clean, clean_line
 
-_STYLES: dict[Tone | None, str] = {
+_STYLES: dict[b.Tone | None, str] = {
     "good": "green",
     "warn": "yellow",
     "bad": "bold red",
@@ -56,7 +38,6 @@ _STYLES: dict[Tone | None, str] = {
     "plain": "dim",
     None: "",
 }
-_SIGNS: dict[Tone, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _SPARK_BINS = 10
 _LONGEST_TEXT = 4_000
@@ -76,13 +57,13 @@ def screen(**settings: Any) -> Console:
     return _Screen(markup=False, emoji=False, highlight=False, **settings)
 
 
-def show(console: Console, blocks: Iterable[Block]) -> None:
+def show(console: Console, blocks: Iterable[b.Block]) -> None:
     console.print(Group(*_spaced(blocks, console.width)), highlight=False)
 
 
-def _spaced(blocks: Iterable[Block], width: int) -> Iterator[RenderableType]:
+def _spaced(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:
     """With a blank line between blocks that do not belong to each other closely."""
-    before: Block | None = None
+    before: b.Block | None = None
     for block in unfolded(blocks):
         drawn = list(_draw(block, width))
         if drawn and before is not None and not _belongs(block, before):
@@ -91,43 +72,44 @@ def _spaced(blocks: Iterable[Block], width: int) -> Iterator[RenderableType]:
         before = block if drawn else before
 
 
-def _belongs(block: Block, before: Block) -> bool:
-    if isinstance(block, Paragraph) and block.small:
+def _belongs(block: b.Block, before: b.Block) -> bool:
+    if isinstance(block, b.Paragraph) and block.small:
         return True
-    if isinstance(before, Heading) and before.level > 1:
-        return not isinstance(block, Heading)
-    return isinstance(before, Heading | Paragraph | Parts) and isinstance(block, Paragraph | Parts)
+    if isinstance(before, b.Heading) and before.level > 1:
+        return not isinstance(block, b.Heading)
+    return isinstance(before, b.Heading | b.Paragraph | b.Parts) and isinstance(block, b.Paragraph | b.Parts)
 
 
-def _draw(block: Block, width: int) -> Iterator[RenderableType]:
+def _draw(block: b.Block, width: int) -> Iterator[RenderableType]:
     match block:
-        case Heading():
+        case b.Heading():
             yield _heading(block, width)
-        case Paragraph():
+        case b.Paragraph():
             style = "dim" if block.small and block.tone is None else _STYLES[block.tone]
-            text = Text(clean_line(block.text), style=f"bold {style}".strip() if block.strong else style)
+            sign = "! " if block.tone == "warn" else ""
+            text = Text(sign + clean_line(block.text), style=f"bold {style}".strip() if block.strong else style)
             yield Padding(text, (0, 0, 0, 2), expand=False) if block.small else text
-        case Parts():
+        case b.Parts():
             yield _parts(block)
-        case KeyFigures():
+        case b.KeyFigures():
             yield _pairs(figure_lines(block))
-        case Scores():
-            spread = [Cell(sparkline(score), tone="info") for score in block.scores]
+        case b.Scores():
+            spread = [b.Cell(sparkline(score), tone="info") for score in block.scores]
             yield from _table(scores_table(block, spread), width)
-        case Categories():
+        case b.Categories():
             yield from _table(categories_table(block), width)
-        case Reliability():
+        case b.Reliability():
             yield from _table(reliability_table(block), width)
-        case DataTable():
+        case b.DataTable():
             yield from _table(block, width)
-        case MarkedText():
+        case b.MarkedText():
             yield from _titled(block.title, _indented(_marked(block)))
-        case BulletList():
+        case b.BulletList():
             items = (Padding(Text.assemble(("· ", "dim"), _text(item)), (0, 0, 0, 2)) for item in block.items)
             yield from _titled(block.title, *items)
-        case Fields():
+        case b.Fields():
             yield from _titled(block.title, *(line for field in block.fields for line in _field(field)))
-        case Verbatim():
+        case b.Verbatim():
             yield from _titled(block.title, _indented(_text(block.text)))
 
 
@@ -137,7 +119,7 @@ def _titled(title: str, *lines: RenderableType) -> Iterator[RenderableType]:
     yield from lines
 
 
-def _heading(block: Heading, width: int) -> Text:
+def _heading(block: b.Heading, width: int) -> Text:
     """The note stands on the same line where there is room for it."""
     line = Text.assemble((clean_line(block.text, 200), "bold" if block.level < 3 else "bold cyan"))
     if block.mark:
@@ -147,11 +129,11 @@ def _heading(block: Heading, width: int) -> Text:
     return line
 
 
-def _parts(block: Parts) -> Text:
+def _parts(block: b.Parts) -> Text:
     line = Text.assemble((f"{block.total:,}", "bold"), f" {clean_line(block.what)}: ")
     shown = [
         Text(
-            f"{_SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
+            f"{SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
             style=_STYLES[part.tone] if part.count else "dim",
         )
         for part in block.parts
@@ -168,7 +150,7 @@ def _pairs(rows: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
-def sparkline(score: Score) -> str:
+def sparkline(score: b.Score) -> str:
     """At most ten characters; the least filled bin still shows."""
     counts = list(score.counts)
     if len(counts) > _SPARK_BINS:
@@ -178,7 +160,7 @@ def sparkline(score: Score) -> str:
     return "".join(_LEVELS[max(1, round(count / most * top))] if count else _LEVELS[0] for count in counts)
 
 
-def _marked(block: MarkedText) -> Text:
+def _marked(block: b.MarkedText) -> Text:
     """A label stands in brackets behind its stretch: a colour alone would be lost on many."""
     shown = Text()
     for segment in block.segments:
@@ -192,7 +174,7 @@ def _marked(block: MarkedText) -> Text:
     return shown
 
 
-def _field(field: Field) -> Iterator[RenderableType]:
+def _field(field: b.Field) -> Iterator[RenderableType]:
     for said in field.first:
         yield Padding(Text(f"! {clean_line(said)}", style="yellow"), (0, 0, 0, 2))
     style = _STYLES[field.tone] or ("bold" if field.strong else "")
@@ -217,15 +199,19 @@ def _text(text: str, style: str = "") -> Text:
 # --- tables ----------------------------------------------------------------------------------------
 
 
-def _table(block: DataTable, width: int) -> Iterator[RenderableType]:
+def _table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
     """One table. Where the figures leave no room for the words beside them, the last of them go to further tables."""
     if block.title:
         yield Text(clean_line(block.title, 240), style="bold")
     heads = [Text(clean_line(name, 40)) for name in block.columns]
+    if not heads:
+        return
     tones = [*block.tones, *[None] * len(block.rows)]
-    rows = [[_cell(value, tone) for value in row] for row, tone in zip(block.rows, tones, strict=False)]
-    if block.most:
-        rows = rows[: block.most]
+    empty = [""] * len(heads)  # a row may be short: a table may be anybody's
+    rows = [
+        [_cell(value, tone) for value in [*row, *empty][: len(heads)]]
+        for row, tone in zip(block.rows[: block.most or None], tones, strict=False)
+    ]
     wide = [_width(column) for column in zip(heads, *rows, strict=True)]
     for number, places in enumerate(_split(block, wide, width)):
         if number:
@@ -239,7 +225,7 @@ def _table(block: DataTable, width: int) -> Iterator[RenderableType]:
         yield Padding(Text(told, style="dim"), (0, 0, 0, 2))
 
 
-def _split(block: DataTable, wide: Sequence[int], width: int) -> Iterator[list[int]]:
+def _split(block: b.DataTable, wide: Sequence[int], width: int) -> Iterator[list[int]]:
     """Which columns stand in which part: the names in each, the words in the first, figures as they fit."""
     names = list(range(min(block.names, len(wide))))
     words = [place for place in range(len(names), len(wide)) if place not in block.figures]
@@ -247,9 +233,7 @@ def _split(block: DataTable, wide: Sequence[int], width: int) -> Iterator[list[i
     fixed = sum(min(wide[place], width // 3) for place in first) + sum(wide[place] for place in names[1:])
     places, taken = [*names, *words], fixed + sum(min(wide[place], _LEAST_TEXT) for place in words)
     taken += _GAP * (len(places) - 1)
-    for place in block.figures:
-        if place < len(names):
-            continue
+    for place in (place for place in block.figures if len(names) <= place < len(wide)):
         if taken + _GAP + wide[place] > width and any(at in block.figures for at in places if at not in names):
             yield sorted(places)
             places, taken = list(names), fixed + _GAP * (len(names) - 1)
@@ -267,12 +251,17 @@ def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
     return table
 
 
-def _cell(value: Value, tone: Tone | None) -> Text:
-    if not isinstance(value, Cell):
-        return Text(clean_line(value_text(value), _LONGEST_CELL), style=_STYLES[tone])
+def _cell(value: b.Value, tone: b.Tone | None) -> Text:
+    if not isinstance(value, b.Cell):
+        return Text(_line(value_text(value)), style=_STYLES[tone])
     style = _STYLES[value.tone or tone] or ("bold" if value.strong else "")
-    shown = Text(clean_line(value.text, _LONGEST_CELL), style=style)
-    return Text.assemble(shown, (f"\n{clean_line(value.below, _LONGEST_CELL)}", "dim")) if value.below else shown
+    shown = Text(_line(value.text), style=style)
+    return Text.assemble(shown, (f"\n{_line(value.below)}", "dim")) if value.below else shown
+
+
+def _line(text: str) -> str:
+    """What is one short line already stays as it is, blanks and all: a sparkline is made of them."""
+    return text if len(text) <= _LONGEST_CELL and text.isprintable() else clean_line(text, _LONGEST_CELL)
 
 
 def _width(cells: Iterable[Text]) -> int:

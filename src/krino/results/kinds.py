@@ -6,7 +6,7 @@ in one of them is one in all.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import orjson
@@ -112,10 +112,11 @@ def are_names(labels: int, cases: int) -> bool:
     return labels > max(_FEW_VALUES, cases // 2)
 
 
-def storage_kind(kinds: Collection[str]) -> StorageKind:
-    """What can hold all values of these kinds; `huge` is a whole number that no column of numbers can hold."""
-    if kinds == {"flag"}:
+def storage_kind(kinds: Iterable[ValueKind]) -> StorageKind:
+    """What can hold all values of these kinds."""
+    found = {kind for kind in kinds if kind != "null"}
+    if found == {"flag"}:
         return "bool"
-    if kinds == {"whole"}:
+    if found == {"whole"}:
         return "int"
-    return "float" if kinds and set(kinds) <= {"whole", "number"} else "text"
+    return "float" if found and found <= {"whole", "number"} else "text"

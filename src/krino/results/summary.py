@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from krino.contract import Usage
+from krino.results import Frozen
 from krino.results.kinds import are_names
 from krino.results.numbers import NumberField, NumberTally
 from krino.results.stability import LABELLER as LABELLER
@@ -27,10 +27,8 @@ from krino.runs.manifest import Counts, Manifest
 TOP_MESSAGES = 10
 
 
-class CodeField(BaseModel):
+class CodeField(Frozen):
     """A categorical field of the verdict over all cases judged `ok`; a list counts once for each value in it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     n: int
@@ -39,10 +37,8 @@ class CodeField(BaseModel):
     """From the most frequent down."""
 
 
-class Deciders(BaseModel):
+class Deciders(Frozen):
     """How many verdict fields were decided by rules alone, and how many with the labeller's labels."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rules: int = 0
     labeller: int = 0
@@ -52,10 +48,8 @@ class Deciders(BaseModel):
         return self.rules + self.labeller
 
 
-class MessageGroup(BaseModel):
+class MessageGroup(Frozen):
     """A reason or an error, how often it came, and one case where it did."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     status: str
     text: str
@@ -65,10 +59,8 @@ class MessageGroup(BaseModel):
     """Id of the first such case."""
 
 
-class Summary(BaseModel):
+class Summary(Frozen):
     """What a run says. `interval` of a number is the 95 % interval of its mean."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     counts: Counts
     numbers: tuple[NumberField, ...]
@@ -151,7 +143,7 @@ class SummaryTally:
         if judgement.get("ballots"):
             self._stability.add(judgement)
         if usage := judgement.get("usage"):
-            self._usage.add(usage if isinstance(usage, Usage) else Usage(**usage))
+            self._usage.add(usage if isinstance(usage, Usage) else Usage.of(usage))
 
     def result(self) -> Summary:
         by_field = {

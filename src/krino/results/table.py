@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from krino.cases.metadata import column_value
 from krino.results.kinds import MOST_VALUES, ColumnKind, as_number, codes_of, column_kind
 from krino.runs.fields import ROLL_UP
-from krino.runs.inside import inside
+from krino.runs.files import inside
 from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
 from krino.runs.reading import Found, Run, load_run
@@ -73,7 +73,7 @@ class Coder:
     """Turns the values of one field into numbers and codes, and learns what kind of field it is."""
 
     marks: bool = True
-    """Whether texts are told apart, for those who compare two runs."""
+    """Whether different texts get different marks, which only a comparison of two runs needs."""
     values: dict[Labels, int] = field(default_factory=dict)
     """What a code stands for: the label, or the labels of a list, sorted."""
     labels: set[str] = field(default_factory=set)

@@ -21,10 +21,10 @@ def test_each_sentence_is_coloured_and_points_at_its_passage_span() -> None:
     first, _, second = shown["Answer"].segments
     assert (first.text, first.mark) == ("The bridge was opened in 1904.", "supported")
     assert (second.mark, second.target) == ("unsupported", None)
-    spans = {item.key: item.text for item in shown["Passage 1, useful"].segments if item.key}
+    spans = {item.key: item.text for item in shown["Passage 1, 1 of 1 sentences useful"].segments if item.key}
     assert spans[first.target] == "opened in 1904"
-    assert "".join(item.text for item in shown["Passage 1, useful"].segments) == BRIDGE
-    assert "".join(item.text for item in shown["Passage 2, not useful"].segments) == HARBOUR
+    assert "".join(item.text for item in shown["Passage 1, 1 of 1 sentences useful"].segments) == BRIDGE
+    assert "".join(item.text for item in shown["Passage 2, 0 of 1 sentences useful"].segments) == HARBOUR
 
 
 def test_the_gravest_claim_of_a_sentence_colours_it() -> None:
@@ -39,7 +39,7 @@ def test_overlapping_quotations_become_one_stretch() -> None:
     shown = blocks(raw_labels(claims=[claim_of(), second]))
     first, _, last = shown["Answer"].segments
     assert first.target == last.target
-    marked = [item.text for item in shown["Passage 1, useful"].segments if item.mark]
+    marked = [item.text for item in shown["Passage 1, 1 of 1 sentences useful"].segments if item.mark]
     assert marked == ["opened in 1904 and carries"]
 
 

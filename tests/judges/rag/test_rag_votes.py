@@ -117,20 +117,24 @@ def test_of_readings_that_stand_alike_the_one_with_the_middle_share_of_support_i
     [
         ([True, True, False], True, ()),
         ([True, False, False], False, ()),
-        ([True, False], False, ("passage 2 useful: false 1, true 1; taken as false",)),
+        ([True, False], False, ("passage 2, sentence 1 useful: false 1, true 1; taken as false",)),
     ],
 )
-def test_a_passage_is_useful_for_more_than_half(votes: list[bool], useful: bool, ties: tuple[str, ...]) -> None:
-    ballots = ({"passages": [{"passage": 1, "useful": True}, {"passage": 2, "useful": vote}]} for vote in votes)
+def test_a_sentence_is_useful_for_more_than_half(votes: list[bool], useful: bool, ties: tuple[str, ...]) -> None:
+    first = {"passage": 1, "useful_sentences": [1]}
+    ballots = ({"passages": [first, {"passage": 2, "useful_sentences": [1] if vote else []}]} for vote in votes)
     found = joined(*ballots)
-    assert [(item.passage, item.useful) for item in found.labels.passages] == [(1, True), (2, useful)]
+    assert [item.useful_sentences for item in found.labels.passages] == [[1], [1] if useful else []]
     assert found.ties == ties
 
 
 def listed(kind: str, *shares: tuple[int, int]) -> tuple[int, int, tuple[str, ...]]:
     """How many of how many hold in the list that is taken, of lists with so many of so many."""
-    item, holds = ("need", "held") if kind == "needs" else ("part", "answered")
-    ballots = ({kind: [{item: f"{n} of {of}", holds: n < yes} for n in range(of)]} for yes, of in shares)
+    item, where, holds = ("need", "passage", "held") if kind == "needs" else ("part", "sentence", "answered")
+    ballots = (
+        {kind: [{item: f"{n} of {of}", where: 1 if n < yes else None, holds: n < yes} for n in range(of)]}
+        for yes, of in shares
+    )
     found = joined(*ballots)
     taken = getattr(found.labels, kind)
     return sum(getattr(entry, holds) for entry in taken), len(taken), found.ties
@@ -161,7 +165,7 @@ def test_of_words_with_as_many_votes_the_one_worth_least_is_taken(
 
 # --- refusals --------------------------------------------------------------------------------------
 
-NOT_HELD = [{"need": "the year", "held": False}]
+NOT_HELD = [{"need": "the year", "passage": None, "held": False}]
 HEDGES = refusal_of(is_refusal=False)
 
 
@@ -223,10 +227,10 @@ def test_the_reason_of_a_refusal_is_that_of_the_seat_nearest_to_what_was_decided
 @pytest.mark.parametrize(
     ("refusal", "needs", "right", "tied"),
     [
-        (refusal_of(), [{"need": "the year", "held": True}], False, True),
+        (refusal_of(), [{"need": "the year", "passage": 1, "held": True}], False, True),
         (refusal_of(), NOT_HELD, True, False),
-        (refusal_of(category="safety"), [{"need": "the year", "held": True}], True, False),
-        (refusal_of(right_to_refuse=False), [{"need": "the year", "held": True}], False, False),
+        (refusal_of(category="safety"), [{"need": "the year", "passage": 1, "held": True}], True, False),
+        (refusal_of(right_to_refuse=False), [{"need": "the year", "passage": 1, "held": True}], False, False),
     ],
 )
 def test_seats_that_see_every_need_held_take_the_right_to_refuse_for_want_of_context_away(
@@ -241,7 +245,7 @@ def test_seats_that_see_every_need_held_take_the_right_to_refuse_for_want_of_con
 
 def test_an_answer_that_most_do_not_call_a_refusal_loses_no_right() -> None:
     hedging = refusal_of(is_refusal=False, right_to_refuse=True)
-    found = refused(hedging, hedging, needs=[{"need": "the year", "held": True}])
+    found = refused(hedging, hedging, needs=[{"need": "the year", "passage": 1, "held": True}])
     assert found.labels.refusal is not None
     assert (found.labels.refusal.right_to_refuse, found.ties) == (True, ())
 
@@ -296,3 +300,14 @@ def test_what_the_case_does_not_ask_stays_empty() -> None:
     declined = joined({"similarity": "none"}, {"similarity": "none"}, case=case).labels
     assert (declined.parts, declined.direct, declined.refusal, declined.similarity) == ([], "no", None, "none")
     assert joined({"similarity": "close"}, {"similarity": "close"}).labels.similarity is None
+
+
+# --- what cannot be read ---------------------------------------------------------------------------
+
+
+def test_a_case_is_unreadable_where_more_than_half_say_so() -> None:
+    lost = {"unreadable": "it is in Frisian", "claims": [], "passages": [], "needs": [], "parts": []}
+    assert joined(lost, lost, {}).labels.unreadable == "it is in Frisian"
+    assert joined(lost, {}, {}).labels == joined({}, {}).labels
+    split = joined(lost, {})
+    assert (split.labels.unreadable, split.ties) == (None, ("unreadable: yes 1, no 1; taken as no",))

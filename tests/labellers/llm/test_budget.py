@@ -62,10 +62,10 @@ async def judged_until_stopped(labeller: krino.Labeller) -> tuple[list[krino.Jud
 
 
 async def send(budget: Budget, taken: krino.Usage, sent: list[str], name: str, gate: asyncio.Event) -> None:
-    async with budget.hold(taken.input_tokens):
+    async with budget.reserve(taken.input_tokens):
         sent.append(name)
         await gate.wait()
-    budget.settle(taken, taken.input_tokens)
+    budget.count(taken, taken.input_tokens)
 
 
 # --- whole runs --------------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ async def test_what_does_not_fit_with_nobody_on_the_way_stops_the_run() -> None:
     budget = Budget(Prices(1.0, 1.0), SharedBudget(max_cost=0.001))
     budget.shared.earlier = krino.Usage(cost=0.00095)
     with pytest.raises(krino.RunStopped, match=r"limit of 0.001 \(--max-cost\) is reached: 0.00095 is spent"):
-        async with budget.hold(10):
+        async with budget.reserve(10):
             pass
 
 
@@ -404,7 +404,7 @@ def learned(*outputs: int, estimate: int = 100, taken: int = 100, **limits: Any)
     """A budget that has seen replies of these lengths."""
     budget = Budget(Prices(1e6, 1e6), SharedBudget(**limits))  # a token costs 1
     for output in outputs:
-        budget.settle(krino.Usage(input_tokens=taken, output_tokens=output), estimate)
+        budget.count(krino.Usage(input_tokens=taken, output_tokens=output), estimate)
     budget.shared.spent = krino.Usage()
     return budget
 
@@ -414,7 +414,7 @@ async def enter(budget: Budget, count: int, estimate: int = 100, reply_limit: in
     gone, gate = [], asyncio.Event()
 
     async def go(number: int) -> None:
-        async with budget.hold(estimate, reply_limit):
+        async with budget.reserve(estimate, reply_limit):
             gone.append(number)
             await gate.wait()
 
@@ -495,7 +495,7 @@ async def test_the_last_tenth_begins_at_nine_tenths(kind: str, used: int, goes: 
 
 async def went(budget: Budget, estimate: int = 100, reply_limit: int | None = None) -> bool:
     try:
-        async with budget.hold(estimate, reply_limit):
+        async with budget.reserve(estimate, reply_limit):
             return True
     except krino.RunStopped:
         return False
@@ -512,7 +512,7 @@ async def test_in_the_last_tenth_nothing_is_found_out() -> None:
         budget = Budget(shared=SharedBudget(max_tokens=10_000, earlier=krino.Usage(input_tokens=10_000 - left)))
         assert await went(budget, 100, reply_limit) == goes
     with pytest.raises(krino.RunStopped, match="the next request needs about 151"):
-        async with budget.hold(100, 51):
+        async with budget.reserve(100, 51):
             pass
 
 
@@ -534,7 +534,12 @@ def budget_after(earlier: krino.Usage, max_tokens: int) -> Budget:
 async def test_nothing_stays_set_aside_and_no_crumb_of_it() -> None:
     budget = learned(10, 10, 10, max_cost=1e9)
     assert await enter(budget, 3, estimate=33, reply_limit=7) == 3
-    assert (budget.shared._held, budget.shared._held_tokens, budget.shared._held_cost, budget._flying) == (0, 0, 0.0, 0)
+    assert (
+        budget.shared._reserved_requests,
+        budget.shared._reserved_tokens,
+        budget.shared._reserved_cost,
+        budget._in_flight,
+    ) == (0, 0, 0.0, 0)
 
 
 async def test_without_a_limit_nothing_is_set_aside_or_waited_for() -> None:
@@ -543,11 +548,11 @@ async def test_without_a_limit_nothing_is_set_aside_or_waited_for() -> None:
 
 async def test_lost_replies_count_by_what_replies_usually_take() -> None:
     budget = learned(100, 300, max_tokens=1_000)
-    budget.lose(100)
+    budget.count_lost(100)
     assert (budget.shared.lost.tokens, budget.shared.lost.cost) == (300, 300.0)
     budget.shared.earlier = krino.Usage(input_tokens=450)
     with pytest.raises(krino.RunStopped, match="750 are spent"):
-        async with budget.hold(100):
+        async with budget.reserve(100):
             pass
     budget.begin(krino.Usage())
     assert budget.shared.lost == krino.Usage()
@@ -560,11 +565,11 @@ async def test_the_reason_names_the_limit_what_is_spent_and_what_comes_next() ->
         r"the limit of 1,000 tokens \(--max-tokens\) is reached: 950 are spent, and the next request needs about 140"
     )
     with pytest.raises(krino.RunStopped, match=words):
-        async with budget.hold(100):
+        async with budget.reserve(100):
             pass
     budget = learned(20, 40, max_cost=1_000)
     budget.shared.earlier = krino.Usage(cost=950.0)
     words = r"the limit of 1000 \(--max-cost\) is reached: 950 is spent, and the next request needs about 1.4e\+02"
     with pytest.raises(krino.RunStopped, match=words):
-        async with budget.hold(100):
+        async with budget.reserve(100):
             pass

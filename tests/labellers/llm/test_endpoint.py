@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krino.errors import UsageProblem
-from krino.labellers.llm.address import clean_address, is_loopback, masked
-from krino.labellers.llm.endpoint import find_endpoint, providers
+from krino.labellers.llm.endpoint import clean_address, find_endpoint, is_loopback, masked, providers
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import Transport

@@ -35,9 +35,10 @@ USER = "The case: café ☕"
 PIXEL = b"\x89PNG not really"
 
 
-def asked(channel: Channel = "text", system: str = SYSTEM, **params: Any) -> ChatRequest:
-    settings = Params(**{"temperature": None, "reply_tokens": 99, **params})
-    return ChatRequest("claude-test", system, (Turn("user", USER),), SCHEMA, "labels", channel, settings)
+def asked(channel: Channel = "text", system: str = SYSTEM, limit: int | None = 99, **params: Any) -> ChatRequest:
+    settings = Params(**{"temperature": None, **params})
+    turns = (Turn("user", USER),)
+    return ChatRequest("claude-test", system, turns, SCHEMA, "labels", channel, settings, reply_limit=limit)
 
 
 FORMAT: dict[str, Any] = {"type": "json_schema", "schema": SCHEMA}
@@ -49,8 +50,8 @@ FEATURES: dict[str, tuple[ChatRequest, dict[str, Any]]] = {
     "plain text": (asked(), {}),
     "json_schema": (asked("json_schema"), {"output_config": {"format": FORMAT}}),
     "tool": (asked("tool"), TOOLS),
-    "max_tokens": (asked(reply_tokens=5), {"max_tokens": 5}),
-    "default limit": (asked(reply_tokens=None), {"max_tokens": DEFAULT_REPLY_TOKENS}),
+    "max_tokens": (asked(limit=5), {"max_tokens": 5}),
+    "default limit": (asked(limit=None), {"max_tokens": DEFAULT_REPLY_TOKENS}),
     "temperature": (asked(temperature=0.0), {"extra_body": {"temperature": 0.0}}),
     "effort": (asked(effort="low"), {"output_config": {"effort": "low"}}),
     "effort and schema": (
@@ -140,8 +141,9 @@ async def test_images_arrive_alike(server: FakeServer) -> None:
     async with sdk(server) as client:
         await sent_by_sdk(client, messages=[{"role": "user", "content": content}])
     turn = Turn("user", "Look.", (Media("image", "image/png", PIXEL),))
-    params = Params(temperature=None, reply_tokens=99)
-    await sent_by_us(endpoint_at(server), ChatRequest("claude-test", SYSTEM, (turn,), SCHEMA, "labels", "text", params))
+    params = Params(temperature=None)
+    request = ChatRequest("claude-test", SYSTEM, (turn,), SCHEMA, "labels", "text", params, reply_limit=99)
+    await sent_by_us(endpoint_at(server), request)
     theirs, own = map(on_the_wire, server.requests)
     assert own == theirs
 

@@ -11,15 +11,14 @@ from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Alignment
 from krino.judges.citation.candidates import CandidateFacts, key_of
 from krino.judges.citation.case import CitationCase
+from krino.judges.citation.errors import told_by
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.reasoning.checklist import reasoning_by_words
 from krino.judges.citation.reasoning.cues import read_reasoning
-from krino.judges.citation.rubric import settle
+from krino.judges.citation.verdict import ErrorType
 from krino.judges.citation.wording import court_words
 
 _MOST_CANDIDATES = 60
-_MOST_SENTENCES = 12
 _SENTENCE = re.compile(r".+?(?:[.;!?]+\s+|\n\s*|$)", re.DOTALL)
 _LONGEST_TEXT = 5_000
 _COURTS: Mapping[Alignment, str] = {
@@ -108,46 +107,40 @@ def _answer(facts: CitationFacts, judgement: Judgement) -> MarkedText:
         title += f" ({more} more match{'' if more == 1 else 'es'} below it)" if more else ""
     if not facts.answer.reasoning:
         return MarkedText(title, [Segment("It gave no reasoning.")])
-    did, blamed = table("suggestions")["did"], _blamed(facts, judgement)
-    segments = []
-    for sentence in _sentences(facts.answer.reasoning):
-        errors = blamed.get(sentence, [])
-        told = "; ".join(did.get(error, error) for error in errors)
-        segments.append(Segment(sentence, ", ".join(errors) or None, told or None))
+    segments = list(_marked(facts.answer.reasoning, _told(facts, judgement)))
     return MarkedText(title, segments, {segment.mark: "bad" for segment in segments if segment.mark})
 
 
-def _blamed(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
-    """Which errors of the verdict come from which sentence: those that are gone when it is left out, or that it alone
-    would bring. An error of what is not said, or of a number alone, comes from no sentence."""
-    errors = [error for error in (judgement.verdict or {}).get("errors", ()) if error != "NONE"]
-    sentences = _sentences(facts.answer.reasoning or "")
-    if not errors or len(sentences) > _MOST_SENTENCES:
-        return {}
-    labels = CitationLabels.model_validate(judgement.labels) if judgement.labels else None
-    silent = _errors_of(facts, labels, "")
-    blamed: dict[str, list[str]] = {}
-    for place, sentence in enumerate(sentences):
-        without = _errors_of(facts, labels, "".join(sentences[:place] + sentences[place + 1 :]))
-        alone = _errors_of(facts, labels, sentence)
-        found = [error for error in errors if error not in without or (error in alone and error not in silent)]
-        if found and sentence.strip():
-            blamed[sentence] = found
-    return blamed
+def _told(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
+    """The words of the reasoning that show errors of the verdict; many errors show in no words."""
+    reasoning = facts.answer.reasoning or ""
+    errors: Sequence[ErrorType] = (judgement.verdict or {}).get("errors", ())
+    found: dict[str, list[str]] = {}
+    for told in told_by(errors, facts):
+        error, _, words = told.partition(": ")
+        found.setdefault(words, []).append(error)
+    for sentence in _SENTENCE.findall(reasoning):
+        cues = read_reasoning(sentence)
+        if "CASE_NUMBER_FALSE_MATCH" in errors and cues.claims_number_match:
+            found.setdefault(sentence.strip(), []).append("CASE_NUMBER_FALSE_MATCH")
+        if "ECLI_MISMATCH_IGNORED" in errors and cues.claims_ecli_match:
+            found.setdefault(sentence.strip(), []).append("ECLI_MISMATCH_IGNORED")
+    return found
 
 
-def _errors_of(facts: CitationFacts, labels: CitationLabels | None, reasoning: str) -> list[str]:
-    """Those that the answer would have with another reasoning, read by its words."""
-    changed = facts._replace(answer=facts.answer._replace(reasoning=reasoning), cues=read_reasoning(reasoning))
-    if labels is not None:
-        labels = labels.model_copy(update={"reasoning": reasoning_by_words(changed)})
-    errors: list[str] = settle(changed, labels).rulings["errors"].value
-    return errors
-
-
-def _sentences(text: str) -> list[str]:
-    """With the blanks that follow them: joined, they are the text."""
-    return _SENTENCE.findall(text)
+def _marked(text: str, told: Mapping[str, Sequence[str]]) -> Iterator[Segment]:
+    """The text whole, with the stretches that are told of marked; of two that overlap, the first."""
+    did, done = table("suggestions")["did"], 0
+    places = sorted((start, words) for words in told if words and (start := text.find(words)) >= 0)
+    for start, words in places:
+        if start < done:
+            continue
+        if start > done:
+            yield Segment(text[done:start])
+        done = start + len(words)
+        yield Segment(words, ", ".join(told[words]), "; ".join(did.get(error, error) for error in told[words]))
+    if done < len(text):
+        yield Segment(text[done:])
 
 
 def _texts(

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from krino.blocks import Block
-from krino.contract import Joined, Judge, Judgement, Questions, Reordered, Settlement, Status
+from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, Settlement, Status
 from krino.errors import CannotJudge
 from krino.judges.rag.ask import write_questions
+from krino.judges.rag.bounds import bounds_of
 from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, RagCase
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels, check_labels
@@ -47,7 +48,7 @@ class RagOptions(BaseModel):
         return goal
 
 
-class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
+class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     """Faithfulness, context relevance, answer relevance and semantic similarity, from labels that can be read."""
 
     name = "rag"
@@ -57,16 +58,12 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     data_files = ("../../models",)
     languages = tuple(map(language_name, READ_LANGUAGES))
-    options_model = RagOptions
     main_fields = ("question", "answer")
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {
         "question": QUESTION_NAMES,
         "context": CONTEXT_NAMES,
         "answer": ANSWER_NAMES,
     }
-    case_model = RagCase
-    labels_model = RagLabels
-    verdict_model = RagVerdict
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
@@ -79,11 +76,16 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
         return super().read(record)
 
     def study(self, case: RagCase) -> RagFacts:
-        assert isinstance(self.options, RagOptions)
         return RagFacts(case, self.options.goal)
 
     def ask(self, case: RagCase, facts: RagFacts) -> Questions | None:
         return write_questions(facts)
+
+    def bounds(self, case: RagCase, facts: RagFacts, asked: Questions, exact: bool) -> Bound:
+        return bounds_of(facts, exact)
+
+    def leaves_open(self, case: RagCase, facts: RagFacts) -> bool:
+        return bool(facts.open)
 
     def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
         return check_labels(facts, labels)

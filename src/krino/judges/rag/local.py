@@ -58,7 +58,12 @@ def _label(desk: Desk, supports: Sequence[Support], near: Mapping[TextPair, floa
     parts = question_parts(facts.case.question)
     declines = facts.refusal is not None and facts.refusal.whole
     answered = [None if declines else answering_sentence(desk, part, near) for part in parts]
-    cited = frozenset(claim.quote for claim in claims if claim.quote)
+    cited = frozenset(
+        item.sentence.text
+        for draft, claim in zip(desk.drafts, claims, strict=True)
+        if claim.label != "unsupported"
+        for item in draft.evidence.sentences
+    )
     useful = {item.number: useful_sentences(desk, item.number, cited, near) for item in facts.passages}
     # A claim that is contradicted shows as well that the passages speak of the matter: what the answer makes of it
     # must not change what was retrieved.

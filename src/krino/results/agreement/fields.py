@@ -18,13 +18,14 @@ from krino.results.agreement.figures import (
     MOST_PAIRED,
     PEOPLE,
     Patterns,
-    battery_of,
     estimate,
+    statistics_of,
 )
 from krino.results.agreement.kinds import Coding, coarsened, code_field
 from krino.results.agreement.labels import LabelColumn, Labels
 from krino.results.agreement.result import ClassAgreement, Confusion, Disagreement, FieldAgreement, FieldCounts, Figure
-from krino.results.agreement.verdicts import ABSENT, ERROR, FAILED, OK, VerdictColumn, Verdicts
+from krino.results.agreement.verdicts import ABSENT, VerdictColumn, Verdicts
+from krino.runs.journal import CODES
 from krino.stats.agreement import MISSING, Codes, class_scores, confusion
 from krino.stats.resample import Resampler
 
@@ -76,7 +77,7 @@ class FieldData:
 
     @property
     def compared(self) -> Mask:
-        both: Mask = self.labelled & (self.status == OK) & (self.judge != MISSING)
+        both: Mask = self.labelled & (self.status == CODES["ok"]) & (self.judge != MISSING)
         return both
 
 
@@ -115,7 +116,7 @@ def _most_labels(cases: Codes) -> int:
 
 
 def _place_within(cases: Codes) -> Codes:
-    """The how-manieth label of its case each one is."""
+    """For each label, how many labels of the same case stand before it."""
     order = np.argsort(cases, kind="stable")
     ordered = cases[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -130,11 +131,11 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
     if not len(compared):
         return _nothing(data)
     patterns = Patterns.of(data.judge[compared], data.people[compared], data.coding.positions)
-    parts = battery_of(patterns, data.coding, named=data.named)
+    parts = statistics_of(patterns, data.coding, named=data.named)
     drawn, drawn_parts = patterns, parts
     if data.coding.kind == "number" and len(data.coding.values) > FINE:
         drawn, coding = _coarse(data, compared)
-        drawn_parts = battery_of(drawn, coding, named=data.named)
+        drawn_parts = statistics_of(drawn, coding, named=data.named)
     resampler = sampling.resampler(compared, len(drawn.counts))
     draws = resampler.tallies(drawn.pattern, len(drawn.counts))
     found = estimate(parts, patterns.counts, draws, resampler.units, drawn_parts)
@@ -185,12 +186,12 @@ def _counts(data: FieldData, patterns: Patterns | None) -> FieldCounts:
     ties = patterns is not None and data.coding.kind != "number"
     return FieldCounts(
         labelled=int(labelled.sum()),
-        judged=int((labelled & (status == OK)).sum()),
-        failed=int((labelled & (status == FAILED)).sum()),
-        error=int((labelled & (status == ERROR)).sum()),
+        judged=int((labelled & (status == CODES["ok"])).sum()),
+        failed=int((labelled & (status == CODES["failed"])).sum()),
+        error=int((labelled & (status == CODES["error"])).sum()),
         absent=int((labelled & (status == ABSENT)).sum()),
-        null_in_verdict=int((labelled & (status == OK) & without).sum()),
-        null_in_labels=int((data.null_only & (status == OK) & ~without).sum()),
+        null_in_verdict=int((labelled & (status == CODES["ok"]) & without).sum()),
+        null_in_labels=int((data.null_only & (status == CODES["ok"]) & ~without).sum()),
         ties=int(patterns.counts[patterns.majority == MISSING].sum()) if patterns is not None and ties else 0,
         compared=int(data.compared.sum()),
     )

@@ -70,5 +70,5 @@ def reasoning_by_words(facts: CitationFacts) -> Reasoning:
 def _tells_missing_apart(facts: CitationFacts) -> bool:
     cues = facts.cues
     if facts.cited.number is None:
-        return not (facts.claims.number is not None or cues.says_not_found)
+        return facts.claims.number is None
     return facts.number_carried or not cues.says_no_number

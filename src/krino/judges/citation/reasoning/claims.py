@@ -38,8 +38,10 @@ _ASIDE = frozenset({"number", "context", "date", "ecli"})
 _COURT_FIRST = ("number", "short", "language", "court", "jurisdiction")
 _PLACE_FIRST = ("jurisdiction", "number", "short", "language", "court")
 _SAME = frozenset({("agree", False), ("differ", True), ("known", False), ("unknown", True), ("costs", True)})
-_OTHER = frozenset({("differ", False), ("agree", True)})
+_OTHER = frozenset({("differ", False), ("unrelated", False), ("agree", True)})
 _UNCLEAR = frozenset({("unknown", False), ("known", True)})
+_REMEMBERED = 3
+"""Clauses of earlier sentences in which the reason for a cost is looked for."""
 _CEILINGS = frozenset({90, 95})
 _DUTCH = ("dutch", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
 _NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|option|#)\s*(\d{1,2})(?!\d)")
@@ -105,7 +107,19 @@ class Claims:
         if stances & _SAME:
             return "same"
         costs = ("costs", False) in stances and clause.topic_names & _OF_COURTS and not aside
-        return "unclear" if costs or ("names_differ", False) in stances else None
+        if costs:
+            return "unclear"
+        return "unclear" if ("names_differ", False) in stances and self._costs_something(clause) else None
+
+    def _costs_something(self, clause: Clause) -> bool:
+        """Whether the sentence of a clause takes confidence off."""
+        clauses = self._sentence_of(clause)
+        return any(
+            item.stance == "costs" and not item.denied
+            for spoken, said in self._said
+            if spoken in clauses
+            for item in said
+        )
 
     def _is_of_others(self, clause: Clause) -> bool:
         """Whether a clause speaks of a candidate that is not of the cited court, or of a court of another kind."""
@@ -181,7 +195,7 @@ class Claims:
         """That it is held against a court that the citation names none of its kind."""
         said = list(self._statements(_PLACE_FIRST))
         if any(clause.says("stances", "all_fit") for clause, _ in said):
-            said = [(clause, [item for item in items if item.stance == "costs"]) for clause, items in said]
+            said = [(clause, [item for item in items if item.stance in ("costs", "excused")]) for clause, items in said]
         return self._blame(said, "jurisdiction")
 
     @lazy
@@ -194,22 +208,28 @@ class Claims:
 
         Where no other reason is given for too little confidence, whoever says more than that it is lacking blames it.
         """
-        against, lacking, elsewhere = None, None, False
+        against, unsure, elsewhere, accepted = None, None, False, False
         for clause, statements in said:
             if clause.link == "concession":
                 continue
+            if topic == "number" and topic in clause.topic_names and clause.says("who", "unlisted"):
+                against = against or clause
             for item in statements:
                 bad = _is_against(item)
                 if item.topic == topic or (topic == "jurisdiction" and self._is_open_court(clause, item)):
-                    if item.stance == "excused" or (item.stance == "costs" and item.denied):
+                    if item.stance in ("excused", "unrelated") or (item.stance == "costs" and item.denied):
                         return None
-                    against = against or (clause if bad and not _is_ceiling(clause, item) else None)
-                    lacking = lacking or (clause if _is_lack(item) else None)
+                    if bad and item.stance != "unknown" and not _is_ceiling(clause, item):
+                        against = against or clause
+                    elif bad or _is_lack(item):
+                        unsure = unsure or clause
+                    sure = not any(other.stance == "unknown" for other in statements)
+                    accepted = accepted or (item.stance == "agree" and not item.denied and sure)
                 elif bad and item.topic is not None:
                     elsewhere = True
-        if against is None and not elsewhere and lacking is not None:
-            says_more = topic == "jurisdiction" or not self._answer.matches or self._says_more(lacking)
-            against = lacking if says_more else None
+        if against is None and not elsewhere and unsure is not None:
+            blamed = not accepted if topic == "jurisdiction" else not self._answer.matches or self._says_more(unsure)
+            against = unsure if blamed else None
         return Claim(self._words(against)) if against is not None else None
 
     def _is_open_court(self, clause: Clause, item: Statement) -> bool:
@@ -219,7 +239,7 @@ class Claims:
     def _says_more(self, lacking: Clause) -> bool:
         """Whether a clause, or what is said of it, holds other words than that something is lacking."""
         clauses = self._sentence_of(lacking)
-        if any(_names_ceiling(clause) for clause in clauses):
+        if any(_names_ceiling(clause) for clause in clauses) or lacking.topic_names - {"number"}:
             return False
         told = [clause for clause in clauses if clause is lacking or not clause.topics]
         return any(word not in _neutral_words() for clause in told for word in _LONG_WORD.findall(clause.text))
@@ -320,17 +340,37 @@ def _inherited(
 ) -> str | None:
     """What a clause without a topic speaks of: that of the reason behind it, else what was spoken of last.
 
-    A cost is that of the last thing that was found wanting. From one sentence to the next only a cost is carried over,
-    or what opens with a word that points back.
+    From one sentence to the next a cost is carried over to what was found wanting there, and anything by a word that
+    points back.
     """
-    if after is not None and after.topics and (after.link == "cause" or (after.link == "contrast" and not inside)):
+    if after is not None and after.topics and (after.link == "cause" or not inside):
         return after.topics[0][0]
-    carried = stance in ("costs", "excused") or pattern("who", "back").match(clause.text.strip()) is not None
-    for spoken, said in reversed(before if carried else inside):
+    for spoken, said in reversed(inside):
         if spoken.topics and (spoken.link != "concession" or stance == "costs"):
-            bad = [item.topic for item in said if item.topic and (_is_against(item) or _is_lack(item))]
-            return bad[-1] if bad and stance == "costs" else spoken.topics[-1][0]
-    return None
+            return _last_wanting(spoken, said)
+    if inside and clause.link == "effect":
+        return None  # the reason is in this sentence, and it is none of the topics
+    if stance == "costs" and any(denied and kind in ("given", "known", "agree") for kind, denied, *_ in clause.stances):
+        return None
+    opening = clause.text.strip()
+    earlier = [item for item in reversed(before[: len(before) - len(inside)]) if item[0].topics]
+    if not earlier:
+        return None
+    last = earlier[0][0].topics[-1][0]
+    if pattern("who", "latter").match(opening):
+        return last
+    if stance in ("costs", "excused"):
+        wanting = [item.topic for _, said in earlier[:_REMEMBERED] for item in reversed(said) if _is_wanting(item)]
+        return wanting[0] if wanting else last if stance == "excused" else None
+    return last if pattern("who", "back").match(opening) else None
+
+
+def _last_wanting(clause: Clause, said: Sequence[Statement]) -> str:
+    """The last thing that a clause names and does not approve of; where it approves of all, the last of all."""
+    approved = {item.topic for item in said if item.stance in ("agree", "known") and not item.denied}
+    wanting = {item.topic for item in said if _is_wanting(item)}
+    names = [name for name, *_ in clause.topics]
+    return next((name for name in reversed(names) if name in wanting or name not in approved), names[-1])
 
 
 def _is_against(item: Statement) -> bool:
@@ -341,6 +381,10 @@ def _is_against(item: Statement) -> bool:
 
 def _is_lack(item: Statement) -> bool:
     return (item.stance == "lack" and not item.denied) or (item.stance in ("given", "known") and item.denied)
+
+
+def _is_wanting(item: Statement) -> bool:
+    return item.topic is not None and (_is_against(item) or _is_lack(item))
 
 
 def _is_of_names(clause: Clause) -> bool:
@@ -385,7 +429,7 @@ def _names(case: CitationCase, cited: Cited, candidates: Sequence[CandidateFacts
 
     def put(mark: str, names: Iterable[str | None]) -> None:
         for name in names:
-            plain = " ".join(fold_letters(name).lower().split()).rstrip(".") if name else ""
+            plain = " ".join(fold_letters(name).lower().split()) if name else ""
             if len(plain) > 1:
                 found.setdefault(plain, mark)
 
@@ -414,8 +458,8 @@ def _place_names(place: str) -> tuple[str, ...]:
 @lru_cache(maxsize=512)
 def _pattern_of(names: Names) -> re.Pattern[str]:
     """One group for each name, in their order."""
-    forms = (
-        "(" + r"\s+".join(re.escape(part) for part in name.split()) + (r"\w{0,4}" if mark == PLACE else r"\.?") + ")"
-        for name, mark in names
-    )
+    forms = []
+    for name, mark in names:
+        form = r"\s+".join(re.escape(part) for part in name.rstrip(".").split())
+        forms.append(f"({form}" + (r"\w{0,4})" if mark == PLACE else r"\.?)" if name.endswith(".") else ")"))
     return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", re.IGNORECASE)

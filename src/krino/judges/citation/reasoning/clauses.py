@@ -17,7 +17,17 @@ from krino.judges.citation.reasoning.cues import aspect_pattern
 from krino.judges.lazy import lazy
 
 Stance = Literal[
-    "agree", "stands_for", "known", "differ", "names_differ", "unknown", "costs", "excused", "given", "lack"
+    "agree",
+    "stands_for",
+    "known",
+    "differ",
+    "unrelated",
+    "names_differ",
+    "unknown",
+    "costs",
+    "excused",
+    "given",
+    "lack",
 ]
 Link = Literal["", "contrast", "concession", "cause", "effect", "question"]
 
@@ -38,6 +48,7 @@ _STANCES: dict[str, Stance] = {
     "stands_for": "stands_for",
     "known": "known",
     "differ": "differ",
+    "unrelated": "unrelated",
     "unknown": "unknown",
     "given": "given",
     "lack": "lack",
@@ -188,8 +199,8 @@ def _parted(text: str, start: int, link: Link) -> Iterator[Clause]:
 
 
 def _link(name: str | None) -> Link:
-    if name == "first":
-        return "cause"
+    if name in ("first", "then"):
+        return "cause" if name == "first" else "effect"
     return name if name in ("contrast", "concession", "cause", "effect") else ""  # type: ignore[return-value]
 
 
@@ -205,9 +216,13 @@ def _links() -> re.Pattern[str]:
         )
         return f"(?P<{name}>{'|'.join(forms)})"
 
-    first = "|".join(lists["cause_first"])
+    first, then = "|".join(lists["cause_first"]), "|".join(lists["effect_first"])
     named = "|".join(joined(name) for name in ("concession", "contrast", "effect", "cause"))
-    return re.compile(rf"(?P<stop>[:;()]|\s[-\u2013\u2014]\s)|(?:^\s*|,\s*)(?P<first>(?:{first})(?![a-z]))|{named}")
+    opens = r"(?:^\s*|,\s*|(?<![a-z])(?:and|et|en)\s+)"
+    return re.compile(
+        rf"(?P<stop>[:;()]|\s[-\u2013\u2014]\s)|(?:^\s*|,\s*)(?P<first>(?:{first})(?![a-z]))"
+        rf"|{opens}(?P<then>(?:{then})(?![a-z]))|{named}"
+    )
 
 
 @cache

@@ -138,10 +138,6 @@ class Cues:
         return _says("no_number", self.text)
 
     @lazy
-    def says_not_found(self) -> bool:
-        return self._one_says("not_found", about=("number",))
-
-    @lazy
     def others(self) -> bool:
         return _says("others", self.text)
 

@@ -17,6 +17,8 @@ from krino.text.words import stop_words
 RefusalCategory = Literal["insufficient_context", "safety", "ambiguous", "out_of_scope"]
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_QUOTED = re.compile(r'"[^"]{1,300}"')
+"""Who says "I cannot" inside quotation marks is somebody else."""
 _LONGEST = 1_000
 """Characters of a sentence that are looked at."""
 _BARE_WORDS = 16
@@ -136,7 +138,7 @@ def asks_for_harm(question: str) -> bool:
 def _declines(text: str, asked: str, patterns: _Patterns) -> _Declined | None:
     if not any(piece in text for piece in patterns.trigger):
         return None
-    match = patterns.first.search(text)
+    match = patterns.first.search(_QUOTED.sub(lambda found: " " * len(found.group()), text))
     if match is None:
         match = patterns.source.search(text)
         if match is None or patterns.not_source.search(text) or _asked_about(match.group(), asked):

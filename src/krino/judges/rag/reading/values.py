@@ -33,13 +33,15 @@ _ISO = re.compile(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b")
 _NUMERIC = re.compile(r"\b(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b")
 _CLOCK = re.compile(
     r"\b(\d{1,2})(?:[:.h](\d{2}))?\s?(a\.m\.?|p\.m\.?|am\b|pm\b)|\b(\d{1,2}):(\d{2})(?::\d{2})?\b(?!\s?%)"
-    r"|\b(\d{1,2})\s?[hu](\d{2})\b|\b(\d{1,2})(?:[.:](\d{2}))?\s?uhr(?:\s(\d{2}))?\b|\b(\d{1,2})[.](\d{2})\s?(?:uur|h)\b",
+    r"|\b(\d{1,2})\s?[hu]\s?(\d{2})\b|\b(\d{1,2})(?:[.:](\d{2}))?\s?uhr(?:\s(\d{2}))?\b|\b(\d{1,2})[.](\d{2})\s?(?:uur|h)\b",
     re.I,
 )
 _COMPOUND_PARTS = (("duizend", 1000), ("tausend", 1000), ("honderd", 100), ("hundert", 100))
 _COMPOUND = re.compile(r"duizend|tausend|honderd|hundert|[tzß]ig\b")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|[eè]me|ste|de|e)\b")
 _HALF_A = re.compile(r"[ -](?:(?:an?|een|une?|eine?)[ -])?")
+_DAY = Decimal(86_400)
+_MONTHS = ((30, 1), (364, 12), (365, 12))
 _MAX_DIGITS = 18
 _EARLIEST_YEAR, _LATEST_YEAR = 1000, 2100
 _SENTENCE_OPENERS = '.!?:…\n"“«'
@@ -132,10 +134,11 @@ def _units() -> dict[str, tuple[str, str, Decimal]]:
     for dimension, units in table("values")["units"].items():
         for unit, told in units.items():
             prefix = unit if dimension == "money" else dimension
+            measured = "duration" if dimension == "months" else dimension
             # Words stand between spaces; names of several words are set apart by bars.
             pieces = told["names"].split("|")
             for name in (*(pieces[0].split()), *pieces[1:]):
-                found[name] = (dimension, prefix, Decimal(told["x"]))
+                found[name] = (measured, prefix, Decimal(told["x"]))
     return found
 
 
@@ -270,7 +273,9 @@ def _times(lowered: str, digits: bool, words: list[re.Match[str]]) -> Iterator[V
     for word in words:
         for name, hour in (("noon", "12"), ("midnight", "0")):
             if word.group() in _words("dates", name):
-                yield Value("time", (f"#time {hour}:00",), word.group(), *word.span(), spelled=True)
+                yield Value(
+                    "time", (f"#time {hour}:00",), word.group(), *word.span(), spelled=True, also=("#clock 12:00",)
+                )
 
 
 # --- numbers ---------------------------------------------------------------------------------------
@@ -367,7 +372,7 @@ def _one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
         run = _run(lowered, scale.start(1))
         return None if run is None else _with_unit(plain, lowered, first.start(), run[1], run[0], spelled=True)
     unit = _unit_at(lowered, first.end())
-    if unit is None or unit[0][0] not in ("duration", "months"):
+    if unit is None or unit[0][0] != "duration":
         return None
     if first.group() in _words("numbers", "article"):
         before = _LETTERS.findall(lowered[max(0, first.start() - _LOOK_BACK) : first.start()])
@@ -497,8 +502,22 @@ def _quantity(
     plain: str, start: int, end: int, number: Decimal, unit: tuple[str, str, Decimal], *, spelled: bool
 ) -> Value:
     dimension, prefix, factor = unit
-    key = f"#{prefix} {_canonical(number * factor)}"
-    return Value("number", (key,), plain[start:end], start, end, dimension, spelled, (_canonical(number),))
+    amount = number * factor
+    also = (*_about(prefix, amount), _canonical(number))
+    return Value("number", (f"#{prefix} {_canonical(amount)}",), plain[start:end], start, end, dimension, spelled, also)
+
+
+def _about(prefix: str, amount: Decimal) -> Iterator[str]:
+    """Months and days are told for each other: a month is 30 days, a year 365 days or 52 weeks."""
+    if prefix == "months":
+        yield f"#duration {_canonical(amount * 30 * _DAY)}"
+        if amount % 12 == 0:
+            yield from (f"#duration {_canonical(amount / 12 * days * _DAY)}" for days in (364, 365))
+    elif prefix == "duration":
+        days = amount / _DAY
+        yield from (
+            f"#months {_canonical(days / size * months)}" for size, months in _MONTHS if days and days % size == 0
+        )
 
 
 def _canonical(number: Decimal) -> str:

@@ -119,7 +119,8 @@ def answering_sentence(desk: Desk, part: QuestionPart, near: Mapping[TextPair, f
     number, by_words = _answered_by_words(desk, part)
     if by_words is not None:
         return number if by_words else None
-    limit = _limit("answered_by_meaning" if part.kind is None else "answered_elsewise")
+    alone = part.kind is None and len(question_parts(desk.facts.case.question)) == 1
+    limit = _limit("answered_by_meaning" if alone else "answered_elsewise")
     return number if near.get((part.text, desk.facts.said), 0.0) >= limit else None
 
 
@@ -131,10 +132,10 @@ def _answered_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool
     if not fitting:
         return None, False
     drafts = {draft.sentence: draft for draft in _answering(desk)}
-    if bare := next((draft for draft in drafts.values() if draft.polarity is not None), None):
-        return bare.sentence, True
+    if yes_or_no := next((draft for draft in drafts.values() if draft.polarity is not None), None):
+        return yes_or_no.sentence, True
     asked = _read_part(facts, part)
-    weights = desk.index.weigh(asked)
+    weights = _own_weights(desk, part, asked)
     told = {number: _with_evidence(reading, drafts.get(number)) for number, reading in said.items()}
     best = max(fitting, key=lambda number: (coverage(weights, told[number]), -number))
     if not weights:
@@ -146,6 +147,14 @@ def _answered_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool
     terse = sum(len(reading.content) for reading in said.values()) <= _TERSE
     bare = terse and (part.kind in ("date", "number") or _is_name(facts, best))
     return best, True if bare or coverage(frame, _all_of(told[number] for number in fitting)) > 0 else None
+
+
+def _own_weights(desk: Desk, part: QuestionPart, asked: Reading) -> dict[str, float]:
+    """The words of a part that no other part of the question has, where there are any: they tell the parts apart."""
+    others = [other for other in question_parts(desk.facts.case.question) if other != part]
+    shared = {root for other in others for root in _read_part(desk.facts, other).content}
+    weights = desk.index.weigh(asked)
+    return {root: weight for root, weight in weights.items() if root not in shared} or weights
 
 
 def _is_name(facts: RagFacts, number: int) -> bool:
@@ -172,7 +181,7 @@ def _has_value(reading: Reading, part: QuestionPart) -> bool:
 def _fits(value: Value, part: QuestionPart) -> bool:
     """Whether a value is of the kind that is asked for: a date, time or span for "when", a quantity for "how many"."""
     if part.kind == "date":
-        return value.kind != "number" or value.unit in ("duration", "months")
+        return value.kind != "number" or value.unit == "duration"
     return value.kind == "number"
 
 
