@@ -26,10 +26,11 @@ from krino.judges.citation.reasoning.clauses import (
     Clause,
     Stance,
     Statement,
+    may_object,
     pattern,
     sentences,
 )
-from krino.judges.citation.reasoning.cues import LONGEST
+from krino.judges.citation.reasoning.cues import LONGEST, Cues
 from krino.judges.lazy import lazy
 
 _OF_COURTS = frozenset({"court", "language", "short", "jurisdiction"})
@@ -42,6 +43,7 @@ _OTHER = frozenset({("differ", False), ("unrelated", False), ("agree", True)})
 _UNCLEAR = frozenset({("unknown", False), ("known", True)})
 _REMEMBERED = 3
 """Clauses of earlier sentences in which the reason for a cost is looked for."""
+_SURE = 85
 _CEILINGS = frozenset({90, 95})
 _DUTCH = ("dutch", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
 _NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|option|#)\s*(\d{1,2})(?!\d)")
@@ -63,9 +65,9 @@ class Claims:
     """The claims of one reasoning, each looked for when it is first asked for."""
 
     def __init__(
-        self, case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...], answer: Answer
+        self, case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...], answer: Answer, cues: Cues
     ) -> None:
-        self._case, self._cited, self._candidates, self._answer = case, cited, candidates, answer
+        self._case, self._cited, self._candidates, self._answer, self._cues = case, cited, candidates, answer, cues
         self._written = (answer.reasoning or "")[:LONGEST]
 
     # --- the cited court said to be another ------------------------------------------------------------
@@ -73,7 +75,7 @@ class Claims:
     @lazy
     def court(self) -> Claim | None:
         """What is held against a court that is the cited one. The last word on the courts counts."""
-        if not any(candidate.alignment == "SAME" for candidate in self._candidates):
+        if not self._may_object or not any(candidate.alignment == "SAME" for candidate in self._candidates):
             return None
         claim, agreed = None, False
         for clause, said in self._said:
@@ -193,6 +195,8 @@ class Claims:
     @lazy
     def jurisdiction(self) -> Claim | None:
         """That it is held against a court that the citation names none of its kind."""
+        if not self._may_object:
+            return None
         said = list(self._statements(_PLACE_FIRST))
         if any(clause.says("stances", "all_fit") for clause, _ in said):
             said = [(clause, [item for item in items if item.stance in ("costs", "excused")]) for clause, items in said]
@@ -201,7 +205,7 @@ class Claims:
     @lazy
     def number(self) -> Claim | None:
         """That a match is marked down because the citation gives no number."""
-        return self._blame(self._said, "number")
+        return self._blame(self._said, "number") if self._may_object else None
 
     def _blame(self, said: Sequence[Spoken], topic: str) -> Claim | None:
         """A clause that holds it against a match that something is lacking, unless it is said not to count.
@@ -277,6 +281,8 @@ class Claims:
         return self._denied("court")
 
     def _denied(self, topic: str) -> Claim | None:
+        if not self._may_object:
+            return None
         found = None
         for clause, statements in self._said:
             if self._is_of_others(clause):
@@ -288,6 +294,13 @@ class Claims:
             if said & _OTHER or (is_another and topic in clause.topic_names):
                 found = found or clause
         return Claim(self._words(found)) if found is not None else None
+
+    @lazy
+    def _may_object(self) -> bool:
+        """Whether the reasoning can hold anything against a match: one that is sure of it needs a word for that."""
+        top = self._answer.matches[0] if self._answer.matches else None
+        sure = top is not None and top.percent is not None and top.percent > _SURE
+        return self._cues.written and (not sure or may_object(self._cues.text))
 
     # --- clauses and statements ------------------------------------------------------------------------
 
