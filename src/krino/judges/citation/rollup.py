@@ -8,7 +8,7 @@ from typing import Any
 from krino.contract import RollUp
 from krino.judges.citation.belgium.case_numbers import parse_case_numbers
 from krino.judges.citation.belgium.courts import Court, Other, Unknown
-from krino.judges.citation.candidates import Cited, read_cited
+from krino.judges.citation.candidates import Cited, read_cited, read_percent
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.record import CITED
 from krino.judges.citation.truth import RULES
@@ -35,7 +35,9 @@ def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
 
 
 def slice_columns(case: CitationCase) -> dict[str, Any]:
+    """What cases are counted by, and the matched decision and the matcher's confidence in percent."""
     cited = read_cited(case)
+    top = case.matches[0] if case.matches else None
     court = cited.court
     return {
         "court": court.type if isinstance(court, Court) else "other" if isinstance(court, Other) else "unknown",
@@ -45,6 +47,8 @@ def slice_columns(case: CitationCase) -> dict[str, Any]:
         "classification": cited.classification,
         "match_type": case.snippet_match_type,
         "answer": "match" if case.matches else "no_match",
+        "matched_id": top.decision_id if top is not None else None,
+        "confidence": read_percent(top.confidence, top.score)[0] if top is not None else None,
     }
 
 

@@ -9,8 +9,10 @@ from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
 from krino.judges.citation.belgium.courts import Alignment
 from krino.judges.citation.candidates import CandidateFacts, key_of
 from krino.judges.citation.case import CitationCase
+from krino.judges.citation.errors import claims_behind
 from krino.judges.citation.facts import CitationFacts, study
 from krino.judges.citation.labels import CitationLabels
+from krino.judges.citation.reasoning.claims import Claim
 from krino.judges.citation.wording import court_words
 
 _MOST_CANDIDATES = 60
@@ -35,7 +37,8 @@ def citation_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
     blocks: list[Block] = []
     if case.citation_snippet:
         blocks.append(MarkedText("Snippet", [Segment(case.citation_snippet)]))
-    blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts)]
+    errors = (judgement.get("verdict") or {}).get("errors") or ()
+    blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts, errors)]
     return [*blocks, *_texts(facts, chosen, right, judgement.get("labels"))]
 
 
@@ -94,7 +97,8 @@ def _is(item: CandidateFacts, decision: str | None) -> bool:
     return decision is not None and item.key == key_of(decision)
 
 
-def _answer(facts: CitationFacts) -> MarkedText:
+def _answer(facts: CitationFacts, errors: Sequence[str]) -> MarkedText:
+    """The reasoning, with the words that show an error marked by its name."""
     top = facts.answer.top
     if top is None:
         title = "The matcher found no match"
@@ -103,7 +107,21 @@ def _answer(facts: CitationFacts) -> MarkedText:
         more = len(facts.answer.matches) - 1
         title = f"The matcher chose {top.candidate.id or 'a decision without id'}, {sure}"
         title += f" ({more} more match{'' if more == 1 else 'es'} below it)" if more else ""
-    return MarkedText(title, [Segment(facts.answer.reasoning or "It gave no reasoning.")])
+    reasoning = facts.answer.reasoning
+    if not reasoning:
+        return MarkedText(title, [Segment("It gave no reasoning.")])
+    shown = claims_behind(errors, facts)
+    return MarkedText(title, list(_shown(reasoning, shown)), {error: "bad" for error, _ in shown})
+
+
+def _shown(reasoning: str, claims: Sequence[tuple[str, Claim]]) -> Iterator[Segment]:
+    at = 0
+    for error, claim in sorted(claims, key=lambda entry: entry[1].start):
+        if claim.start >= at:
+            yield Segment(reasoning[at : claim.start])
+            yield Segment(reasoning[claim.start : claim.end], error, "these words show the error")
+            at = claim.end
+    yield Segment(reasoning[at:])
 
 
 def _texts(

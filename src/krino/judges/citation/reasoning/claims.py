@@ -54,9 +54,11 @@ Spoken = tuple[Clause, list[Statement]]
 
 
 class Claim(NamedTuple):
-    """The words that make a claim; of one about courts, whether language or a short name is blamed."""
+    """The words that make a claim, where they stand, and, of courts, whether language or a short name is blamed."""
 
     words: str
+    start: int
+    end: int
     by_language: bool = False
     by_short_name: bool = False
 
@@ -168,8 +170,8 @@ class Claims:
             courts += [item.named for item in self._candidates if item.alignment == "SAME"]
         written = [court for court in courts if isinstance(court, Court) and not court.abbreviated]
         tongues = {court.name_language for court in written if court.name_language}
-        return Claim(
-            self._words(clause),
+        return self._claim(
+            clause,
             by_language="language" in clause.topic_names
             or len(tongues) > 1
             or (before is not None and before.by_language),
@@ -234,7 +236,7 @@ class Claims:
         if against is None and not elsewhere and unsure is not None:
             blamed = not accepted if topic == "jurisdiction" else not self._answer.matches or self._says_more(unsure)
             against = unsure if blamed else None
-        return Claim(self._words(against)) if against is not None else None
+        return self._claim(against) if against is not None else None
 
     def _is_open_court(self, clause: Clause, item: Statement) -> bool:
         """Whether it is the court of a citation without a jurisdiction that a clause speaks of, not its name."""
@@ -258,7 +260,7 @@ class Claims:
             if found is None and clause.link != "concession":
                 by_words = "words" in clause.affirmed_topics or self._quotes_a_shared_word(clause)
                 found = clause if by_words else None
-        return Claim(self._words(found)) if found is not None else None
+        return self._claim(found) if found is not None else None
 
     def _quotes_a_shared_word(self, clause: Clause) -> bool:
         """Whether a single word is quoted that stands in the snippet and in the decision that was taken."""
@@ -293,7 +295,7 @@ class Claims:
             is_another = topic == "number" and not said and clause.says("who", "is_not")
             if said & _OTHER or (is_another and topic in clause.topic_names):
                 found = found or clause
-        return Claim(self._words(found)) if found is not None else None
+        return self._claim(found) if found is not None else None
 
     @lazy
     def _may_object(self) -> bool:
@@ -344,8 +346,11 @@ class Claims:
     def _sentence_of(self, clause: Clause) -> list[Clause]:
         return next(clauses for clauses in self._sentences if clause in clauses)
 
-    def _words(self, clause: Clause) -> str:
-        return " ".join(self._written[clause.start : clause.end].split()).strip(" ,")
+    def _claim(self, clause: Clause, *, by_language: bool = False, by_short_name: bool = False) -> Claim:
+        text = self._written[clause.start : clause.end]
+        start = clause.start + len(text) - len(text.lstrip(" ,"))
+        end = clause.start + len(text.rstrip(" ,"))
+        return Claim(" ".join(self._written[start:end].split()), start, end, by_language, by_short_name)
 
 
 def _inherited(
