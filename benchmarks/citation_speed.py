@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from krino.cli.judge import tune_memory
+from krino.cli.runner import tune_memory
 from krino.judges.citation.judge import CitationJudge
 from krino.labellers.llm.prompt import shown_texts, system_text, user_text
 from krino.labellers.llm.schema import strict_schema

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+TESTS = HERE.parent / "tests"  # the fake server lives there
 
 
 def cpu() -> float:
@@ -72,9 +73,9 @@ def krino_run(cases: Path, url: str, in_flight: int) -> dict[str, Any]:
     """A whole run as the command does it: cases from the file, journal, reply cache."""
     import krino
     from krino.cases import read_cases
-    from krino.cli.judge import tune_memory
+    from krino.cli.runner import tune_memory
     from krino.runs.manifest import Plan
-    from krino.runs.session import Sitting
+    from krino.runs.session import Session
 
     tune_memory()  # as the command does
     folder = Path(tempfile.mkdtemp())
@@ -84,7 +85,7 @@ def krino_run(cases: Path, url: str, in_flight: int) -> dict[str, Any]:
     async def go() -> None:
         async with krino.llm("m", base_url=url, concurrency=in_flight, cache=folder / "replies.sqlite") as labeller:
             plan = Plan(judge=judge.fingerprint(), labeller=labeller.describe(), inputs=[str(cases)])
-            manifest = await Sitting(judge, labeller, plan, folder / "run").hold(lambda: read_cases([cases]))
+            manifest = await Session(judge, labeller, plan, folder / "run").run(lambda: read_cases([cases]))
         done.append(manifest.counts.ok)
 
     import krino.labellers.llm.labeller  # counted as import time, like aiohttp for the bare loop
@@ -110,8 +111,8 @@ def server(latency_ms: float) -> Iterator[str]:
     sys.path.insert(0, str(HERE))
     from workload import LABELS
 
-    command = [sys.executable, "-m", "krino.testing", "--port", "0", "--latency-ms", str(latency_ms)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "fake_llm", "--port", "0", "--latency-ms", str(latency_ms)]
+    with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             url = json.loads(process.stdout.readline())["url"]

@@ -1,6 +1,6 @@
 """Puts small faults into a module, one at a time, and counts how many of them its tests notice.
 
-python benchmarks/mutants.py src/krino/judges/rag/scale.py tests/judges/rag/test_rag_rubric.py --most 30 --seed 2
+python benchmarks/mutants.py src/krino/judges/rag/votes.py tests/judges/rag/test_rag_votes.py --most 30 --seed 2
 python benchmarks/mutants.py --guards [NAME ...]     # the guards of guards.toml, or those with NAME in their path
 
 It works on a copy of the tree and never touches the tree itself. Tests are files, folders or patterns (test_rag_*.py).

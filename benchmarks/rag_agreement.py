@@ -25,9 +25,9 @@ from krino.judges.rag.case import RagCase
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels
 from krino.judges.rag.local import label_locally
-from krino.judges.rag.nearness import nearness
-from krino.judges.rag.sentences import split_sentences
-from krino.judges.rag.support import LexicalSupport, SupportModel
+from krino.judges.rag.reading.sentences import split_sentences
+from krino.judges.rag.support.lexical_support import LexicalSupport, SupportModel
+from krino.judges.rag.support.nearness import nearness
 
 BATCH = 64
 _WORD = re.compile(r"[a-z0-9]+")

@@ -10,8 +10,10 @@ tokens plus 900. The schema of the reply travels beside the prompt and is shown 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -19,7 +21,9 @@ from workload import LABELS, cases
 
 import krino
 from krino.models.wordpiece import WordPiece
-from krino.testing import FakeServer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from fake_llm import FakeServer
 
 ENDLESS = 1_000_000
 

@@ -26,21 +26,15 @@ MOST_PAGE_MB = 20
 
 def write_report(folder: Path) -> None:
     """As `krino judge` does at the end of a run."""
+
     import krino
-    from krino.render.asked import Asked
-    from krino.render.html import write_report as write
-    from krino.results.grades import judge_scales
+    from krino.cases import read_cases
+    from krino.render.report import write_report as write
     from krino.runs.inputs import with_cases
 
     run, judge = krino.load_run(folder), krino.load_judge("rag")
-    write(
-        folder,
-        run.manifest,
-        with_cases(run.records(), folder, run.manifest.plan),
-        judge.rules,
-        Asked(judge),
-        judge_scales(judge),
-    )
+    inputs = run.manifest.plan.inputs
+    write(folder, run.manifest, with_cases(run.records(), lambda: read_cases(inputs, judge=judge)), judge)
 
 
 # --- in the browser --------------------------------------------------------------------------------

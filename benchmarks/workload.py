@@ -18,24 +18,25 @@ def _claim(sentence: int) -> dict[str, Any]:
     return {
         "text": f"The statement of sentence {sentence}, in the words of the answer.",
         "sentence": sentence,
-        "label": "supported" if found else "unsupported",
-        "critical": False,
         "passage": 1 if found else None,
         "quote": QUOTE if found else None,
         "why": "stated in the passage" if found else "no passage says so",
+        "label": "supported" if found else "unsupported",
+        "critical": False,
     }
 
 
 LABELS: dict[str, Any] = {
+    "unreadable": None,
     "claims": [_claim(sentence) for sentence in range(1, 5)],
     "empty_sentences": [],
-    "parts": [{"part": "what the record said", "answered": True}],
+    "parts": [{"part": "what the record said", "sentence": 1, "answered": True}],
     "direct": "full",
-    "passages": [{"passage": number, "useful": number == 1} for number in range(1, 4)],
-    "needs": [{"need": "what the record said", "held": True}],
+    "passages": [{"passage": number, "useful_sentences": [1] if number == 1 else []} for number in range(1, 4)],
+    "needs": [{"need": "what the record said", "passage": 1, "held": True}],
     "refusal": None,
-    "similarity": "partial",
     "similarity_why": "the main point is shared",
+    "similarity": "partial",
     "uncertain": None,
 }
 

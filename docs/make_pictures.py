@@ -24,12 +24,15 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
 import krino
+from krino.cases import read_cases
 from krino.cases.item import CaseItem
-from krino.render.asked import Asked
-from krino.render.html import write_report
-from krino.render.terminal import print_judgement, print_summary
-from krino.results.grades import judge_scales
+from krino.render.case import case_blocks
+from krino.render.embed import RecordedViews
+from krino.render.report import REPORT, write_report
+from krino.render.summary import summary_blocks
+from krino.render.terminal import show
 from krino.results.summary import summarise
+from krino.results.verdict_schema import scales_of
 from krino.runs.inputs import with_cases
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter
@@ -66,8 +69,10 @@ class Shot:
 SHOTS = (
     Shot("report.png", "rag/report.html#case=half-supported", 1180, 1400),
     Shot("report-overview.png", "citation/report.html", 1180, 2000),
+    Shot("report-courts.png", "citation/report.html#reliability", 1180, 1500),
+    Shot("report-cases.png", "citation/report.html#cases", 1180, 1300),
     Shot("report-dark.png", "rag/report.html", 1180, 1180, "dark"),
-    Shot("report-citation.png", "citation/report.html#case=wrong-jurisdiction", 1180, 980),
+    Shot("report-citation.png", "citation/report.html#case=ranked-second", 1180, 1180),
     Shot("report-timeline.png", "efficiency/report.html#case=one-duplicate", 1180, 980, "dark"),
     Shot("report-narrow.png", "rag/report.html", 390, 1400),
 )
@@ -79,7 +84,7 @@ def make_run(judge: str, folder: Path) -> Manifest:
     cases = folder.parent / f"{judge}.jsonl"
     cases.write_bytes((HERE.parent / f"src/krino/examples/{judge}.jsonl").read_bytes())
     judged = list(krino.judge_many(judge, map(orjson.loads, cases.read_bytes().splitlines())))
-    for judgement in judged:
+    for judgement in judged:  # what varies from day to day
         judgement.usage.seconds = SECONDS if judgement.labels else 0.0
     (folder / "judgements.jsonl").write_bytes(b"".join(judgement.to_json() + b"\n" for judgement in judged))
     with RollWriter(folder) as roll:
@@ -92,27 +97,27 @@ def make_run(judge: str, folder: Path) -> Manifest:
     manifest = Manifest(plan=plan, about=JudgeCard.of(ready), state="finished", started=DAY, counts=counts)
     manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()
     manifest.write(folder)
-    run = krino.load_run(folder)
-    write_report(
-        folder,
-        manifest,
-        with_cases(run.records(), folder, plan),
-        ready.rules,
-        Asked(ready),
-        judge_scales(ready),
-    )
+    records = with_cases(krino.load_run(folder).records(), lambda: read_cases([str(cases)]))
+    write_report(folder, manifest, records, ready)
     return manifest
 
 
 def terminal_pages(base: Path) -> dict[str, str]:
     """What the two commands print, as pages."""
-    run, judge = krino.load_run(base / "krino-demo/rag"), krino.load_judge("rag")
-    scales = judge_scales(judge)
+    run = krino.load_run(base / "krino-demo/rag")
+    rules, scales = run.manifest.about.rules, scales_of(run.manifest.about.verdict_schema)
     summary = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     with contextlib.chdir(base):  # so that paths read as they would for a user
-        print_summary(summary, summarise(run.records()), run.manifest, Path("krino-demo/rag"), judge.rules, scales)
+        show(
+            summary,
+            summary_blocks(
+                summarise(run.records(), run.manifest.about.verdict_schema), run.manifest, Path("krino-demo/rag")
+            ),
+        )
     one = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
-    print_judgement(one, run["half-supported"], judge.rules, scales=scales)
+    judgement = run["half-supported"]
+    own = RecordedViews(run.folder / REPORT).of(judgement.model_dump())
+    show(one, case_blocks(judgement, rules, scales, own))
     return {
         "summary.png": terminal_page(summary, "krino show krino-demo/rag"),
         "case.png": terminal_page(one, "krino show krino-demo/rag half-supported"),
@@ -138,7 +143,8 @@ async def take_all(base: Path, out: Path, profile: Path) -> None:
     with chromium(profile) as port:
         async with tab(port) as window:
             for shot in SHOTS:
-                features = [{"name": "prefers-color-scheme", "value": shot.scheme}]
+                media = {"prefers-color-scheme": shot.scheme, "prefers-reduced-motion": "reduce"}
+                features = [{"name": name, "value": value} for name, value in media.items()]
                 await window.call("Emulation.setEmulatedMedia", features=features)
                 await window.open(f"{(base / 'krino-demo').as_uri()}/{shot.page}")
                 await take(window, out / shot.name, shot.width, shot.height)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from krino.contract import Settlement
+from krino.errors import CannotJudge
 from krino.judges.rag.case import RagCase
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.judge import RagJudge
@@ -32,11 +33,11 @@ def claim_of(**changes: Any) -> dict[str, Any]:
     return {
         "text": "The bridge was opened in 1904.",
         "sentence": 1,
-        "label": "supported",
-        "critical": False,
         "passage": 1,
         "quote": "opened in 1904",
         "why": "stated",
+        "label": "supported",
+        "critical": False,
         **changes,
     }
 
@@ -61,12 +62,13 @@ def raw_labels(**changes: Any) -> dict[str, Any]:
     """Labels that fit `CASE`, as a reply would hold them."""
     second = claim_of(text="It carries two tracks.", sentence=2, quote="carries two railway tracks")
     return {
+        "unreadable": None,
         "claims": [claim_of(), second],
         "empty_sentences": [],
-        "parts": [{"part": "when it was opened", "answered": True}],
+        "parts": [{"part": "when it was opened", "sentence": 1, "answered": True}],
         "direct": "full",
-        "passages": [{"passage": 1, "useful": True}, {"passage": 2, "useful": False}],
-        "needs": [{"need": "the year of opening", "held": True}],
+        "passages": [{"passage": 1, "useful_sentences": [1]}, {"passage": 2, "useful_sentences": []}],
+        "needs": [{"need": "the year of opening", "passage": 1, "held": True}],
         "refusal": None,
         "similarity": None,
         "similarity_why": None,
@@ -90,6 +92,8 @@ def judge_locally(record: dict[str, Any], judge: RagJudge | None = None) -> Sett
     facts = judge.study(case)
     labels = None
     if judge.ask(case, facts) is not None:
+        if (reason := judge.unreadable_locally(case, facts)) is not None:
+            raise CannotJudge(reason)
         labels = judge.label_locally([(case, facts)])[0]
         assert judge.check(case, facts, labels) == []
     return judge.settle(case, facts, labels)

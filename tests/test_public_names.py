@@ -15,8 +15,9 @@ def test_the_public_names_are_exactly_these() -> None:
         *("__version__", "ajudge", "ajudge_many", "judge", "judge_many", "jury", "llm", "load_judge", "repeated"),
         *("Judge", "Judgement", "Labeller", "Labelled", "ReplayLabeller", "Task", "Usage"),
         *("Questions", "Passage", "Media", "Settlement", "Ruling", "Finding"),
-        *("Run", "agree", "assert_verdict", "frame", "load_run"),
-        *("KrinoError", "UsageProblem", "CannotJudge", "LabelFailed", "RunStopped"),
+        *("run", "resettle", "estimate", "Estimate", "gate_rules", "Gate", "GateResult", "Summary"),
+        *("Run", "agree", "Agreement", "assert_verdict", "compare", "Comparison", "frame", "load_run"),
+        *("KrinoError", "UsageProblem", "CannotJudge", "LabelFailed", "NotJudged", "RunStopped"),
     }
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import krino
+from fake_llm import FakeServer
 from krino.labellers.local import LocalLabeller
-from krino.testing import FakeServer
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 
@@ -162,18 +162,18 @@ async def test_a_labeller_is_a_context_manager() -> None:
 
 
 class CutShort(LocalLabeller):
-    """Labels every case, and owes a stop from the last one on."""
+    """Labels the first case; the second is paid for in part when the limit is reached."""
 
     async def label(self, task: Any) -> Any:
-        labelled = await super().label(task)
         if task.index == 1:
-            self._owed = krino.RunStopped("the limit is reached", kind="budget")
-        return labelled
+            stop = krino.RunStopped("the limit is reached", kind="budget")
+            raise krino.LabelFailed("cut short", usage=krino.Usage(calls=1), stopped=stop)
+        return await super().label(task)
 
 
-def test_a_stop_that_the_last_case_owes_comes_after_its_judgement() -> None:
+def test_a_case_that_the_end_of_the_run_cut_short_is_on_record_before_the_run_stops() -> None:
     found = []
     with pytest.raises(krino.RunStopped, match="the limit is reached"):
         for judgement in krino.judge_many(ToyJudge(), [{"text": "good"}, {"text": "bad"}], labeller=CutShort()):
-            found.append(judgement.status)
-    assert found == ["ok", "ok"]
+            found.append((judgement.status, judgement.usage.calls))
+    assert found == [("ok", 0), ("error", 1)]

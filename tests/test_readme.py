@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from krino.testing import FakeServer
+from fake_llm import FakeServer
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 
@@ -26,22 +26,23 @@ def blocks(language: str) -> list[str]:
 
 COMMANDS = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
 LABELS: dict[str, object] = {
+    "unreadable": None,
     "claims": [
         {
             "text": "It is 102 metres tall.",
             "sentence": 1,
-            "label": "supported",
-            "critical": False,
             "passage": 1,
             "quote": "102 metres tall",
             "why": "stated",
+            "label": "supported",
+            "critical": False,
         }
     ],
     "empty_sentences": [],
-    "parts": [{"part": "how tall", "answered": True}],
+    "parts": [{"part": "how tall", "sentence": 1, "answered": True}],
     "direct": "full",
-    "passages": [{"passage": 1, "useful": True}],
-    "needs": [{"need": "the height", "held": True}],
+    "passages": [{"passage": 1, "useful_sentences": [1]}],
+    "needs": [{"need": "the height", "passage": 1, "held": True}],
     "refusal": None,
     "similarity": None,
     "similarity_why": None,

@@ -36,7 +36,7 @@ class ToyOptions(BaseModel):
     good_is: float = 1.0
 
 
-class ToyJudge(Judge[ToyCase, int, ToyLabels]):
+class ToyJudge(Judge[ToyCase, int, ToyLabels, ToyVerdict, ToyOptions]):
     name = "toy"
     version = "1"
     summary = "Is a text good or bad?"
@@ -45,10 +45,6 @@ class ToyJudge(Judge[ToyCase, int, ToyLabels]):
         "TOY-EMPTY": "An empty text scores 0.",
         "TOY-LABEL": "A good text scores `good_is`, a bad one 0.",
     }
-    options_model = ToyOptions
-    case_model = ToyCase
-    labels_model = ToyLabels
-    verdict_model = ToyVerdict
 
     def study(self, case: ToyCase) -> int:
         if case.text == "unjudgeable":
@@ -69,7 +65,6 @@ class ToyJudge(Judge[ToyCase, int, ToyLabels]):
     def settle(self, case: ToyCase, facts: int, labels: ToyLabels | None) -> Settlement:
         if labels is None:
             return Settlement({"score": Ruling(0.0, "TOY-EMPTY"), "note": Ruling("empty", "TOY-EMPTY")})
-        assert isinstance(self.options, ToyOptions)
         score = self.options.good_is if labels.label == "good" else 0.0
         rulings = {
             "score": Ruling(score, "TOY-LABEL", (labels.quote,), from_labels=True),

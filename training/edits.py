@@ -58,7 +58,8 @@ def _word_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(r"\b(" + "|".join(map(re.escape, longest_first)) + r")\b", re.IGNORECASE)
 
 
-def _put(text: str, match: re.Match[str], new: str) -> str:
+def put(text: str, match: re.Match[str], new: str) -> str:
+    """The text with something new in the place of the match, with a capital where that had one."""
     if match.group()[0].isupper():
         new = new[0].upper() + new[1:]
     return text[: match.start()] + new + text[match.end() :]
@@ -79,11 +80,11 @@ def change_number(text: str, random: Random) -> str | None:
         return _change_spelled(text, random)
     digits = match.group()
     if len(digits) == 4 and digits.isdecimal() and digits[0] in "12":
-        return _put(text, match, str(int(digits) + random.choice((-1, 1)) * random.choice((1, 2, 3, 5, 10, 20, 100))))
+        return put(text, match, str(int(digits) + random.choice((-1, 1)) * random.choice((1, 2, 3, 5, 10, 20, 100))))
     places = [place for place, sign in enumerate(digits) if sign.isdecimal()]
     place = random.choice(places[:2])
     new = str(random.choice([value for value in range(1, 10) if str(value) != digits[place]]))
-    return _put(text, match, digits[:place] + new + digits[place + 1 :])
+    return put(text, match, digits[:place] + new + digits[place + 1 :])
 
 
 def _change_spelled(text: str, random: Random) -> str | None:
@@ -92,14 +93,14 @@ def _change_spelled(text: str, random: Random) -> str | None:
         match = _pick(_word_pattern(series), text, random)
         if match is not None and (match.group()[0].isupper() or series[0].islower()):
             others = [word for word in series if word.lower() != match.group().lower()]
-            return _put(text, match, random.choice(others))
+            return put(text, match, random.choice(others))
     return None
 
 
 def deny(text: str, random: Random) -> str | None:
     """Puts a `not` in, or takes it out."""
     if match := re.search(r"\b(not|n't|never|cannot)\b ?", text):
-        return _put(text, match, "can " if match.group().startswith("cannot") else "")
+        return put(text, match, "can " if match.group().startswith("cannot") else "")
     match = _pick(_word_pattern(tuple(_table()["denial"]["auxiliaries"].split())), text, random)
     return None if match is None or match.group() == "May" else text[: match.end()] + " not" + text[match.end() :]
 
@@ -107,12 +108,17 @@ def deny(text: str, random: Random) -> str | None:
 def turn_round(text: str, random: Random) -> str | None:
     """A word becomes its opposite."""
     match = _pick(_word_pattern(tuple(_phrases("opposites"))), text, random)
-    return None if match is None else _put(text, match, random.choice(_phrases("opposites")[match.group().lower()]))
+    return None if match is None else put(text, match, random.choice(_phrases("opposites")[match.group().lower()]))
+
+
+def plain_words() -> set[str]:
+    """Words that begin with a capital and name nothing."""
+    return set(_table()["names"]["plain"].split())
 
 
 def names_of(text: str) -> list[re.Match[str]]:
     """What looks like a name: capitals that are not just the beginning of the sentence."""
-    plain = set(_table()["names"]["plain"].split())
+    plain = plain_words()
     return [match for match in _NAME.finditer(text) if match.group().split()[0] not in plain and match.start() > 0]
 
 
@@ -134,7 +140,7 @@ def change_name(others: Sequence[str]) -> Edit:
 
 def make_stronger(text: str, random: Random) -> str | None:
     match = _pick(_word_pattern(tuple(_stronger())), text, random)
-    return None if match is None else _put(text, match, _stronger()[match.group().lower()])
+    return None if match is None else put(text, match, _stronger()[match.group().lower()])
 
 
 def add_detail(details: Sequence[str]) -> Edit:
@@ -181,7 +187,7 @@ def rephrase(text: str, random: Random) -> str | None:
     for _ in range(random.randint(1, 3)):
         match = _pick(_word_pattern(tuple(_phrases("rephrasing"))), changed, random)
         if match is not None:
-            changed = _put(changed, match, random.choice(_phrases("rephrasing")[match.group().lower()]))
+            changed = put(changed, match, random.choice(_phrases("rephrasing")[match.group().lower()]))
     if (leading := _LEADING.match(changed)) and changed.endswith(".") and random.random() < 0.7:
         rest, phrase = changed[leading.end() : -1], leading.group(1)
         changed = f"{rest[0].upper()}{rest[1:]} {phrase[0].lower()}{phrase[1:]}."
@@ -192,5 +198,5 @@ def rephrase(text: str, random: Random) -> str | None:
 
 def lower_first(text: str) -> str:
     """Lower case for a first word that names nothing."""
-    plain = set(_table()["names"]["plain"].split()) - {"I"}
+    plain = plain_words() - {"I"}
     return text[0].lower() + text[1:] if text.split()[0] in plain else text

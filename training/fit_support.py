@@ -23,10 +23,10 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import rag_data  # noqa: E402
 
 from krino.judges.rag.case import RagCase  # noqa: E402
-from krino.judges.rag.desk import lay_out  # noqa: E402
-from krino.judges.rag.entailed import Weighing, bare_claim, weigh  # noqa: E402
 from krino.judges.rag.facts import RagFacts  # noqa: E402
-from krino.judges.rag.meaning import measure as meaning  # noqa: E402
+from krino.judges.rag.support.draft_claims import lay_out  # noqa: E402
+from krino.judges.rag.support.entailment_support import Weighing, bare_claim, weigh  # noqa: E402
+from krino.judges.rag.support.nearness import measure as meaning  # noqa: E402
 from krino.models.entailment import entail  # noqa: E402
 
 BATCH = 64

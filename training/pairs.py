@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,17 +79,24 @@ def similar_pairs(folder: Path) -> list[Pair]:
 
 
 def answer_pairs(folder: Path) -> list[Pair]:
-    """CLAP NQ: answers that people wrote from a passage, against it and against the passage of another question."""
-    read = [row for row in rows(folder / "rag" / "clapnq_dev" / "data.jsonl.gz") if row["answerable"]]
+    """CLAP NQ: answers that people wrote from a passage, against it."""
     found = []
-    for place, row in enumerate(read):
-        other = read[(place + 7) % len(read)]["context"]
-        for answer in row["gold_answers"]:
+    for row in rows(folder / "rag" / "clapnq_dev" / "data.jsonl.gz"):
+        for answer in row["gold_answers"] if row["answerable"] else ():
             text = tidy(answer if isinstance(answer, str) else answer["answer"])
             if len(text.split()) >= 4:
                 found.append(Pair(tidy(row["context"]), text, SUPPORTED, "clapnq"))
-                found.append(Pair(tidy(other), text, UNSUPPORTED, "clapnq"))
     return found
+
+
+def elsewhere(pairs: Sequence[Pair]) -> list[Pair]:
+    """Each claim against the premise of another pair, some places on."""
+    others = [pairs[(place + 7) % len(pairs)] for place in range(len(pairs))]
+    return [
+        Pair(other.premise, pair.claim, UNSUPPORTED, pair.origin)
+        for pair, other in zip(pairs, others, strict=True)
+        if other.premise != pair.premise
+    ]
 
 
 def documents(folder: Path) -> list[str]:

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 import edits
+import retelling
+from kinds import Kinds
+from lexicon import Lexicon
 from pairs import CONTRADICTED, NOT_SUPPORTED, SUPPORTED, UNSUPPORTED, Pair
 
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(\[])")
@@ -33,6 +36,18 @@ def _held(claim: str, window: str) -> float:
 
 def _with(parts: Sequence[str], place: int, new: str) -> list[str]:
     return [*parts[:place], new, *parts[place + 1 :]]
+
+
+def _evenly(found: Sequence[retelling.Retold], random: Random) -> Iterator[retelling.Retold]:
+    """Of each kind as many that hold as do not."""
+    for kind in sorted({kind for _, _, kind in found}):
+        good = [item for item in found if item[2] == kind and item[1] == SUPPORTED]
+        bad = [item for item in found if item[2] == kind and item[1] != SUPPORTED]
+        count = min(len(good), len(bad), 2)
+        if kind == "synonyms" or not count:
+            count = max(count, 1)
+        yield from random.sample(good, min(count, len(good)))
+        yield from random.sample(bad, min(count, len(bad)))
 
 
 class Maker:
@@ -128,6 +143,47 @@ class Maker:
 
     def _stranger(self) -> str:
         return self.random.choice(self.random.choice(self.documents))
+
+    def retold(self, words: Lexicon, talk: Kinds) -> Iterator[Pair]:
+        """Sentences retold rightly and wrongly, as many of each kind either way, against the window they stand in."""
+        dated: list[tuple[str, tuple[int, str]]] = []
+        for document in self.documents:
+            for place, sentence in enumerate(document):
+                window, _ = self._windows(document, place)
+                found = list(retelling.retell(sentence, self.random, words))
+                for claim, label, kind in _evenly(found, self.random):
+                    yield Pair(window, talk.chatty(claim, 0.1), label, f"retold: {kind}")
+                clause = retelling.dated_clause(sentence)
+                if clause is not None:
+                    dated.append((sentence, clause))
+        yield from self._in_order(dated)
+        yield from self._of_another()
+
+    def _in_order(self, dated: Sequence[tuple[str, tuple[int, str]]]) -> Iterator[Pair]:
+        """Each dated sentence beside some others of other years: which came first."""
+        for sentence, clause in dated:
+            for other, second in self.random.sample(dated, min(6, len(dated))):
+                if clause[0] == second[0]:
+                    continue
+                parts = [sentence, other, *(self._stranger() for _ in range(self.random.randint(0, 2)))]
+                premise = " ".join(self.random.sample(parts, len(parts)))
+                for claim, label, kind in retelling.in_order((clause, second), self.random):
+                    yield Pair(premise, claim, label, f"retold: {kind}")
+
+    def _of_another(self) -> Iterator[Pair]:
+        """Two sentences about two names: what is said of one is claimed of that one, or of the other."""
+        sentences = [sentence for document in self.documents for sentence in document]
+        told = [(sentence, found) for sentence in sentences if (found := retelling.subject_of(sentence))]
+        for sentence, (name, rest) in self.random.sample(told, len(told) // 2):
+            other, (wrong, _) = self.random.choice(told)
+            if wrong in sentence or name in other:
+                continue
+            parts = [sentence, other, *(self._stranger() for _ in range(self.random.randint(0, 2)))]
+            premise = " ".join(self.random.sample(parts, len(parts)))
+            claim = self._retold(f"{name} {rest}")
+            if claim.count(name) == 1:
+                yield Pair(premise, claim, SUPPORTED, "retold: of another")
+                yield Pair(premise, claim.replace(name, wrong), NOT_SUPPORTED, "retold: of another")
 
     # --- from pairs that people labelled -----------------------------------------------------------
 

@@ -1,9 +1,10 @@
 """Trains the entailment model: all-MiniLM-L6-v2 as a cross-encoder of premise and claim, three classes.
 
-    python training/train_entailment.py DATA --weights model.safetensors --into FOLDER [--smoke]
+    python training/train_entailment.py pairs.npz --weights model.safetensors --into FOLDER [--smoke]
 
-DATA holds `nli/` and `rag/` (see `pairs.py`). One training a seed; the weights that are written are their mean. On one
-GPU an epoch takes seconds; `--smoke` trains on 150 pairs and runs on a CPU.
+`prepare_pairs.py` makes the pairs. One training a seed, all from the same head, so that the mean of their weights is
+a network of the same kind; that mean is written. On one GPU an epoch takes seconds; `--smoke` trains on 150 pairs and
+runs on a CPU.
 """
 
 from __future__ import annotations
@@ -11,65 +12,36 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from hashlib import blake2b
-from multiprocessing import Pool
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import torch
-from entailment_net import CLASSES, EntailmentNet, net_from, published_names
+from entailment_net import CLASSES, EntailmentNet, Weights, net_from, published_names
 from numpy.typing import NDArray
-from pairs import NLI_SETS, Pair, answer_pairs, documents, inference_pairs, similar_pairs
 from safetensors.numpy import load_file, save_file
-from synthesis import Maker
 from torch import Tensor
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src" / "krino" / "models"))
-from wordpiece import WordPiece  # noqa: E402  (the package's own tokenizer, without the package)
-
-PREMISE_TOKENS, CLAIM_TOKENS = 320, 96
 BATCH_TOKENS = 65_536
 WIDTH_STEP = 32
-HELD_OUT = 25
-"""One premise in so many is kept out of training, to watch it and to calibrate."""
 WARM_UP = 0.06
-COMPOSED = ("fever_nli_dev", "mnli_dev_matched_mismatched", "scitail_dev", "fever_symmetric")
-"""Sets of statements about the world; captions of pictures would say each other's opposite."""
+FIRST_HEAD = 0
+"""The seed of the head that every training begins with."""
 
 Encoded = tuple[list[int], int]
 
 
-def gather(folder: Path, seed: int, sets: tuple[str, ...]) -> list[Pair]:
-    """Pairs that people labelled, some of them in longer surroundings or edited, and pairs made from running text."""
-    people = inference_pairs(folder, sets) + similar_pairs(folder)
-    answers = answer_pairs(folder)
-    maker = Maker(documents(folder), seed)
-    made = list(maker.pairs(most_a_document=6))
-    again = [*maker.surrounded(people, 0.5), *maker.edited(people + answers, 0.5)]
-    again += maker.composed([pair for pair in people if pair.origin in COMPOSED], 40_000)
-    return [*people, *answers * 3, *made, *again]
-
-
-def is_held_out(pair: Pair) -> bool:
-    """By the claim's first words and the premise: what is made from one sentence stays on one side."""
-    return int.from_bytes(blake2b(pair.premise[:60].encode(), digest_size=4).digest(), "big") % HELD_OUT == 0
-
-
-_pieces: WordPiece | None = None
-
-
-def encode(pair: Pair) -> Encoded:
-    global _pieces
-    if _pieces is None:
-        _pieces = WordPiece(ROOT / "src" / "krino" / "models" / "minilm" / "vocab.txt")
-    claim = _pieces.encode(pair.claim, CLAIM_TOKENS)
-    return _pieces.encode(pair.premise, PREMISE_TOKENS) + claim[1:], pair.label
+def unpacked(file: Mapping[str, NDArray[np.generic]], prefix: str) -> tuple[list[str], list[Encoded]]:
+    """The origins of one side's pairs, and the pairs as token numbers and label."""
+    ends = np.cumsum(file[f"{prefix}_lengths"], dtype=np.int64)
+    starts = ends - file[f"{prefix}_lengths"]
+    ids = file[f"{prefix}_ids"]
+    labels = file[f"{prefix}_labels"].tolist()
+    encoded = [(ids[start:end].tolist(), label) for start, end, label in zip(starts, ends, labels, strict=True)]
+    return file[f"{prefix}_origins"].tolist(), encoded
 
 
 class Shelf:
@@ -171,39 +143,43 @@ def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     return {name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]}
 
 
+def trained(
+    weights: Weights, learned: Sequence[Encoded], seeds: Sequence[int], epochs: int, rate: float
+) -> EntailmentNet:
+    """The mean of one training a seed."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    shelf, states = Shelf(learned, device), []
+    for seed in seeds:
+        torch.manual_seed(FIRST_HEAD)
+        net = net_from(weights).to(device)
+        train(net, shelf, epochs, rate, seed)
+        states.append({name: value.detach().float().cpu() for name, value in net.state_dict().items()})
+    net.load_state_dict(mean_of(states))
+    return net
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("pairs", type=Path)
     parser.add_argument("--weights", type=Path, required=True, help="all-MiniLM-L6-v2 as safetensors")
     parser.add_argument("--into", type=Path, required=True)
-    parser.add_argument("--sets", nargs="+", default=list(NLI_SETS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3])
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--smoke", action="store_true", help="150 pairs, one epoch")
     args = parser.parse_args()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.use_deterministic_algorithms(True, warn_only=True)
-    pairs = gather(args.data, 0, tuple(args.sets))
+    file = dict(np.load(args.pairs))
+    _, learned = unpacked(file, "learned")
+    names, kept = unpacked(file, "kept")
     if args.smoke:
-        pairs = Random(0).sample(pairs, 150)
-    with Pool() as pool:
-        encoded = pool.map(encode, pairs, chunksize=2_000)
-    named = list(zip((pair.origin for pair in pairs), encoded, strict=True))
-    held_out = [item for pair, item in zip(pairs, named, strict=True) if is_held_out(pair)]
-    learned = [item for pair, (_, item) in zip(pairs, named, strict=True) if not is_held_out(pair)]
+        learned = Random(0).sample(learned, 150)
+        names, kept, args.epochs = names[:150], kept[:150], 1
     tokens = sum(len(ids) for ids, _ in learned)
-    print(f"{len(learned)} pairs, {tokens / 1e6:.1f} million tokens; {len(held_out)} held out", flush=True)
-    shelf, states = Shelf(learned, device), []
-    for seed in args.seeds:
-        torch.manual_seed(seed)
-        net = net_from(load_file(args.weights)).to(device)
-        train(net, shelf, 1 if args.smoke else args.epochs, args.rate, seed)
-        states.append({name: value.detach().float().cpu() for name, value in net.state_dict().items()})
-    net.load_state_dict(mean_of(states))
-    names, kept = [name for name, _ in held_out], [item for _, item in held_out]
+    print(f"{len(learned)} pairs, {tokens / 1e6:.1f} million tokens; {len(kept)} kept out", flush=True)
+    net = trained(load_file(args.weights), learned, args.seeds, args.epochs, args.rate)
+    logits = predict(net, kept, next(net.parameters()).device.type)
     labels = [label for _, label in kept]
-    logits = predict(net, kept, device)
     shares = shares_right(names, labels, logits)
     args.into.mkdir(parents=True, exist_ok=True)
     save_file(published_names(net), args.into / "entailment.safetensors")

@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from krino.api.judging import ajudge_many as ajudge_many
     from krino.api.judging import judge as judge
     from krino.api.judging import judge_many as judge_many
+    from krino.api.recorded_run import Agreement as Agreement
+    from krino.api.recorded_run import Comparison as Comparison
+    from krino.api.recorded_run import Run as Run
+    from krino.api.recorded_run import agree as agree
+    from krino.api.recorded_run import compare as compare
+    from krino.api.recorded_run import gate_rules as gate_rules
+    from krino.api.recorded_run import load_run as load_run
+    from krino.api.running import Estimate as Estimate
+    from krino.api.running import estimate as estimate
+    from krino.api.running import resettle as resettle
+    from krino.api.running import run as run
     from krino.assertions import assert_verdict as assert_verdict
     from krino.contract import Finding as Finding
     from krino.contract import Judge as Judge
@@ -33,22 +44,25 @@ if TYPE_CHECKING:
     from krino.errors import CannotJudge as CannotJudge
     from krino.errors import KrinoError as KrinoError
     from krino.errors import LabelFailed as LabelFailed
+    from krino.errors import NotJudged as NotJudged
     from krino.errors import RunStopped as RunStopped
     from krino.errors import UsageProblem as UsageProblem
     from krino.exports.frame import frame as frame
     from krino.judges.registry import load_judge as load_judge
-    from krino.labellers.choose import jury as jury
-    from krino.labellers.choose import llm as llm
-    from krino.labellers.choose import repeated as repeated
+    from krino.labellers.factory import jury as jury
+    from krino.labellers.factory import llm as llm
+    from krino.labellers.factory import repeated as repeated
     from krino.labellers.replay import ReplayLabeller as ReplayLabeller
-    from krino.results.agreement.agree import agree as agree
-    from krino.runs.reading import Run as Run
-    from krino.runs.reading import load_run as load_run
+    from krino.results.gates.gate import Gate as Gate
+    from krino.results.gates.result import GateResult as GateResult
+    from krino.results.summary import Summary as Summary
 
 # Public name to the module that has it: loaded on first use, so that `import krino` costs next to nothing.
 _HOMES = {
     **dict.fromkeys(("ajudge", "ajudge_many", "judge", "judge_many"), "krino.api.judging"),
-    **dict.fromkeys(("CannotJudge", "KrinoError", "LabelFailed", "RunStopped", "UsageProblem"), "krino.errors"),
+    **dict.fromkeys(
+        ("CannotJudge", "KrinoError", "LabelFailed", "NotJudged", "RunStopped", "UsageProblem"), "krino.errors"
+    ),
     **dict.fromkeys(
         (
             "Finding",
@@ -66,13 +80,18 @@ _HOMES = {
         ),
         "krino.contract",
     ),
-    "agree": "krino.results.agreement.agree",
+    **dict.fromkeys(
+        ("Agreement", "Comparison", "Run", "agree", "compare", "gate_rules", "load_run"), "krino.api.recorded_run"
+    ),
+    **dict.fromkeys(("Estimate", "estimate", "resettle", "run"), "krino.api.running"),
+    "Gate": "krino.results.gates.gate",
+    "GateResult": "krino.results.gates.result",
+    "Summary": "krino.results.summary",
     "assert_verdict": "krino.assertions",
     "frame": "krino.exports.frame",
     "load_judge": "krino.judges.registry",
-    **dict.fromkeys(("jury", "llm", "repeated"), "krino.labellers.choose"),
+    **dict.fromkeys(("jury", "llm", "repeated"), "krino.labellers.factory"),
     "ReplayLabeller": "krino.labellers.replay",
-    **dict.fromkeys(("Run", "load_run"), "krino.runs.reading"),
 }
 __all__ = ["__version__", *sorted(_HOMES)]
 

@@ -147,10 +147,10 @@ def _rules_of(judge: str) -> Mapping[str, str]:
 
 def tell_problems(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:
     """What was expected, then the whole judgement: verdict, who decided it, by which rule and on what evidence."""
-    from krino.render.screen import screen
-    from krino.render.terminal import print_judgement
+    from krino.render.case import case_blocks
+    from krino.render.terminal import screen, show
 
     page = StringIO()
-    print_judgement(screen(file=page, width=_WIDTH, color_system=None), judgement, rules)
+    show(screen(file=page, width=_WIDTH, color_system=None), case_blocks(judgement, rules))
     lines = [clean_line(problem, 2_000) for problem in problems]
     return "\n".join([*lines, "", *(line.rstrip() for line in page.getvalue().splitlines())])

@@ -2,6 +2,7 @@
 
 KrinoError
 ├── UsageProblem       the command, a setting or a file is wrong: says where and what to do (exit code 2)
+├── NotJudged          a verdict was asked for of a case that has none
 ├── CannotJudge        this case cannot be judged: the judgement is `failed`, with this reason
 │   └── Undecided      the seats of a panel are evenly split, and no label says so; ballots and cost are kept
 ├── LabelFailed        no valid labels could be had: the judgement is `error`, the raw reply is kept
@@ -11,7 +12,7 @@ KrinoError
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from krino.contract import Ballot, Usage
@@ -23,6 +24,10 @@ class KrinoError(Exception):
 
 class UsageProblem(KrinoError):
     """Something the user can put right: a flag, a setting, a file."""
+
+
+class NotJudged(KrinoError):
+    """The verdict of a case that was not judged; the message says why it was not."""
 
 
 class CannotJudge(KrinoError):
@@ -58,9 +63,20 @@ class LabelFailed(KrinoError):
         """Why the whole run must stop, where that cut a case short that was paid for in part."""
 
 
-class RunStopped(KrinoError):
-    """Going on would only waste money or time; what is finished is kept."""
+class Limit(NamedTuple):
+    """A limit that the user has set: the name of the setting (`max_tokens`, `max_cost`) and its value."""
 
-    def __init__(self, message: str, *, kind: str) -> None:
+    setting: str
+    value: float
+
+
+class RunStopped(KrinoError):
+    """Going on would only waste money or time; what is finished is kept.
+
+    `kind` says what stopped it, for code; the message is for people. `limit` is the one that was reached, if any.
+    """
+
+    def __init__(self, message: str, *, kind: str, limit: Limit | None = None) -> None:
         super().__init__(message)
         self.kind = kind
+        self.limit = limit

@@ -14,12 +14,12 @@ import krino
 from krino import UsageProblem
 from krino.cases import CaseItem, read_cases
 from krino.cases.splitting import split_items
-from krino.contract import hash_record
+from krino.contract import ReadsRecords, hash_record
 from krino.runs.inputs import with_cases
 from toy_judge import ToyJudge
 
 
-class ManyJudge(ToyJudge):
+class ManyJudge(ToyJudge, ReadsRecords):
     """`texts` in a record are several cases; a list of bare texts is one of them."""
 
     def list_field(self, first: Any) -> str | None:

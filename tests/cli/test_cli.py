@@ -16,9 +16,9 @@ from typing import Any
 import orjson
 import pytest
 
+from fake_llm import FakeServer, Faults
 from krino.cli.demo import EXAMPLES
 from krino.judges.registry import OURS
-from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
@@ -449,7 +449,7 @@ def test_doctor_says_what_an_endpoint_can_do(tmp_path: Path, server: FakeServer)
     server.configure(reply={"colour": "red", "number": 3}, unsupported={"json_schema"})
     done = krino("doctor", "-l", "m", "--base-url", server.url, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert "note  channel json_schema: HTTP 400" in done.stdout
+    assert "note  channel json_schema (the endpoint holds replies to a JSON schema): does not work here" in done.stdout
     assert "ok  reply channel: tool will be used" in done.stdout
 
 

@@ -15,12 +15,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from fake_llm import FakeServer
 from krino.cli import exits, main
-from krino.cli.finish import exit_code
+from krino.cli.runner import exit_code
 from krino.cli.settings import load_settings
 from krino.results.gates.gate import Gate, check_run
 from krino.runs.manifest import Manifest
-from krino.testing import FakeServer
 from made_runs import make_run, scores
 from toy_judge import ToyJudge
 

@@ -16,10 +16,10 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
+from fake_llm import FakeServer, ReceivedRequest
 from krino.cli import app
 from krino.cli.settings import load_settings
 from krino.errors import KrinoError
-from krino.testing import FakeServer, ReceivedRequest
 from toy_judge import ToyJudge
 
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
@@ -49,7 +49,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
         monkeypatch.delenv(key)
     monkeypatch.setenv("KRINO_CACHE", str(tmp_path / "replies.sqlite"))
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("krino.cli.judge.tune_memory", lambda: None)
+    monkeypatch.setattr("krino.cli.runner.tune_memory", lambda: None)
     monkeypatch.chdir(tmp_path)
     load_settings.cache_clear()
     yield

@@ -42,7 +42,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_case_is_shown_with_its_question_and_answer(judged: Path) -> None:
     shown = call("show", judged, "wrong").stdout
-    assert "question  How tall?" in shown and "answer  It is 12 km tall." in shown
+    assert "Question\n  How tall?" in shown and "Answer\n  It is 12 km tall." in shown
     assert "And how wide is it?" in call("show", judged, "mute").stdout, "a failure can be recognised"
     assert krino.load_run(judged)["wrong"].inputs == {"question": "How tall?", "answer": "It is 12 km tall."}
 
@@ -127,3 +127,37 @@ def test_a_split_may_stand_in_krino_toml(table: Path, tmp_path: Path, monkeypatc
     finally:
         load_settings.cache_clear()
     assert passages(tmp_path / "r") == 2
+
+
+def test_a_case_of_a_finished_run_is_shown_as_its_judge_shows_it(tmp_path: Path) -> None:
+    """From the run folder alone: the citation, the candidates and the reasoning are not in the journal."""
+    cases = tmp_path / "cases.jsonl"
+    cases.write_bytes((Path(krino.__file__).parent / "examples/citation.jsonl").read_bytes())
+    call("judge", "citation", cases, "--run", tmp_path / "r")
+    cases.unlink()
+    shown = " ".join(call("show", tmp_path / "r", "ranked-second").stdout.split())
+    for part in ("Citation as written read as", "Candidates decision court date number", "The matcher chose"):
+        assert part in shown
+    assert "The case number matches 2012/AH/0171. [CASE_NUMBER_FALSE_MATCH]" in shown
+    (tmp_path / "r" / "report.html").unlink()
+    plain = " ".join(call("show", tmp_path / "r", "ranked-second").stdout.split())
+    assert "citation Arbeidshof Antwerpen, afd. Hasselt" in plain and "Candidates" not in plain
+
+
+def test_a_judge_of_ones_own_shows_its_cases_also_when_its_file_is_gone(tmp_path: Path) -> None:
+    judge = tmp_path / "shown_judge.py"
+    judge.write_text(
+        "from krino.blocks import MarkedText, Segment\n"
+        "from toy_judge import ToyJudge\n\n\n"
+        "class Shown(ToyJudge):\n"
+        "    name = 'shown'\n\n"
+        "    def view(self, case, facts, judgement):\n"
+        "        return [MarkedText('Weighed', [Segment(case.text, 'heavy')], {'heavy': 'bad'})]\n"
+    )
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(json.dumps({"id": "a", "text": "good as gold"}) + "\n")
+    assert call("judge", f"{judge}:Shown", cases, "--run", tmp_path / "r").exit_code == 0
+    judge.unlink()
+    cases.unlink()
+    shown = call("show", tmp_path / "r", "a").stdout
+    assert "Weighed\n  good as gold [heavy]" in shown

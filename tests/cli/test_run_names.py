@@ -17,11 +17,11 @@ import pytest
 from typer.testing import CliRunner
 
 import krino as package
+from fake_llm import FakeServer, Faults
 from krino.cli import app
 from krino.cli.settings import load_settings
 from krino.errors import KrinoError
 from krino.judges import registry
-from krino.testing import FakeServer, Faults
 
 TOY = Path(__file__).parents[1] / "toy_judge.py"
 
@@ -39,7 +39,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
         monkeypatch.delenv(key)
     monkeypatch.setenv("KRINO_CACHE", "off")
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("krino.cli.judge.tune_memory", lambda: None)
+    monkeypatch.setattr("krino.cli.runner.tune_memory", lambda: None)
     monkeypatch.chdir(tmp_path)
     shutil.copyfile(TOY, tmp_path / "toy.py")
     load_settings.cache_clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from datetime import date
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 import krino
 from krino.contract import Task, hash_record, holds_number
-from toy_judge import ToyJudge
+from toy_judge import ToyJudge, ToyVerdict
 
 BASE: dict[str, Any] = {"id": "1", "judge": "toy", "judge_version": "1", "input_hash": "00"}
 
@@ -35,6 +36,45 @@ def test_no_number_stands_beside_a_status_that_is_not_ok(status: str, verdict: d
 def test_a_failed_form_without_numbers_is_allowed() -> None:
     judgement = krino.Judgement(**BASE, status="failed", verdict={"score": None, "ok": False}, reason="r")
     assert judgement.verdict == {"score": None, "ok": False}
+
+
+def test_a_judgement_cannot_be_changed() -> None:
+    judgement = krino.Judgement(**BASE, status="failed", verdict=None, reason="r")
+    for name, value in (("verdict", {"score": 1.0}), ("status", "ok"), ("usage", krino.Usage(calls=1))):
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(judgement, name, value)
+
+
+def test_a_score_put_into_a_failed_form_is_never_written() -> None:
+    judgement = krino.Judgement(**BASE, status="failed", verdict={"score": None}, reason="r")
+    assert judgement.verdict is not None
+    judgement.verdict["score"] = 1.0  # what is inside a dict can be changed by whoever wants to
+    with pytest.raises(ValueError, match="no number may stand beside status failed"):
+        judgement.to_json()
+
+
+def test_the_verdict_is_had_as_the_judges_model() -> None:
+    judgement = krino.judge(ToyJudge, {"text": "a good text"})
+    assert judgement.typed_verdict == ToyVerdict(score=1.0, note="labelled good")
+    recorded = krino.Judgement.model_validate_json(judgement.to_json())
+    assert recorded == judgement == pickle.loads(pickle.dumps(judgement))
+    with pytest.raises(krino.UsageProblem, match="verdict_as"):
+        _ = recorded.typed_verdict
+    assert recorded.verdict_as(ToyVerdict).score == 1.0
+
+
+def test_where_there_is_no_verdict_none_is_had() -> None:
+    judgement = krino.judge(ToyJudge, {"text": "unjudgeable"})
+    told = r"was not judged \(failed\): the text says that it cannot be judged"
+    with pytest.raises(krino.NotJudged, match=told):
+        _ = judgement.typed_verdict
+    with pytest.raises(krino.NotJudged, match=told):
+        judgement.verdict_as(ToyVerdict)
+
+
+def test_a_record_of_a_newer_version_is_refused() -> None:
+    with pytest.raises(ValidationError, match="schema_version 2 was written by a newer version of Krino"):
+        krino.Judgement(**BASE, status="failed", verdict=None, reason="r", schema_version="2")
 
 
 @pytest.mark.parametrize(

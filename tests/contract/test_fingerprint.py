@@ -241,7 +241,8 @@ def test_all_of_krino_that_a_judge_of_ours_imports_is_in_its_fingerprint() -> No
             if file.name not in fingerprint._FOR_PEOPLE
             for module in imports_of(file)
         }
-        missing = {path.relative_to(root).as_posix() for path in imported - covered if path.is_file()}
+        shows = {root / "blocks.py"}  # what a case looks like to people changes no verdict
+        missing = {path.relative_to(root).as_posix() for path in imported - covered - shows if path.is_file()}
         assert not missing, name
 
 

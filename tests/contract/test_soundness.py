@@ -108,8 +108,6 @@ ATTRIBUTES = [
     ('{"TONE": "A polite letter scores 1."}', "{}", "rules =", "`rules` is empty"),
     ('{"TONE": "A polite letter scores 1."}', '{"TONE": 1}', "rules =", "must say in words what 'TONE' means"),
     ("    verdict_model = Verdict\n", "", CLASS, "Mine has no `verdict_model`; write `verdict_model = X`"),
-    ("    case_model = Letter\n", "", CLASS, "Mine has no `case_model`"),
-    ("    labels_model = Tone\n", "", CLASS, "Mine has no `labels_model`"),
     ("labels_model = Tone", "labels_model = dict", "labels_model =", "is the class `dict`, no pydantic model"),
     ("case_model = Letter", 'case_model = {"text": str}', "case_model =", "`case_model` is a dict, no pydantic model"),
     ("labels_model = Tone", "labels_model = Tone(polite=True)", "labels_model =", "write the class itself: `labels_m"),
@@ -150,6 +148,51 @@ def test_a_fault_is_told_with_file_line_and_what_to_write(
     where = f"mine.py:{HEAD.count(chr(10)) + line_of(text[len(HEAD) :], at)}: "
     told = faults(tmp_path, text)
     assert any(line.startswith(where) and message in line for line in told), told
+
+
+MODELS = "    case_model = Letter\n    labels_model = Tone\n    verdict_model = Verdict\n"
+
+
+@pytest.mark.parametrize("name", ["case_model", "labels_model", "verdict_model"])
+def test_a_model_that_nothing_states_is_told_when_the_class_is_made(tmp_path: Path, name: str) -> None:
+    stated = "".join(line for line in MODELS.splitlines(keepends=True) if name not in line)
+    text = HEAD + SOUND.replace("Judge[Letter, int, Tone]", "Judge").replace(MODELS, stated)
+    where = f"mine.py:{line_of(text, CLASS)}: "
+    assert any(line.startswith(f"{where}Mine has no `{name}`") for line in faults(tmp_path, text))
+    (tmp_path / "alone.py").write_text(text)
+    done = subprocess.run([sys.executable, "alone.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert f"Mine has no `{name}`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "brackets", ["Judge[Letter, int, Tone, Verdict]", "Judge[Letter, int, Tone, Verdict, Letter]", "Mid[Letter, Tone]"]
+)
+def test_models_are_taken_from_the_brackets(tmp_path: Path, brackets: str) -> None:
+    middle = """from typing import TypeVar
+
+CaseT = TypeVar("CaseT", bound=BaseModel)
+LabelsT = TypeVar("LabelsT", bound=BaseModel)
+
+
+class Mid(Judge[CaseT, int, LabelsT, Verdict]):
+    def study(self, case):
+        return 1
+
+
+"""
+    text = HEAD + middle + SOUND.replace("Judge[Letter, int, Tone]", brackets).replace(MODELS, "")
+    if brackets.endswith("Letter]"):
+        with pytest.raises(krino.UsageProblem, match="options of judge `mine`: text: Field required"):
+            loaded(tmp_path, text)
+        return
+    judge = loaded(tmp_path, text)
+    assert (judge.case_model.__name__, judge.labels_model.__name__) == ("Letter", "Tone")
+    assert judge.verdict_model.__name__ == "Verdict"
+
+
+def test_a_model_that_is_stated_goes_over_the_brackets(tmp_path: Path) -> None:
+    text = HEAD + SOUND.replace("Judge[Letter, int, Tone]", "Judge[Letter, int, Computed]")
+    assert loaded(tmp_path, text).labels_model.__name__ == "Tone"
 
 
 def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:

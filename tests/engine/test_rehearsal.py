@@ -13,13 +13,13 @@ from pydantic import BaseModel, Field
 from typer.testing import CliRunner
 
 import krino
+from fake_llm import FakeServer
 from krino.cases.item import CaseItem
 from krino.cli import app
 from krino.contract import Questions, Ruling, Settlement
 from krino.engine.made_labels import made_labels
 from krino.engine.rehearsal import _rehearsed, rehearse
 from krino.judges.registry import OURS
-from krino.testing import FakeServer
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 EXAMPLES = Path(krino.__file__).parent / "examples"
@@ -28,7 +28,7 @@ CASE = {"text": "a fine text"}
 
 @pytest.fixture(autouse=True)
 def _plain_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("krino.cli.judge.tune_memory", lambda: None)
+    monkeypatch.setattr("krino.cli.runner.tune_memory", lambda: None)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def server() -> Iterator[FakeServer]:
 
 def judged(judge: krino.Judge[Any, Any, Any], server: FakeServer) -> krino.Judgement:
     async def one() -> krino.Judgement:
-        async with krino.llm("m", base_url=server.url, key="k", cache="off") as labeller:
+        async with krino.llm("m", base_url=server.url, api_key="k", cache="off") as labeller:
             return await krino.ajudge(judge, CASE, labeller=labeller)
 
     return asyncio.run(one())
@@ -330,7 +330,7 @@ def test_odd_cases_that_are_tried_again_at_the_end_do_not_stop_the_run(tmp_path:
 def test_judge_many_stops_as_well(server: FakeServer) -> None:
     async def all_of_them() -> list[krino.Judgement]:
         taken: list[krino.Judgement] = []
-        async with krino.llm("m", base_url=server.url, key="k", cache="off", concurrency=1) as labeller:
+        async with krino.llm("m", base_url=server.url, api_key="k", cache="off", concurrency=1) as labeller:
             cases = ({"text": f"a fine text {number}"} for number in range(200))
             try:
                 async for judgement in krino.ajudge_many(BreaksOnReal(), cases, labeller=labeller):

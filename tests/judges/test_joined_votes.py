@@ -73,8 +73,11 @@ refusals = st.none() | st.builds(
 )
 
 
-def flags(text: str, flag: str) -> st.SearchStrategy[list[dict[str, Any]]]:
-    one = st.builds(lambda name, yes: {text: name, flag: yes}, st.sampled_from(["n1", "n2"]), st.booleans())
+def flags(text: str, where: str, flag: str) -> st.SearchStrategy[list[dict[str, Any]]]:
+    def told(name: str, yes: bool) -> dict[str, Any]:
+        return {text: name, where: 1 if yes else None, flag: yes}
+
+    one = st.builds(told, st.sampled_from(["n1", "n2"]), st.booleans())
     return st.lists(one, min_size=1, max_size=3)
 
 
@@ -84,10 +87,10 @@ def rag_ballots(draw: st.DrawFn) -> RagLabels:
     labels = raw_labels(
         claims=[*draw(st.sampled_from(claims[1])), *second],
         empty_sentences=[] if second else [2],
-        parts=draw(flags("part", "answered")),
+        parts=draw(flags("part", "sentence", "answered")),
         direct=draw(st.sampled_from(["full", "partly", "no"])),
-        passages=[{"passage": number, "useful": draw(st.booleans())} for number in (1, 2)],
-        needs=draw(flags("need", "held")),
+        passages=[{"passage": number, "useful_sentences": [1] if draw(st.booleans()) else []} for number in (1, 2)],
+        needs=draw(flags("need", "passage", "held")),
         refusal=draw(refusals),
         similarity=draw(st.sampled_from(["same", "close", "partial", "little", "none"])),
         similarity_why=draw(st.sampled_from(["s1", "s2", None])),
@@ -282,28 +285,28 @@ def test_a_supported_claim_that_half_of_the_seats_do_not_see_makes_up_for_no_oth
 def test_other_ties_of_rag_labels_take_what_is_shown_least() -> None:
     joined = rag(
         {
-            "passages": [{"passage": 1, "useful": True}, {"passage": 2, "useful": True}],
+            "passages": [{"passage": 1, "useful_sentences": [1]}, {"passage": 2, "useful_sentences": [1]}],
             "direct": "full",
             "similarity": "same",
             "refusal": refusal_of(right_to_refuse=False),
-            "needs": [{"need": "n", "held": True}],
+            "needs": [{"need": "n", "passage": 1, "held": True}],
         },
         {
-            "passages": [{"passage": 1, "useful": True}, {"passage": 2, "useful": False}],
+            "passages": [{"passage": 1, "useful_sentences": [1]}, {"passage": 2, "useful_sentences": []}],
             "direct": "partly",
             "similarity": "little",
-            "needs": [{"need": "n", "held": False}],
+            "needs": [{"need": "n", "passage": None, "held": False}],
         },
     )
     labels = joined.labels
-    assert [item.useful for item in labels.passages] == [True, False]
+    assert [item.useful_sentences for item in labels.passages] == [[1], []]
     assert (labels.direct, labels.similarity, labels.refusal) == ("partly", "little", None)
     assert [need.held for need in labels.needs] == [False]
     assert len(joined.ties) == 5
 
 
 def test_majorities_that_contradict_each_other_are_reconciled_as_the_rubric_settles_them() -> None:
-    held, lacking = [{"need": "n", "held": True}], [{"need": "n", "held": False}]
+    held, lacking = [{"need": "n", "passage": 1, "held": True}], [{"need": "n", "passage": None, "held": False}]
     joined = rag(
         {"refusal": refusal_of(), "needs": lacking},
         {"refusal": refusal_of(right_to_refuse=False), "needs": held},
@@ -315,7 +318,10 @@ def test_majorities_that_contradict_each_other_are_reconciled_as_the_rubric_sett
 
 def test_what_most_take_for_no_refusal_is_no_tie_about_its_right() -> None:
     hedge = refusal_of(is_refusal=False, category="insufficient_context")
-    held, lacking = [{"need": "the date", "held": True}], [{"need": "the date", "held": False}]
+    held, lacking = (
+        [{"need": "the date", "passage": 1, "held": True}],
+        [{"need": "the date", "passage": None, "held": False}],
+    )
     sure = {"refusal": {**hedge, "right_to_refuse": False}, "needs": held}
     assert rag(sure, sure, {"refusal": {**hedge, "reason_stated": False}, "needs": lacking}).ties == ()
 
@@ -415,7 +421,7 @@ def test_rag_passages_change_places_and_keep_their_numbers() -> None:
     questions = judge.ask(moved.case, moved.facts)
     assert questions is not None
     shown = [(item.name, item.text) for item in questions.passages if item.name.startswith("passage")]
-    assert shown == [("passage 2", HARBOUR), ("passage 1", BRIDGE)]
+    assert shown == [("passage 2", f"[1] {HARBOUR}"), ("passage 1", f"[1] {BRIDGE}")]
     assert moved.order == (2, 1)
     labels = RAG.accept(raw_labels(similarity="close", similarity_why="w"))
     assert judge.check(moved.case, moved.facts, labels) == []

@@ -13,17 +13,17 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 import krino
+from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Joined, Judgement, Labelled
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import ABSENT, TIE, Panel
-from krino.testing import FakeServer, Faults, ReceivedRequest
 from rag_making import BRIDGE, HARBOUR, case_of, raw_labels
 from toy_judge import ToyCase, ToyJudge, ToyLabels, ToyVerdict
 
 GOOD = {"label": "good", "quote": "fine"}
 BAD = {"label": "bad", "quote": "text"}
 CASE = {"text": "a fine text"}
-SETTINGS: dict[str, Any] = {"cache": "off", "backoff": 0.001, "retries": 1, "reasks": 0, "key": "secret-key"}
+SETTINGS: dict[str, Any] = {"cache": "off", "backoff": 0.001, "retries": 1, "reasks": 0, "api_key": "secret-key"}
 MILL = "The mill at Varde was built in 1850."
 
 
@@ -258,7 +258,11 @@ def shown_order(request: ReceivedRequest) -> list[int]:
 
 
 async def test_repeats_ask_anew_with_passages_shuffled_and_agree_where_order_means_nothing(server: FakeServer) -> None:
-    passages = [{"passage": 1, "useful": True}, {"passage": 2, "useful": False}, {"passage": 3, "useful": False}]
+    passages = [
+        {"passage": 1, "useful_sentences": [1]},
+        {"passage": 2, "useful_sentences": []},
+        {"passage": 3, "useful_sentences": []},
+    ]
     server.configure(reply=raw_labels(passages=passages))
     case = case_of(context=[BRIDGE, HARBOUR, MILL])
     judgement = await judged(krino.repeated("m", 3, base_url=server.url, **SETTINGS), case, "rag")
@@ -374,9 +378,9 @@ def test_a_panel_that_makes_no_sense_is_refused(make: Callable[[], Panel], words
 
 def test_names_with_commas_are_a_jury(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KRINO_CACHE", "off")
-    from krino.labellers.choose import choose
+    from krino.labellers.factory import labeller_from
 
-    labeller = choose("local, ollama:m")
+    labeller = labeller_from("local, ollama:m")
     assert isinstance(labeller, Panel)
     assert list(labeller.members) == ["local", "ollama:m"]
 

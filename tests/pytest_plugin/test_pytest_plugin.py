@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from krino.testing import FakeServer
+from fake_llm import FakeServer
 
 pytest_plugins = ["pytester"]
 

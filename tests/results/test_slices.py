@@ -10,13 +10,13 @@ import pytest
 from rich.console import Console
 
 import krino
-from krino.render.html import write_report
 from krino.render.markdown import to_markdown
-from krino.render.slices_terminal import print_slices
-from krino.results.slices import OTHERS, FewValued, SliceTable, parse_columns, slice_by
-from krino.results.summary import summarise
-from krino.stats.moments import Moments
-from krino.stats.shares import mean_interval
+from krino.render.report import write_report
+from krino.render.summary import slices_blocks
+from krino.render.terminal import show
+from krino.results.finish import collect
+from krino.results.slices import OTHERS, SliceTable, parse_columns, slice_by
+from krino.stats.moments import Moments, mean_interval
 from made_judgements import HOSTILE, failed, manifest, ok
 
 
@@ -35,15 +35,12 @@ LINES = [
 
 
 def few_valued(lines: list[dict[str, Any]]) -> list[SliceTable]:
-    tally = FewValued()
-    for item in lines:
-        tally.add(item)
-    return tally.result()
+    return collect(lines).slices
 
 
 def printed(tables: list[SliceTable], width: int = 100) -> str:
     out = io.StringIO()
-    print_slices(Console(file=out, width=width), tables)
+    show(Console(file=out, width=width), slices_blocks(tables))
     return out.getvalue()
 
 
@@ -53,10 +50,9 @@ def test_each_value_has_its_cases_failures_roll_up_and_scores() -> None:
     assert list(by_value) == ["cass", "appeal", "none"]
     cass = by_value["cass"]
     assert (cass.n, cass.not_ok, cass.roll_up) == (3, 0, {"pass": 1, "fail": 2})
-    score, values = cass.numbers["score"], Moments()
-    for value in (0.5, 1.0):
-        values.add(value)
-    assert (score.n, score.nulls, score.mean, score.interval) == (2, 1, 0.75, mean_interval(values))
+    score = cass.numbers["score"]
+    interval = mean_interval(Moments.of([0.5, 1.0]))
+    assert (score.n, score.nulls, score.mean, score.interval) == (2, 1, 0.75, interval)
     assert (by_value["appeal"].failed, by_value["none"].error) == (1, 1)
     assert by_value["appeal"].numbers["score"].mean is None
 
@@ -125,10 +121,13 @@ MIXED = [with_court("cass", ok(0, score=1.0)), with_court(HOSTILE, ok(1, score=0
 
 
 def test_the_html_report_has_a_table_for_each_column(tmp_path: Path) -> None:
-    page = write_report(tmp_path, manifest(), MIXED, {}).read_text("utf-8")
+    page = write_report(tmp_path, manifest(), MIXED).read_text("utf-8")
     head = page.partition('id="rows"')[0]
-    assert 'aria-label="Slices by court, scrolls sideways"' in head
-    assert '<th scope="row">cass</th><td class="figure">2*</td><td class="figure">1</td>' in head
+    assert 'aria-label="Table by court, scrolls sideways"' in head
+    assert (
+        '<th scope="row">cass</th><td class="figure">2*</td><td class="figure"><span class="ink-warn">1</span></td>'
+        in head
+    )
     assert "<script>alert" not in page
 
 
@@ -136,20 +135,20 @@ def test_slices_stand_open_only_where_one_of_them_is_large_enough_to_say_somethi
     def page(cases: int) -> str:
         many = [with_court("cass", ok(number, score=1.0)) for number in range(cases)]
         lines = [*many, with_court("appeal", ok(cases, score=0.5))]
-        return write_report(tmp_path, manifest(), lines, {}).read_text("utf-8")
+        return write_report(tmp_path, manifest(), lines).read_text("utf-8")
 
     assert "<summary>Slices by court</summary>" in page(29)
     assert '<h2 id="slices">Slices</h2>' in page(30)
 
 
 def test_without_metadata_the_report_has_no_slices(tmp_path: Path) -> None:
-    assert "Slices" not in write_report(tmp_path, manifest(), [ok(0, score=1.0)], {}).read_text("utf-8")
+    assert "Slices" not in write_report(tmp_path, manifest(), [ok(0, score=1.0)]).read_text("utf-8")
 
 
 def test_markdown_has_them_too() -> None:
-    text = to_markdown(summarise(MIXED), manifest(), few_valued(MIXED))
+    text = to_markdown(slices_blocks(few_valued(MIXED)))
     assert "| court | n | not ok | score |" in text
-    assert "| cass | 2\\* | 1 | 1.000 |" in text
+    assert "| cass | 2\\* | 1 | **1.000** |" in text
     assert "<script" not in text.replace("\\<", "")
 
 

@@ -13,12 +13,13 @@ from rich.console import Console
 
 from krino.contract import Judgement
 from krino.labellers.panel import TIE
-from krino.render.html import write_report
+from krino.render.case import case_blocks
 from krino.render.markdown import to_markdown
-from krino.render.terminal import print_judgement, print_summary
-from krino.results.stability import Stability
+from krino.render.report import write_report
+from krino.render.summary import summary_blocks
+from krino.render.terminal import show
+from krino.results.stability import Stability, votes_of
 from krino.results.summary import summarise
-from krino.results.votes import votes_of
 from made_judgements import HOSTILE, error, failed, manifest, ok
 
 LONG = "a long explanation that no two seats would word in the same way"
@@ -120,9 +121,9 @@ def test_the_votes_of_a_case_are_a_table_of_seats() -> None:
     assert votes_of(ok(score=1.0)) is None
 
 
-def shown(show: Callable[[Console], None]) -> str:
+def shown(draw: Callable[[Console], None]) -> str:
     out = StringIO()
-    show(Console(file=out, width=100, color_system=None))
+    draw(Console(file=out, width=100, color_system=None))
     return out.getvalue()
 
 
@@ -130,11 +131,12 @@ TWO_CASES = [
     judged(0, seat("m", score=1.0), seat("n", score=0.0), seat(HOSTILE, score=1.0), score=1.0),
     judged(1, seat("m", score=1.0), seat("n", score=1.0), seat(HOSTILE, score=1.0), score=1.0),
 ]
+SUMMARY = list(summary_blocks(summarise(TWO_CASES), manifest(), Path("r")))
 
 
 def test_the_terminal_shows_agreement_and_votes() -> None:
-    summary = shown(lambda console: print_summary(console, summarise(TWO_CASES), manifest(), Path("r")))
-    case = shown(lambda console: print_judgement(console, Judgement.model_validate(TWO_CASES[0]), labels=True))
+    summary = shown(lambda console: show(console, SUMMARY))
+    case = shown(lambda console: show(console, case_blocks(Judgement.model_validate(TWO_CASES[0]), labels=True)))
     assert "Seats agree on" in summary
     assert "83 %" in summary
     assert "6 seats in 2 cases: they differ in 1 and tie in 0." in summary
@@ -146,22 +148,22 @@ def test_the_terminal_shows_agreement_and_votes() -> None:
 
 
 def test_markdown_shows_agreement() -> None:
-    text = to_markdown(summarise(TWO_CASES), manifest())
-    assert "| score | 2 | 83 % | 1 | 0.500 |" in text
+    text = to_markdown(SUMMARY)
+    assert "| score | 2 | 83 % | 1 | 0.500 | 1.000 | 0.236 |" in text
     assert re.search(r"(?<!\\)<(?!/?sub>)", text) is None, "every < of a name is escaped"
 
 
 def test_the_page_shows_agreement_and_the_votes_of_a_case(tmp_path: Path) -> None:
-    page = write_report(tmp_path, manifest(), TWO_CASES, {}).read_text("utf-8")
+    page = write_report(tmp_path, manifest(), TWO_CASES).read_text("utf-8")
     assert '<h2 id="stability">Stability</h2>' in page
     assert '<td class="figure">83 %</td>' in page
     assert '"title":"Votes","columns":["Field","m","n",' in page
     assert "<script>alert" not in page
-    assert "Stability</h2>" not in write_report(tmp_path, manifest(), [ok(score=1.0)], {}).read_text("utf-8")
+    assert "Stability</h2>" not in write_report(tmp_path, manifest(), [ok(score=1.0)]).read_text("utf-8")
 
 
 def test_a_panel_is_called_by_its_members() -> None:
     plan = manifest().plan.model_copy(
         update={"labeller": {"kind": "panel", "members": {"a": {}, "b": {}}, "repeat": 2, "quorum": 3}}
     )
-    assert "a + b, each 2 times" in to_markdown(summarise(TWO_CASES), manifest(plan=plan))
+    assert "a + b, each 2 times" in to_markdown(summary_blocks(summarise(TWO_CASES), manifest(plan=plan), Path("r")))

@@ -6,16 +6,15 @@ import math
 import tracemalloc
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from krino.contract import Usage
-from krino.results.messages import pattern_of
 from krino.results.numbers import NumberTally
-from krino.results.summary import Deciders, spent, summarise
-from krino.stats.moments import Moments
-from krino.stats.shares import careful_interval
+from krino.results.summary import Deciders, pattern_of, spent, summarise
+from krino.stats.moments import Moments, careful_interval
 from made_judgements import error, failed, manifest, many, ok
 
 
@@ -41,10 +40,7 @@ def test_mean_and_interval_of_numbers() -> None:
 
 def test_few_perfect_scores_are_not_certainty_and_the_interval_is_what_a_gate_goes_by() -> None:
     (score,) = summarise(ok(score=1.0) for _ in range(3)).numbers
-    tally = Moments()
-    for _ in range(3):
-        tally.add(1.0)
-    assert score.interval == careful_interval(tally)
+    assert score.interval == careful_interval(Moments.of([1.0] * 3))
     assert score.interval is not None
     assert score.interval[0] == pytest.approx(0.382, abs=0.001)
 
@@ -142,8 +138,8 @@ def test_what_a_run_spent_includes_tries_that_were_replaced() -> None:
 
 def _histogram(*values: float) -> tuple[float, float, tuple[int, ...]]:
     tally = NumberTally()
-    for value in values:
-        tally.add(float(value))
+    for value in values:  # one at a time, as the worst that can come
+        tally.add(np.array([value], np.float64))
     shape = tally.result("x", 0).histogram
     return shape.low, shape.step, shape.counts
 

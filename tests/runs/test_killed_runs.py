@@ -14,7 +14,7 @@ from subprocess import DEVNULL
 import orjson
 
 import krino
-from krino.testing import FakeServer
+from fake_llm import FakeServer
 from toy_judge import ToyJudge
 
 CASES = 2_000

@@ -89,7 +89,6 @@ def test_a_line_of_a_roll_is_taken(tmp_path: Path, good: dict[str, object]) -> N
         [],
         3,
         {},
-        {**GOOD, "more": 1},
         {**GOOD, "id": 3},
         {**GOOD, "id": None},
         {**GOOD, "input_hash": "a" * 31},
@@ -104,7 +103,6 @@ def test_a_line_of_a_roll_is_taken(tmp_path: Path, good: dict[str, object]) -> N
         {**GOOD, "source": {"file": "f", "line": "1"}},
         {**GOOD, "source": {"file": "f", "line": -1}},
         {**GOOD, "source": {"file": "f", "line": True}},
-        {**GOOD, "source": {"file": "f", "line": 1, "more": 1}},
     ],
 )
 def test_any_other_line_is_named(tmp_path: Path, bad: object) -> None:

@@ -17,7 +17,7 @@ from krino.cases.item import CaseItem
 from krino.contract import Source
 from krino.labellers.local import LocalLabeller
 from krino.runs.manifest import Plan
-from krino.runs.session import Sitting
+from krino.runs.session import Session
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 Record = dict[str, Any]
@@ -51,15 +51,15 @@ def hold(folder: Path, judge: ToyJudge, records: list[Record], file: str, stop_a
     labeller = LocalLabeller(batch=3)
     labeller.workers = 4
     plan = Plan(judge={"name": "toy", "version": "1"}, labeller=labeller.describe(), inputs=[file])
-    sitting = Sitting(judge, labeller, plan, folder)
+    session = Session(judge, labeller, plan, folder)
 
     def stream() -> Iterator[CaseItem]:
         for item in items(records, file):
             if item.index == stop_at:
-                sitting.interrupt()
+                session.interrupt()
             yield item
 
-    asyncio.run(sitting.hold(stream))
+    asyncio.run(session.run(stream))
 
 
 def held(folder: Path) -> list[Record]:

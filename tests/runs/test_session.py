@@ -1,4 +1,4 @@
-"""A sitting: errors come last, moved lines are known again, and what goes wrong is on record."""
+"""A session: errors come last, moved lines are known again, and what goes wrong is on record."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import orjson
 import pytest
 
 import krino
+from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
 from krino.labellers.local import LocalLabeller
-from krino.runs.folder import Place, find_place
+from krino.runs.folder import RunLocation, find_location
 from krino.runs.manifest import Manifest, Plan
-from krino.runs.session import Sitting
-from krino.testing import FakeServer, Faults
+from krino.runs.session import Session
 from toy_judge import ToyJudge
 
 
@@ -24,16 +24,16 @@ def items(*texts: str) -> Iterator[CaseItem]:
     return (CaseItem(index, f"c{index}", {"text": text}) for index, text in enumerate(texts))
 
 
-def sitting(folder: Path, labeller: krino.Labeller | None = None, **more: Any) -> Sitting:
+def session(folder: Path, labeller: krino.Labeller | None = None, **more: Any) -> Session:
     labeller = labeller or LocalLabeller()
     plan = Plan(judge=ToyJudge().fingerprint(), labeller=labeller.describe(), inputs=["x"])
-    return Sitting(ToyJudge(), labeller, plan, folder, **more)
+    return Session(ToyJudge(), labeller, plan, folder, **more)
 
 
 async def labelled(folder: Path, server: FakeServer, *texts: str, **settings: Any) -> Manifest:
-    """A sitting with a model, over these texts."""
+    """A session with a model, over these texts."""
     async with krino.llm("m", base_url=server.url, cache="off", **settings) as labeller:
-        return await sitting(folder, labeller).hold(lambda: items(*texts))
+        return await session(folder, labeller).run(lambda: items(*texts))
 
 
 @pytest.mark.parametrize(
@@ -66,29 +66,29 @@ async def test_edited_and_put_back_nothing_is_judged_again(tmp_path: Path) -> No
 
 
 async def test_removed_cases_no_longer_count(tmp_path: Path) -> None:
-    await sitting(tmp_path).hold(lambda: items("fine a", "fine b", "unjudgeable"))
-    manifest = await sitting(tmp_path).hold(lambda: items("fine a"))
+    await session(tmp_path).run(lambda: items("fine a", "fine b", "unjudgeable"))
+    manifest = await session(tmp_path).run(lambda: items("fine a"))
     assert (manifest.cases, manifest.counts.total) == (1, 1)
     assert [judgement.id for judgement in krino.load_run(tmp_path)] == ["c0"]
 
 
-async def test_how_far_a_sitting_is_counts_what_it_need_not_judge(tmp_path: Path) -> None:
-    await sitting(tmp_path).hold(lambda: items("fine a", "unjudgeable"))
-    held = sitting(tmp_path)
-    await held.hold(lambda: items("fine a", "fine b", "fine b", "unjudgeable"))
+async def test_how_far_a_session_is_counts_what_it_need_not_judge(tmp_path: Path) -> None:
+    await session(tmp_path).run(lambda: items("fine a", "unjudgeable"))
+    held = session(tmp_path)
+    await held.run(lambda: items("fine a", "fine b", "fine b", "unjudgeable"))
     assert (held.tally.skipped, held.tally.counts.total, held.tally.seen) == (3, 1, 4)
 
 
-async def test_what_an_interrupted_sitting_has_read_is_what_the_run_is_about(tmp_path: Path) -> None:
-    await sitting(tmp_path).hold(lambda: items("fine a", "fine b", "fine c"))
-    again = sitting(tmp_path)
+async def test_what_an_interrupted_session_has_read_is_what_the_run_is_about(tmp_path: Path) -> None:
+    await session(tmp_path).run(lambda: items("fine a", "fine b", "fine c"))
+    again = session(tmp_path)
 
     def interrupted() -> Iterator[CaseItem]:
         yield from items("fine c", "fine a")
         again.interrupt()
         yield CaseItem(2, "c2", {"text": "fine b"})
 
-    manifest = await again.hold(interrupted)
+    manifest = await again.run(interrupted)
     assert (manifest.state, manifest.cases, manifest.counts.ok) == ("interrupted", None, 2)
     assert [judgement.input_hash for judgement in krino.load_run(tmp_path)] == [
         krino.contract.hash_record({"text": text}) for text in ("fine c", "fine a")
@@ -104,7 +104,7 @@ async def test_the_labeller_is_told_once_what_was_spent_before(tmp_path: Path) -
             told.append(usage)
 
     for text in ("fine a", "fine b"):
-        await sitting(tmp_path, Frugal()).hold(lambda text=text: items(text))  # type: ignore[misc]
+        await session(tmp_path, Frugal()).run(lambda text=text: items(text))  # type: ignore[misc]
     spent = orjson.loads((tmp_path / "judgements.jsonl").read_bytes().splitlines()[0])["usage"]
     assert told == [krino.Usage(), krino.Usage(**spent)]
 
@@ -112,8 +112,8 @@ async def test_the_labeller_is_told_once_what_was_spent_before(tmp_path: Path) -
 # --- what is in the folder while it lasts, and when it is refused ------------------------------------
 
 
-async def test_while_a_sitting_lasts_the_folder_is_an_unfinished_run_of_the_cases_read_so_far(tmp_path: Path) -> None:
-    await sitting(tmp_path).hold(lambda: items("fine a", "fine b", "fine c"))
+async def test_while_a_session_lasts_the_folder_is_an_unfinished_run_of_the_cases_read_so_far(tmp_path: Path) -> None:
+    await session(tmp_path).run(lambda: items("fine a", "fine b", "fine c"))
     (tmp_path / "report.html").touch()
     (tmp_path / "judgements.parquet").touch()
     seen: list[tuple[str, list[str], list[str], int]] = []
@@ -125,10 +125,10 @@ async def test_while_a_sitting_lasts_the_folder_is_an_unfinished_run_of_the_case
             seen.append((run.manifest.state, [record["id"] for record in run.records()], there, len(run)))
             yield item
 
-    plan = sitting(tmp_path).plan.model_copy(update={"inputs": ["y"]})
-    held = sitting(tmp_path)
+    plan = session(tmp_path).plan.model_copy(update={"inputs": ["y"]})
+    held = session(tmp_path)
     held.plan = plan
-    await held.hold(watched)
+    await held.run(watched)
     files = ["judgements.jsonl", "roll.jsonl", "run.json"]
     assert seen[0] == ("running", [], files, 0)
     assert seen[2] == ("running", ["c0", "c1"], files, 2)
@@ -137,22 +137,22 @@ async def test_while_a_sitting_lasts_the_folder_is_an_unfinished_run_of_the_case
 
 async def test_a_run_of_another_judge_is_refused_at_the_last_moment_too(tmp_path: Path) -> None:
     """Two commands may find the folder empty at the same time; the second to get it finds judgements in it."""
-    await sitting(tmp_path).hold(lambda: items("fine a"))
+    await session(tmp_path).run(lambda: items("fine a"))
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    other = sitting(tmp_path)
+    other = session(tmp_path)
     other.plan = other.plan.model_copy(update={"judge": {**other.plan.judge, "source": "edited"}})
     with pytest.raises(krino.UsageProblem, match="the judge's source changed"):
-        await other.hold(lambda: items("fine a"))
+        await other.run(lambda: items("fine a"))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 async def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    await sitting(tmp_path).hold(lambda: items("fine a"))
+    await session(tmp_path).run(lambda: items("fine a"))
     with (tmp_path / "judgements.jsonl").open("ab") as journal:
         journal.write(b"{}\n{torn")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(krino.UsageProblem, match=r"judgements.jsonl:2: not a judgement of this run"):
-        await sitting(tmp_path).hold(lambda: items("fine a"))
+        await session(tmp_path).run(lambda: items("fine a"))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -163,7 +163,7 @@ class NobodyAtHome(LocalLabeller):
 
 async def test_a_command_that_turns_out_wrong_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(krino.UsageProblem, match="no such labeller"):
-        await sitting(tmp_path / "runs" / "new", NobodyAtHome()).hold(lambda: items("fine a"))
+        await session(tmp_path / "runs" / "new", NobodyAtHome()).run(lambda: items("fine a"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -171,7 +171,7 @@ async def test_a_command_that_turns_out_wrong_keeps_what_was_judged_and_the_fold
     (tmp_path / "there").mkdir()
     for name, texts in (("there", ["fine a"]), ("new", ["", "fine a"])):
         with pytest.raises(krino.UsageProblem, match="no such labeller"):
-            await sitting(tmp_path / name, NobodyAtHome()).hold(lambda texts=texts: items(*texts))  # type: ignore[misc]
+            await session(tmp_path / name, NobodyAtHome()).run(lambda texts=texts: items(*texts))  # type: ignore[misc]
         assert Manifest.load(tmp_path / name).state == "interrupted"
     assert len(krino.load_run(tmp_path / "new")) == 1
 
@@ -179,7 +179,7 @@ async def test_a_command_that_turns_out_wrong_keeps_what_was_judged_and_the_fold
 async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(krino.UsageProblem, match=r"file/run cannot be made: Not a directory; name another folder"):
-        await sitting(tmp_path / "file" / "run").hold(lambda: items("fine a"))
+        await session(tmp_path / "file" / "run").run(lambda: items("fine a"))
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
@@ -194,13 +194,13 @@ async def test_a_folder_that_goes_away_during_the_run_is_named(tmp_path: Path, h
             (folder / "judgements.jsonl").touch()
 
     with pytest.raises(krino.UsageProblem, match=f"{folder} was deleted, moved or replaced while the run was going on"):
-        await sitting(folder).hold(gone)
+        await session(folder).run(gone)
 
 
 async def test_the_input_has_a_hash_that_changes_with_it(tmp_path: Path) -> None:
-    first = await sitting(tmp_path).hold(lambda: items("a", "b"))
-    same = await sitting(tmp_path).hold(lambda: items("a", "b"))
-    other = await sitting(tmp_path).hold(lambda: items("a", "c"))
+    first = await session(tmp_path).run(lambda: items("a", "b"))
+    same = await session(tmp_path).run(lambda: items("a", "b"))
+    other = await session(tmp_path).run(lambda: items("a", "c"))
     assert first.input_hash == same.input_hash != other.input_hash
 
 
@@ -209,7 +209,7 @@ async def test_cases_that_ended_in_error_are_tried_again_after_the_others(tmp_pa
         server.configure(faults=Faults(schedule=["garbage"]))
         for texts in (["fine a"], ["fine a", "fine b", "fine c"]):
             async with krino.llm("m", base_url=server.url, cache="off", reasks=0, concurrency=1) as labeller:
-                manifest = await sitting(tmp_path, labeller).hold(lambda texts=texts: items(*texts))  # type: ignore[misc]
+                manifest = await session(tmp_path, labeller).run(lambda texts=texts: items(*texts))  # type: ignore[misc]
         asked = [request.user_text.split("fine ")[1][0] for request in server.requests]
     assert asked == ["a", "b", "c", "a"]
     assert manifest.counts.ok == 3
@@ -221,7 +221,7 @@ async def test_a_stream_that_breaks_half_way_is_on_record_and_what_was_read_is_k
         raise krino.UsageProblem("f.json: broken in the middle")
 
     with pytest.raises(krino.UsageProblem, match="broken in the middle"):
-        await sitting(tmp_path).hold(broken)
+        await session(tmp_path).run(broken)
     manifest = Manifest.load(tmp_path)
     assert (manifest.state, manifest.counts.ok) == ("stopped", 2)
 
@@ -232,15 +232,15 @@ async def test_any_other_fault_leaves_a_manifest_that_says_so(tmp_path: Path) ->
         raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="the disk is gone"):
-        await sitting(tmp_path).hold(broken)
+        await session(tmp_path).run(broken)
     assert Manifest.load(tmp_path).state == "interrupted"
 
 
 async def test_a_run_killed_before_its_manifest_was_written_is_begun_again(tmp_path: Path) -> None:
     (tmp_path / "judgements.jsonl").touch()
     (tmp_path / "roll.jsonl").touch()
-    assert find_place(sitting(tmp_path).plan, named=tmp_path) == Place(tmp_path, continued=False)
-    assert (await sitting(tmp_path).hold(lambda: items("fine"))).counts.ok == 1
+    assert find_location(session(tmp_path).plan, named=tmp_path) == RunLocation(tmp_path, continued=False)
+    assert (await session(tmp_path).run(lambda: items("fine"))).counts.ok == 1
 
 
 class Stopping(LocalLabeller):
@@ -258,13 +258,13 @@ class Stopping(LocalLabeller):
 async def test_a_run_that_a_labeller_stops_says_whether_the_user_wanted_it(
     tmp_path: Path, kind: str, state: str
 ) -> None:
-    manifest = await sitting(tmp_path, Stopping(kind)).hold(lambda: items("fine a"))
+    manifest = await session(tmp_path, Stopping(kind)).run(lambda: items("fine a"))
     assert (manifest.state, manifest.stop_reason, manifest.cases) == (state, "that was it", None)
 
 
 async def test_errors_are_not_tried_again_once_the_run_is_to_stop(tmp_path: Path) -> None:
-    await sitting(tmp_path).hold(lambda: items("label-explode"))
-    stopped = sitting(tmp_path)
+    await session(tmp_path).run(lambda: items("label-explode"))
+    stopped = session(tmp_path)
 
     def interrupted() -> Iterator[CaseItem]:
         yield from items("label-explode")
@@ -274,20 +274,20 @@ async def test_errors_are_not_tried_again_once_the_run_is_to_stop(tmp_path: Path
         yield from items("label-explode")
         raise krino.UsageProblem("broken in the middle")
 
-    assert (await stopped.hold(interrupted)).state == "interrupted"
-    ended = sitting(tmp_path)
+    assert (await stopped.run(interrupted)).state == "interrupted"
+    ended = session(tmp_path)
     with pytest.raises(krino.UsageProblem, match="broken in the middle"):
-        await ended.hold(broken)
+        await ended.run(broken)
     assert (stopped.tally.counts.error, ended.tally.counts.error) == (0, 0)
-    again = sitting(tmp_path)
-    await again.hold(lambda: items("label-explode"))
+    again = session(tmp_path)
+    await again.run(lambda: items("label-explode"))
     assert again.tally.counts.error == 1
 
 
 async def test_a_sitting_that_is_interrupted_before_it_begins_judges_nothing(tmp_path: Path) -> None:
-    held = sitting(tmp_path)
+    held = session(tmp_path)
     held.interrupt()
-    manifest = await held.hold(lambda: items("fine a"))
+    manifest = await held.run(lambda: items("fine a"))
     assert (manifest.state, manifest.counts.total, held.tally.seen) == ("interrupted", 0, 0)
 
 
@@ -298,9 +298,9 @@ async def test_the_input_is_read_a_second_time_only_for_errors(tmp_path: Path) -
         read.append(1)
         return items("fine a", "label-explode")
 
-    await sitting(tmp_path).hold(cases)
+    await session(tmp_path).run(cases)
     assert len(read) == 1
-    await sitting(tmp_path).hold(cases)
+    await session(tmp_path).run(cases)
     assert len(read) == 3
 
 
@@ -308,9 +308,9 @@ async def test_an_input_that_changes_between_two_readings_never_takes_another_ca
     tmp_path: Path,
 ) -> None:
     """Errors are tried again at the end, and the input is read a second time for it."""
-    await sitting(tmp_path).hold(lambda: items("label-explode", "fine a", "label-explode too"))
-    held, readings = sitting(tmp_path), iter([["label-explode", "fine a"], ["fine a"]])
-    manifest = await held.hold(lambda: items(*next(readings)))
+    await session(tmp_path).run(lambda: items("label-explode", "fine a", "label-explode too"))
+    held, readings = session(tmp_path), iter([["label-explode", "fine a"], ["fine a"]])
+    manifest = await held.run(lambda: items(*next(readings)))
     assert (manifest.cases, manifest.counts.error, manifest.counts.ok) == (2, 1, 1)
     assert held.tally.counts.total == 0
 
@@ -321,19 +321,19 @@ async def test_what_cannot_be_written_as_json_is_an_error_of_its_case(tmp_path: 
             text = "\ud800" if "odd" in case.text else "n"
             return krino.Settlement({"score": krino.Ruling(1.0, "TOY-LABEL"), "note": krino.Ruling(text, "TOY-LABEL")})
 
-    held = sitting(tmp_path)
+    held = session(tmp_path)
     held.judge = Odd()
-    manifest = await held.hold(lambda: items("fine", "odd", "fine too"))
+    manifest = await held.run(lambda: items("fine", "odd", "fine too"))
     assert (manifest.counts.ok, manifest.counts.error) == (2, 1)
     assert krino.load_run(tmp_path)["c1"].usage.seconds > 0  # what was spent on it stays on the bill
 
 
 async def test_fresh_judges_everything_again_whatever_stood_there(tmp_path: Path) -> None:
-    await sitting(tmp_path).hold(lambda: items("fine", "fine b"))
+    await session(tmp_path).run(lambda: items("fine", "fine b"))
     (tmp_path / "report.html").touch()
-    again = sitting(tmp_path, fresh=True)
+    again = session(tmp_path, fresh=True)
     again.plan = again.plan.model_copy(update={"labeller": {"kind": "another"}})
-    manifest = await again.hold(lambda: items("fine"))
+    manifest = await again.run(lambda: items("fine"))
     assert (again.tally.counts.ok, manifest.counts.ok, manifest.plan.labeller) == (1, 1, {"kind": "another"})
     assert len((tmp_path / "judgements.jsonl").read_bytes().splitlines()) == 1
     assert not (tmp_path / "report.html").exists()
@@ -343,16 +343,16 @@ async def test_fresh_judges_everything_again_whatever_stood_there(tmp_path: Path
 async def test_fresh_takes_the_place_of_a_run_that_nobody_can_read(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{")
     (tmp_path / "judgements.jsonl").write_text("no judgement\n")
-    manifest = await sitting(tmp_path, fresh=True).hold(lambda: items("fine"))
+    manifest = await session(tmp_path, fresh=True).run(lambda: items("fine"))
     assert (manifest.counts.ok, len(krino.load_run(tmp_path))) == (1, 1)
 
 
 async def test_a_stop_in_the_last_case_of_a_panel_leaves_no_finished_run(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"cache": "off", "key": "secret-key", "concurrency": 1}
+    settings: dict[str, Any] = {"cache": "off", "api_key": "secret-key", "concurrency": 1}
     with FakeServer(reply={"label": "good", "quote": "fine"}) as server:
         for limit in (2_000, 100_000):
             async with krino.repeated("m", 20, base_url=server.url, max_tokens=limit, **settings) as panel:
-                manifest = await sitting(tmp_path, panel).hold(lambda: items("fine"))
+                manifest = await session(tmp_path, panel).run(lambda: items("fine"))
             if limit == 2_000:
                 assert (manifest.state, manifest.counts.error) == ("stopped", 1)
                 assert "limit of 2,000 tokens (--max-tokens) is reached" in (manifest.stop_reason or "")
@@ -363,7 +363,7 @@ async def test_a_stop_in_the_last_case_of_a_panel_leaves_no_finished_run(tmp_pat
 async def test_a_stop_between_two_askings_of_the_last_case_leaves_no_finished_run(tmp_path: Path) -> None:
     with FakeServer(reply="prose") as server:
         async with krino.llm("m", base_url=server.url, cache="off", max_tokens=2_000, reasks=99) as labeller:
-            manifest = await sitting(tmp_path, labeller).hold(lambda: items("fine"))
+            manifest = await session(tmp_path, labeller).run(lambda: items("fine"))
     assert (manifest.state, manifest.counts.error) == ("stopped", 1)
     assert "--max-tokens" in (manifest.stop_reason or "")
     assert manifest.usage.calls > 0

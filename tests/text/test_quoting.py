@@ -12,7 +12,7 @@ from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.judge import CitationJudge
 from krino.judges.citation.labels import CitationLabels, Reasoning, check_labels
-from krino.judges.rag.checks import check_labels as check_rag
+from krino.judges.rag.labels import check_labels as check_rag
 from krino.text.quoting import find_whole, is_whole, says_too_little, widened
 from rag_making import case_of, claim_of, facts_of, judge_locally, labels_of, values_of
 

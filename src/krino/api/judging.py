@@ -4,61 +4,111 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from krino.cases.item import CaseItem
 from krino.cases.splitting import split_items
-from krino.contract import Judge, Judgement, Labeller
+from krino.contract import Judge, Judgement, Labeller, VerdictT
 from krino.contract.soundness import made, refuse_unsound
-from krino.engine import sync as portal
+from krino.engine import sync
 from krino.engine.case import AnyJudge, judge_item
-from krino.engine.pool import in_order
+from krino.engine.pool import LocalPool
+from krino.engine.protocol import Assignment, judged_in_order
 from krino.engine.rehearsal import rehearse, rehearsed
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge, rival
-from krino.labellers.choose import choose
+from krino.labellers.factory import labeller_from
+
+if TYPE_CHECKING:
+    from krino.judges.citation.verdict import CitationVerdict
+    from krino.judges.efficiency.verdict import EfficiencyVerdict
+    from krino.judges.rag.verdict import RagVerdict
 
 Case = Mapping[str, Any]
 AnyKindOfJudge = str | AnyJudge | type[AnyJudge]
+JudgeOf = Judge[Any, Any, Any, VerdictT, Any] | type[Judge[Any, Any, Any, VerdictT, Any]]
+"""A judge whose verdicts have a known type, or its class."""
+_WINDOW = 4  # cases in memory for each one that is being judged, so that a slow case holds nobody up
 
 
+class Settings(TypedDict, total=False):
+    """What can be set for judging."""
+
+    labeller: str | Labeller
+    """`local` (the default), a model's name, `a,b,c` for a jury, or a labeller made before."""
+    options: Mapping[str, Any] | None
+    """Options of the judge."""
+    prompt: str | None
+    """What a labeller is told, instead of the judge's own prompt."""
+
+
+@overload
+async def ajudge(judge: Literal["rag"], case: Case, **settings: Unpack[Settings]) -> Judgement[RagVerdict]: ...
+@overload
 async def ajudge(
-    judge: AnyKindOfJudge,
-    case: Case,
-    *,
-    labeller: str | Labeller = "local",
-    options: Mapping[str, Any] | None = None,
-    prompt: str | None = None,
-) -> Judgement:
-    """Judge one case. `labeller`: `local`, a model's name, or a `Labeller`."""
-    ready = ready_judge(judge, options, prompt)
+    judge: Literal["citation"], case: Case, **settings: Unpack[Settings]
+) -> Judgement[CitationVerdict]: ...
+@overload
+async def ajudge(
+    judge: Literal["efficiency"], case: Case, **settings: Unpack[Settings]
+) -> Judgement[EfficiencyVerdict]: ...
+@overload
+async def ajudge(judge: JudgeOf[VerdictT], case: Case, **settings: Unpack[Settings]) -> Judgement[VerdictT]: ...
+@overload
+async def ajudge(judge: str, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]: ...
+async def ajudge(judge: AnyKindOfJudge, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]:
+    """Judge one case; `Settings` says what can be set."""
+    ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
     item = _item(0, case)
     rehearse(ready, item)
-    async with _closing(labeller) as chosen:
+    async with _closing(settings.get("labeller", "local")) as chosen:
         return await judge_item(ready, chosen, item)
 
 
-def judge(
-    judge: AnyKindOfJudge,
-    case: Case,
-    *,
-    labeller: str | Labeller = "local",
-    options: Mapping[str, Any] | None = None,
-    prompt: str | None = None,
-) -> Judgement:
-    """Judge one case from ordinary code, also where an event loop is running (a notebook)."""
-    portal.remember(labeller)
-    return portal.run(ajudge(judge, case, labeller=labeller, options=options, prompt=prompt))
+@overload
+def judge(judge: Literal["rag"], case: Case, **settings: Unpack[Settings]) -> Judgement[RagVerdict]: ...
+@overload
+def judge(judge: Literal["citation"], case: Case, **settings: Unpack[Settings]) -> Judgement[CitationVerdict]: ...
+@overload
+def judge(judge: Literal["efficiency"], case: Case, **settings: Unpack[Settings]) -> Judgement[EfficiencyVerdict]: ...
+@overload
+def judge(judge: JudgeOf[VerdictT], case: Case, **settings: Unpack[Settings]) -> Judgement[VerdictT]: ...
+@overload
+def judge(judge: str, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]: ...
+def judge(judge: AnyKindOfJudge, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]:
+    """Judge one case from ordinary code, also where an event loop is running (a notebook).
+
+    `labeller`: `local` (the default), a model's name, or a labeller made before; `options` of the judge; `prompt`: what
+    a labeller is told, instead of the judge's own. The verdict is `judgement.verdict`, a dict, or typed
+    `judgement.typed_verdict`, which raises `NotJudged` where there is none.
+    """
+    sync.remember(settings.get("labeller"))
+    return sync.run(ajudge(judge, case, **settings))
 
 
+@overload
+def ajudge_many(
+    judge: Literal["rag"], cases: Iterable[Case], **settings: Unpack[Settings]
+) -> AsyncGenerator[Judgement[RagVerdict], None]: ...
+@overload
+def ajudge_many(
+    judge: Literal["citation"], cases: Iterable[Case], **settings: Unpack[Settings]
+) -> AsyncGenerator[Judgement[CitationVerdict], None]: ...
+@overload
+def ajudge_many(
+    judge: Literal["efficiency"], cases: Iterable[Case], **settings: Unpack[Settings]
+) -> AsyncGenerator[Judgement[EfficiencyVerdict], None]: ...
+@overload
+def ajudge_many(
+    judge: JudgeOf[VerdictT], cases: Iterable[Case], **settings: Unpack[Settings]
+) -> AsyncGenerator[Judgement[VerdictT], None]: ...
+@overload
+def ajudge_many(
+    judge: str, cases: Iterable[Case], **settings: Unpack[Settings]
+) -> AsyncGenerator[Judgement[Any], None]: ...
 async def ajudge_many(
-    judge: AnyKindOfJudge,
-    cases: Iterable[Case],
-    *,
-    labeller: str | Labeller = "local",
-    options: Mapping[str, Any] | None = None,
-    prompt: str | None = None,
-) -> AsyncGenerator[Judgement, None]:
+    judge: AnyKindOfJudge, cases: Iterable[Case], **settings: Unpack[Settings]
+) -> AsyncGenerator[Judgement[Any], None]:
     """Judge many cases at a time; judgements come in the order of the cases, memory stays flat.
 
     A record that holds several cases (an export with several traces) gives a judgement for each of them.
@@ -66,28 +116,40 @@ async def ajudge_many(
     if isinstance(cases, str | bytes | Mapping) or not isinstance(cases, Iterable):
         raise UsageProblem(
             f"cases must be an iterable of mappings, not a {type(cases).__name__}; "
-            "for one case use krino.judge, for a file `krino.cases.read_cases` or the command `krino judge`"
+            "for one case use krino.judge, for files krino.run or the command `krino judge`"
         )
-    ready = ready_judge(judge, options, prompt)
+    ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
     items = split_items((_item(index, case) for index, case in enumerate(cases)), ready)
-    async with _closing(labeller) as chosen:
-        stream = in_order(ready, chosen, rehearsed(items, ready), chosen.workers)
+    async with _closing(settings.get("labeller", "local")) as chosen:
+        window = _WINDOW * chosen.workers
+        stream = judged_in_order(LocalPool(), Assignment(ready, chosen), rehearsed(items, ready), window)
         async with contextlib.aclosing(stream) as judgements:
             async for judgement in judgements:
                 yield judgement
 
 
+@overload
 def judge_many(
-    judge: AnyKindOfJudge,
-    cases: Iterable[Case],
-    *,
-    labeller: str | Labeller = "local",
-    options: Mapping[str, Any] | None = None,
-    prompt: str | None = None,
-) -> Iterator[Judgement]:
+    judge: Literal["rag"], cases: Iterable[Case], **settings: Unpack[Settings]
+) -> Iterator[Judgement[RagVerdict]]: ...
+@overload
+def judge_many(
+    judge: Literal["citation"], cases: Iterable[Case], **settings: Unpack[Settings]
+) -> Iterator[Judgement[CitationVerdict]]: ...
+@overload
+def judge_many(
+    judge: Literal["efficiency"], cases: Iterable[Case], **settings: Unpack[Settings]
+) -> Iterator[Judgement[EfficiencyVerdict]]: ...
+@overload
+def judge_many(
+    judge: JudgeOf[VerdictT], cases: Iterable[Case], **settings: Unpack[Settings]
+) -> Iterator[Judgement[VerdictT]]: ...
+@overload
+def judge_many(judge: str, cases: Iterable[Case], **settings: Unpack[Settings]) -> Iterator[Judgement[Any]]: ...
+def judge_many(judge: AnyKindOfJudge, cases: Iterable[Case], **settings: Unpack[Settings]) -> Iterator[Judgement[Any]]:
     """The same as an ordinary iterator."""
-    portal.remember(labeller)
-    return portal.pull(ajudge_many(judge, cases, labeller=labeller, options=options, prompt=prompt))
+    sync.remember(settings.get("labeller"))
+    return sync.pull(ajudge_many(judge, cases, **settings))
 
 
 # --- inside ----------------------------------------------------------------------------------------
@@ -116,7 +178,7 @@ def _item(index: int, case: Any) -> CaseItem:
 @contextlib.asynccontextmanager
 async def _closing(labeller: str | Labeller) -> AsyncIterator[Labeller]:
     """A labeller made here is closed here; one that was handed in belongs to the caller."""
-    chosen = choose(labeller)
+    chosen = labeller_from(labeller)
     try:
         yield chosen
     finally:

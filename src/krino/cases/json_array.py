@@ -15,7 +15,7 @@ from krino.cases import jsonl
 from krino.cases.row import Row, bad_row, describe_type, excerpt, whole_list
 from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable, skip_mark_and_blanks
 from krino.cases.twice import KeyTwice, check_keys, twice
-from krino.contract import Judge
+from krino.contract import Judge, ReadsRecords
 from krino.errors import UsageProblem
 
 AnyJudge = Judge[Any, Any, Any]
@@ -77,7 +77,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _single(data: bytes, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
+def _single(data: bytes, shown: str, judge: object) -> Iterator[Row]:
     if len(data) > MAX_CASE_BYTES:
         raise UsageProblem(
             f"{shown}: one object of more than {MAX_CASE_BYTES // _MEBIBYTE} MiB; "
@@ -89,7 +89,7 @@ def _single(data: bytes, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
         problem = f"{shown}: not valid JSON: {jsonl.explain(data.rstrip())}; fix the file or remove it"
         yield bad_row(1, problem, excerpt(data))
         return
-    if _wraps_a_list(record) and not (judge is not None and judge.is_case(record)):
+    if _wraps_a_list(record) and not (isinstance(judge, ReadsRecords) and judge.is_case(record)):
         key = next(iter(record))[:80]
         raise UsageProblem(
             f"{shown}: one object whose only field `{key}` is a list; "

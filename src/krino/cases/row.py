@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from krino.contract import Judge
+from krino.contract import ReadsRecords
 
 RAW_LIMIT = 2_000
 
@@ -18,9 +18,9 @@ def bad_row(number: int, problem: str, raw: str | None = None) -> Row:
     return number, None, problem, raw
 
 
-def whole_list(value: Any, judge: Judge[Any, Any, Any] | None) -> dict[str, Any] | None:
+def whole_list(value: Any, judge: object) -> dict[str, Any] | None:
     """The record of a list that is one case to this judge (a trace without anything around it), else None."""
-    if judge is None or not isinstance(value, list) or not value:
+    if not isinstance(judge, ReadsRecords) or not isinstance(value, list) or not value:
         return None
     field = judge.list_field(value[0])
     return None if field is None else {field: value}

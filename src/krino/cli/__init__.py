@@ -7,8 +7,8 @@ import sys
 
 import typer
 
-from krino.cli import agree, compare, demo, doctor, explain, export, gate, judge, judges, resettle, schema, show
-from krino.cli.ending import Commands, end_on_signals, exit_code_of
+from krino.cli import agree, compare, demo, doctor, explain, export, gate, judge, judges, resettle, show
+from krino.cli.exits import Commands, end_on_signals, exit_code_of
 from krino.cli.settings import load_settings
 
 EXIT_CODES = """Exit codes: 0 done · 1 a gate failed · 2 wrong usage or input · 3 some cases failed or were not
@@ -31,7 +31,7 @@ app.command("agree")(agree.agree)
 app.command("compare", help=compare.HELP)(compare.compare)
 app.command("gate", help=gate.HELP)(gate.gate)
 app.command("export", help=export.HELP)(export.export)
-app.command("schema")(schema.schema)
+app.command("schema")(judges.schema)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.command("resettle")(resettle.resettle)

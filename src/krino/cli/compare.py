@@ -35,21 +35,21 @@ def compare(
     ] = None,
     json: options.AsJson = False,
 ) -> None:
-    from krino.cli.judge import tune_memory
+    from krino.cli.runner import tune_memory
+    from krino.render.comparison import comparison_blocks
     from krino.results.comparison.compare import compare as compare_runs
     from krino.writing import write_text
 
     tune_memory()
     found = compare_runs(a, b, shown=flips, cluster=cluster)
     if markdown is not None:
-        from krino.render.compare_markdown import to_markdown
+        from krino.render.markdown import to_markdown
 
-        write_text(markdown, to_markdown(found))
+        write_text(markdown, to_markdown(comparison_blocks(found)))
     if json:
         typer.echo(found.model_dump_json())
     else:
-        from krino.render.compare_terminal import print_comparison
-        from krino.render.screen import screen
+        from krino.render.terminal import screen, show
 
-        print_comparison(screen(), found)
+        show(screen(), comparison_blocks(found))
     raise typer.Exit(exits.DONE if found.whole else exits.CASES_FAILED)

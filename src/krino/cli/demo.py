@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from krino.cli import exits
+
 EXAMPLES = {
     "citation": ("wrong-jurisdiction", "does a citation mean the decision that a matcher found?"),
     "efficiency": ("one-duplicate", "how economically did an agent work?"),
@@ -23,23 +25,26 @@ def demo(
     """Judge the bundled examples with the embedded labellers: no key, no network."""
     from importlib.resources import as_file, files
 
-    from krino.cli.judge import Job
-    from krino.judges.registry import OURS, load_judge
+    from krino.api.running import Running, RunSettings
+    from krino.cli import runner
+    from krino.judges.registry import load_judge
     from krino.labellers.local import LocalLabeller
+    from krino.runs.inputs import inputs_of
 
     codes = []
-    for name in (known for known in EXAMPLES if known in OURS):
-        typer.secho(f"\n{name}: {EXAMPLES[name][1]}", bold=True)
-        with as_file(files("krino").joinpath(f"examples/{name}.jsonl")) as cases:
-            job = Job(name, load_judge(name), LocalLabeller(), [str(cases)], "auto", {}, {}, folder / name, fresh=True)
-            codes.append(job.carry_out(as_json=False))
+    for name, (_, question) in EXAMPLES.items():
+        typer.secho(f"\n{name}: {question}", bold=True)
+        settings = RunSettings(into=folder / name, fresh=True)
+        with as_file(files("krino").joinpath(f"examples/{name}.jsonl")) as cases, inputs_of(cases) as inputs:
+            running = Running(load_judge(name), name, LocalLabeller(), inputs, settings, runner.tell)
+            codes.append(runner.carry_out(running, as_json=False))
     typer.echo(f"\nThe reports: {folder / '*' / 'report.html'} (open them in a browser)")
     typer.echo(f"One case in full: {_me()} show {folder / 'rag'} {EXAMPLES['rag'][0]}")
     typer.echo(
         "Some examples cannot be judged, on purpose: they are recorded as failed, with a reason and without a score.\n"
         "`krino judge` would end with exit code 3 to say so."
     )
-    raise typer.Exit(next((code for code in codes if code not in (0, 3)), 0))
+    raise typer.Exit(next((code for code in codes if code not in (exits.DONE, exits.CASES_FAILED)), exits.DONE))
 
 
 def _me() -> str:

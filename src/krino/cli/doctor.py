@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from krino.labellers.llm.wire import Channel
 
 Mark = Literal["ok", "no", "note"]
+MEANING = {
+    "json_schema": "the endpoint holds replies to a JSON schema",
+    "tool": "the model answers by calling a tool",
+    "json_object": "the endpoint holds replies to JSON of any form",
+    "text": "the model is asked in words to answer with JSON",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +32,12 @@ class Check:
     detail: str
 
 
+@options.llm_flags("base_url", "api_version", "timeout", timeout=30.0)
 def doctor(
     ctx: typer.Context,
     labeller: options.Labeller = "local",
-    base_url: options.BaseUrl = None,
     api_key_env: options.ApiKey = None,
-    api_version: options.ApiVersion = None,
-    timeout: options.Timeout = 30.0,
+    llm: options.LlmFlags = options.NOTHING_SET,
     json: options.AsJson = False,
 ) -> None:
     """Check the installation and, with --labeller MODEL, the endpoint: a few tiny calls."""
@@ -40,27 +45,20 @@ def doctor(
 
     import orjson
 
+    import krino
+
     checks = _installation()
     if labeller != "local":
-        from krino.cli.trust import keys_for
-        from krino.labellers.choose import llm, names_in
+        from krino.cli.keys import keys_for
+        from krino.labellers.factory import names_in
 
-        keys = keys_for(ctx, names_in(labeller), base_url, api_key_env)
+        keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
         for name in names_in(labeller):
             if name == "local":
                 continue
             checks.append(Check("note", "labeller", name))
-            model = llm(
-                name,
-                base_url=base_url,
-                key=keys.named,
-                env=keys.env,
-                api_version=api_version,
-                timeout=timeout,
-                retries=0,
-                cache="off",
-            )
-            checks += asyncio.run(_endpoint(model))
+            chosen: options.LlmFlags = {**llm, "api_key": keys.named, "env": keys.env, "retries": 0, "cache": "off"}
+            checks += asyncio.run(_endpoint(krino.llm(name, **chosen)))
     if json:
         typer.echo(orjson.dumps([{"mark": c.mark, "what": c.what, "detail": c.detail} for c in checks]).decode())
     else:
@@ -99,20 +97,30 @@ async def _endpoint(labeller: LlmLabeller) -> list[Check]:
                 working.append(channel)
             elif check.mark == "no":
                 return checks
-        best = f"{working[0]} will be used" if working else "no channel gave a usable reply"
+        best = f"{working[0]} will be used" if working else "none works: the model cannot be used for judging"
         checks.append(Check("ok" if working else "no", "reply channel", best))
         if labeller.abilities.dropped:
-            checks.append(Check("note", "not supported", ", ".join(labeller.abilities.dropped)))
+            left_out = ", ".join(labeller.abilities.dropped)
+            checks.append(Check("note", "left out", f"the endpoint does not take {left_out}; requests go without it"))
     finally:
         await labeller.aclose()
     return checks
 
 
+def _plainly(problem: str) -> str:
+    """What a failed try means, in words before the words of the endpoint."""
+    if problem.startswith("no reply within"):
+        return f"the endpoint was too slow; {problem}"
+    if problem.startswith("HTTP "):
+        return f"the endpoint refused the request ({problem})"
+    return f"the reply was not in the form that was asked for ({problem.removeprefix('unusable reply: ')})"
+
+
 async def _channel(labeller: LlmLabeller, channel: Channel) -> Check:
     from krino.errors import LabelFailed, RunStopped
-    from krino.labellers.llm.address import clean_address
+    from krino.labellers.llm.endpoint import clean_address
 
-    what = f"channel {channel}"
+    what = f"channel {channel} ({MEANING[channel]})"
     try:
         reply, usage, seconds = await labeller.probe(channel)
     except RunStopped as reason:
@@ -120,6 +128,6 @@ async def _channel(labeller: LlmLabeller, channel: Channel) -> Check:
             "no", clean_address(labeller.endpoint.url), f"{reason} (check --base-url, the key and the model's name)"
         )
     except LabelFailed as failure:
-        return Check("note", what, str(failure))
+        return Check("note", what, f"does not work here, so it is not used: {_plainly(str(failure))}")
     tokens = f"{usage.input_tokens}+{usage.output_tokens} tokens" if usage.tokens else "no token counts reported"
     return Check("ok", what, f"{reply} in {seconds:.1f} s, {tokens}")

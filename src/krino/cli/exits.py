@@ -1,4 +1,18 @@
-"""The exit codes, in one place. Each has one meaning: 1 is a gate that failed and nothing else."""
+"""How the command ends: the exit codes, each with one meaning, and every way out that has one.
+
+1 is a gate that failed and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from typer.core import TyperGroup
 
 DONE = 0
 GATE_FAILED = 1
@@ -9,3 +23,92 @@ FAULT = 70
 INTERRUPTED = 130
 READER_GONE = 141
 """Whoever read our output has closed it (`krino show RUN | head`): what `cat` and the like end with, too."""
+
+
+class CutShort(Exception):
+    """Carries past typer what typer would turn into exit code 1 by itself: that one means that a gate failed."""
+
+
+class Commands(TyperGroup):
+    """The group of all commands."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (BrokenPipeError, EOFError, KeyboardInterrupt, SystemExit) as end:
+            raise CutShort from end
+
+
+def end_on_signals() -> None:
+    """SIGTERM ends whatever goes on as Ctrl-C does, clearing up behind it; `krino judge` finishes its calls first."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def exit_code_of(command: Callable[[], Any]) -> int:
+    """Runs the command. A problem that the user can put right is one clear message, never a traceback."""
+    try:
+        code = _code_of(command)
+        sys.stdout.flush()
+    except BrokenPipeError:  # stdout was closed (`| head`): end quietly
+        _drop_stdout()
+        return READER_GONE
+    except OSError as problem:  # a folder that cannot be made, a disk that is full
+        _drop_stdout()
+        return _told(str(problem))
+    return code
+
+
+def _code_of(command: Callable[[], Any]) -> int:
+    from krino.errors import KrinoError
+
+    try:
+        command()
+    except SystemExit as end:  # typer's own: the code of a command, or of wrong usage
+        return end.code if isinstance(end.code, int) else DONE if end.code is None else WRONG_USAGE
+    except CutShort as cut:
+        return _code_of_cut(cut.__cause__)
+    except KeyboardInterrupt as end:  # before typer began, or after it ended
+        return _code_of_cut(end)
+    except KrinoError as problem:
+        return _told(str(problem))
+    except OSError:
+        raise
+    except Exception as fault:
+        return _fault(fault)
+    return DONE
+
+
+def _code_of_cut(end: BaseException | None) -> int:
+    if isinstance(end, KeyboardInterrupt):
+        print("krino: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    if isinstance(end, OSError):
+        raise end
+    if isinstance(end, SystemExit) and isinstance(end.__context__, BrokenPipeError):  # how rich ends `--help | head`
+        raise end.__context__
+    return _fault(end or RuntimeError("ended without a reason"))
+
+
+def _told(problem: str) -> int:
+    from krino.text.clean import clean
+
+    print(f"krino: {clean(problem)}", file=sys.stderr)  # it may quote what a stranger wrote
+    return WRONG_USAGE
+
+
+def _fault(fault: BaseException) -> int:
+    traceback.print_exception(fault)
+    print(
+        "krino: this is a fault in Krino, or in a judge of your own if the lines above end there; please report it "
+        "with them",
+        file=sys.stderr,
+    )
+    return FAULT
+
+
+def _drop_stdout() -> None:
+    """What is still in the buffer cannot be written: Python must not try again when it ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # no real file behind it
+        return

@@ -2,69 +2,36 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from krino.cli import options
+from krino.cli import exits, options
 from krino.cli.settings import load_settings
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from krino.cases.item import CaseItem
-    from krino.cli.gating import Gating
-    from krino.cli.stdin import KeptStdin
-    from krino.contract import Judge, Labeller
-    from krino.runs.folder import Place
-    from krino.runs.manifest import Manifest, Plan
-
+from krino.errors import UsageProblem
 
 FILES = (
     "Files or folders of cases; - is stdin. A JSON list is a list of cases, a JSON object is one case; to the "
     "efficiency judge a bare list of messages, spans, runs or steps is one trace, and an export with several traces "
     "is one case for each."
 )
-
 NOT_IN_FILE = frozenset({"ctx", "judge_name", "files", "min", "max", "junit", "markdown"})
 """What krino.toml's section judge cannot set: the rules of a gate have a section of their own."""
-NEVER_SENT = "dry-run"
-"""Stands in for the key of a model that is not asked."""
 
 
+@options.llm_flags()
 def judge(
     ctx: typer.Context,
     judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="rag, …, module:Class or file.py:Class")],
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES)],
     labeller: options.Labeller = "local",
     repeat: options.Repeat = 1,
-    base_url: options.BaseUrl = None,
     api_key_env: options.ApiKey = None,
-    api_version: options.ApiVersion = None,
-    channel: options.Channel = None,
-    temperature: options.Temperature = None,
-    seed: options.Seed = None,
-    reply_tokens: options.ReplyTokens = None,
-    effort: options.Effort = None,
-    media: options.MediaKinds = None,
-    reasks: options.Reasks = 2,
+    llm: options.LlmFlags = options.NOTHING_SET,
     prompt: options.Prompt = None,
-    concurrency: options.Concurrency = 32,
-    rpm: options.Rpm = None,
-    tpm: options.Tpm = None,
-    timeout: options.Timeout = 120.0,
-    retries: options.Retries = 6,
-    patience: options.Patience = None,
-    max_cost: options.MaxCost = None,
-    max_tokens: options.MaxTokens = None,
-    price_in: options.PriceIn = None,
-    price_out: options.PriceOut = None,
-    cache: options.CacheFile = None,
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
-    map: options.Mapping = None,  # noqa: A002 - the flag's name
+    map: options.MapFields = None,  # noqa: A002 - the flag's name
     split: options.Split = None,
     option: options.Options = None,
     run: options.RunFolder = None,
@@ -86,266 +53,47 @@ def judge(
     holds (failed cases too, where a rule allows them), 1 when not. A run that did not come to its end never passes: it
     ends with 3, or with 130 if it was interrupted, and the same command goes on with it.
     """
+    from krino.api.running import Running, RunSettings
     from krino.cases import parse_mapping, parse_splits
-    from krino.cli.gating import gating_of_judge
-    from krino.cli.trust import keys_for, within_its_folder
+    from krino.cli import runner
+    from krino.cli.gate import gating_of_judge
+    from krino.cli.keys import keys_for, within_its_folder
     from krino.judges.registry import load_judge
-    from krino.labellers.choose import names_in
+    from krino.labellers.factory import names_in
+    from krino.runs.inputs import inputs_of
 
-    prompt = within_its_folder(ctx, "prompt", prompt)
-    ready = load_judge(judge_name, judge_options(judge_name, option), _read_prompt(prompt))
-    files_of_gate = {"junit": junit, "markdown": markdown}
-    gating = gating_of_judge(ready, wanted=gate, flags={"min": min, "max": max}, files=files_of_gate, run=run)
-    keys = keys_for(ctx, names_in(labeller), base_url, api_key_env)
-    chosen = _labeller(
-        labeller,
-        repeat,
-        base_url=base_url,
-        key=keys.named,
-        env=keys.env,
-        api_version=api_version,
-        channel=channel,
-        temperature="usual" if temperature is None else temperature,
-        insist=tuple(
-            name
-            for name, value in (("temperature", temperature), ("seed", seed), ("effort", effort))
-            if value is not None
-        ),
-        seed=seed,
-        reply_tokens=reply_tokens,
-        effort=effort,
-        media=tuple(media or ()),
-        reasks=reasks,
-        concurrency=concurrency,
-        rpm=rpm,
-        tpm=tpm,
-        timeout=timeout,
-        retries=retries,
-        patience=patience,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-        cache=cache,
-        price_in=price_in,
-        price_out=price_out,
-        dry_run=dry_run,
-    )
+    text = read_prompt(within_its_folder(ctx, "prompt", prompt))
+    ready = load_judge(judge_name, judge_options(judge_name, option), text)
+    keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
+    gating = gating_of_judge(ready, gate, {"min": min, "max": max}, {"junit": junit, "markdown": markdown}, run)
+    chosen = options.labeller_of(labeller, repeat, llm, keys, prices=load_settings().prices, dry_run=dry_run)
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
-    job = Job(judge_name, ready, chosen, files, format.value, mapping, splits, run, gating, fresh)
-    raise typer.Exit(job.estimate(json) if dry_run else job.carry_out(json))
+    settings = RunSettings(run, None, format.value, mapping, splits, fresh)
+    with inputs_of(files) as inputs:
+        running = Running(ready, judge_name, chosen, inputs, settings, runner.tell)
+        code = _dry_run(running, json) if dry_run else runner.carry_out(running, as_json=json, gating=gating)
+    raise typer.Exit(code)
 
 
-class Job:
-    """One call of the command: a judge, a labeller, files, and where the run goes."""
+def _dry_run(running: Any, as_json: bool) -> int:
+    """What a run would call and cost, before anything is spent."""
+    from dataclasses import asdict
 
-    def __init__(
-        self,
-        address: str,
-        judge: Judge[Any, Any, Any],
-        labeller: Labeller,
-        files: list[str],
-        format: str,  # noqa: A002
-        mapping: dict[str, str],
-        split: dict[str, str],
-        named: Path | None,
-        gating: Gating | None = None,
-        fresh: bool = False,
-    ) -> None:
-        from krino.render.screen import screen
+    import orjson
 
-        self.address = address
-        self.judge = judge
-        self.labeller = labeller
-        self.files = files
-        self.format = format
-        self.mapping = mapping
-        self.split = split
-        self.named = named
-        self.gating = gating
-        self.fresh = fresh
-        self.console = screen(stderr=True)
-
-    def plan(self, kept: KeptStdin) -> Plan:
-        from krino.cases.item import as_text
-        from krino.runs.manifest import Plan
-
-        return Plan(
-            judge={"address": self.address, **self.judge.fingerprint()},
-            labeller=self.labeller.describe(),
-            inputs=[as_text(name) for name in kept.names(self.files)],
-            format=self.format,
-            mapping=self.mapping,
-            split=self.split,
-        )
-
-    def estimate(self, as_json: bool) -> int:
-        from krino.cli.estimate import estimate
-        from krino.cli.stdin import stdin_kept
-
-        with stdin_kept(self.files) as kept:
-            return estimate(self.judge, self.labeller, self.watched(self.read(kept.paths(self.files))), as_json)
-
-    def carry_out(self, as_json: bool) -> int:
-        """Whatever is wrong with the command is found out before it claims a folder."""
-        import asyncio
-
-        from krino.cli.finish import finish
-        from krino.cli.going_on import command_to_go_on
-        from krino.cli.stdin import stdin_kept
-        from krino.runs.folder import find_place
-
-        tune_memory()
-        with stdin_kept(self.files) as kept:
-            first_look = self._begun(kept.paths(self.files))
-            plan = self.plan(kept)
-            place = find_place(plan, named=self.named, fresh=self.fresh)
-            announce(place, self.console)
-            cases = Cases(self, kept, place.folder, first_look)
-            manifest = asyncio.run(self._sit(plan, place, cases))
-        command = command_to_go_on(sys.argv[1:], manifest.stop_reason)
-        return finish(place.folder, manifest, self.judge, cases.again, self.console, as_json, command, self.gating)
-
-    def _begun(self, inputs: list[str]) -> Iterator[CaseItem]:
-        """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed."""
-        from itertools import chain
-
-        from krino.engine.rehearsal import rehearse_first, rehearsed
-        from krino.errors import UsageProblem
-
-        if all(Path(name).is_file() or Path(name).is_dir() for name in inputs):  # what can be read twice
-            rehearse_first(self.judge, self.read(inputs))
-        items = self.read(inputs)
-        for first in items:
-            return rehearsed(chain([first], items), self.judge)
-        raise UsageProblem(f"{', '.join(self.files)}: there are no cases in it")
-
-    def read(self, inputs: list[str]) -> Iterator[CaseItem]:
-        from krino.cases import read_cases
-
-        return read_cases(
-            inputs,
-            format=self.format,  # type: ignore[arg-type]
-            mapping=self.mapping,
-            split=self.split,
-            judge=self.judge,
-        )
-
-    def watched(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
-        """The cases, with what is odd about their fields told on the way."""
-        from krino.cases.separators import looked_for_separators
-        from krino.cases.unread import watched
-
-        def tell(text: str) -> None:
-            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-        return looked_for_separators(watched(items, self.judge, tell), self.judge, tell)
-
-    async def _sit(self, plan: Plan, place: Place, cases: Cases) -> Manifest:
-        from krino.cases import count_hint
-        from krino.cli.interrupting import Interrupting
-        from krino.cli.progress import shown
-        from krino.runs.session import Sitting
-
-        sitting = Sitting(self.judge, self.labeller, plan, place.folder, fresh=self.fresh)
-        try:
-            waiting = self.labeller.waiting_for
-            with shown(sitting.tally, count_hint(cases.at_hand), self.console, priced=True, waiting=waiting):
-                return await Interrupting(sitting, self.console).hold(cases)
-        finally:
-            await self.labeller.aclose()
-
-
-class Cases:
-    """The cases of a job, each time they are asked for; the stream that was begun is used first.
-
-    What came on stdin or through a pipe is read from the copy in the run's folder. It is put there when the cases are
-    asked for, and not before: by then the folder is this command's own.
-    """
-
-    def __init__(self, job: Job, kept: KeptStdin, folder: Path, begun: Iterator[CaseItem]) -> None:
-        self._job = job
-        self._kept = kept
-        self._folder = folder
-        self._begun: Iterator[CaseItem] | None = begun
-        self.at_hand = kept.paths(job.files)
-
-    def __call__(self) -> Iterator[CaseItem]:
-        begun, self._begun = self._begun, None
-        if begun is None:
-            return self.again()
-        if self._kept.copies:
-            self.at_hand = self._kept.settle_in(self._folder, self._job.files)
-            begun = self.again()
-        return self._job.watched(begun)
-
-    def again(self) -> Iterator[CaseItem]:
-        """The same cases once more, without a word about them."""
-        return self._job.read(self.at_hand)
-
-
-def tune_memory() -> None:
-    """A run makes many short-lived objects and no cycles: looking for cycles less often saves a tenth of the time."""
-    import gc
-
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 50)
-
-
-def announce(place: Place, console: Console) -> None:
-    """Say where the run goes and, when an earlier one cannot be continued, why not."""
-    if place.because and place.instead_of is not None:
-        told = f"{place.instead_of} was made with other settings, so this is a new run:"
-        console.print(told, highlight=False, markup=False)
-        for line in place.because:
-            console.print(f"  {line}", highlight=False, markup=False)
-    verb = "continuing" if place.continued else "run folder"
-    console.print(f"{verb} {place.folder}", highlight=False, markup=False)
-
-
-def _labeller(name: str, repeat: int, *, dry_run: bool, **settings: Any) -> Labeller:
-    from krino.errors import UsageProblem
-    from krino.labellers.choose import named, names_in, share
-    from krino.labellers.panel import Panel
-
-    names = names_in(name)
-    if repeat < 1:
-        raise UsageProblem(f"--repeat must be at least 1, not {repeat}")
-    if not set(names) - {"local"}:
-        for_models = {"base_url": "--base-url", "channel": "--channel", "api_version": "--api-version"}
-        if meant := [flag for key, flag in for_models.items() if settings[key] is not None]:
-            raise UsageProblem(f"{meant[0]} is for a model, but none is named: add --labeller MODEL")
-    if len(names) > 1:
-        _refuse_for_juries(settings)
-    if dry_run and settings["key"] is None:
-        settings["key"] = NEVER_SENT
-    members = {member: named(member, **_priced(member, settings)) for member in names}
-    if len(members) == 1 and repeat == 1:
-        return members[names[0]]
-    share(members.values())
-    return Panel(members, repeat=repeat)
-
-
-def _refuse_for_juries(settings: Mapping[str, Any]) -> None:
-    """One price, or one key, cannot be that of every model."""
-    from krino.errors import UsageProblem
-
-    if settings["price_in"] is not None or settings["price_out"] is not None:
-        raise UsageProblem(
-            '--price-in and --price-out: the models of a jury have their own; put [prices."MODEL"] '
-            "for each into krino.toml"
-        )
-    if settings["key"] is not None:
-        raise UsageProblem(
-            "--api-key-env is one key for all the models of a jury; leave it out, and the key of each "
-            "is taken from its provider's own variable"
-        )
-
-
-def _priced(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the prices of a model: those of the command line, else those of krino.toml."""
-    prices = load_settings().prices.get(name, {})
-    stated = {"price_in": settings["price_in"], "price_out": settings["price_out"]}
-    known = {"price_in": prices.get("input"), "price_out": prices.get("output")}
-    return {**settings, **{key: known[key] if value is None else value for key, value in stated.items()}}
+    found = running.estimate()
+    if as_json:
+        typer.echo(orjson.dumps(asdict(found)).decode())
+        return exits.DONE
+    typer.echo(f"{found.cases:>9,} cases")
+    typer.echo(f"{found.cannot_be_judged:>9,} cannot be judged")
+    typer.echo(f"{found.decided_by_rules:>9,} decided by rules alone")
+    typer.echo(f"{found.known_from_cache:>9,} known from the cache")
+    typer.echo(f"{found.calls:>9,} model calls")
+    typer.echo(f"{found.input_tokens:>9,} input tokens (estimate: four characters a token; replies come on top)")
+    if found.input_cost is not None:
+        typer.echo(f"{found.input_cost:>9.4f} cost of the input at the stated price")
+    return exits.DONE
 
 
 def judge_options(name: str, given: list[str] | None) -> dict[str, Any]:
@@ -354,8 +102,6 @@ def judge_options(name: str, given: list[str] | None) -> dict[str, Any]:
 
 
 def parse_options(given: list[str] | None) -> dict[str, str]:
-    from krino.errors import UsageProblem
-
     values = {}
     for pair in given or []:
         key, equals, value = pair.partition("=")
@@ -365,9 +111,7 @@ def parse_options(given: list[str] | None) -> dict[str, str]:
     return values
 
 
-def _read_prompt(path: Path | None) -> str | None:
-    from krino.errors import UsageProblem
-
+def read_prompt(path: Path | None) -> str | None:
     if path is None:
         return None
     try:

@@ -1,12 +1,14 @@
-"""`krino judges`: which judges there are, what they take and what they give."""
+"""`krino judges` and `krino schema`: which judges there are, what they take and what they give."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from krino.cli import options
+
+Part = Literal["all", "case", "labels", "verdict", "judgement"]
 
 
 def judges(json: options.AsJson = False) -> None:
@@ -38,6 +40,7 @@ def describe(name: str) -> dict[str, Any]:
             for field, info in type(judge.options).model_fields.items()
         },
         "rules": len(judge.rules),
+        "languages": list(judge.languages),
     }
 
 
@@ -48,7 +51,30 @@ def _words(entry: dict[str, Any]) -> str:
         f"  in:  {inputs}",
         f"  out: {', '.join(entry['outputs'])}",
     ]
+    if entry["languages"]:
+        lines.append(f"  languages of the embedded labeller: {', '.join(entry['languages'])}")
     for field, info in entry["options"].items():
         about = f"  {info['about']}" if info["about"] else ""
         lines.append(f"  --option {field}={info['default']}{about}")
     return "\n".join(lines)
+
+
+def schema(
+    judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="Name of a judge.")],
+    part: Annotated[Part, typer.Option(help="Which schema; `all` gives one object with every part.")] = "all",
+) -> None:
+    """Print JSON Schemas."""
+    import orjson
+
+    from krino.contract import SCHEMA_VERSION, Judgement
+    from krino.judges.registry import load_judge
+
+    judge = load_judge(judge_name)
+    parts = {
+        "case": judge.case_model.model_json_schema(),
+        "labels": judge.labels_model.model_json_schema(),
+        "verdict": judge.verdict_model.model_json_schema(),
+        "judgement": {**Judgement.model_json_schema(mode="serialization"), "version": SCHEMA_VERSION},
+    }
+    chosen = parts if part == "all" else parts[part]
+    typer.echo(orjson.dumps(chosen, option=orjson.OPT_INDENT_2).decode())

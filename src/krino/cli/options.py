@@ -1,12 +1,23 @@
-"""Flags that more than one command takes."""
+"""Flags that more than one command takes; those for asking a model are made from `LlmSettings`."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from krino.errors import UsageProblem
+from krino.labellers.settings import LlmSettings, Setting, known_settings
+
+if TYPE_CHECKING:
+    from krino.cli.keys import Keys
+    from krino.contract import Labeller as LabellerObject
+    from krino.labellers.factory import Prices
 
 
 class CaseFormat(StrEnum):
@@ -46,13 +57,12 @@ Repeat = Annotated[
     int,
     _flag(
         "--repeat",
-        "Ask each model so often about a case and join the votes: shows how stable it is. Parts whose order must not "
+        "Ask each model N times per case and join the votes: shows how stable it is. Parts whose order must not "
         "matter are shuffled from the second time on.",
         MODEL,
         "KRINO_REPEAT",
     ),
 ]
-BaseUrl = Annotated[str | None, _flag("--base-url", "Address of the endpoint.", MODEL, "KRINO_BASE_URL")]
 ApiKey = Annotated[
     str | None,
     typer.Option(
@@ -63,45 +73,9 @@ ApiKey = Annotated[
         show_default=False,
     ),
 ]
-ApiVersion = Annotated[str | None, _flag("--api-version", "API version (Azure).", MODEL, "KRINO_API_VERSION")]
-Channel = Annotated[
-    str | None,
-    _flag(
-        "--channel",
-        "How the reply comes: json_schema, tool, json_object or text; by default the best that works.",
-        MODEL,
-        "KRINO_CHANNEL",
-    ),
-]
-Temperature = Annotated[
-    float | None, _flag("--temperature", "Sampling temperature (0, where it is taken).", MODEL, "KRINO_TEMPERATURE")
-]
-Seed = Annotated[int | None, _flag("--seed", "Sampling seed.", MODEL, "KRINO_SEED")]
-ReplyTokens = Annotated[int | None, _flag("--reply-tokens", "Most tokens in one reply.", MODEL, "KRINO_REPLY_TOKENS")]
-Effort = Annotated[str | None, _flag("--effort", "Reasoning effort (low, medium, high, …).", MODEL, "KRINO_EFFORT")]
-MediaKinds = Annotated[
-    list[str] | None, _flag("--media", "A kind of media the model takes, as `image`.", MODEL, "KRINO_MEDIA")
-]
-Reasks = Annotated[int, _flag("--reasks", "Times an unusable reply is asked again (2).", MODEL, "KRINO_REASKS")]
 Prompt = Annotated[
     Path | None, _flag("--prompt", "File with a prompt to use instead of the judge's.", MODEL, "KRINO_PROMPT")
 ]
-Concurrency = Annotated[
-    int, _flag("--concurrency", "Most requests in flight (32); found by itself below that.", PACE, "KRINO_CONCURRENCY")
-]
-Rpm = Annotated[float | None, _flag("--rpm", "Most requests a minute.", PACE, "KRINO_RPM")]
-Tpm = Annotated[float | None, _flag("--tpm", "Most tokens a minute.", PACE, "KRINO_TPM")]
-Timeout = Annotated[float, _flag("--timeout", "Seconds to wait for one reply (120).", PACE, "KRINO_TIMEOUT")]
-Retries = Annotated[int, _flag("--retries", "Tries after 429, 5xx or a lost connection (6).", PACE, "KRINO_RETRIES")]
-Patience = Annotated[
-    float | None,
-    _flag("--patience", "Stop when nothing has got through for so many seconds (290).", PACE, "KRINO_PATIENCE"),
-]
-MaxCost = Annotated[float | None, _flag("--max-cost", "Stop before the run costs more.", PACE, "KRINO_MAX_COST")]
-MaxTokens = Annotated[int | None, _flag("--max-tokens", "Stop before the run takes more.", PACE, "KRINO_MAX_TOKENS")]
-PriceIn = Annotated[float | None, _flag("--price-in", "Money per million input tokens.", PACE, "KRINO_PRICE_IN")]
-PriceOut = Annotated[float | None, _flag("--price-out", "Money per million output tokens.", PACE, "KRINO_PRICE_OUT")]
-CacheFile = Annotated[str | None, _flag("--cache", "File for replies already paid for, or `off`.", PACE, "KRINO_CACHE")]
 RunFolder = Annotated[
     Path | None,
     _flag("--run", "Folder of the run (default runs/<judge>-<date>-<hash>).", OUTPUT, "KRINO_RUN"),
@@ -122,7 +96,7 @@ GateMarkdown = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count calls, tokens and cost; spend nothing.", rich_help_panel=OUTPUT)
 ]
-Mapping = Annotated[
+MapFields = Annotated[
     list[str] | None,
     _flag(
         "--map",
@@ -159,3 +133,81 @@ GateMin = Annotated[
 GateMax = Annotated[
     list[str] | None, _flag("--max", "With --gate, or instead of it: at most, as failed=1%.", GATE, None)
 ]
+
+
+# --- asking a model --------------------------------------------------------------------------------
+
+LlmFlags = LlmSettings
+NOTHING_SET = LlmSettings()
+"""Type and default of the parameter `llm` of a command under `llm_flags`: what was set about asking a model."""
+NEVER_SENT = "dry-run"
+"""Stands in for the key of a model that is not asked."""
+FOR_MODELS_ONLY = ("base_url", "channel", "api_version")
+
+
+def llm_flags(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Replaces the parameter `llm` of a command by a flag for each setting of a model (or for the named ones only).
+
+    The command gets the settings that were given by flag, variable or krino.toml. `defaults` are its own for some.
+    """
+    settings = {name: known for name, known in known_settings().items() if known.flag and (not names or name in names)}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_settings(**values: Any) -> None:
+            given = {name: values.pop(name) for name in settings}
+            command(**values, llm={name: value for name, value in given.items() if value is not None})
+
+        signature = inspect.signature(command, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            if parameter.name == "llm":
+                flags = (_parameter(name, known, defaults.get(name)) for name, known in settings.items())
+                parameters += flags
+            else:
+                parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        with_settings.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return with_settings
+
+    return decorate
+
+
+def _parameter(name: str, setting: Setting, default: Any) -> inspect.Parameter:
+    usual = setting.default if default is None else default
+    shown = f" ({usual:g})" if isinstance(usual, int | float) else ""
+    panel = MODEL if setting.panel == "model" else PACE
+    option = _flag(f"--{name.replace('_', '-')}", f"{setting.help[:-1]}{shown}.", panel, f"KRINO_{name.upper()}")
+    annotation: Any = Annotated[(setting.flag | None, option)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def labeller_of(
+    name: str, repeat: int, llm: LlmSettings, keys: Keys, *, prices: Prices, dry_run: bool = False
+) -> LabellerObject:
+    """The labeller that the flags of a command mean; refuses flags that would be passed over without a word."""
+    from krino.labellers.factory import labeller_from, names_in
+
+    names = names_in(name)
+    if set(names) == {"local"} and (meant := [flag for flag in FOR_MODELS_ONLY if flag in llm]):
+        raise UsageProblem(f"--{meant[0].replace('_', '-')} is for a model, but none is named: add --labeller MODEL")
+    if len(names) > 1:
+        _refuse_for_juries(llm, keys)
+    if keys.named is not None or dry_run:
+        llm = {**llm, "api_key": keys.named or NEVER_SENT}
+    insist = [parameter for parameter in ("temperature", "seed", "effort") if parameter in llm]
+    settings: LlmSettings = {**llm, "env": keys.env, "insist": insist}
+    return labeller_from(name, repeat=repeat, prices=prices, **settings)
+
+
+def _refuse_for_juries(llm: Mapping[str, Any], keys: Keys) -> None:
+    """One price, or one key, cannot be that of every model."""
+    if "price_in" in llm or "price_out" in llm:
+        raise UsageProblem(
+            '--price-in and --price-out: the models of a jury have their own; put [prices."MODEL"] '
+            "for each into krino.toml"
+        )
+    if keys.named is not None:
+        raise UsageProblem(
+            "--api-key-env is one key for all the models of a jury; leave it out, and the key of each "
+            "is taken from its provider's own variable"
+        )

@@ -73,7 +73,7 @@ def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
     """A misspelt key must not be passed over in silence."""
     import inspect
 
-    from krino.cli.gating import FROM_FILE
+    from krino.cli.gate import FROM_FILE
     from krino.cli.judge import NOT_IN_FILE, judge
 
     known = FROM_FILE if name == "gate" else inspect.signature(judge).parameters.keys() - NOT_IN_FILE

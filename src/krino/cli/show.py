@@ -11,7 +11,6 @@ import typer
 from krino.cli import options
 
 if TYPE_CHECKING:
-    from krino.runs.manifest import Manifest
     from krino.runs.reading import Run
 
 
@@ -67,7 +66,7 @@ def show(
         if json:
             typer.echo(orjson.dumps(judgement).decode())
         else:
-            _one(judgement, loaded.manifest, labels)
+            _one(judgement, loaded, labels)
     if case_id is not None and not found:
         ways = f"`krino show {run} --worst 10` lists the worst by their ids, `krino show {run} --json` all of them"
         raise UsageProblem(f"{run} has no judgement of a case `{case_id}`; {ways}")
@@ -76,50 +75,52 @@ def show(
 def _worst(run: Run, most: int, by: str | None, as_json: bool) -> None:
     import orjson
 
-    from krino.render.screen import screen
-    from krino.render.worst_terminal import print_worst
-    from krino.results.grades import scales_of
+    from krino.render.case import worst_blocks
+    from krino.render.terminal import screen, show
+    from krino.results.verdict_schema import scales_of
     from krino.results.worst import worst
 
-    schema = run.manifest.about.verdict_schema
-    found = worst(run.records, most, by, schema)
+    about = run.manifest.about
+    found = worst(run.found().records, most, by, about.verdict_schema)
     if as_json:
         for judgement in (*found.not_judged, *found.judged):
             typer.echo(orjson.dumps(judgement).decode())
     else:
-        print_worst(screen(), found, run.manifest.about.rules, scales_of(schema), run.folder)
+        show(screen(), worst_blocks(found, about.rules, scales_of(about.verdict_schema), run.folder))
 
 
 def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> None:
     import orjson
 
-    from krino.render.screen import screen
-    from krino.render.slices_terminal import print_slices
+    from krino.render.summary import slices_blocks
+    from krino.render.terminal import screen, show
     from krino.results.slices import parse_columns, slice_by
 
     tables = slice_by(judgements, parse_columns(by))
     if as_json:
         typer.echo(orjson.dumps([table.model_dump(mode="json") for table in tables]).decode())
     else:
-        print_slices(screen(), tables)
+        show(screen(), slices_blocks(tables))
 
 
 def _summary(run: Run) -> None:
-    from krino.render.screen import screen
-    from krino.render.terminal import print_summary
-    from krino.results.grades import scales_of
+    from krino.render.summary import summary_blocks
+    from krino.render.terminal import screen, show
     from krino.results.summary import summarise
 
-    about = run.manifest.about
-    scales = scales_of(about.verdict_schema)
-    print_summary(screen(), summarise(run.records()), run.manifest, run.folder, about.rules, scales)
+    found = summarise(run.records(), run.manifest.about.verdict_schema)
+    show(screen(), summary_blocks(found, run.manifest, run.folder))
 
 
-def _one(judgement: dict[str, object], manifest: Manifest, labels: bool) -> None:
+def _one(judgement: dict[str, Any], run: Run, labels: bool) -> None:
     from krino.contract import Judgement
-    from krino.render.screen import screen
-    from krino.render.terminal import print_judgement
-    from krino.results.grades import scales_of
+    from krino.render.case import case_blocks
+    from krino.render.embed import RecordedViews
+    from krino.render.report import REPORT
+    from krino.render.terminal import screen, show
+    from krino.results.verdict_schema import scales_of
 
-    shown, scales = Judgement.model_validate(judgement), scales_of(manifest.about.verdict_schema)
-    print_judgement(screen(), shown, manifest.about.rules, labels=labels, scales=scales)
+    about = run.manifest.about
+    own = RecordedViews(run.folder / REPORT).of(judgement)
+    shown = Judgement.model_validate(judgement)
+    show(screen(), case_blocks(shown, about.rules, scales_of(about.verdict_schema), own, labels=labels))

@@ -6,7 +6,8 @@ Models label, code scores: a labeller only ever returns labels, and `settle` alo
 turns case, facts and labels into the verdict. Every field of it says who decided it and on what evidence.
 """
 
-from krino.contract.judge import Joined, Judge, NoOptions, Reordered
+from krino.contract.bounds import Bound
+from krino.contract.judge import AsksInParts, Joined, Judge, NoOptions, OptionsT, ReadsRecords, Reordered
 from krino.contract.judgement import (
     LEFT_OUT_IF_EMPTY,
     SCHEMA_VERSION,
@@ -19,6 +20,7 @@ from krino.contract.judgement import (
     Source,
     Status,
     Usage,
+    VerdictT,
     hash_record,
     holds_number,
 )
@@ -32,6 +34,7 @@ from krino.contract.labeller import (
     Media,
     Passage,
     Questions,
+    SoFar,
     Task,
     describe_validation,
 )
@@ -39,7 +42,9 @@ from krino.contract.labeller import (
 __all__ = [
     "LEFT_OUT_IF_EMPTY",
     "SCHEMA_VERSION",
+    "AsksInParts",
     "Ballot",
+    "Bound",
     "CaseT",
     "FactsT",
     "Finding",
@@ -52,16 +57,20 @@ __all__ = [
     "LabelsT",
     "Media",
     "NoOptions",
+    "OptionsT",
     "Passage",
     "Questions",
+    "ReadsRecords",
     "Reordered",
     "RollUp",
     "Ruling",
     "Settlement",
+    "SoFar",
     "Source",
     "Status",
     "Task",
     "Usage",
+    "VerdictT",
     "describe_validation",
     "hash_record",
     "holds_number",

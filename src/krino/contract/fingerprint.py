@@ -34,7 +34,7 @@ OF_KRINO = (
     *("errors.py", "cases/row.py", "judges/lazy.py", "judges/shuffling.py", "text"),
 )
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
-_FOR_PEOPLE = frozenset({"card.md", "view.py"})
+_FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py"})
 """In the folder of a judge of ours, to be read or to show a case: no verdict depends on it."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _CHUNK = 1 << 20
@@ -102,28 +102,50 @@ def _of_path(named: str) -> Iterator[tuple[str, Path]]:
         yield named, path
 
 
+def source_files(judge: type[Judge[Any, Any, Any]]) -> dict[str, Path]:
+    """The modules of the user's own project that a judge is written in, by name: what a machine without them needs."""
+    found: dict[str, Path] = {}
+    for base in judge.__mro__:
+        if base.__module__.partition(".")[0] not in {"krino", *sys.stdlib_module_names}:
+            found |= _modules_of(base)[0]
+    return {name: file for name, file in found.items() if _is_of_project(file)}
+
+
+def module_of_file(path: Path) -> str:
+    """The name under which a judge's file is loaded: also that of a script, so that it is the same judge either way."""
+    return f"krino_user_{path.stem}"
+
+
 def _of_module(judge: type) -> Hashes:
+    modules, beside = _modules_of(judge)
+    if not modules:  # made up in a session: what its methods do is all that there is
+        methods = [item for item in vars(judge).values() if isinstance(item, FunctionType)]
+        return {f"{judge.__module__}.{method.__name__}": _hash(marshal.dumps(method.__code__)) for method in methods}
+    return {name: _hash_file(file) for name, file in (modules | beside).items()}
+
+
+def _modules_of(judge: type) -> tuple[dict[str, Path], dict[str, Path]]:
+    """The modules that a class is written in, by name; and all files of its folder, where that is a package."""
     name = judge.__module__
     file = _file_of(name)
-    if file is None:  # made up in a session: what its methods do is all that there is
-        methods = [item for item in vars(judge).values() if isinstance(item, FunctionType)]
-        return {f"{name}.{method.__name__}": _hash(marshal.dumps(method.__code__)) for method in methods}
+    if file is None:
+        return {}, {}
     package = _package_of(name)
     folder = None if package is None else _file_of(package)
     if package is None or folder is None:
-        return _with_imports({name: file})
+        return _with_imports({module_of_file(file) if name == "__main__" else name: file}), {}
     inside = list(_in_folder(folder.parent))
     modules = {_module_name(package, path): folder.parent / path for path, _ in inside if path.endswith(".py")}
-    return _with_imports(modules) | {f"{package}/{path}": _hash_file(file) for path, file in inside}
+    return _with_imports(modules), {f"{package}/{path}": file for path, file in inside}
 
 
-def _with_imports(modules: dict[str, Path]) -> Hashes:
+def _with_imports(modules: dict[str, Path]) -> dict[str, Path]:
     """The modules and all of the same project that they import, one from the other."""
-    found: Hashes = {}
+    found: dict[str, Path] = {}
     waiting = dict(modules)
     while waiting:
         name, file = waiting.popitem()
-        found[name] = _hash_file(file)
+        found[name] = file
         for imported in _imports(name, file):
             path = _file_of(imported, file.parent)
             if path is not None and imported not in found and _is_of_project(path):

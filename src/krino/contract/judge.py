@@ -8,13 +8,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from random import Random
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, Protocol, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from typing_extensions import TypeVar
 
-from krino.contract.judgement import Finding, RollUp, Settlement, Status
+from krino.blocks import Block
+from krino.contract.bounds import Bound
+from krino.contract.judgement import Finding, Judgement, RollUp, Settlement, Status, VerdictT
 from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions, describe_validation
 from krino.errors import CannotJudge, UsageProblem
+
+OptionsT = TypeVar("OptionsT", bound=BaseModel, default=BaseModel, covariant=True)
+_MODELS = ("case_model", None, "labels_model", "verdict_model", "options_model")
+"""What the parameters of `Judge[...]` stand for; facts need no model."""
+
+
+class Overview(Protocol):
+    """Takes the judgements of a run one at a time, as they stand in the journal; then gives its blocks."""
+
+    def add(self, judgement: Mapping[str, Any], /) -> None: ...
+
+    def blocks(self) -> Sequence[Block]: ...
 
 
 class NoOptions(BaseModel):
@@ -42,8 +57,12 @@ class Joined(Generic[LabelsT]):
     ties: tuple[str, ...] = ()
 
 
-class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
-    """A rubric in code. Subclass it, name the models, write study, ask and settle."""
+class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
+    """A rubric in code: subclass `Judge[Case, Facts, Labels, Verdict]`, write study, ask and settle.
+
+    The models are taken from the brackets, options too (`Judge[Case, Facts, Labels, Verdict, Options]`); they may be
+    stated as attributes instead (`verdict_model = Verdict`).
+    """
 
     name: ClassVar[str]
     version: ClassVar[str]
@@ -60,14 +79,35 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
     data_files: ClassVar[Sequence[str | PathLike[str]]] = ()
     """Files and folders that `study`, `settle` or `label_locally` read (tables, models), as paths from the folder of
     the class. When one changes, the judge is another judge: verdicts of before are not used again."""
+    languages: ClassVar[Sequence[str]] = ()
+    """The languages that the embedded labeller reads, by name; empty: it does not go by language."""
     case_model: type[CaseT]
     labels_model: type[LabelsT]
-    verdict_model: type[BaseModel]
+    verdict_model: type[VerdictT]
+    options: OptionsT
+    _open_models: ClassVar[Mapping[Any, str]] = {}
+    """Of a class that is generic itself: which of its parameters stands for which model."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Take the models from the brackets, and say at once what is missing."""
+        super().__init_subclass__(**more)
+        opened: dict[Any, str] = {}
+        for base in vars(cls).get("__orig_bases__", ()):
+            for name, model in _stated_models(base):
+                if _is_model(model) and name not in vars(cls):
+                    setattr(cls, name, model)
+                elif not isinstance(model, type):
+                    opened[model] = name
+        cls._open_models = opened
+        if all(getattr(cls, name) is not getattr(Judge, name) for name in ("study", "ask", "settle")):
+            from krino.contract.soundness import refuse_missing
+
+            refuse_missing(cls)
 
     def __init__(self, options: Mapping[str, Any] | BaseModel | None = None, prompt: str | None = None) -> None:
         values = options.model_dump() if isinstance(options, BaseModel) else dict(options or {})
         try:
-            self.options = self.options_model.model_validate(values)
+            self.options = cast(OptionsT, self.options_model.model_validate(values))
         except ValidationError as error:
             raise UsageProblem(f"options of judge `{self.name}`: {describe_validation(error)}") from None
         self.prompt = self.default_prompt if prompt is None else prompt
@@ -78,21 +118,6 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
             return self.case_model.model_validate(record)
         except ValidationError as error:
             raise CannotJudge(describe_validation(error)) from None
-
-    def list_field(self, first: Any) -> str | None:
-        """The field that a JSON list is the value of, where a list that begins with `first` is one case as a whole.
-
-        None: the list is a list of cases.
-        """
-        return None
-
-    def is_case(self, record: Mapping[str, Any]) -> bool:
-        """Whether an object whose only field is a list is a case, and no wrapping around a list of cases."""
-        return False
-
-    def split(self, record: Mapping[str, Any]) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
-        """The cases of one record, each with the id it has by itself: more than one where a record may hold several."""
-        return ((None, record),)
 
     @abstractmethod
     def study(self, case: CaseT) -> FactsT:
@@ -106,19 +131,17 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
         """Whether `ask` asks anything. Override it where that is known without writing the questions."""
         return self.ask(case, facts) is not None
 
+    def bounds(self, case: CaseT, facts: FactsT, asked: Questions, exact: bool) -> Bound | None:
+        """What the labels may hold in this case, for endpoints that hold a reply to a schema: see `Bound`.
+
+        `asked` are the questions of the case, or of one part. `exact`: with what only holds between fields, and with
+        texts to choose from, for small models; else the same for cases of the same shape, so that schemas repeat.
+        """
+        return None
+
     def check(self, case: CaseT, facts: FactsT, labels: LabelsT) -> list[str]:
         """What is wrong with labels when held against the case (a quote that is not there, an unknown id)."""
         return []
-
-    def check_part(self, case: CaseT, facts: FactsT, part: Questions, labels: LabelsT) -> list[str]:
-        """The same for the labels of one part; joined, they have to pass `check` as well."""
-        return []
-
-    def join_parts(
-        self, case: CaseT, facts: FactsT, labelled: Sequence[tuple[Questions, LabelsT]]
-    ) -> tuple[LabelsT, tuple[Finding, ...]]:
-        """The labels of the whole case from those of its parts, and what is worth knowing about the joining."""
-        raise NotImplementedError(f"judge `{self.name}` asks in parts and does not say how their labels are joined")
 
     @abstractmethod
     def settle(self, case: CaseT, facts: FactsT, labels: LabelsT | None) -> Settlement:
@@ -141,12 +164,20 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
         """The embedded labeller: labels without any LLM, for a batch of cases at once."""
         raise UsageProblem(f"judge `{self.name}` has no embedded labeller: name a model with --labeller (or labeller=)")
 
+    def unreadable_locally(self, case: CaseT, facts: FactsT) -> str | None:
+        """Why the embedded labeller cannot read this case, which is then `failed` with that reason; None: it can."""
+        return None
+
     def failed_form(self, status: Status, message: str) -> dict[str, Any] | None:
         """The verdict a rubric defines for what could not be judged; None where it defines none."""
         return None
 
     def metadata(self, case: CaseT) -> dict[str, Any]:
         """Short facts about the case to slice results by."""
+        return {}
+
+    def columns(self, case: CaseT, facts: FactsT, settlement: Settlement) -> dict[str, Any]:
+        """What tables and exports show of a judged case beside its verdict: short values, kept with the metadata."""
         return {}
 
     def main_inputs(self, case: CaseT) -> dict[str, str]:
@@ -166,6 +197,14 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp | None:
         """An ok verdict in one word, from its fields and the rules that gave them; None where a judge has no such."""
+        return None
+
+    def view(self, case: CaseT, facts: FactsT, judgement: Judgement) -> Sequence[Block]:
+        """How the case is best shown to people, as blocks of `krino.blocks`; empty: what it is about, as text."""
+        return ()
+
+    def overview(self) -> Overview | None:
+        """Collects what the report says of all cases together beside scores and categories; None: nothing more."""
         return None
 
     def verdict_of(self, settlement: Settlement) -> dict[str, Any]:
@@ -190,3 +229,58 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT]):
             "rules": fingerprint.of_rules(self),
             "data": fingerprint.of_data(type(self)),
         }
+
+
+def _is_model(value: Any) -> bool:
+    """A model of one's own: `BaseModel` itself only stands for a parameter that was left out."""
+    return isinstance(value, type) and issubclass(value, BaseModel) and value is not BaseModel
+
+
+def _stated_models(base: Any) -> list[tuple[str, Any]]:
+    """What a base such as `Judge[Case, Facts, Labels]` says of the models."""
+    origin = get_origin(base)
+    if not (isinstance(origin, type) and issubclass(origin, Judge)):
+        return []
+    if origin is Judge:
+        return [(name, model) for name, model in zip(_MODELS, get_args(base), strict=False) if name is not None]
+    named = (
+        (origin._open_models.get(parameter), model)
+        for parameter, model in zip(getattr(origin, "__parameters__", ()), get_args(base), strict=False)
+    )
+    return [(name, model) for name, model in named if name is not None]
+
+
+# --- what only some judges need ----------------------------------------------------------------------
+
+
+class ReadsRecords:
+    """For a judge whose records may be more than one case each, or lists (traces, say). Beside `Judge` as a base."""
+
+    def list_field(self, first: Any) -> str | None:
+        """The field that a JSON list is the value of, where a list that begins with `first` is one case as a whole.
+
+        None: the list is a list of cases.
+        """
+        return None
+
+    def is_case(self, record: Mapping[str, Any]) -> bool:
+        """Whether an object whose only field is a list is a case, and no wrapping around a list of cases."""
+        return False
+
+    def split(self, record: Mapping[str, Any]) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
+        """The cases of one record, each with the id it has by itself: more than one where a record may hold several."""
+        return ((None, record),)
+
+
+class AsksInParts(ABC, Generic[CaseT, FactsT, LabelsT]):
+    """For a judge whose questions may be too long for one call (`Questions.parts`). Beside `Judge` as a base."""
+
+    @abstractmethod
+    def check_part(self, case: CaseT, facts: FactsT, part: Questions, labels: LabelsT) -> list[str]:
+        """What is wrong with the labels of one part; joined, they have to pass `check` as well."""
+
+    @abstractmethod
+    def join_parts(
+        self, case: CaseT, facts: FactsT, labelled: Sequence[tuple[Questions, LabelsT]]
+    ) -> tuple[LabelsT, tuple[Finding, ...]]:
+        """The labels of the whole case from those of its parts, and what is worth knowing about the joining."""

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Generic, Literal, NamedTuple, Self, cast
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from typing_extensions import TypeVar
+
+from krino.errors import NotJudged, UsageProblem
 
 Status = Literal["ok", "failed", "error"]
 
 RollUp = Literal["pass", "review", "fail"]
 
 SCHEMA_VERSION = "1"
+"""Of a judgement. Fields may be added under the same version: readers pass over what they do not know."""
+
+VerdictT = TypeVar("VerdictT", bound=BaseModel, default=BaseModel, covariant=True)
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 LEFT_OUT_IF_EMPTY = ("ballots", "labeller_findings")
 """Fields of a judgement that most have no use for."""
@@ -33,7 +41,10 @@ class Ruling(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something worth a reader's eye that is no field of the verdict (a warning, a suspicious text)."""
+    """Something worth a reader's eye that is no field of the verdict (a warning, a suspicious text).
+
+    `where` names a part of the case, or a field of the verdict: then it is shown above the value of that field.
+    """
 
     rule: str
     text: str
@@ -67,6 +78,11 @@ class Usage:
         self.seconds += other.seconds
         if other.cost is not None:
             self.cost = (self.cost or 0.0) + other.cost
+
+    @classmethod
+    def of(cls, recorded: Mapping[str, Any]) -> Usage:
+        """As it stands on record; what a later version has added is passed over."""
+        return cls(**{name: recorded[name] for name in cls.__slots__ if name in recorded})
 
     @property
     def tokens(self) -> int:
@@ -103,10 +119,13 @@ class Ballot:
     usage: Usage = field(default_factory=Usage)
 
 
-class Judgement(BaseModel):
-    """One case, judged: the line that a run's journal holds."""
+class Judgement(BaseModel, Generic[VerdictT]):
+    """One case, judged: the line that a run's journal holds. It cannot be changed.
 
-    model_config = ConfigDict(extra="forbid")
+    `verdict` is the verdict as it is recorded; `typed_verdict` is the same as an object of the judge's model.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     schema_version: str = SCHEMA_VERSION
     index: int = Field(default=0, ge=0, description="position of the case in the input, from 0")
@@ -144,6 +163,42 @@ class Judgement(BaseModel):
         default_factory=list, description="of a panel (a jury, repeats): what each seat said; left out otherwise"
     )
 
+    _model: type[BaseModel] | None = PrivateAttr(default=None)
+
+    @property
+    def typed_verdict(self) -> VerdictT:
+        """The verdict as the judge's model has it; raises `NotJudged` where there is none.
+
+        For judgements that come from judging. Of a run that was read, the judge is not loaded: use `verdict_as`.
+        """
+        if self._model is None and self.status == "ok":
+            raise UsageProblem("a judgement on record does not know its model: use verdict_as(MyVerdict)")
+        return cast(VerdictT, self.verdict_as(self._model or BaseModel))
+
+    def verdict_as(self, model: type[ModelT]) -> ModelT:
+        """The verdict as an object of this model; raises `NotJudged` where there is none."""
+        if self.status != "ok" or self.verdict is None:
+            raise NotJudged(f"case `{self.id}` was not judged ({self.status}): {self.reason or self.error}")
+        return model.model_validate(self.verdict)
+
+    def of_model(self, model: type[BaseModel]) -> Self:
+        """This judgement, with the model that its verdict was checked by."""
+        self._model = model
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Judgement) and self.__dict__ == other.__dict__  # whatever model they know of
+
+    def __getstate__(self) -> dict[Any, Any]:
+        return {**super().__getstate__(), "__pydantic_private__": {"_model": None}}  # a model may not travel
+
+    @field_validator("schema_version")
+    @classmethod
+    def _refuse_newer(cls, version: str) -> str:
+        if is_newer(version, SCHEMA_VERSION):
+            raise ValueError(newer_told(version, SCHEMA_VERSION))
+        return version
+
     @model_validator(mode="after")
     def _fail_closed(self) -> Self:
         if self.status == "ok":
@@ -162,8 +217,39 @@ class Judgement(BaseModel):
         return self
 
     def to_json(self) -> bytes:
+        """The line of a journal. Checked again: what is inside a verdict can be changed, its fields cannot."""
+        self._fail_closed()  # type: ignore[operator]
         unused = {name for name in LEFT_OUT_IF_EMPTY if not getattr(self, name)}
         return self.model_dump_json(warnings=False, exclude=unused).encode()
+
+    def _repr_html_(self) -> str:
+        """For notebooks. Everything in a case is hostile text: it is escaped."""
+        rows = [
+            (name, value, self.rules.get(name, ""), "; ".join(self.evidence.get(name, ())))
+            for name, value in (self.verdict or {}).items()
+        ]
+        cells = "".join(f"<tr>{''.join(f'<td>{_escaped(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        heads = "<tr><th>field</th><th>value</th><th>rule</th><th>evidence</th></tr>"
+        why = "" if self.status == "ok" else f": {_escaped(self.reason or self.error)}"
+        title = f"<p><b>{_escaped(self.judge)}</b> on case <b>{_escaped(self.id)}</b>: {self.status}{why}</p>"
+        return f"{title}<table>{heads}{cells}</table>" if rows else title
+
+
+def _escaped(value: Any, most: int = 2_000) -> str:
+    text = value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()
+    return html.escape(text if len(text) <= most else f"{text[:most]}…")
+
+
+def is_newer(version: Any, known: str) -> bool:
+    """Whether a record has a later version than this program knows."""
+    return isinstance(version, str) and version.isdecimal() and int(version) > int(known)
+
+
+def newer_told(version: str, known: str) -> str:
+    return (
+        f"schema_version {version} was written by a newer version of Krino (this one reads {known}); read it with that "
+        "version"
+    )
 
 
 def holds_number(value: Any) -> bool:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from krino.contract.judgement import Ballot, Finding, Usage, is_finite
-from krino.errors import RunStopped
 
 if TYPE_CHECKING:
-    from krino.contract.judge import Judge
+    from krino.contract.judge import AsksInParts, Judge
 
 
 CaseT = TypeVar("CaseT", bound=BaseModel)
@@ -100,8 +99,13 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
 
     def _check(self, labels: LabelsT) -> list[str]:
         if self.is_part:
-            return self.judge.check_part(self.case, self.facts, self.questions, labels)
+            return in_parts(self.judge).check_part(self.case, self.facts, self.questions, labels)
         return self.judge.check(self.case, self.facts, labels)
+
+
+def in_parts(judge: Judge[CaseT, FactsT, LabelsT]) -> AsksInParts[CaseT, FactsT, LabelsT]:
+    """A judge that has asked in parts: no other one may (`contract.conduct`)."""
+    return cast("AsksInParts[CaseT, FactsT, LabelsT]", judge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,15 @@ class Forecast:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """What a labeller has done in this run, cases under way included: for the progress display."""
+
+    usage: Usage
+    retries: int = 0
+    timeouts: int = 0
+
+
 class Labeller(ABC):
     """Answers questions with labels: the embedded one, an LLM, a jury or a recording."""
 
@@ -151,25 +164,26 @@ class Labeller(ABC):
 
     @abstractmethod
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        """Labels that `task.accept` has accepted; raises `LabelFailed` when there are none."""
+        """Labels that `task.accept` has accepted; raises `LabelFailed` when there are none.
+
+        `RunStopped` stops the whole run at once. Where this case has cost something already, raise `LabelFailed` with
+        `stopped=RunStopped(...)` instead: then the cost goes on record before the run stops.
+        """
 
     def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
         """What `label` would take for this task. Nobody is asked."""
         return Forecast()
 
-    _owed: RunStopped | None = None
-
-    def take_owed(self) -> RunStopped | None:
-        """Why the run must stop, once: a case paid for in part goes on record first, and the end of a run asks."""
-        owed, self._owed = self._owed, None
-        return owed
-
     def already_spent(self, usage: Usage) -> None:
-        """Told at the start of a sitting what earlier sittings of the run have spent."""
+        """Told at the start of a session what earlier sessions of the run have spent."""
         return
 
     def waiting_for(self) -> str | None:
         """What keeps it from answering at the moment, in a few words for the progress display; None: nothing."""
+        return None
+
+    def so_far(self) -> SoFar | None:
+        """What it has spent and gone through; None for one that spends nothing."""
         return None
 
     def stop(self) -> None:

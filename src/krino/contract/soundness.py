@@ -10,10 +10,9 @@ from weakref import WeakSet
 
 from pydantic import BaseModel, RootModel
 
-from krino.contract import Judge
-from krino.contract.conduct import in_words
-from krino.contract.places import fault_in, place_of_attribute
-from krino.contract.written import written_faults
+from krino.contract import AsksInParts, Judge, ReadsRecords
+from krino.contract.conduct import in_words, written_faults
+from krino.contract.places import fault_in, place_of_attribute, place_of_class
 from krino.errors import UsageProblem
 
 TEXTS = {
@@ -30,7 +29,8 @@ MODELS = {
 }
 RULES = 'rules = {"RULE-1": "What the rule says."}'
 _NAME = re.compile(r"\w[\w.-]{0,63}")
-_METHODS = tuple(name for name, value in vars(Judge).items() if inspect.isfunction(value) and not name.startswith("_"))
+_OWNERS: tuple[type, ...] = (Judge, ReadsRecords, AsksInParts)
+"""Where the methods of a judge are described."""
 _MISSING = object()
 _sound: WeakSet[type] = WeakSet()
 
@@ -68,6 +68,17 @@ def refuse_unsound(judge: AnyJudge | type[AnyJudge], rival: Rival) -> None:
         raise UsageProblem(f"{kind.__name__} cannot judge yet:\n{lines}")
     if not isinstance(judge, type):
         _sound.add(kind)
+
+
+def refuse_missing(kind: type[AnyJudge]) -> None:
+    """Told when the class is made: what every judge must state and this one does not."""
+    if _makes_its_own(kind):
+        return  # __init__ may set it
+    missing = [name for name in (*TEXTS, "rules", *MODELS) if getattr(kind, name, _MISSING) is _MISSING]
+    if missing:
+        place = place_of_class(kind)
+        lines = "\n".join(f"  {place}{_fault_of_attribute(kind, name, _MISSING)}" for name in missing)
+        raise UsageProblem(f"{kind.__name__} cannot judge yet:\n{lines}")
 
 
 def faults_of(judge: AnyJudge | type[AnyJudge], rival: Rival) -> Iterator[str]:
@@ -174,18 +185,23 @@ def _fault_of_schema(name: str, model: type[BaseModel]) -> str | None:
 
 
 def _faults_of_methods(kind: type) -> Iterator[str]:
-    for name in _METHODS:
-        if problem := _fault_of_method(kind, name):
-            yield f"{place_of_attribute(kind, name)}{problem}"
+    for owner in (owner for owner in _OWNERS if issubclass(kind, owner)):
+        for name, value in vars(owner).items():
+            if (
+                inspect.isfunction(value)
+                and not name.startswith("_")
+                and (problem := _fault_of_method(kind, owner, name))
+            ):
+                yield f"{place_of_attribute(kind, name)}{problem}"
 
 
-def _fault_of_method(kind: type, name: str) -> str | None:
-    wanted = [item.name for item in inspect.signature(getattr(Judge, name)).parameters.values()]
+def _fault_of_method(kind: type, owner: type, name: str) -> str | None:
+    wanted = [item.name for item in inspect.signature(getattr(owner, name)).parameters.values()]
     example = f"def {name}({', '.join(wanted)}): ..."
     if name in getattr(kind, "__abstractmethods__", ()):
         return f"{kind.__name__} does not define `{name}`; write `{example}`"
     value = getattr(kind, name)
-    if value is getattr(Judge, name):
+    if value is getattr(owner, name):
         return None
     if not callable(value):
         return f"`{name}` is {in_words(value)} and cannot be called; write `{example}`"

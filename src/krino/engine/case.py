@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -30,69 +31,49 @@ from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageP
 AnyJudge = Judge[Any, Any, Any]
 
 
+class Judged(NamedTuple):
+    """A case that was judged; `stop` says why the run must end after it, if it must (a spent budget, say)."""
+
+    judgement: Judgement
+    stop: RunStopped | None = None
+
+
 def input_hash(item: CaseItem) -> str:
     """The identity of a case is its content; of one that could not be read, what was wrong with it and where."""
     return hash_record([item.problem, item.raw] if item.record is None else item.record)
 
 
 async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None) -> Judgement:
+    """The judgement of one case alone."""
+    return (await carry(judge, labeller, item, digest)).judgement
+
+
+async def carry(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None) -> Judged:
     """Only `RunStopped` and `UsageProblem` get out; every other fault is a judgement that says what happened."""
-    judgement = await _judged(judge, labeller, item, digest)
-    judgement.time = datetime.now(UTC)
-    return judgement
-
-
-async def _judged(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None) -> Judgement:
-    digest = digest or input_hash(item)
+    known = _Known(judge, item, digest or input_hash(item))
     if item.record is None:
-        return without_verdict(judge, item, digest, "failed", item.problem or "the case could not be read")
-    labelled: Labelled[Any] | None = None
-    case: Any = None
-    inputs: dict[str, str] = {}
+        return Judged(known.without_verdict("failed", item.problem or "the case could not be read"))
     try:
-        case = judge.read(item.record)
-        inputs = bounded_inputs(judge.main_inputs(case))  # before anything is paid: a fault in it costs nothing
-        facts = judge.study(case)
-        questions = open_questions(judge, labeller, case, facts)
+        known.case = judge.read(item.record)
+        known.inputs = bounded_inputs(judge.main_inputs(known.case))  # before anything is paid: a fault costs nothing
+        facts = known.facts = judge.study(known.case)
+        questions = open_questions(judge, labeller, known.case, facts)
         if questions is not None:
-            labelled = await labeller.label(Task(judge, case, facts, questions, item.index, digest))
-        settlement = judge.settle(case, facts, labelled.labels if labelled else None)
-        metadata = {**record_metadata(item.record), **judge.metadata(case)}
-        return _with_verdict(judge, item, digest, settlement, labelled, metadata, inputs)
+            task = Task(judge, known.case, facts, questions, item.index, known.digest)
+            known.labelled = await labeller.label(task)
+        labels = known.labelled.labels if known.labelled else None
+        return Judged(known.with_verdict(judge.settle(known.case, facts, labels)))
     except Undecided as tie:
-        judgement = _paid_for(without_verdict(judge, item, digest, "failed", str(tie)), labeller, tie)
+        return Judged(known.without_verdict("failed", str(tie), **_asked(labeller, tie)))
     except CannotJudge as reason:
-        judgement = without_verdict(judge, item, digest, "failed", str(reason) or "the judge gave no reason", labelled)
+        return Judged(known.without_verdict("failed", str(reason) or "the judge gave no reason"))
     except LabelFailed as failure:
-        judgement = without_verdict(judge, item, digest, "error", str(failure))
-        judgement.raw_reply = failure.raw_reply
-        judgement = _paid_for(judgement, labeller, failure)
+        asked = {"raw_reply": failure.raw_reply, **_asked(labeller, failure)}
+        return Judged(known.without_verdict("error", str(failure), **asked), failure.stopped)
     except (RunStopped, UsageProblem):
         raise
     except Exception as fault:
-        judgement = without_verdict(judge, item, digest, "error", describe_fault(fault, judge), labelled)
-    judgement.metadata = _known_of(judge, item.record, case)
-    judgement.inputs = inputs or _raw_inputs(judge, item.record)
-    return judgement
-
-
-def _known_of(judge: AnyJudge, record: Mapping[str, Any], case: Any) -> dict[str, Any]:
-    """What can be known of a case without a verdict, so that failures too are counted where they belong."""
-    known = record_metadata(record)
-    try:
-        known |= {} if case is None else judge.metadata(case)
-        orjson.dumps(known)
-    except Exception:  # the case has failed already: that is its story, not this
-        return record_metadata(record)
-    return known
-
-
-def _raw_inputs(judge: AnyJudge, record: Mapping[str, Any]) -> dict[str, str]:
-    """What a case without a verdict can be known by, so that a person finds it again."""
-    try:
-        return bounded_inputs(judge.raw_inputs(record))
-    except Exception:  # the case has failed already: that is its story, not this
-        return {}
+        return Judged(known.without_verdict("error", describe_fault(fault, judge)))
 
 
 def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -> Questions | None:
@@ -102,13 +83,6 @@ def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -
     return Questions((), "") if judge.leaves_open(case, facts) else None
 
 
-def _paid_for(judgement: Judgement, labeller: Labeller, failure: LabelFailed | Undecided) -> Judgement:
-    """Labelling came to nothing, but who was asked, what they said and what it cost is on record."""
-    judgement.labeller = labeller.describe()
-    judgement.usage, judgement.ballots = failure.usage or Usage(), list(failure.ballots)
-    return judgement
-
-
 def describe_fault(fault: Exception, judge: AnyJudge | None = None) -> str:
     """What went wrong and where in the code, in one line; of a judge's fault, where in the judge's own code."""
     if isinstance(fault, BrokenContract):
@@ -116,72 +90,111 @@ def describe_fault(fault: Exception, judge: AnyJudge | None = None) -> str:
     return f"{type(fault).__name__}: {fault}{fault_in(type(judge), fault)}"
 
 
-def _with_verdict(
-    judge: AnyJudge,
-    item: CaseItem,
-    digest: str,
-    settlement: Settlement,
-    labelled: Labelled[Any] | None,
-    metadata: dict[str, Any],
-    inputs: dict[str, str],
-) -> Judgement:
-    orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
-    verdict = verdict_of(judge, settlement)
-    rulings = settlement.rulings
-    rules = {field: ruling.rule for field, ruling in rulings.items()}
-    return Judgement(
-        index=item.index,
-        id=item.id,
-        judge=judge.name,
-        judge_version=judge.version,
-        status="ok",
-        verdict=verdict,
-        decided_by={field: "labeller" if ruling.from_labels else ruling.rule for field, ruling in rulings.items()},
-        rules=rules,
-        roll_up=judge.roll_up(verdict, rules),
-        evidence={field: list(ruling.evidence) for field, ruling in rulings.items() if ruling.evidence},
-        findings=[*settlement.findings, *(labelled.findings if labelled else ())],
-        labeller_findings=len(labelled.findings) if labelled else 0,
-        labels=labelled.labels.model_dump(mode="json") if labelled else None,
-        labeller=labelled.info if labelled else None,
-        usage=labelled.usage if labelled else Usage(),
-        input_hash=digest,
-        source=item.source,
-        metadata=metadata,
-        inputs=inputs,
-        ballots=list(labelled.ballots) if labelled else [],
-    )
-
-
 def without_verdict(
-    judge: AnyJudge,
-    item: CaseItem,
-    digest: str,
-    status: Status,
-    message: str,
-    labelled: Labelled[Any] | None = None,
+    judge: AnyJudge, item: CaseItem, digest: str, status: Status, message: str, **more: Any
 ) -> Judgement:
-    """A judgement that explains why there is no verdict; what was paid for before is kept on it."""
+    """A judgement that explains why there is no verdict; `more` are further fields of it."""
 
     def made(status: Status, message: str, verdict: dict[str, Any] | None) -> Judgement:
-        return Judgement(
-            index=item.index,
-            id=item.id,
-            judge=judge.name,
-            judge_version=judge.version,
-            status=status,
-            verdict=verdict,
-            reason=message if status == "failed" else None,
-            error=message if status == "error" else None,
-            labels=labelled.labels.model_dump(mode="json") if labelled else None,
-            labeller=labelled.info if labelled else None,
-            usage=labelled.usage if labelled else Usage(),
-            input_hash=digest,
-            source=item.source,
-            ballots=list(labelled.ballots) if labelled else [],
-        )
+        told = {"reason" if status == "failed" else "error": message}
+        return _judgement(judge, item, digest, status=status, verdict=verdict, **told, **more)
 
     try:
         return made(status, message, judge.failed_form(status, message))
     except Exception as fault:  # the judge's own failed form is no good: say so, and give none
         return made("error", f"{message}; and the judge's failed form: {describe_fault(fault, judge)}", None)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a case so far. The judgement is made of it in one go, at whichever step the case ends."""
+
+    judge: AnyJudge
+    item: CaseItem
+    digest: str
+    case: Any = None
+    facts: Any = None
+    inputs: dict[str, str] = field(default_factory=dict)
+    labelled: Labelled[Any] | None = None
+
+    def with_verdict(self, settlement: Settlement) -> Judgement:
+        judge, labelled = self.judge, self.labelled
+        columns = judge.metadata(self.case) | judge.columns(self.case, self.facts, settlement)
+        metadata = {**record_metadata(self.item.record or {}), **columns}
+        orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
+        verdict = verdict_of(judge, settlement)
+        rulings = settlement.rulings
+        rules = {field: ruling.rule for field, ruling in rulings.items()}
+        judgement = _judgement(
+            judge,
+            self.item,
+            self.digest,
+            status="ok",
+            verdict=verdict,
+            decided_by={field: "labeller" if ruling.from_labels else ruling.rule for field, ruling in rulings.items()},
+            rules=rules,
+            roll_up=judge.roll_up(verdict, rules),
+            evidence={field: list(ruling.evidence) for field, ruling in rulings.items() if ruling.evidence},
+            findings=[*settlement.findings, *(labelled.findings if labelled else ())],
+            labeller_findings=len(labelled.findings) if labelled else 0,
+            metadata=metadata,
+            inputs=self.inputs,
+            **self._paid(),
+        )
+        return judgement.of_model(judge.verdict_model)
+
+    def without_verdict(self, status: Status, message: str, **more: Any) -> Judgement:
+        """What can be known without a verdict is kept, so that failures are found and counted where they belong."""
+        record = self.item.record
+        known = (
+            {"metadata": self._metadata(record), "inputs": self.inputs or self._raw_inputs(record)} if record else {}
+        )
+        return without_verdict(self.judge, self.item, self.digest, status, message, **known, **(more or self._paid()))
+
+    def _paid(self) -> dict[str, Any]:
+        labelled = self.labelled
+        if labelled is None:
+            return {}
+        return {
+            "labels": labelled.labels.model_dump(mode="json"),
+            "labeller": labelled.info,
+            "usage": labelled.usage,
+            "ballots": list(labelled.ballots),
+        }
+
+    def _metadata(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        known = record_metadata(record)
+        try:
+            known |= {} if self.case is None else self.judge.metadata(self.case)
+            orjson.dumps(known)
+        except Exception:  # the case has failed already, and the judgement says why
+            return record_metadata(record)
+        return known
+
+    def _raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
+        try:
+            return bounded_inputs(self.judge.raw_inputs(record))
+        except Exception:  # the case has failed already, and the judgement says why
+            return {}
+
+
+def _judgement(judge: AnyJudge, item: CaseItem, digest: str, **fields: Any) -> Judgement:
+    return Judgement(
+        index=item.index,
+        id=item.id,
+        judge=judge.name,
+        judge_version=judge.version,
+        input_hash=digest,
+        source=item.source,
+        time=datetime.now(UTC),
+        **fields,
+    )
+
+
+def _asked(labeller: Labeller, failure: LabelFailed | Undecided) -> dict[str, Any]:
+    """Labelling came to nothing, but who was asked, what they said and what it cost is on record."""
+    return {
+        "labeller": labeller.describe(),
+        "usage": failure.usage or Usage(),
+        "ballots": list(failure.ballots),
+    }

@@ -7,20 +7,22 @@ What only Krino knows stands under `krino.*`. Each line of the file is one `Logs
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import orjson
 
 from krino import __version__
 from krino.exports.columns import Record
-from krino.exports.origin import Origin, origin_of
-from krino.results.closed_labels import Schema, closed_labels
-from krino.results.numbers import as_number
-from krino.results.reasons import explanation as explained
+from krino.judges.efficiency.case import TRACE_NAMES, EfficiencyCase
+from krino.judges.efficiency.traces.spans import spans_of
+from krino.results.kinds import as_number
+from krino.results.named_cases import explanation as explained
+from krino.results.verdict_schema import Schema, closed_labels
 from krino.runs.manifest import Manifest
 
 EVENT = "gen_ai.evaluation.result"
@@ -158,3 +160,55 @@ def label_fields(schema: Schema, judgements: Callable[[], Iterable[Record]]) -> 
     if not isinstance(properties, Mapping):
         return [item.name for item in summarise(judgements()).codes]
     return [name for name in properties if closed_labels(schema, name) is not None]
+
+
+_TRACE = re.compile(r"(?!0{32})[0-9a-f]{32}")
+_SPAN = re.compile(r"(?!0{16})[0-9a-f]{16}")
+_HOLD_SPANS = frozenset({*TRACE_NAMES, "resourceSpans", "resource_spans", "spans"})
+_LONGEST_RESPONSE_ID = 200
+
+
+class Origin(NamedTuple):
+    trace_id: str | None = None
+    span_id: str | None = None
+    response_id: str | None = None
+
+
+NOWHERE = Origin()
+
+
+def origin_of(record: Any) -> Origin:
+    """`trace_id`, `span_id` and `response_id` of the record itself, or the root span of a trace of spans in it.
+
+    What is no valid id is left out: a wrong link is worse than none.
+    """
+    if not isinstance(record, Mapping):
+        return NOWHERE
+    response = _text(record, "response_id", "responseId", "gen_ai.response.id")
+    trace = _matching(_TRACE, _text(record, "trace_id", "traceId"))
+    if trace is not None:
+        return Origin(trace, _matching(_SPAN, _text(record, "span_id", "spanId")), response)
+    if record.keys().isdisjoint(_HOLD_SPANS):
+        return Origin(response_id=response)
+    return _root_span(record, response)
+
+
+def _root_span(record: Mapping[str, Any], response: str | None) -> Origin:
+    try:
+        spans = spans_of(EfficiencyCase.model_validate(record).trace)
+    except Exception:  # no trace, or one that no reader takes: then it names no span
+        return Origin(response_id=response)
+    root = next((span for span in spans if not span.parent), None)
+    if root is None or (trace := _matching(_TRACE, root.trace)) is None:
+        return Origin(response_id=response)
+    return Origin(trace, _matching(_SPAN, root.id), response)
+
+
+def _matching(pattern: re.Pattern[str], text: str | None) -> str | None:
+    found = (text or "").lower().removeprefix("0x")
+    return found if pattern.fullmatch(found) else None
+
+
+def _text(record: Mapping[str, Any], *names: str) -> str | None:
+    found = next((record[name] for name in names if isinstance(record.get(name), str)), "")
+    return found if 0 < len(found) <= _LONGEST_RESPONSE_ID else None

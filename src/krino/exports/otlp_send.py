@@ -12,7 +12,7 @@ import aiohttp
 import orjson
 
 from krino.errors import UsageProblem
-from krino.labellers.llm.address import clean_address
+from krino.labellers.llm.endpoint import clean_address
 from krino.labellers.llm.wire import retry_after
 from krino.text.clean import clean_line
 

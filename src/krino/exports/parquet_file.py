@@ -2,52 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from shutil import copyfileobj
+from typing import IO, Any, Self
 
 from krino.errors import UsageProblem
-from krino.exports.columns import Kind, Record, as_kind, columns_of, row_of
+from krino.exports.columns import AT_ONCE, Columns, Kind, Record, Value, as_column, cells_of, columns_of
 from krino.writing import replacing
 
 ROWS = 5_000
+TABLE = "judgements.parquet"
+
+Kinds = Mapping[str, Kind]
 
 
-def write_beside(folder: Path, judgements: Callable[[], Iterable[Record]]) -> Path | None:
-    """`judgements.parquet` in the run's own folder; None without pyarrow, or without judgements."""
-    try:
-        import pyarrow  # noqa: F401 - only whether it is there
-    except ImportError:
-        return None
-    if next(iter(judgements()), None) is None:
-        return None
-    target = folder / "judgements.parquet"
-    with replacing(target) as sink:
-        write_parquet(sink, judgements)
-    return target
+class ParquetBeside:
+    """`judgements.parquet` in the run's own folder, made while the run is read for other things too.
+
+    What its columns hold is known for sure only at the end. So the first rows say what they hold, and where later ones
+    turn out to hold something else, the judgements are read once more.
+    """
+
+    def __init__(self, folder: Path, again: Callable[[], Iterable[Record]]) -> None:
+        """Does nothing without pyarrow. `again` reads the judgements anew."""
+        self._target, self._again = folder / TABLE, again
+        self._able = _is_installed()
+        self._columns = Columns()
+        self._waiting: list[Record] = []
+        self._rows: _Rows | None = None
+        self._scratch = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._scratch.close()
+
+    def add(self, judgement: Record) -> None:
+        if self._able:
+            self._columns.add(judgement)
+            self._waiting.append(judgement)
+            if len(self._waiting) == AT_ONCE:
+                self._write_waiting()
+
+    def write(self) -> Path | None:
+        """None without pyarrow, or without judgements."""
+        self._write_waiting()
+        if self._rows is None:
+            return None
+        kinds = self._columns.kinds()
+        with replacing(self._target) as sink:
+            if self._rows.holds(kinds):
+                self._rows.close()
+                self._draft.seek(0)
+                copyfileobj(self._draft, sink)
+            else:
+                _write(sink, self._again(), kinds)
+        return self._target
+
+    def _write_waiting(self) -> None:
+        if self._waiting and self._rows is None:
+            draft = tempfile.TemporaryFile(dir=self._target.parent)  # noqa: SIM115 - closed with the rest
+            self._draft = self._scratch.enter_context(draft)
+            self._rows = self._scratch.enter_context(_Rows(self._draft))
+        kinds = self._columns.kinds()
+        if self._rows is not None and self._rows.holds(kinds):
+            self._rows.add(self._waiting, kinds)
+        self._waiting = []
 
 
 def write_parquet(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -> int:
     """Read twice: first for what each column holds, then to write it. Gives the number of rows."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise UsageProblem("Parquet needs pyarrow: pip install 'krino[parquet]'") from None
-    kinds = columns_of(judgements())
-    schema = arrow_schema(kinds)
-    rows, count = map(row_of, judgements()), 0
-    with pq.ParquetWriter(sink, schema) as writer:
-        while chunk := list(islice(rows, ROWS)):
-            plain = [{name: as_kind(kind, row.get(name)) for name, kind in kinds.items()} for row in chunk]
-            writer.write_table(pa.Table.from_pylist(plain, schema=schema))
-            count += len(chunk)
-    return count
+    if not _is_installed():
+        raise UsageProblem("Parquet needs pyarrow: pip install 'krino[parquet]'")
+    return _write(sink, judgements(), columns_of(judgements()))
 
 
-def arrow_schema(kinds: dict[str, Kind]) -> Any:
+def arrow_schema(kinds: Kinds) -> Any:
     import pyarrow as pa
 
     types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string()}
     return pa.schema([pa.field(name, types[kind]) for name, kind in kinds.items()])
+
+
+def _is_installed() -> bool:
+    try:
+        import pyarrow.parquet  # noqa: F401 - only whether it is there
+    except ImportError:
+        return False
+    return True
+
+
+def _write(sink: IO[bytes], judgements: Iterable[Record], kinds: Kinds) -> int:
+    count, remaining = 0, iter(judgements)
+    with _Rows(sink) as rows:
+        while some := list(islice(remaining, AT_ONCE)):
+            rows.add(some, kinds)
+            count += len(some)
+        rows.close(kinds)
+    return count
+
+
+class _Rows:
+    """A Parquet file, written some thousand rows at a time; the first of them say what its columns hold."""
+
+    def __init__(self, sink: IO[bytes]) -> None:
+        self._sink = sink
+        self._kinds: Kinds = {}
+        self._cells: dict[str, list[Value]] = {}
+        self._count = 0
+        self._writer: Any = None
+
+    def holds(self, kinds: Kinds) -> bool:
+        """Whether columns of these kinds can still be written."""
+        return self._writer is None or self._kinds == kinds
+
+    def add(self, judgements: Sequence[Record], kinds: Kinds) -> None:
+        self._kinds = kinds
+        for name, values in cells_of(judgements, kinds).items():
+            self._cells.setdefault(name, [None] * self._count).extend(values)
+        self._count += len(judgements)
+        if self._count >= ROWS:
+            self._write()
+
+    def close(self, kinds: Kinds | None = None) -> None:
+        """`kinds`: of the columns of a file without rows."""
+        self._kinds = self._kinds or kinds or {}
+        if self._count or self._writer is None:
+            self._write()
+        self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def _write(self) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        schema = arrow_schema(self._kinds)
+        self._writer = self._writer or pq.ParquetWriter(self._sink, schema)
+        columns = {name: as_column(kind, self._cells.get(name, ())) for name, kind in self._kinds.items()}
+        self._writer.write_table(pa.table(columns, schema=schema))
+        self._cells, self._count = {}, 0

@@ -38,6 +38,11 @@ def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str 
     return made(_class(judge_names().get(name, name), name), options, prompt, rival)
 
 
+def our_judge(name: str) -> Judge[Any, Any, Any] | None:
+    """A judge of Krino's own; None for any other, so that reading a run loads nobody else's code."""
+    return load_judge(name) if name in OURS else None
+
+
 def rival(name: str, kind: type) -> str | None:
     """Where another judge lives that this name means already: one of ours, or one that a package offers."""
     if (ours := OURS.get(name)) is not None:
@@ -47,6 +52,18 @@ def rival(name: str, kind: type) -> str | None:
             if point.load() is not kind:
                 return point.value
     return None
+
+
+def address_of(judge: type[Judge[Any, Any, Any]]) -> str:
+    """How a judge's class is named so that it can be loaded again: a name, `module:Class` or `file.py:Class`."""
+    place = f"{judge.__module__}:{judge.__qualname__}"
+    for name, known in judge_names().items():
+        if known == place:
+            return name
+    module = sys.modules.get(judge.__module__)
+    file = getattr(module, "__file__", None)
+    is_file = judge.__module__ == "__main__" or judge.__module__.startswith("krino_user_")
+    return f"{Path(file).resolve()}:{judge.__qualname__}" if file and is_file else place
 
 
 def _class(address: str, name: str) -> type[Judge[Any, Any, Any]]:
@@ -71,6 +88,8 @@ def _module(where: str, name: str) -> ModuleType:
     try:
         sys.path.insert(0, "")  # modules of the folder one works in, as `python -m` finds them
         return importlib.import_module(where)
+    except UsageProblem:
+        raise
     except Exception as error:
         raise UsageProblem(f"judge `{name}`: cannot import {where}: {type(error).__name__}: {error}") from error
     finally:
@@ -80,7 +99,9 @@ def _module(where: str, name: str) -> ModuleType:
 def _module_from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise UsageProblem(f"judge file {path} does not exist")
-    spec = importlib.util.spec_from_file_location(f"krino_user_{path.stem}", path)
+    from krino.contract.fingerprint import module_of_file
+
+    spec = importlib.util.spec_from_file_location(module_of_file(path), path)
     if spec is None or spec.loader is None:
         raise UsageProblem(f"judge file {path} cannot be loaded as Python")
     module = importlib.util.module_from_spec(spec)
@@ -88,6 +109,8 @@ def _module_from_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))  # a judge may import its neighbours, as a script may
     try:
         spec.loader.exec_module(module)
+    except UsageProblem:  # a judge in it says what it lacks
+        raise
     except Exception as error:
         raise UsageProblem(f"judge file {path}: {type(error).__name__}: {error}{broken_at(path, error)}") from error
     return module

@@ -8,7 +8,7 @@ from typing import Any
 
 from krino import __version__
 from krino.contract import CaseT, FactsT, Judge, Labelled, Labeller, LabelsT, Task, Usage
-from krino.errors import LabelFailed
+from krino.errors import CannotJudge, LabelFailed
 
 BATCH = 32
 
@@ -66,6 +66,21 @@ class LocalLabeller(Labeller):
 
 def _label_batch(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
     """Labels, or for a case that cannot be labelled its exception: one bad case never spoils its batch."""
+    refused = [_refused(task) for task in tasks]
+    readable = [task for task, problem in zip(tasks, refused, strict=True) if problem is None]
+    labels = iter(_label_readable(readable) if readable else ())
+    return [next(labels) if problem is None else problem for problem in refused]
+
+
+def _refused(task: Task[Any, Any, Any]) -> Exception | None:
+    try:
+        reason = task.judge.unreadable_locally(task.case, task.facts)
+    except Exception as fault:
+        return fault
+    return None if reason is None else CannotJudge(reason)
+
+
+def _label_readable(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
     judge: Judge[Any, Any, Any] = tasks[0].judge
     if all(task.judge is judge for task in tasks):
         try:
@@ -74,7 +89,7 @@ def _label_batch(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
         except Exception as error:
             if len(tasks) == 1:
                 return [error]
-    return [result for task in tasks for result in _label_batch([task])]
+    return [result for task in tasks for result in _label_readable([task])]
 
 
 def _checked(task: Task[Any, Any, Any], labels: Any) -> Any:

@@ -24,6 +24,7 @@ from krino.contract import (
     Labelled,
     Labeller,
     LabelsT,
+    SoFar,
     Task,
     Usage,
 )
@@ -97,21 +98,19 @@ class Panel(Labeller):
         return {"kind": "panel", "members": self._described, "repeat": self.repeat, "quorum": self.quorum}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        if (owed := self.take_owed()) is not None:
-            raise owed
         votes = await asyncio.gather(*(self._ask(seat, task) for seat in self.seats))
         if stop := self._must_stop(votes):
             raise self._cut_short(stop, votes)
         return conclude(task, votes, self.quorum, self.describe())
 
     def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
-        """A case that is paid for in part goes on record with its cost; the next one, or the end, stops the run."""
+        """A case that is paid for in part goes on record with its cost; the run stops after it."""
         usage = _usage(votes)
         if not usage.calls:
             return stop
-        self._owed = stop
         ballots = [vote.ballot for vote in votes]
-        return LabelFailed(f"the run was stopped before every seat had answered: {stop}", usage=usage, ballots=ballots)
+        message = f"the run was stopped before every seat had answered: {stop}"
+        return LabelFailed(message, usage=usage, ballots=ballots, stopped=stop)
 
     def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
         return Forecast.total(seat.member.forecast(self._shown(seat, task)[0]) for seat in self.seats)
@@ -123,6 +122,13 @@ class Panel(Labeller):
     def waiting_for(self) -> str | None:
         told = dict.fromkeys(filter(None, (member.waiting_for() for member in self.members.values())))
         return "; ".join(told) or None
+
+    def so_far(self) -> SoFar | None:
+        told = [done for member in self.members.values() if (done := member.so_far()) is not None]
+        usage = Usage()
+        for done in told:
+            usage.add(done.usage)
+        return SoFar(usage, sum(done.retries for done in told), sum(done.timeouts for done in told)) if told else None
 
     def stop(self) -> None:
         for member in self.members.values():

@@ -68,11 +68,11 @@ def labeller_of(config: pytest.Config) -> str | Labeller:
         if base_url is not None:
             raise UsageProblem("a base URL is for a model, but none is named: add --krino-labeller MODEL")
         return "local"
-    from krino.labellers.choose import choose
+    from krino.labellers.factory import labeller_from
 
     cache = getattr(config, "cache", None)  # not there under `-p no:cacheprovider`
     replies = cache.mkdir("krino") / "replies.sqlite" if cache is not None else "off"
-    return choose(name, base_url=base_url, cache=replies)
+    return labeller_from(name, base_url=base_url, cache=replies)
 
 
 def closed(labeller: str | Labeller) -> None:

@@ -1,134 +1,128 @@
-"""Draws the report's charts as inline SVG: histograms, stacked bars, plain bars. Colours come from the style sheet."""
+"""Draws charts as inline SVG: histograms, bars, parts of a whole, reliability. Colours come from the style sheet."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from krino import blocks as b
 from krino.render.markup import Markup, join, tag
-from krino.results.numbers import Histogram, NumberField
 from krino.results.wording import figure
 
 _WIDTH, _HEIGHT = 400.0, 88.0
 _GAP = 0.12  # of a bin's width
 _MOST_LABELS = 12
+_SIDE = 240.0  # of the reliability diagram, which is square
+_LARGEST_DOT = 13.0
 
 
-def histogram(field: NumberField) -> Markup:
+def histogram(score: b.Score) -> Markup:
     """Bars, with the mean as a line and its interval as a band; the axis stands below as text."""
-    shape = field.histogram
-    bars = _bars(shape)
-    marks = [_interval(field), _mean(field)]
     label = (
-        f"Histogram of {field.name}: {field.n} values from {_edge(field.min)} to {_edge(field.max)}, "
-        f"mean {figure(field.mean)}"
+        f"Histogram of {score.name}: {score.n} values from {_edge(score.least)} to {_edge(score.most)}, "
+        f"mean {figure(score.mean)}"
     )
-    return tag(
-        "div",
-        tag(
-            "svg",
-            *marks[:1],
-            *bars,
-            *marks[1:],
-            class_="histogram",
-            viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
-            preserveAspectRatio="none",
-            role="img",
-            aria_label=label,
-        ),
-        _axis(shape),
-        class_="chart",
-    )
+    box = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
+    drawn = (_interval(score), *_bars(score), _mean(score))
+    svg = tag("svg", *drawn, class_="histogram", viewBox=box, preserveAspectRatio="none", role="img", aria_label=label)
+    return tag("div", svg, _axis(score), class_="chart")
 
 
-def bar(part: int, whole: int, kind: str = "") -> Markup:
+def bar(part: int, whole: int) -> Markup:
     """One horizontal bar; the figure beside it is text, so the bar itself is hidden from screen readers."""
     return tag(
         "svg",
         tag("rect", class_="track", width="100%", height="100%", rx=3),
-        tag("rect", class_=f"fill {kind}".strip(), width=f"{_percent(part, whole):g}%", height="100%", rx=3),
+        tag("rect", class_="fill", width=f"{_percent(part, whole):g}%", height="100%", rx=3) if part else None,
         class_="bar",
         aria_hidden="true",
     )
 
 
-def stack(parts: Sequence[tuple[str, int]], label: str) -> Markup:
-    """Parts of a whole side by side, in the order given."""
-    whole = sum(count for _, count in parts)
+def stack(block: b.Parts) -> Markup:
+    """The parts side by side, in the order given."""
     rects, at = [], 0.0
-    for kind, count in parts:
-        width = _percent(count, whole)
-        if count:
-            rects.append(
-                tag(
-                    "rect",
-                    tag("title", f"{kind}: {count:,}"),
-                    class_=f"fill {kind}",
-                    x=f"{at:g}%",
-                    width=f"{width:g}%",
-                    height="100%",
-                )
-            )
+    for part in block.parts:
+        width = _percent(part.count, block.total)
+        if part.count:
+            title = tag("title", f"{part.name}: {part.count:,}")
+            place = {"x": f"{at:g}%", "width": f"{width:g}%", "height": "100%"}
+            rects.append(tag("rect", title, class_=f"fill fill-{part.tone}", **place))
         at += width
+    label = f"{block.what}: " + ", ".join(f"{part.count} {part.name}" for part in block.parts)
     return tag("svg", *rects, class_="stack", role="img", aria_label=label)
 
 
-def _bars(shape: Histogram) -> list[Markup]:
-    most = max(shape.counts, default=0) or 1
-    width = _WIDTH / len(shape.counts)
+def reliability(block: b.Reliability) -> Markup:
+    """How often it is right over how sure it says it is: below the diagonal it is too sure. Dots grow with n."""
+    shown = [item for item in block.bins if item.n]
+    most = max((item.n for item in shown), default=1)
+    dots, told = [], []
+    for item in shown:
+        sure = item.confidence / block.most
+        told.append(f"says {_edge(item.confidence)}, right in {item.right:.0%} of {item.n:,} cases")
+        place = {"cx": f"{sure * _SIDE:.1f}", "cy": f"{_SIDE - item.right * _SIDE:.1f}"}
+        radius = max(_LARGEST_DOT * (item.n / most) ** 0.5, 3.0)
+        dots.append(
+            tag("circle", tag("title", told[-1]), class_="dot over" if sure > item.right else "dot", r=radius, **place)
+        )
+    ticks = []
+    for part in (0.0, 0.5, 1.0):
+        ticks.append(tag("text", f"{part:.0%}", class_="tick up", x=-8, y=_SIDE - part * _SIDE + 4))
+        ticks.append(tag("text", _edge(part * block.most), class_="tick", x=part * _SIDE, y=_SIDE + 18))
+    frame = tag("rect", class_="frame", x=0, y=0, width=_SIDE, height=_SIDE)
+    diagonal = tag("line", class_="diagonal", x1=0, y1=_SIDE, x2=_SIDE, y2=0)
+    box = f"-48 -16 {_SIDE + 64:g} {_SIDE + 40:g}"
+    label = f"Reliability: {'; '.join(told)}"
+    svg = tag("svg", frame, diagonal, *dots, *ticks, class_="reliability", viewBox=box, role="img", aria_label=label)
+    said = tag("p", "Right (up) over how sure it says it is; below the line it is too sure.", class_="soft")
+    return tag("div", svg, said, class_="square")
+
+
+def _bars(score: b.Score) -> list[Markup]:
+    most = max(score.counts, default=0) or 1
+    width = _WIDTH / len(score.counts)
     gap = width * _GAP
     bars = []
-    for place, count in enumerate(shape.counts):
+    for place, count in enumerate(score.counts):
         height = max(count / most * (_HEIGHT - 4), 1.5) if count else 0.0
-        low, high = shape.edges(place)
-        where = _edge(low) if shape.whole else f"{_edge(low)} to {_edge(high)}"
+        low, high = score.edges(place)
+        where = _edge(low) if score.whole else f"{_edge(low)} to {_edge(high)}"
         title = tag("title", f"{where}: {count:,} case{'' if count == 1 else 's'}")
-        x, y = place * width + gap / 2, _HEIGHT - height
-        bars.append(tag("rect", title, class_="hit", x=f"{x:.2f}", y=0, width=f"{width - gap:.2f}", height=_HEIGHT))
+        across = {"x": f"{place * width + gap / 2:.2f}", "width": f"{width - gap:.2f}"}
+        bars.append(tag("rect", title, class_="hit", y=0, height=_HEIGHT, **across))
         if count:
-            bars.append(
-                tag(
-                    "rect",
-                    title,
-                    class_="column",
-                    x=f"{x:.2f}",
-                    y=f"{y:.2f}",
-                    width=f"{width - gap:.2f}",
-                    height=f"{height:.2f}",
-                )
-            )
+            up = {"y": f"{_HEIGHT - height:.2f}", "height": f"{height:.2f}"}
+            bars.append(tag("rect", title, class_="column", **across, **up))
     return bars
 
 
-def _interval(field: NumberField) -> Markup:
-    if field.interval is None:
+def _interval(score: b.Score) -> Markup:
+    if score.interval is None:
         return join()
-    low, high = (_place(field, edge) for edge in field.interval)
+    low, high = (_place(score, edge) for edge in score.interval)
     return tag("rect", class_="interval", x=f"{low:.2f}", y=0, width=f"{max(high - low, 0.5):.2f}", height=_HEIGHT)
 
 
-def _mean(field: NumberField) -> Markup:
-    at = f"{_place(field, field.mean):.2f}"
-    return tag("line", tag("title", f"mean {figure(field.mean)}"), class_="mean", x1=at, x2=at, y1=0, y2=_HEIGHT)
+def _mean(score: b.Score) -> Markup:
+    at = f"{_place(score, score.mean):.2f}"
+    return tag("line", tag("title", f"mean {figure(score.mean)}"), class_="mean", x1=at, x2=at, y1=0, y2=_HEIGHT)
 
 
-def _place(field: NumberField, value: float) -> float:
+def _place(score: b.Score, value: float) -> float:
     """Where a value stands on the axis; a bin of whole numbers is centred on its number."""
-    shape = field.histogram
-    shift = 0.5 if shape.whole else 0.0
-    place = ((value - shape.low) / shape.step + shift) / len(shape.counts)
+    shift = 0.5 if score.whole else 0.0
+    place = ((value - score.low) / score.step + shift) / len(score.counts)
     return min(max(place, 0.0), 1.0) * _WIDTH
 
 
-def _axis(shape: Histogram) -> Markup:
-    last = len(shape.counts)
-    if shape.whole:  # a label below each bar, or below the first and the last one
+def _axis(score: b.Score) -> Markup:
+    last = len(score.counts)
+    if score.whole:  # a label below each bar, or below the first and the last one
         named = range(last) if last <= _MOST_LABELS else (0, last - 1)
-        labels = [_edge(shape.edges(place)[0]) if place in named else "" for place in range(last)]
+        labels = [_edge(score.edges(place)[0]) if place in named else "" for place in range(last)]
     else:
-        labels = [_edge(shape.edges(0)[0])]
-        labels += [_edge(shape.edges(last // 2)[0])] if last % 2 == 0 else []
-        labels += [_edge(shape.edges(last - 1)[1])]
-    whole = " whole" if shape.whole else ""
+        labels = [_edge(score.edges(0)[0])]
+        labels += [_edge(score.edges(last // 2)[0])] if last % 2 == 0 else []
+        labels += [_edge(score.edges(last - 1)[1])]
+    whole = " whole" if score.whole else ""
     return tag("div", *(tag("span", text) for text in labels), class_=f"axis{whole}", aria_hidden="true")
 
 

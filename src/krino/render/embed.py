@@ -9,24 +9,30 @@ All of it is collected on disk, so memory does not grow with the run.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import IO, Any
 
 import orjson
 
-from krino.blocks import DataTable, blocks_of
-from krino.render.asked import Asked
-from krino.results.codes import CodeField
+from krino.blocks import Block, as_data, from_data
+from krino.errors import UsageProblem
+from krino.render.at_hand import AtHand
+from krino.render.case import votes_blocks
 from krino.results.numbers import NumberField
 from krino.results.opening_words import OpeningWords
-from krino.results.summary import Summary
-from krino.results.votes import votes_of
+from krino.results.summary import CodeField, Summary
+from krino.results.verdict_schema import Scales
+from krino.runs.files import inside
 
 LARGE_RUN = 5_000
 FIRST_DETAILS = 2_000
 STATUS_CODES = {"ok": 0, "failed": 1, "error": 2}
+
+CaseOf = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 _MB = 1_000_000
 _DATA = 19 * _MB  # of all data together: the page stays under 20 MB
@@ -34,17 +40,23 @@ _DETAILS = 17 * _MB  # of rows, texts and details: what is left is for the reque
 # Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
 _ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
 _TEXTS = 5 * _MB  # of what the cases are about: all of it in a small run, the first words in a large one
+_MOST_CASES = 10 * _DATA  # of cases kept on disk to make requests of
 _LONGEST_ID = 200
 _LONGEST_NOTE = 140
 _LONGEST_FINDING = 100
 _MOST_FINDINGS = 3
 _LONGEST_CELL = 60
+_LONGEST_LIST = 1_000
 _LONGEST_TEXT = 10_000
 _LONGEST_REQUEST = 20_000
 _MOST_ITEMS = 200
+_MOST_BLOCK_ITEMS = 2_000  # the steps of a long trace: a judge's view says itself where it ends
 _DEEPEST = 12
 _MOST_COLUMNS = 8
+_MOST_EXTRA = 12
+_AROUND = 8  # bytes of a number, or of what stands around a text
 _DETAIL_KEYS = (
+    "input_hash",
     "roll_up",
     "verdict",
     "reason",
@@ -60,6 +72,7 @@ _DETAIL_KEYS = (
     "metadata",
     "raw_reply",
 )
+_DETAIL_LINE = re.compile(rb"\[(\d{1,18}),\{")
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _UNSAFE_BYTES = tuple((char.encode(), escaped.encode()) for char, escaped in _UNSAFE.items())
 
@@ -93,12 +106,24 @@ class Kept:
 
 
 @dataclass(slots=True)
+class _Extra:
+    """A column of metadata: how many bytes its values take, and whether all of them are numbers."""
+
+    size: int = 0
+    numbers: bool = True
+
+    def add(self, value: Any) -> None:
+        self.size += len(value.encode()) + _AROUND if isinstance(value, str) else _AROUND
+        self.numbers &= isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(slots=True)
 class Collector:
     """Takes judgements one at a time; then `rows`, `texts`, `details` and `requests`, in this order, give the lines.
 
     The files are scratch space that the caller opens and closes: rows, what cases are about, details of cases that are
     not ok, details of the first ok ones, and of later ok ones, which are left out once the run turns out to be large;
-    then requests.
+    then the cases themselves, of which requests are made as far as the page has room for them.
     """
 
     rows_file: IO[bytes]
@@ -106,15 +131,20 @@ class Collector:
     not_ok_file: IO[bytes]
     first_file: IO[bytes]
     later_file: IO[bytes]
-    requests_file: IO[bytes]
-    asked: Asked | None = None
+    cases_file: IO[bytes]
+    hand: AtHand | None = None
     expected: int = 0
     """How many cases are said to come: of a large run nothing is made that would be left out."""
+    case_of: CaseOf = lambda judgement: judgement.get("case")
+    recorded: Callable[[Mapping[str, Any]], Sequence[Block]] = lambda judgement: ()
+    """How a case was shown before, for one that is not at hand."""
     kept: Kept = field(default_factory=Kept)
     words: OpeningWords = field(default_factory=OpeningWords)
+    _extra: dict[str, _Extra] = field(default_factory=dict)
+    _row_bytes: int = 0
     _ok_details: int = 0
     _spooled: int = 0
-    _spooled_requests: int = 0
+    _spooled_cases: int = 0
     _written: int = 0
 
     def add(self, judgement: Mapping[str, Any]) -> None:
@@ -123,26 +153,45 @@ class Collector:
         self.kept.cases += 1
         self.kept.not_ok += not ok
         large = max(self.kept.cases, self.expected) > LARGE_RUN
-        self.rows_file.write(orjson.dumps(_raw_row(index, judgement, large), default=str) + b"\n")
+        known = _cells(judgement.get("metadata") or {})
+        for name, value in known.items():
+            self._extra.setdefault(name, _Extra()).add(value)
+        line = orjson.dumps([*_raw_row(index, judgement, large), known], default=str) + b"\n"
+        self._row_bytes += len(line)
+        self.rows_file.write(line)
         if texts := self.words.add(judgement.get("inputs") or {}, large=large):
             self.texts_file.write(orjson.dumps([index, texts]) + b"\n")
         first = ok and self._ok_details < FIRST_DETAILS
         if ok and not first and large:
             return
-        line = script_json([index, detail_of(judgement)]) + b"\n"
+        case = self.case_of(judgement)
+        own = self.hand.view(judgement, case) if self.hand is not None and case else self.recorded(judgement)
+        line = script_json([index, detail_of(judgement, own)]) + b"\n"
         if not ok:
             self._spool_not_ok(line)
         else:
             self._ok_details += 1
             (self.first_file if first else self.later_file).write(line)
-        self._spool_request(index, judgement)
+        self._spool_case(index, case)
 
-    def rows(self, columns: list[str]) -> Iterator[bytes]:
+    def extra_columns(self) -> list[dict[str, Any]]:
+        """What is known of the cases beside the verdict (their metadata), as much as the table has room for."""
+        room = _ROWS_OK - self._row_bytes + sum(item.size for item in self._extra.values())
+        columns = []
+        for name, item in islice(self._extra.items(), _MOST_EXTRA):
+            if (room := room - item.size - self.kept.cases) < 0:
+                break
+            columns.append({"name": name, "number": item.numbers, "extra": True})
+        return columns
+
+    def rows(self, columns: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
         """One line a case: index, id, status, note, then the columns' values."""
+        wanted = [(4 + bool(column.get("extra")), column["name"]) for column in columns]
         self.rows_file.seek(0)
         for stored in self.rows_file:
-            index, name, status, note, values = orjson.loads(stored)
-            line = script_json([index, name, status, note, *(values.get(column) for column in columns)]) + b"\n"
+            row = orjson.loads(stored)
+            status = row[2]
+            line = script_json([*row[:4], *(row[place].get(name) for place, name in wanted)]) + b"\n"
             if self._written + len(line) > (_ROWS_ALL if status else _ROWS_OK):
                 continue
             self._written += len(line)
@@ -180,8 +229,11 @@ class Collector:
 
     def requests(self) -> Iterator[bytes]:
         """One line a case, as many as there is room for: its index and its request, null where nothing was asked."""
-        self.requests_file.seek(0)
-        for line in self.requests_file:
+        self.cases_file.seek(0)
+        for stored in self.cases_file:
+            index, case = json.loads(stored)
+            request = None if self.hand is None else self.hand.request(case)
+            line = script_json([index, None if request is None else _cut(request, _LONGEST_REQUEST)]) + b"\n"
             if self._written + len(line) > _DATA:
                 return
             self._written += len(line)
@@ -194,39 +246,74 @@ class Collector:
             self._spooled += len(line)
             self.not_ok_file.write(line)
 
-    def _spool_request(self, index: int, judgement: Mapping[str, Any]) -> None:
-        if self.asked is None or not judgement.get("case"):
+    def _spool_case(self, index: int, case: Mapping[str, Any] | None) -> None:
+        """What was asked is made of the case only when the page is written and has room for it."""
+        if self.hand is None or not case:
             return
         self.kept.requests_made += 1
-        if self._spooled_requests <= _DATA:
-            request = self.asked.request(judgement["case"])
-            line = script_json([index, None if request is None else _cut(request, _LONGEST_REQUEST)]) + b"\n"
-            self._spooled_requests += len(line)
-            self.requests_file.write(line)
+        if self._spooled_cases <= _MOST_CASES:
+            line = json.dumps([index, case], default=str).encode() + b"\n"  # of any size of number, unlike orjson
+            self._spooled_cases += len(line)
+            self.cases_file.write(line)
 
 
-def columns_of(summary: Summary) -> list[NumberField | CodeField]:
-    """What the table shows beside the id: the one word, scores, then categories that vary."""
+def columns_of(summary: Summary, scales: Scales) -> list[dict[str, Any]]:
+    """What the table shows beside the id: the one word, scores (with their scale), then categories that vary."""
     varied = [item for item in summary.codes if len(item.counts) > 1 or item.nulls]
     shown: list[NumberField | CodeField] = [*summary.numbers, *varied]
-    return sorted(shown, key=lambda item: item.name != "roll_up")[:_MOST_COLUMNS]
+    ordered = sorted(shown, key=lambda item: item.name != "roll_up")
+    columns: list[dict[str, Any]] = []
+    for item in ordered[:_MOST_COLUMNS]:
+        column = {"name": item.name, "number": isinstance(item, NumberField)}
+        columns.append({**column, "scale": scales[item.name]} if item.name in scales else column)
+    return columns
 
 
-def detail_of(judgement: Mapping[str, Any]) -> dict[str, Any]:
+def detail_of(judgement: Mapping[str, Any], own: Sequence[Block] = ()) -> dict[str, Any]:
     """All that the page shows of a case; what is empty is left out, what is endless is cut."""
     detail = {key: judgement[key] for key in _DETAIL_KEYS if judgement.get(key) not in (None, {}, [])}
-    own_blocks = blocks_of(judgement)
-    if blocks := [*own_blocks, *_votes(judgement)]:
-        detail["blocks"] = blocks
-    if not own_blocks and judgement.get("inputs"):  # a view of the judge's own shows the case better
+    if not own and judgement.get("inputs"):  # a view of the judge's own shows the case better
         detail["inputs"] = judgement["inputs"]
     bounded: dict[str, Any] = _bounded(detail)
+    if own or judgement.get("ballots"):
+        bounded["blocks"] = _bounded(as_data([*own, *votes_blocks(judgement)]), most=_MOST_BLOCK_ITEMS)
+        bounded["own"] = len(own)
     return bounded
 
 
-def _votes(judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
-    votes = votes_of(judgement)
-    return [] if votes is None else [asdict(DataTable("Votes", votes.columns, votes.rows))]
+class RecordedViews:
+    """How the judge showed its cases when a report was written: for those who have the judgements, not the cases.
+
+    The report may come from anyone: of it data is taken, and nothing runs.
+    """
+
+    def __init__(self, report: Path) -> None:
+        self._report = report
+        self._places: dict[int, int] = {}
+        """Where in the file the line of a case begins: the lines themselves may be many megabytes."""
+        at = 0
+        try:
+            with inside(report).open("rb") as page:
+                for line in page:
+                    if (found := _DETAIL_LINE.match(line)) and b'"own":' in line:
+                        self._places[int(found[1])] = at
+                    at += len(line)
+        except (OSError, UsageProblem):
+            self._places.clear()
+
+    def of(self, judgement: Mapping[str, Any]) -> list[Block]:
+        """Nothing where the report does not hold the case, or another one in its place."""
+        if (at := self._places.get(judgement["index"])) is None:
+            return []
+        try:
+            with self._report.open("rb") as page:
+                page.seek(at)
+                detail = orjson.loads(page.readline())[1]
+            if detail.get("input_hash") != judgement["input_hash"]:
+                return []
+            return from_data(detail.get("blocks"))[: int(detail.get("own") or 0)]
+        except (OSError, ValueError, TypeError, AttributeError, IndexError):
+            return []
 
 
 def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
@@ -245,8 +332,8 @@ def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
             cells[key] = value
         elif isinstance(value, str) and len(value) <= _LONGEST_CELL:
             cells[key] = _sound(value)
-        elif isinstance(value, list) and all(isinstance(item, str) for item in value[:_MOST_ITEMS]):
-            cells[key] = _sound(_cut(", ".join(value[:_MOST_ITEMS]), _LONGEST_CELL))
+        elif isinstance(value, list) and all(isinstance(item, str) and len(item) <= _LONGEST_CELL for item in value):
+            cells[key] = _sound(_cut(", ".join(value), _LONGEST_LIST))  # all of them: they are searched for
     return cells
 
 
@@ -272,7 +359,7 @@ def _finding_note(finding: Mapping[str, Any]) -> str:
     return f"{_cut(text, _LONGEST_FINDING)} ({_cut(str(finding['rule']), _LONGEST_CELL)})".lstrip()
 
 
-def _bounded(value: Any, depth: int = 0) -> Any:
+def _bounded(value: Any, depth: int = 0, most: int = _MOST_ITEMS) -> Any:
     if isinstance(value, str):
         return _told_cut(value)
     if not isinstance(value, dict | list | tuple):
@@ -280,9 +367,9 @@ def _bounded(value: Any, depth: int = 0) -> Any:
     if depth >= _DEEPEST:
         return "…"
     if isinstance(value, dict):
-        return {str(key): _bounded(item, depth + 1) for key, item in islice(value.items(), _MOST_ITEMS)}
-    items = [_bounded(item, depth + 1) for item in value[:_MOST_ITEMS]]
-    return items if len(value) <= _MOST_ITEMS else [*items, f"… and {len(value) - _MOST_ITEMS} more"]
+        return {str(key): _bounded(item, depth + 1, most) for key, item in islice(value.items(), most)}
+    items = [_bounded(item, depth + 1, most) for item in value[:most]]
+    return items if len(value) <= most else [*items, f"… and {len(value) - most} more"]
 
 
 def _cut(text: str, most: int) -> str:

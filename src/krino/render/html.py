@@ -1,140 +1,229 @@
-"""Writes `report.html`: one file that holds the whole report, opens from disk and cannot reach any network."""
+"""Draws blocks as HTML; `krino.render.markup` escapes every text and attribute."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-import tempfile
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
-from pathlib import Path
-from typing import IO, Any
+from itertools import groupby
+from urllib.parse import quote
 
-from krino.render.asked import Asked
-from krino.render.embed import Collector, columns_of, script_json
-from krino.render.markup import join, tag
-from krino.render.overview import header, kept_note, overview, prompt_fold, settings
-from krino.results.codes import CodeField
-from krino.results.grades import Scales
-from krino.results.numbers import NumberField
-from krino.results.slices import FewValued, SliceTable
-from krino.results.summary import Summary, SummaryTally
-from krino.results.wording import date_of, judge_of, labeller_of
-from krino.runs.manifest import Manifest
-from krino.text.clean import clean_line
-from krino.writing import replacing
+from krino import blocks as b
+from krino.render import charts
+from krino.render.markup import Markup, join, tag
+from krino.render.short_form import SIGNS, reliability_table, value_text
+from krino.results.wording import figure, interval_text, share
 
-REPORT = "report.html"
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_SHOWN_CODES = 24
 
 
-def write_report(
-    folder: Path,
-    manifest: Manifest,
-    judgements: Iterable[Mapping[str, Any]],
-    rules: Mapping[str, str],
-    asked: Asked | None = None,
-    scales: Scales | None = None,
-) -> Path:
-    """One pass over the judgements; the old report stays until the new one is whole.
+def to_html(blocks: Iterable[b.Block]) -> Markup:
+    return join(*(_draw(block) for block in blocks))
 
-    `asked` shows the prompts, `scales` colour the scores.
-    """
-    target = folder / REPORT
-    with ExitStack() as scratch:
-        rows, texts, not_ok, first, later, requests = (
-            scratch.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(6)
+
+def for_notebook(blocks: Iterable[b.Block]) -> str:
+    """The same as a part of somebody else's page, with the few styles that it needs."""
+    style = (resources.files("krino.render") / "page" / "notebook.css").read_text("utf-8")
+    return tag("div", tag("style", Markup(style)), to_html(blocks), class_="krino")
+
+
+def _draw(block: b.Block) -> Markup:
+    match block:
+        case b.Section():
+            return _section(block)
+        case b.Heading():
+            return _heading(block)
+        case b.Paragraph():
+            kind = "note" if block.small else "notice" if block.tone in ("warn", "bad") else None
+            return tag("p", tag("strong", block.text) if block.strong else block.text, class_=kind)
+        case b.Parts():
+            return _panel(charts.stack(block), tag("ul", *_legend(block), class_="legend"))
+        case b.KeyFigures():
+            return _panel(tag("div", *_cards(block), class_="cards"))
+        case b.Scores():
+            return tag("div", *(_score(item, charts.histogram(item)) for item in block.scores), class_="grid")
+        case b.Categories():
+            return _categories(block)
+        case b.Reliability():
+            table = tag("div", _grid(reliability_table(block), "nested"), class_="wide")
+            title = tag("h3", block.title) if block.title else None
+            return _panel(title, tag("div", charts.reliability(block), table, class_="beside"))
+        case b.DataTable():
+            return _table(block)
+        case b.MarkedText():
+            return _titled(block.title, tag("p", *_marked(block), class_="marked text"))
+        case b.BulletList():
+            items = (tag("li", item, class_="text") for item in block.items)
+            return _titled(block.title, tag("ul", *items, class_="plain-list"))
+        case b.Fields():
+            return _titled(block.title, tag("dl", *_fields(block), class_="small"))
+        case b.Verbatim():
+            return _titled(block.title, tag("pre", block.text, class_="code text"))
+
+
+def _section(block: b.Section) -> Markup:
+    if block.folded:
+        shown = (tag("summary", block.title), to_html(block.blocks))
+        return tag("details", *shown, class_="panel fold", id=block.key or None)
+    key = block.key or None
+    return tag("section", tag("h2", block.title, id=key), to_html(block.blocks), aria_labelledby=key)
+
+
+def _panel(*children: Markup | None) -> Markup:
+    return tag("div", *children, class_="panel")
+
+
+def _titled(title: str, body: Markup) -> Markup:
+    return join(tag("h3", title) if title else None, _panel(body))
+
+
+def _heading(block: b.Heading) -> Markup:
+    mark = tag("span", f" {block.mark}", class_=f"badge tone-{block.tone or 'plain'}") if block.mark else None
+    note = tag("p", block.note, class_="note") if block.note else None
+    return join(tag(f"h{min(block.level + 1, 4)}", block.text, mark), note)
+
+
+def _legend(block: b.Parts) -> Iterator[Markup]:
+    for part in block.parts:
+        told = " · ".join(filter(None, (share(part.count, block.total), part.meaning)))
+        sign = tag("span", SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
+        yield tag("li", sign, tag("strong", f"{part.count:,}"), f" {part.name} ", tag("span", told, class_="soft"))
+
+
+def _cards(block: b.KeyFigures) -> Iterator[Markup]:
+    for item in block.figures:
+        shown = (("name", item.name), ("value", item.value), ("soft", item.note))
+        yield tag("div", *(tag("span", text, class_=kind) for kind, text in shown), class_="card")
+
+
+def _score(item: b.Score, chart: Markup) -> Markup:
+    nulls = f", {item.nulls:,} null" if item.nulls else ""
+    interval = "one value has no interval" if item.interval is None else f"95 %: {interval_text(item.interval)}"
+    return tag(
+        "figure",
+        tag("figcaption", _field_name(item.name), tag("span", figure(item.mean), class_="value")),
+        chart,
+        tag(
+            "p",
+            tag("span", f"Mean of {item.n:,} case{'' if item.n == 1 else 's'}{nulls}"),
+            tag("span", interval),
+            class_="soft",
+        ),
+        class_="panel score",
+    )
+
+
+def _categories(block: b.Categories) -> Markup:
+    """A field that has one value in every case needs no chart."""
+    varied = [item for item in block.categories if sum(map(bool, item.counts.values())) > 1 or item.nulls]
+    constant = [item for item in block.categories if item not in varied]
+    same = "; ".join(f"{spaced(item.name)} is {next(iter(item.counts))} ({item.n:,})" for item in constant)
+    return join(
+        tag("div", *map(_category, varied), class_="grid") if varied else None,
+        tag("p", f"Always the same: {same}.", class_="note") if constant else None,
+    )
+
+
+def _category(item: b.Category) -> Markup:
+    """Bars as long as the share of cases; of a closed list also what was never given, in one line."""
+    given = [(code, count) for code, count in item.counts.items() if count]
+    never = [code for code, count in item.counts.items() if not count]
+    rows = [
+        tag(
+            "li",
+            tag("span", _breakable(code)),
+            tag("strong", f"{count:,}"),
+            tag("span", share(count, item.n), class_="soft share"),
+            charts.bar(count, item.n),
+            class_="count",
         )
-        collector = Collector(rows, texts, not_ok, first, later, requests, asked, manifest.counts.total)
-        tally, slices = SummaryTally(), FewValued()
-        for judgement in judgements:
-            tally.add(judgement)
-            slices.add(judgement)
-            collector.add(judgement)
-        with replacing(target) as page:
-            _write_page(page, tally.result(), slices.result(), collector, manifest, rules, scales or {})
-    return target
-
-
-def _write_page(
-    page: IO[bytes],
-    summary: Summary,
-    slices: Sequence[SliceTable],
-    collector: Collector,
-    manifest: Manifest,
-    rules: Mapping[str, str],
-    scales: Scales,
-) -> None:
-    """The template's places are filled in their order: the data stands before the note that says how much it is."""
-    columns = columns_of(summary)
-    style, script = _page_file("report.css"), _page_file("report.js")
-    info = {
-        "columns": [_column(item, scales) for item in columns],
-        "inputs": collector.words.names,
-        "counts": summary.counts.model_dump(),
-        "rules": dict(rules),
-    }
-    places: dict[str, Callable[[], Iterable[bytes]]] = {
-        "policy": lambda: _text(_policy(style, script)),
-        "title": lambda: _text(tag("title", _title(manifest))),
-        "style": lambda: [style.encode()],
-        "header": lambda: _text(header(manifest)),
-        "overview": lambda: _text(overview(summary, manifest, rules, slices)),
-        "prompt": lambda: _text(prompt_fold(collector.asked, manifest)),
-        "settings": lambda: _text(settings(manifest)),
-        "info": lambda: [script_json(info)],
-        "rows": lambda: collector.rows([item.name for item in columns]),
-        "texts": collector.texts,
-        "details": collector.details,
-        "requests": collector.requests,
-        "kept": lambda: _text(kept_note(collector.kept)),
-        "script": lambda: [script.encode()],
-    }
-    for part in _parts(_page_file("report.html"), places):
-        page.write(part)
-
-
-def _column(item: NumberField | CodeField, scales: Scales) -> dict[str, Any]:
-    """A number with a scale has its ends, the worst first."""
-    column = {"name": item.name, "number": isinstance(item, NumberField)}
-    return {**column, "scale": scales[item.name]} if item.name in scales else column
-
-
-def _parts(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -> Iterator[bytes]:
-    for place, text in enumerate(_PLACE.split(template)):
-        if place % 2:
-            yield from places[text]()
-        else:
-            yield text.encode()
-
-
-def _text(markup: str) -> list[bytes]:
-    return [markup.encode("utf-8", "replace")]
-
-
-def _title(manifest: Manifest) -> str:
-    return clean_line(f"{judge_of(manifest)} · {labeller_of(manifest)} · {date_of(manifest)} · Krino", 200)
-
-
-def _policy(style: str, script: str) -> str:
-    """Nothing may be fetched or sent; only the two texts that we wrote may run or style."""
-    rules = [
-        "default-src 'none'",
-        f"style-src '{_digest(style)}'",
-        f"script-src '{_digest(script)}'",
-        "base-uri 'none'",
-        "form-action 'none'",
+        for code, count in [*given[:_SHOWN_CODES], *((code, 0) for code in never)]
     ]
-    return join(tag("meta", http_equiv="Content-Security-Policy", content="; ".join(rules)))
+    more = len(given) - _SHOWN_CODES
+    nulls = f" · {item.nulls:,} null" if item.nulls else ""
+    return tag(
+        "figure",
+        tag("figcaption", _field_name(item.name)),
+        tag("ul", *rows, class_="counts"),
+        tag("p", f"{item.n:,} cases{nulls}{f' · {more} more values' if more > 0 else ''}", class_="soft"),
+        class_="panel wide-figure" if len(rows) > 8 else "panel",
+    )
 
 
-def _digest(text: str) -> str:
-    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+def _field_name(name: str) -> Markup:
+    return tag("span", spaced(name), class_="field", title=name)
 
 
-@cache
-def _page_file(name: str) -> str:
-    return (resources.files("krino.render") / "page" / name).read_text("utf-8")
+def spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _breakable(code: str) -> Markup:
+    """A code that may break after its underscores, and nowhere else."""
+    parts = code.split("_")
+    words = [f"{part}_" for part in parts[:-1]] + parts[-1:]
+    return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
+
+
+def _table(block: b.DataTable) -> Markup:
+    """It scrolls sideways where it is wider than the page."""
+    label = f"{block.title or f'Table by {spaced(block.columns[0])}'}, scrolls sideways"
+    box = tag("div", _grid(block), class_="panel scroll", tabindex="0", role="region", aria_label=label)
+    return join(tag("h3", block.title) if block.title else None, box)
+
+
+def _grid(block: b.DataTable, kind: str | None = None) -> Markup:
+    figures = set(block.figures)
+    heads = [
+        tag("th", spaced(name), scope="col", class_="figure" if place in figures else None)
+        for place, name in enumerate(block.columns)
+    ]
+    tones = [*block.tones, *[None] * len(block.rows)]
+    rows = [
+        tag("tr", *_cells(row, figures), class_=f"row-{tone}" if tone else None)
+        for row, tone in zip(block.rows, tones, strict=False)
+    ]
+    return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_=kind)
+
+
+def _cells(row: Sequence[b.Value], figures: set[int]) -> Iterator[Markup]:
+    for place, value in enumerate(row):
+        kind = "figure" if place in figures else "text"
+        if place == 0 and kind == "text":
+            yield tag("th", _cell(value), scope="row")
+        else:
+            yield tag("td", _cell(value), class_=kind)
+
+
+def _cell(value: b.Value) -> Markup:
+    text = value_text(value)
+    if not isinstance(value, b.Cell):
+        return join(text)
+    shown = join(text)
+    if value.code:
+        shown = tag("code", shown)
+    if value.case is not None:
+        shown = tag("a", shown, href=f"#case={quote(value.case, safe='')}")
+    if value.tone in ("good", "warn", "bad"):
+        shown = tag("span", shown, class_=f"ink-{value.tone}")
+    if value.strong:
+        shown = tag("strong", shown)
+    return join(shown, tag("br"), tag("span", value.below, class_="soft")) if value.below else shown
+
+
+def _marked(block: b.MarkedText) -> Iterator[Markup]:
+    for segment in block.segments:
+        if not segment.mark:
+            yield join(segment.text)
+            continue
+        tone = block.tones.get(segment.mark, "info")
+        told = ": ".join(filter(None, (spaced(segment.mark), segment.title)))
+        yield tag("mark", segment.text, tag("span", f" ({told})", class_="hidden"), class_=f"tone-{tone}", title=told)
+
+
+def _fields(block: b.Fields) -> Iterator[Markup]:
+    for name, found in groupby(block.fields, key=lambda field: field.name):
+        yield tag("dt", spaced(name))
+        for field in found:
+            lines = [*field.first, *field.notes, *([field.by] if field.by else [])]
+            shown = tag("span", field.value, class_=f"text ink-{field.tone}" if field.tone else "text")
+            yield tag("dd", shown, *(tag("p", line, class_="note text") for line in lines))

@@ -1,143 +1,134 @@
-"""Writes a run's summary as Markdown, short enough for a pull request."""
+"""Writes blocks as Markdown in GitHub's dialect, short enough for a pull request.
+
+Text is escaped in one place: it can open no link, no image, no mention, no table cell and no HTML.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from krino.results.slices import SliceNumber, SliceTable, slice_heads
-from krino.results.stability import Stability
-from krino.results.summary import Summary, spent
-from krino.results.wording import (
-    FEW_NOTE,
-    INTERVAL_NOTE,
-    SMALL_NOTE,
-    date_of,
-    figure,
-    fraction,
-    interval_text,
-    judge_of,
-    labeller_of,
-    member_text,
-    panel_text,
-    share,
-    spend_text,
+from krino import blocks as b
+from krino.render.short_form import (
+    SIGNS,
+    categories_table,
+    figure_lines,
+    more_rows,
+    reliability_table,
+    scores_table,
+    unfolded,
+    value_text,
 )
-from krino.runs.manifest import Manifest
-from krino.text.clean import clean_line
+from krino.results.wording import share
+from krino.text.clean import clean, clean_line
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~@&])")
 _SELF_LINKING = re.compile(r"(://|\bwww(?=\.)|@)", re.IGNORECASE)
 _BREAK = "\u200b"  # invisible; GitHub makes no link or mention across it
-_SHOWN_CODES = 6
-_SHOWN_MESSAGES = 5
+_LONGEST_CELL = 240
+_LONGEST = 1_000
+_LONGEST_VERBATIM = 4_000
 
 
-def to_markdown(summary: Summary, manifest: Manifest, slices: Sequence[SliceTable] = ()) -> str:
-    """GitHub's dialect. Text from cases is escaped: it can open no link, no image, no mention and no HTML."""
-    return "\n".join(_lines(summary, manifest, slices)) + "\n"
+def to_markdown(blocks: Iterable[b.Block]) -> str:
+    lines: list[str] = []
+    for block in unfolded(blocks):
+        drawn = list(_draw(block))
+        lines += [*drawn, ""] if drawn and drawn[-1] else drawn
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def escape(text: str, most: int = 160) -> str:
+def escape(text: str, most: int = _LONGEST_CELL) -> str:
     """On one line, without meaning to Markdown, shortened."""
     return _SELF_LINKING.sub(rf"\1{_BREAK}", _SPECIAL.sub(r"\\\1", clean_line(text, most)))
 
 
-def _lines(summary: Summary, manifest: Manifest, slices: Sequence[SliceTable]) -> Iterator[str]:
-    counts = summary.counts
-    yield f"### {escape(judge_of(manifest))}: {counts.ok:,} of {counts.total:,} cases judged"
-    yield ""
-    yield f"{escape(labeller_of(manifest))} · {date_of(manifest)} · {manifest.state}"
-    yield ""
-    yield from table_lines(
-        ("Status", "Cases", "Share"),
-        ((status, f"{count:,}", share(count, counts.total)) for status, count in counts.model_dump().items()),
-    )
-    if summary.numbers:
-        yield from _scores(summary)
-    if summary.codes:
-        yield from _codes(summary)
-    if summary.stability is not None:
-        yield from _stability(summary.stability)
-    if summary.messages:
-        rows = ((group.status, f"{group.count:,}", escape(group.text)) for group in summary.messages[:_SHOWN_MESSAGES])
-        yield from table_lines(("Not judged", "Cases", "Why"), rows)
-    for table in slices:
-        yield from _slices(table)
-    if any(item.few for table in slices for item in table.slices):
-        yield f"<sub>{escape(SMALL_NOTE)}</sub>"
-        yield ""
-    decided = summary.decided_by
-    if decided.total:
-        yield f"Decided by rules alone: {share(decided.rules, decided.total)} of verdict fields.  "
-    yield f"Spent: {spend_text(spent(summary, manifest))}."
+def _draw(block: b.Block) -> Iterator[str]:
+    match block:
+        case b.Heading():
+            mark = f": {escape(block.mark)}" if block.mark else ""
+            yield f"{'#' * (block.level + 1)} {escape(block.text)}{mark}"
+            if block.note:
+                yield from ("", escape(block.note, _LONGEST))
+        case b.Paragraph():
+            yield _paragraph(block)
+        case b.Parts():
+            heads = (escape(block.what), f"{block.total:,}", "share")
+            rows = ((escape(part.name), f"{part.count:,}", share(part.count, block.total)) for part in block.parts)
+            yield from _table(heads, rows)
+        case b.KeyFigures():
+            yield from (f"- {escape(name)}: {escape(text, _LONGEST)}" for name, text in figure_lines(block))
+        case b.Scores():
+            yield from _data_table(scores_table(block))
+        case b.Categories():
+            yield from _data_table(categories_table(block))
+        case b.Reliability():
+            yield from _data_table(reliability_table(block))
+        case b.DataTable():
+            yield from _data_table(block)
+        case b.MarkedText():
+            yield from _titled(block.title, "".join(_marked(block)))
+        case b.BulletList():
+            yield from _titled(block.title, *(f"- {escape(item, _LONGEST)}" for item in block.items))
+        case b.Fields():
+            yield from _titled(block.title, *_fields(block))
+        case b.Verbatim():
+            lines = clean(block.text[: 2 * _LONGEST_VERBATIM])[:_LONGEST_VERBATIM].splitlines()
+            yield from _titled(block.title, *(f"    {line}" for line in lines))
 
 
-def _scores(summary: Summary) -> Iterator[str]:
-    yield from table_lines(
-        ("Score", "n", "null", "mean", "95 % interval"),
-        (
-            (
-                escape(item.name),
-                f"{item.n:,}",
-                f"{item.nulls:,}",
-                f"**{figure(item.mean)}**",
-                interval_text(item.interval),
-            )
-            for item in summary.numbers
-        ),
-    )
-    if told := [item for item in summary.numbers if item.interval is not None]:
-        few = f", {FEW_NOTE}" if any(item.few for item in told) else ""
-        yield f"<sub>{INTERVAL_NOTE}{few.replace('<', '&lt;')}.</sub>"
-    yield ""
+def _titled(title: str, *lines: str) -> Iterator[str]:
+    if title:
+        yield from (f"**{escape(title)}**", "")
+    yield from lines
 
 
-def _codes(summary: Summary) -> Iterator[str]:
-    rows = []
-    for item in summary.codes:
-        shown = [f"{escape(code)} {count:,}" for code, count in list(item.counts.items())[:_SHOWN_CODES]]
-        more = len(item.counts) - _SHOWN_CODES
-        values = " · ".join([*shown, f"and {more} more"] if more > 0 else shown)
-        rows.append((escape(item.name), f"{item.n:,}", values))
-    yield from table_lines(("Field", "n", "Values"), rows)
+def _paragraph(block: b.Paragraph) -> str:
+    text = escape(block.text, _LONGEST)
+    if block.small:
+        return f"<sub>{text}</sub>"
+    sign = "⚠ " if block.tone == "warn" else f"{SIGNS[block.tone]} " if block.tone in ("good", "bad") else ""
+    return f"**{sign}{text}**" if block.strong else f"{sign}{text}"
 
 
-def _stability(stability: Stability) -> Iterator[str]:
-    rows = (
-        (
-            escape(item.name),
-            f"{item.n:,}",
-            fraction(item.agreement),
-            f"{item.split:,}",
-            "–" if item.spread is None else figure(item.spread),
-        )
-        for item in stability.fields
-    )
-    yield from table_lines(("Seats agree on", "n", "agree", "split", "spread"), rows)
-    yield escape(f"{panel_text(stability)} {member_text(stability)}".strip(), 400)
-    yield ""
+def _marked(block: b.MarkedText) -> Iterator[str]:
+    for segment in block.segments:
+        text = escape(segment.text, _LONGEST)
+        lead, tail = segment.text[:1].isspace(), segment.text[-1:].isspace()  # the blanks that `escape` takes away
+        mark = f" **\\[{escape(segment.mark)}\\]**" if segment.mark else ""
+        yield f"{' ' if lead else ''}{text}{mark}{'  ' if segment.text.endswith(chr(10)) else ' ' if tail else ''}"
 
 
-def _mean(found: SliceNumber) -> str:
-    if found.mean is None:
-        return "–"
-    return figure(found.mean) if found.interval is None else f"{figure(found.mean)} ({interval_text(found.interval)})"
+def _fields(block: b.Fields) -> Iterator[str]:
+    for field in block.fields:
+        by = f", {escape(field.by)}" if field.by else ""
+        yield f"- {escape(field.name)}: **{escape(field.value, _LONGEST)}**{by}"
+        yield from (f"  - {escape(note, _LONGEST)}" for note in (*field.first, *field.notes))
 
 
-def _slices(table: SliceTable) -> Iterator[str]:
-    rows = []
-    for item in table.slices:
-        scores = (_mean(item.numbers[name]) for name in table.numbers)
-        n = f"{item.n:,}{escape('*') if item.few else ''}"
-        ends = (f"{item.roll_up.get(word, 0):,}" for word in table.roll_ups)
-        rows.append((escape(item.value), n, f"{item.not_ok:,}", *ends, *scores))
-    yield from table_lines((escape(table.column), *map(escape, slice_heads(table))), rows)
+def _data_table(block: b.DataTable) -> Iterator[str]:
+    if not block.rows:
+        return
+    if block.title:
+        yield from (f"**{escape(block.title)}**", "")
+    shown = block.rows[: block.most] if block.most else block.rows
+    yield from _table(tuple(map(escape, block.columns)), (tuple(map(_cell, row)) for row in shown))
+    if told := more_rows(block):
+        yield from ("", f"{told}.")
 
 
-def table_lines(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     yield f"| {' | '.join(heads)} |"
     yield f"| {' | '.join('---' for _ in heads)} |"
     for row in rows:
         yield f"| {' | '.join(row)} |"
-    yield ""
+
+
+def _cell(value: b.Value) -> str:
+    text = value_text(value)
+    if not isinstance(value, b.Cell):
+        return escape(text)
+    if value.code:  # in a code span nothing can be escaped: what would end it or the cell is replaced
+        return f"`{clean_line(text, _LONGEST_CELL).replace('`', chr(39)).replace('|', '¦')}`"
+    shown = f"**{escape(text)}**" if value.strong else escape(text)
+    return f"{shown} ({escape(value.below)})" if value.below else shown

@@ -7,7 +7,8 @@ from typing import Final
 
 from krino.text.clean import clean
 
-_VOID: Final = frozenset({"br", "meta", "rect", "line", "wbr"})
+_VOID: Final = frozenset({"br", "meta", "rect", "line", "circle", "wbr"})
+_DRAWN: Final = frozenset({"rect", "line", "circle"})
 
 
 class Markup(str):
@@ -20,19 +21,12 @@ def tag(name: str, /, *children: str | Markup | None, **attributes: str | float 
     """An element. `class_` and `aria_label` are written `class` and `aria-label`; None and False leave one out."""
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID and not children:
-        return Markup(f"<{name}{written}/>" if name in {"rect", "line"} else f"<{name}{written}>")
+        return Markup(f"<{name}{written}/>" if name in _DRAWN else f"<{name}{written}>")
     return Markup(f"<{name}{written}>{join(*children)}</{name}>")
 
 
 def join(*children: str | Markup | None) -> Markup:
     return Markup("".join(_child(child) for child in children if child is not None))
-
-
-def breakable(code: str) -> Markup:
-    """A code that may break after its underscores, and nowhere else."""
-    parts = code.split("_")
-    words = [f"{part}_" for part in parts[:-1]] + parts[-1:]
-    return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
 
 
 def _child(child: str | Markup) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from krino.contract import Status
-from krino.results.codes import codes_of
+from krino.results import Frozen
+from krino.results.kinds import codes_of
 from krino.results.wording import figure
 from krino.runs.fields import fields_of
 from krino.text.clean import clean_line
@@ -21,10 +22,8 @@ _WHOLE_VERDICT = ("reason", "reasons", "reasoning", "rationale", "explanation", 
 """How the names of fields end by which judges explain all of their verdict."""
 
 
-class NamedCase(BaseModel):
+class NamedCase(Frozen):
     """A case that is worth a look, and why it got what it got."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     status: Status
@@ -33,7 +32,7 @@ class NamedCase(BaseModel):
     before: Any = None
     """Of a comparison: the same field in the other run."""
     reason: str
-    inputs: dict[str, Any] = {}
+    inputs: dict[str, Any] = Field(default_factory=dict)
     """The main inputs of the case (its question and answer, say), where the judgement carries them."""
 
     @property
@@ -94,3 +93,19 @@ def _reasons(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str
 def _explains_all(name: str, others: tuple[str, ...]) -> bool:
     """Whether a field explains the verdict and not another field of it (`recall_explanation` beside `recall`)."""
     return name.lower().endswith(_WHOLE_VERDICT) and not name.startswith(others)
+
+
+def explanation(judgement: Mapping[str, Any], field: str) -> str | None:
+    """The field that explains this one (`score_explanation` beside `score`), else the evidence."""
+    own = _beside(judgement.get("verdict") or {}, field)
+    return own if own is not None else "; ".join((judgement.get("evidence") or {}).get(field) or ()) or None
+
+
+def _beside(verdict: Mapping[str, Any], field: str) -> str | None:
+    found = (value for name, value in verdict.items() if name.startswith(f"{field}_") and isinstance(value, str))
+    return next(found, None)
+
+
+def rule_in_words(rule: str, rules: Mapping[str, str]) -> str:
+    """The rule's id with what it says; the id alone where the judge's rules are not at hand."""
+    return f"{rule}: {rules[rule]}" if rule in rules else rule

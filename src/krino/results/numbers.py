@@ -1,28 +1,24 @@
-"""Sums up a stream of numbers in bounded memory: mean, interval of the mean, extremes and a histogram."""
+"""Sums up the numbers of a field in bounded memory: mean, interval of the mean, extremes and a histogram."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+import numpy as np
 
-from krino.stats.moments import FEW, Moments
-from krino.stats.shares import mean_interval
+from krino.results import Frozen
+from krino.stats.moments import FEW, Moments, MomentsByGroup, mean_interval
+from krino.stats.resample import Floats
 
 MOST_BINS = 20
 
-_LARGEST = 1e100  # beyond it no verdict measures anything, and squares would overflow
 _MOST_CELLS = 2_000
 _FINEST = -6  # cells begin as 10**-6 wide
 _NUDGE = 1e-9  # so that 0.3, a little less than 0.3 in binary, falls into the cell that begins at 0.3
 
 
-class Histogram(BaseModel):
+class Histogram(Frozen):
     """Equal bins from `low`, each `step` wide and open above; the last holds its upper edge too."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     low: float
     step: float
@@ -34,10 +30,8 @@ class Histogram(BaseModel):
         return round(self.low + place * self.step, 9), round(self.low + (place + 1) * self.step, 9)
 
 
-class NumberField(BaseModel):
+class NumberField(Frozen):
     """A numeric field of the verdict over all cases judged `ok`. The interval is that of the mean, 95 %."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     n: int
@@ -54,38 +48,27 @@ class NumberField(BaseModel):
         return self.n < FEW
 
 
-def as_number(value: Any) -> float | None:
-    """The value as a finite number; None for everything else (a boolean is a label, not a number)."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if not -_LARGEST < value < _LARGEST:  # also false for nan
-        return None
-    return float(value)
-
-
 @dataclass(slots=True)
 class NumberTally:
-    """Takes numbers one at a time."""
+    """Takes numbers, many at a time."""
 
-    _moments: Moments = field(default_factory=Moments)
+    _moments: MomentsByGroup = field(default_factory=MomentsByGroup)
     _whole: bool = True
     _exponent: int = _FINEST
     _cells: dict[int, int] = field(default_factory=dict)
 
-    @property
-    def n(self) -> int:
-        return self._moments.n
-
-    def add(self, value: float) -> None:
-        self._moments.add(value)
-        self._whole = self._whole and value.is_integer()
-        cell = _cell(value, self._exponent)
-        self._cells[cell] = self._cells.get(cell, 0) + 1
+    def add(self, values: Floats) -> None:
+        self._moments.add(np.zeros(len(values), np.intp), values, 1)
+        self._whole = self._whole and bool((np.floor(values) == values).all())
+        cells, counts = np.unique(np.floor(values * 10.0**-self._exponent + _NUDGE), return_counts=True)
+        for cell, count in zip(map(int, cells.tolist()), counts.tolist(), strict=True):
+            self._cells[cell] = self._cells.get(cell, 0) + count
         while len(self._cells) > _MOST_CELLS:
             self._coarsen()
 
     def result(self, name: str, nulls: int) -> NumberField:
-        values = self._moments
+        """Of at least one number."""
+        values = self._moments[0]
         return NumberField(
             name=name,
             n=values.n,
@@ -94,7 +77,7 @@ class NumberTally:
             interval=mean_interval(values),
             min=values.least,
             max=values.most,
-            histogram=self._histogram(),
+            histogram=self._histogram(values),
         )
 
     def _coarsen(self) -> None:
@@ -104,12 +87,11 @@ class NumberTally:
             merged[cell // 10] = merged.get(cell // 10, 0) + count
         self._cells, self._exponent = merged, self._exponent + 1
 
-    def _histogram(self) -> Histogram:
+    def _histogram(self, values: Moments) -> Histogram:
         lowest, highest = min(self._cells), max(self._cells)
-        values = self._moments
         if values.in_unit and not (self._whole and values.most > values.least):
-            lowest, highest = 0, max(_cell(1.0, self._exponent), 1)
-        least = _cells_in_one(self._exponent) if self._whole else 1
+            lowest, highest = 0, max(int(np.floor(10.0**-self._exponent + _NUDGE)), 1)
+        least = 10**-self._exponent if self._whole and self._exponent < 0 else 1
         width = _bin_width(lowest, highest, least)
         first = lowest // width
         single = self._whole and width == least
@@ -120,14 +102,6 @@ class NumberTally:
         unit = 10.0**self._exponent
         low, step = _tidy(first * width * unit), _tidy(width * unit)
         return Histogram(low=low, step=step, counts=tuple(counts), whole=single and step == 1.0)
-
-
-def _cell(value: float, exponent: int) -> int:
-    return math.floor(value * 10.0**-exponent + _NUDGE)
-
-
-def _cells_in_one(exponent: int) -> int:
-    return 10**-exponent if exponent < 0 else 1
 
 
 def _bin_width(lowest: int, highest: int, least: int) -> int:

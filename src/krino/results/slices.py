@@ -5,32 +5,33 @@ One pass, in memory that grows with the number of slices, not of cases.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+import numpy as np
+from numpy.typing import NDArray
 
 from krino.cases.metadata import column_value
 from krino.errors import UsageProblem
-from krino.results.numbers import as_number
-from krino.runs.fields import ROLL_UPS
-from krino.stats.moments import FEW, Moments
-from krino.stats.shares import mean_interval
+from krino.results import Frozen
+from krino.results.table import NULL, Part, Reader, slice_name
+from krino.runs.fields import ROLL_UP, ROLL_UPS
+from krino.runs.journal import CODES
+from krino.stats.moments import FEW, MomentsByGroup, mean_interval
 from krino.text.clean import clean_line
 
 OTHERS = "(other values)"
 _MOST_VALUES = 1_000
 _FEW_VALUES = 12
 _MOST_COLUMNS = 12
+_STATUSES = max(CODES.values()) + 1
+_PLACES = {word: place for place, word in enumerate(ROLL_UPS)}
 
 
-class SliceNumber(BaseModel):
+class SliceNumber(Frozen):
     """A score in one slice. The interval is the report's: 95 %, of the mean."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     n: int
     nulls: int
@@ -38,9 +39,7 @@ class SliceNumber(BaseModel):
     interval: tuple[float, float] | None
 
 
-class Slice(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class Slice(Frozen):
     value: str
     n: int
     failed: int
@@ -57,10 +56,8 @@ class Slice(BaseModel):
         return self.failed + self.error
 
 
-class SliceTable(BaseModel):
+class SliceTable(Frozen):
     """One column (or several together, `court*language`), its values from the most frequent down."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     column: str
     slices: tuple[Slice, ...]
@@ -87,122 +84,122 @@ def parse_columns(text: str | None) -> list[tuple[str, ...]]:
 
 def slice_by(judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[str, ...]]) -> list[SliceTable]:
     """Raises `UsageProblem` for a column that no case has."""
-    tables: dict[tuple[str, ...], dict[str, _SliceTally]] = {names: {} for names in columns}
+    tallies = {names: _Sliced() for names in columns}
     known: set[str] = set()
-    for judgement in judgements:
-        metadata, outcome = judgement.get("metadata") or {}, _outcome(judgement)
-        known.update(metadata)
-        for names, slices in tables.items():
-            value = column_value(metadata, names)
-            if value not in slices and len(slices) >= _MOST_VALUES:
-                value = OTHERS
-            _tally(slices, value).add(outcome)
+    for part in Reader(marks=False).parts(judgements):
+        metadata = [record.get("metadata") or {} for record in part.records]
+        known.update(*metadata)
+        for names, sliced in tallies.items():
+            sliced.add(part, [column_value(given, names) for given in metadata], most=_MOST_VALUES)
     for name in (name for names in columns for name in names):
         if name not in known:
             there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
             raise UsageProblem(f"--by {name}: the judgements have no such column; they have {there}")
-    return [_table("*".join(names), slices) for names, slices in tables.items()]
+    return [sliced.table(slice_name(names)) for names, sliced in tallies.items()]
 
 
 @dataclass(slots=True)
 class FewValued:
     """Slices a run by every column of metadata that turns out to have few values, for reports."""
 
-    _columns: dict[str, dict[str, _SliceTally] | None] = field(default_factory=dict)
+    _columns: dict[str, _Sliced | None] = field(default_factory=dict)
     """None for a column that has too many."""
-    _seen: _SliceTally = field(default_factory=lambda: _SliceTally())
+    _all: _Sliced = field(default_factory=lambda: _Sliced())
+    """Every case in one slice."""
 
-    def add(self, judgement: Mapping[str, Any]) -> None:
-        metadata, outcome = judgement.get("metadata") or {}, _outcome(judgement)
-        for name in metadata:
+    def add(self, part: Part) -> None:
+        metadata = [record.get("metadata") or {} for record in part.records]
+        for name in dict.fromkeys(name for given in metadata for name in given):
             if name not in self._columns and len(self._columns) < _MOST_COLUMNS:
-                self._columns[name] = {}
-                if self._seen.n:  # all cases so far were without it
-                    self._columns[name] = {column_value({}, [name]): deepcopy(self._seen)}
-        for name, slices in self._columns.items():
-            if slices is not None:
-                _tally(slices, column_value(metadata, [name])).add(outcome)
-                if len(slices) > _FEW_VALUES:
+                self._columns[name] = deepcopy(self._all)  # all cases so far were without it
+        for name, sliced in self._columns.items():
+            if sliced is not None:
+                sliced.add(part, [column_value(given, [name]) for given in metadata])
+                if len(sliced.values) > _FEW_VALUES:
                     self._columns[name] = None
-        self._seen.add(outcome)
+        self._all.add(part, [column_value({}, [""])] * len(metadata))
 
     def result(self) -> list[SliceTable]:
         """A column with one value slices nothing."""
-        found = ((name, slices) for name, slices in self._columns.items() if slices is not None and len(slices) > 1)
-        return [_table(name, slices) for name, slices in found]
-
-
-class _Outcome(NamedTuple):
-    """What every slice of a case counts, read once."""
-
-    status: str
-    roll_up: str | None
-    numbers: list[tuple[str, float]]
-    nulls: list[str]
-
-
-def _outcome(judgement: Mapping[str, Any]) -> _Outcome:
-    status = judgement["status"]
-    if status != "ok":
-        return _Outcome(status, None, [], [])
-    verdict = judgement.get("verdict") or {}
-    found = [(name, as_number(value)) for name, value in verdict.items()]
-    return _Outcome(
-        status,
-        judgement.get("roll_up"),
-        [(name, number) for name, number in found if number is not None],
-        [name for name, value in verdict.items() if value is None],
-    )
+        found = ((name, sliced) for name, sliced in self._columns.items() if sliced is not None)
+        return [sliced.table(name) for name, sliced in found if len(sliced.values) > 1]
 
 
 @dataclass(slots=True)
-class _SliceTally:
-    n: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
-    roll_ups: Counter[str] = field(default_factory=Counter)
-    numbers: dict[str, Moments] = field(default_factory=dict)
-    nulls: Counter[str] = field(default_factory=Counter)
+class _Sliced:
+    """One column of slices: for each value of it what its cases come to."""
 
-    def add(self, outcome: _Outcome) -> None:
-        self.n += 1
-        self.statuses[outcome.status] += 1
-        if outcome.roll_up:
-            self.roll_ups[outcome.roll_up] += 1
-        for name, number in outcome.numbers:
-            known = self.numbers.get(name)
-            if known is None:
-                known = self.numbers[name] = Moments()
-            known.add(number)
-        for name in outcome.nulls:
-            self.nulls[name] += 1
+    values: dict[str, int] = field(default_factory=dict)
+    """Each with its number, in the order in which they came up."""
+    _statuses: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, _STATUSES), np.int64))
+    _roll_ups: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, len(ROLL_UPS)), np.int64))
+    _numbers: dict[str, MomentsByGroup] = field(default_factory=dict)
+    _nulls: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
-    def result(self, value: str, names: Iterable[str]) -> Slice:
+    def add(self, part: Part, values: Sequence[str], most: int | None = None) -> None:
+        """`values`: where each case belongs; of more than `most` different ones the later are taken together."""
+        groups = np.fromiter((self._number(value, most) for value in values), np.intp, len(values))
+        self._statuses = _added(self._statuses, groups, part.statuses, len(self.values))
+        words = [(row, _PLACES[word]) for row, word in enumerate(map(_roll_up, part.records)) if word]
+        rows, places = np.array(words, np.intp).reshape(-1, 2).T
+        self._roll_ups = _added(self._roll_ups, groups[rows], places, len(self.values))
+        for name, (rows, numbers, codes) in part.fields.items():
+            if name == ROLL_UP:
+                continue
+            there = ~np.isnan(numbers)
+            if there.any():
+                self._numbers.setdefault(name, MomentsByGroup()).add(
+                    groups[rows[there]], numbers[there], len(self.values)
+                )
+            if (nulls := groups[rows[codes == NULL]]).size:
+                before = self._nulls.get(name, np.zeros(0, np.int64))
+                self._nulls[name] = _grown(before, len(self.values)) + np.bincount(nulls, minlength=len(self.values))
+
+    def table(self, column: str) -> SliceTable:
+        ordered = sorted(self.values, key=lambda value: (value == OTHERS, -self._n(value), value))
+        return SliceTable(column=column, slices=tuple(map(self._slice, ordered)))
+
+    def _number(self, value: str, most: int | None) -> int:
+        if value not in self.values and most is not None and len(self.values) >= most:
+            value = OTHERS
+        return self.values.setdefault(value, len(self.values))
+
+    def _n(self, value: str) -> int:
+        return int(self._statuses[self.values[value]].sum())
+
+    def _slice(self, value: str) -> Slice:
+        group = self.values[value]
+        rolled = _grown(self._roll_ups, len(self.values))[group].tolist()
         return Slice(
             value=value,
-            n=self.n,
-            failed=self.statuses["failed"],
-            error=self.statuses["error"],
-            roll_up=dict(self.roll_ups),
-            numbers={name: self._number(name) for name in names},
+            n=self._n(value),
+            failed=int(self._statuses[group, CODES["failed"]]),
+            error=int(self._statuses[group, CODES["error"]]),
+            roll_up={word: count for word, count in zip(ROLL_UPS, rolled, strict=True) if count},
+            numbers={name: self._score(name, group) for name in self._numbers},
         )
 
-    def _number(self, name: str) -> SliceNumber:
-        values = self.numbers.get(name) or Moments()
+    def _score(self, name: str, group: int) -> SliceNumber:
+        values, nulls = self._numbers[name][group], self._nulls.get(name, ())
         mean = values.mean if values.n else None
-        return SliceNumber(n=values.n, nulls=self.nulls[name], mean=mean, interval=mean_interval(values))
+        null = int(nulls[group]) if group < len(nulls) else 0
+        return SliceNumber(n=values.n, nulls=null, mean=mean, interval=mean_interval(values))
 
 
-def _tally(slices: dict[str, _SliceTally], value: str) -> _SliceTally:
-    found = slices.get(value)
-    if found is None:
-        found = slices[value] = _SliceTally()
-    return found
+def _roll_up(record: Mapping[str, Any]) -> Any:
+    return record.get(ROLL_UP) if record["status"] == "ok" else None
 
 
-def _table(column: str, slices: Mapping[str, _SliceTally]) -> SliceTable:
-    names = list(dict.fromkeys(name for tally in slices.values() for name in tally.numbers))
-    ordered = sorted(slices.items(), key=lambda item: (item[0] == OTHERS, -item[1].n, item[0]))
-    return SliceTable(column=column, slices=tuple(tally.result(value, names) for value, tally in ordered))
+def _added(table: NDArray[np.int64], groups: NDArray[np.intp], columns: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """A table of counts, with one more in the row of each group and the column beside it."""
+    width = table.shape[1]
+    found = np.bincount(groups * width + columns, minlength=count * width).reshape(count, width)
+    return _grown(table, count) + found
+
+
+def _grown(table: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """With rows of nothing, until there are so many."""
+    return np.concatenate([table, np.zeros((count - len(table), *table.shape[1:]), np.int64)])
 
 
 def slice_heads(table: SliceTable) -> Iterator[str]:

@@ -10,24 +10,21 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
-from pydantic import BaseModel, ConfigDict
 
 from krino.labellers.panel import TIE
-from krino.results.codes import codes_of
-from krino.results.numbers import as_number
+from krino.results import Frozen
+from krino.results.kinds import as_number, is_text, key_of
 from krino.runs.fields import fields_of
 
 LABELLER = "labeller"
 """In `decided_by`: labels fed the field, not facts alone."""
 
 
-class FieldStability(BaseModel):
+class FieldStability(Frozen):
     """One field of the verdict, over the cases with two seats at least that labels and not rules alone decided."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     n: int
@@ -42,10 +39,8 @@ class FieldStability(BaseModel):
     """Of numbers: the mean standard deviation over the seats of a case."""
 
 
-class MemberStability(BaseModel):
+class MemberStability(Frozen):
     """One member over all its seats. `agreement`: share of fields that it gave as the panel decided them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     seats: int
@@ -53,10 +48,8 @@ class MemberStability(BaseModel):
     agreement: float | None
 
 
-class Stability(BaseModel):
+class Stability(Frozen):
     """What the ballots of a run say about its labellers."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     cases: int
     """Cases that a panel was asked about."""
@@ -188,14 +181,45 @@ class StabilityTally:
                 member.as_decided += key_of(own.get(name)) == key_of(value)
 
 
-def is_text(value: Any) -> bool:
-    """Free text, as against numbers and short codes."""
-    if isinstance(value, list):
-        return any(map(is_text, value))
-    return isinstance(value, dict) or (isinstance(value, str) and codes_of(value) is None)
+SPLIT = "split"
+_LONGEST = 200
 
 
-def key_of(value: Any) -> bytes:
-    """Equal for equal values, 1 and 1.0 alike."""
-    number = as_number(value)
-    return orjson.dumps(value if number is None else number, default=repr)
+class Votes(NamedTuple):
+    """All text; the last column says where the seats differ."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def votes_of(judgement: Mapping[str, Any]) -> Votes | None:
+    """None where no panel was asked."""
+    ballots: Sequence[Mapping[str, Any]] = judgement.get("ballots") or ()
+    if not ballots:
+        return None
+    seats = [_seat(ballot) for ballot in ballots]
+    verdicts = [fields_of(ballot) for ballot in ballots]
+    rows = []
+    for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
+        given = [verdict[name] for verdict in verdicts if name in verdict]
+        if any(map(is_text, given)) or all(value is None for value in given):
+            continue
+        cells = [_word(verdict[name]) if name in verdict else "–" for verdict in verdicts]
+        rows.append((name, *cells, SPLIT if len(set(map(key_of, given))) > 1 else ""))
+    if any(ballot["order"] for ballot in ballots):
+        rows.append(("order shown", *(_order(ballot["order"]) for ballot in ballots), ""))
+    if any(ballot["problem"] for ballot in ballots):
+        rows.append(("problem", *(str(ballot["problem"] or "")[:_LONGEST] for ballot in ballots), ""))
+    return Votes(("Field", *seats, "Seats"), tuple(rows))
+
+
+def _seat(ballot: Mapping[str, Any]) -> str:
+    return str(ballot["member"]) if ballot["repeat"] == 1 else f"{ballot['member']} ({ballot['repeat']})"
+
+
+def _order(order: Sequence[int] | None) -> str:
+    return "as given" if order is None else " ".join(map(str, order))
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()

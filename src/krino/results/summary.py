@@ -5,29 +5,40 @@ Numbers and categories come only from judgements whose status is `ok`; the other
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+import numpy as np
 
 from krino.contract import Usage
-from krino.results.codes import CodeField, CodeTally
-from krino.results.messages import MessageGroup, MessageTally
-from krino.results.numbers import NumberField, NumberTally, as_number
+from krino.results import Frozen
+from krino.results.kinds import are_names
+from krino.results.numbers import NumberField, NumberTally
 from krino.results.stability import LABELLER as LABELLER
 from krino.results.stability import Stability, StabilityTally
-from krino.runs.fields import fields_of
+from krino.results.table import NULL, Coder, Part, Reader, Values
+from krino.results.verdict_schema import Schema, closed_labels
+from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
 
 TOP_MESSAGES = 10
 
 
-class Deciders(BaseModel):
-    """How many verdict fields were decided by rules alone, and how many with the labeller's labels."""
+class CodeField(Frozen):
+    """A categorical field of the verdict over all cases judged `ok`; a list counts once for each value in it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: str
+    n: int
+    nulls: int
+    counts: dict[str, int]
+    """From the most frequent down."""
+
+
+class Deciders(Frozen):
+    """How many verdict fields were decided by rules alone, and how many with the labeller's labels."""
 
     rules: int = 0
     labeller: int = 0
@@ -37,10 +48,19 @@ class Deciders(BaseModel):
         return self.rules + self.labeller
 
 
-class Summary(BaseModel):
-    """What a run says. `interval` of a number is the 95 % interval of its mean."""
+class MessageGroup(Frozen):
+    """A reason or an error, how often it came, and one case where it did."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    status: str
+    text: str
+    """The first such message, as it came; others of its kind differ in numbers and quoted parts."""
+    count: int
+    example: str
+    """Id of the first such case."""
+
+
+class Summary(Frozen):
+    """What a run says. `interval` of a number is the 95 % interval of its mean."""
 
     counts: Counts
     numbers: tuple[NumberField, ...]
@@ -59,11 +79,11 @@ class Summary(BaseModel):
     """How far the seats agree, where a jury or repeats were asked."""
 
 
-def summarise(judgements: Iterable[Mapping[str, Any]]) -> Summary:
-    """One pass, nothing kept but tallies."""
-    tally = SummaryTally()
-    for judgement in judgements:
-        tally.add(judgement)
+def summarise(judgements: Iterable[Mapping[str, Any]], schema: Schema | None = None) -> Summary:
+    """One pass, nothing kept but tallies. `schema`: of the verdict, which says what lists of labels are closed."""
+    tally = SummaryTally(schema)
+    for part in tally.reader.parts(judgements):
+        tally.add(part)
     return tally.result()
 
 
@@ -74,49 +94,56 @@ def spent(summary: Summary, manifest: Manifest) -> Usage:
 
 
 @dataclass(slots=True)
-class _FieldTally:
-    nulls: int = 0
-    numbers: NumberTally = field(default_factory=NumberTally)
-    codes: CodeTally = field(default_factory=CodeTally)
-
-    def add(self, value: Any) -> None:
-        number = as_number(value)
-        if number is not None:
-            self.numbers.add(number)
-        elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-            self.nulls += 1  # a number that is none (nan, infinity) measures as little as null
-        else:
-            self.codes.add(value)
-
-
-@dataclass(slots=True)
 class SummaryTally:
-    """For those who pass over the judgements themselves, to do something else with them too."""
+    """Takes the parts of a run's table one after the other, as `reader` makes them."""
 
+    schema: Schema | None = None
+    """Of the verdict. A field with a closed list of labels is a category, however many of them a small run has."""
+    reader: Reader = field(default_factory=lambda: Reader(marks=False))
     _statuses: Counter[str] = field(default_factory=Counter)
     _fields: dict[str, _FieldTally] = field(default_factory=dict)
     _by_rules: Counter[str] = field(default_factory=Counter)
     _by_labeller: Counter[str] = field(default_factory=Counter)
     _rules: Counter[str] = field(default_factory=Counter)
     _findings: Counter[str] = field(default_factory=Counter)
-    _messages: MessageTally = field(default_factory=MessageTally)
+    _messages: MessageTally = field(default_factory=lambda: MessageTally())
     _usage: Usage = field(default_factory=Usage)
     _stability: StabilityTally = field(default_factory=StabilityTally)
 
-    def add(self, judgement: Mapping[str, Any]) -> None:
-        status = str(judgement["status"])
-        self._statuses[status] += 1
-        if status == "ok":
-            self._add_verdict(judgement)
-        else:
+    def add(self, part: Part) -> None:
+        found = np.bincount(part.statuses, minlength=max(CODES.values()) + 1)
+        self._statuses.update({status: int(found[code]) for status, code in CODES.items()})
+        for name, values in part.fields.items():
+            known = self._fields.get(name)
+            if known is None:
+                known = self._fields[name] = _FieldTally()
+            known.add(values, self.reader.coders[name])
+        self._add_deciders(part.records)
+        for judgement in part.records:
+            self._add_rest(judgement)
+
+    def _add_deciders(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Most verdicts are decided in one of a few ways: those are counted, not every field of every verdict."""
+        judged = [record for record in records if record["status"] == "ok"]
+        ways = Counter(tuple((record.get("decided_by") or {}).items()) for record in judged)
+        for way, count in ways.items():
+            for name, decider in way:
+                (self._by_labeller if decider == LABELLER else self._by_rules)[name] += count
+        for rules, count in Counter(tuple((record.get("rules") or {}).values()) for record in judged).items():
+            for rule in rules:
+                self._rules[rule] += count
+
+    def _add_rest(self, judgement: Mapping[str, Any]) -> None:
+        status = judgement["status"]
+        if status != "ok":
             message = judgement.get("reason") or judgement.get("error") or "no reason was given"
-            self._messages.add(status, str(message), str(judgement.get("id", "")))
+            self._messages.add(str(status), str(message), str(judgement.get("id", "")))
         for finding in judgement.get("findings") or ():
             self._findings[str(finding["rule"])] += 1
-        self._stability.add(judgement)
-        usage = judgement.get("usage")
-        if usage:
-            self._usage.add(usage if isinstance(usage, Usage) else Usage(**usage))
+        if judgement.get("ballots"):
+            self._stability.add(judgement)
+        if usage := judgement.get("usage"):
+            self._usage.add(usage if isinstance(usage, Usage) else Usage.of(usage))
 
     def result(self) -> Summary:
         by_field = {
@@ -137,26 +164,93 @@ class SummaryTally:
             stability=self._stability.result(),
         )
 
-    def _add_verdict(self, judgement: Mapping[str, Any]) -> None:
-        for name, value in fields_of(judgement).items():
-            known = self._fields.get(name)
-            if known is None:
-                known = self._fields[name] = _FieldTally()
-            known.add(value)
-        for name, decider in (judgement.get("decided_by") or {}).items():
-            if decider == LABELLER:
-                self._by_labeller[name] += 1
-            else:
-                self._by_rules[name] += 1
-        self._rules.update((judgement.get("rules") or {}).values())
-
     def _numbers(self) -> Iterator[NumberField]:
         for name, tally in self._fields.items():
-            if tally.numbers.n:
+            if tally.numbers is not None:
                 yield tally.numbers.result(name, tally.nulls)
 
     def _codes(self) -> Iterator[CodeField]:
         for name, tally in self._fields.items():
-            found = tally.codes.result(name, tally.nulls)
-            if found is not None:
-                yield found
+            if self.reader.coders[name].is_text or not tally.coded:
+                continue
+            if closed_labels(self.schema or {}, name) or not are_names(len(tally.counts), tally.coded):
+                counts = dict(sorted(tally.counts.items(), key=lambda item: (-item[1], item[0])))
+                yield CodeField(name=name, n=tally.coded, nulls=tally.nulls, counts=counts)
+
+
+@dataclass(slots=True)
+class _FieldTally:
+    nulls: int = 0
+    numbers: NumberTally | None = None
+    coded: int = 0
+    """Cases with a label, or several."""
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, values: Values, coder: Coder) -> None:
+        self.nulls += int((values.codes == NULL).sum())
+        numbers = values.numbers[~np.isnan(values.numbers)]
+        if numbers.size:
+            self.numbers = self.numbers or NumberTally()
+            self.numbers.add(numbers)
+        if coder.is_text:
+            self.counts.clear()
+            return
+        coded = values.codes[values.codes >= 0]
+        if coded.size:
+            self.coded += len(coded)
+            for labels, count in zip(
+                coder.values, np.bincount(coded, minlength=len(coder.values)).tolist(), strict=True
+            ):
+                for label in labels if count else ():
+                    self.counts[label] += count
+            coder.forget()
+
+
+# --- messages --------------------------------------------------------------------------------------
+
+_LONGEST = 600
+_SHOWN = 240
+_MOST_GROUPS = 2_000
+_LONGEST_SHOWN = 2_000
+_KEPT_GROUPS = 1_000
+_QUOTED = re.compile(
+    r'"[^"\n]{0,300}"'
+    r"|`[^`\n]{0,300}`"
+    r"|“[^”\n]{0,300}”"
+    r"|«[^»\n]{0,300}»"
+    r"|(?<!\w)'[^'\n]{0,300}'(?!\w)"  # an apostrophe inside a word opens no quotation
+)
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@dataclass(slots=True)
+class MessageTally:
+    """Groups messages that differ only in their particulars: `line 12: "a" is missing`, `line 9: "b" is missing`.
+
+    Of very many kinds only the frequent ones are kept.
+    """
+
+    _groups: dict[tuple[str, str], tuple[int, str, str]] = field(default_factory=dict)
+
+    def add(self, status: str, message: str, case: str) -> None:
+        key = (status, pattern_of(message))
+        count, example, first = self._groups.get(key, (0, case, message))
+        self._groups[key] = (count + 1, example, first)
+        if len(self._groups) > _MOST_GROUPS:
+            self._groups = dict(self._sorted()[:_KEPT_GROUPS])
+
+    def top(self, most: int) -> tuple[MessageGroup, ...]:
+        return tuple(
+            MessageGroup(status=status, text=" ".join(text[:_LONGEST_SHOWN].split()), count=count, example=example)
+            for (status, _), (count, example, text) in self._sorted()[:most]
+        )
+
+    def _sorted(self) -> list[tuple[tuple[str, str], tuple[int, str, str]]]:
+        return sorted(self._groups.items(), key=lambda item: -item[1][0])
+
+
+def pattern_of(message: str) -> str:
+    """The message with its numbers and quoted parts taken out, on one line."""
+    line = " ".join(message[:_LONGEST].split())
+    masked = _NUMBER.sub("#", _QUOTED.sub("‹…›", line))
+    return masked if len(masked) <= _SHOWN else f"{masked[: _SHOWN - 1]}…"

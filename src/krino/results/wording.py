@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from krino.contract import Usage
@@ -38,6 +39,11 @@ def date_of(manifest: Manifest) -> str:
     return f"{manifest.started:%Y-%m-%d %H:%M} {manifest.started.tzname() or ''}".strip()
 
 
+def counted(count: int, word: str = "case") -> str:
+    """`1 case`, `1,200 cases`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 def figure(value: float) -> str:
     """Three decimals for scores, fewer for what is large; what rounds to nought has no sign."""
     size = abs(value)
@@ -69,7 +75,7 @@ def share(part: int, whole: int) -> str:
 def spend_text(usage: Usage) -> str:
     if not usage.calls and not usage.cached:
         return "no model calls"
-    parts = [f"{usage.calls:,} model call{'' if usage.calls == 1 else 's'}"]
+    parts = [counted(usage.calls, "model call")]
     if usage.cached:
         parts.append(f"{usage.cached:,} from cache")
     parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
@@ -79,7 +85,7 @@ def spend_text(usage: Usage) -> str:
 
 def panel_text(stability: Stability) -> str:
     """The ballots of a run in a few sentences."""
-    cases = f"{stability.cases:,} case{'' if stability.cases == 1 else 's'}"
+    cases = counted(stability.cases)
     undecided = f" ({stability.undecided:,} left undecided)" if stability.undecided else ""
     differ = f"they differ in {stability.split:,} and tie in {stability.tied:,}{undecided}"
     lines = [f"{stability.seats:,} seats in {cases}: {differ}."]
@@ -109,3 +115,19 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+_LONGEST = 60
+_MOST = 20
+
+
+def shown(value: Any) -> str:
+    """`repr` writes out whatever could act on a terminal."""
+    text = repr(value[: 2 * _LONGEST] if isinstance(value, str) else value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def listed(names: Iterable[Any], most: int = _MOST) -> str:
+    first = list(islice(names, most + 1))
+    text = ", ".join(map(shown, first[:most])) or "none"
+    return f"{text}, …" if len(first) > most else text

@@ -10,10 +10,8 @@ from operator import itemgetter
 from typing import Any
 
 from krino.errors import UsageProblem
-from krino.results.closed_labels import Schema
-from krino.results.codes import codes_of
-from krino.results.grades import lower_is_better, scales_of, standing
-from krino.results.numbers import as_number
+from krino.results.kinds import as_number, codes_of
+from krino.results.verdict_schema import Schema, lower_is_better, scales_of, standing
 from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 from krino.text.clean import clean_line
 

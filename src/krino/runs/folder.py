@@ -11,18 +11,20 @@ from pathlib import Path
 import orjson
 
 from krino.errors import UsageProblem
+from krino.runs.inputs import is_kept_input
 from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest, Plan, differences
 from krino.runs.roll import ROLL
 
 RESULTS = (ROLL, "report.html", "judgements.parquet")
 """What speaks of the cases of one command; the journal outlives them."""
-OUR_FILES = frozenset({MANIFEST, JOURNAL, *RESULTS, "stdin.jsonl", "stdin.json"})
+OUR_FILES = frozenset({MANIFEST, JOURNAL, *RESULTS})
+"""What a run keeps in its folder, beside its inputs that could be read only once."""
 WAYS_OUT = "name another folder with --run, or judge everything anew in this one with --fresh"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunLocation:
     """Where a run lives, and whether it goes on there."""
 
     folder: Path
@@ -32,13 +34,15 @@ class Place:
     instead_of: Path | None = None
 
 
-def find_place(plan: Plan, *, named: Path | None = None, base: Path | None = None, fresh: bool = False) -> Place:
+def find_location(
+    plan: Plan, *, named: Path | None = None, base: Path | None = None, fresh: bool = False
+) -> RunLocation:
     """A named folder is the folder, or is refused; without a name, every plan has a folder of its own.
 
     `fresh`: what the folder holds is not to be used. Nothing is changed here.
     """
     if named is not None:
-        return Place(named, continued=_goes_on(plan, named, fresh))
+        return RunLocation(named, continued=_goes_on(plan, named, fresh))
     return _in_base(plan, base or Path("runs"), fresh)
 
 
@@ -66,9 +70,9 @@ def clear_results(folder: Path) -> None:
 
 def unclaim(folder: Path, made: Sequence[Path]) -> None:
     """Nothing was judged: leave no trace of a folder, and of those above it, that were made for it."""
-    for name in OUR_FILES:
-        (folder / name).unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # it is gone, or somebody else has put something there
+        for path in (path for path in folder.iterdir() if _is_our_file(path.name)):
+            path.unlink()
         for path in made:
             path.rmdir()
 
@@ -101,11 +105,16 @@ def _is_run(folder: Path) -> bool:
 
 def _is_ours(folder: Path) -> bool:
     """Empty, or with nothing but what a run leaves behind that was killed early or damaged."""
-    return all(path.name in OUR_FILES or _is_draft(path.name) for path in folder.iterdir())
+    return all(_is_our_file(path.name) or _is_draft(path.name) for path in folder.iterdir())
+
+
+def _is_our_file(name: str) -> bool:
+    return name in OUR_FILES or is_kept_input(name)
 
 
 def _is_draft(name: str) -> bool:
-    return name.startswith(tuple(f".{ours}" for ours in OUR_FILES))
+    """A file that was not written to its end: its own name, a dot before it and perhaps something after it."""
+    return name.startswith(".") and (_is_our_file(name[1:]) or _is_our_file(name[1:].rpartition(".")[0]))
 
 
 def _has_lines(journal: Path) -> bool:
@@ -115,18 +124,18 @@ def _has_lines(journal: Path) -> bool:
 # --- a folder of its own for every plan --------------------------------------------------------------
 
 
-def _in_base(plan: Plan, base: Path, fresh: bool) -> Place:
+def _in_base(plan: Plan, base: Path, fresh: bool) -> RunLocation:
     name, digest = plan.judge["name"], plan.digest()
     stem = str(name).replace(":", "-").replace("/", "-")
     for folder in sorted(base.glob(f"{stem}-*-{digest}"), reverse=True):
         known = _manifest_of(folder)
         if known is not None and not differences(known.plan, plan):
-            return Place(folder, continued=not fresh)
+            return RunLocation(folder, continued=not fresh)
     new = base / f"{stem}-{datetime.now().astimezone():%Y%m%d}-{digest}"
     earlier = _latest_alike(plan, base, stem)
     if earlier is None:
-        return Place(new, continued=False)
-    return Place(new, False, differences(Manifest.load(earlier).plan, plan), instead_of=earlier)
+        return RunLocation(new, continued=False)
+    return RunLocation(new, False, differences(Manifest.load(earlier).plan, plan), instead_of=earlier)
 
 
 def _latest_alike(plan: Plan, base: Path, stem: str) -> Path | None:

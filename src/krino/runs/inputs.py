@@ -1,31 +1,234 @@
-"""Puts the cases of a run beside its judgements again, for those who show them together.
+"""The inputs of a run. What can be read only once (stdin, a pipe, records from Python) is kept beside the run, so that
+it can be continued, shown and settled again.
 
-The cases come from whoever has the right to name them: a run folder says which files and which judge it was made with,
-but it may come from anyone, so nothing here opens what it names.
+A run folder says which files and which judge it was made with, but it may come from anyone: nothing here opens what a
+folder names, except for the inputs that were kept in the folder itself.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+import orjson
 
 from krino.cases.item import CaseItem
+from krino.cases.origin import known_suffixes
+from krino.cases.stream import MAX_CASE_BYTES
 from krino.contract import hash_record
-from krino.errors import KrinoError
-from krino.runs.inside import inside
+from krino.errors import KrinoError, UsageProblem
+from krino.runs.files import inside
+from krino.writing import replacing
 
-_KEPT = re.compile(r"(stdin(?:-\d+)?):[0-9a-f]*((?:\.[a-z]+){1,2})", re.IGNORECASE)
+Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Iterable[Mapping[str, Any]]
+"""Paths of files or folders (`-` is stdin), or the records themselves."""
+RECORDS = "records"
+CHUNK = 1 << 20
+PACKED = (b"PAR1", b"\x1f\x8b")
+"""How the two kinds of file begin that are no text: Parquet and gzip."""
+_NAME = re.compile(r"(stdin(?:-\d+)?|records):([0-9a-f]*)((?:\.[a-z]+){1,2})", re.IGNORECASE)
+_FILE = re.compile(r"(?:stdin(?:-\d+)?|records)(?:\.[a-z]+){1,2}", re.IGNORECASE)
 
 
-def kept_input(folder: Path, name: str) -> Path | None:
-    """Where an input lies that came on stdin or by a pipe: `stdin:HASH.jsonl` was kept as `stdin.jsonl` in the folder.
+def is_kept_input(file_name: str) -> bool:
+    """Whether a file of a run folder is an input that was kept there."""
+    return _FILE.fullmatch(file_name) is not None
 
-    None for an input that is a file somewhere else.
-    """
-    found = _KEPT.fullmatch(name)
-    return None if found is None else inside(folder / f"{found[1]}{found[2]}")
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Of an input that can be read only once; a plan names it by its content, as it names files by their path."""
+
+    path: Path
+    stem: str
+    digest: str
+    suffix: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.stem}:{self.digest}{self.suffix}"
+
+    @property
+    def stored_as(self) -> str:
+        return f"{self.stem}{self.suffix}"
+
+
+class Inputs:
+    """The inputs as the user gave them, and where each of them can be read at the moment."""
+
+    def __init__(self, given: Sequence[str], copies: Mapping[str, Copy] | None = None) -> None:
+        self.given = list(given)
+        self._copies = dict(copies or {})
+        self.paths = [str(self._copies[name].path) if name in self._copies else name for name in given]
+
+    @property
+    def names(self) -> list[str]:
+        """How a plan calls them."""
+        copies = self._copies
+        return [copies[name].name if name in copies else str(Path(name).resolve()) for name in self.given]
+
+    @property
+    def has_copies(self) -> bool:
+        return bool(self._copies)
+
+    def keep_in(self, folder: Path) -> None:
+        """Copies are kept in the run's folder and read there from now on."""
+        for place, name in enumerate(self.given):
+            if name in self._copies:
+                self.paths[place] = str(_kept(self._copies[name], folder))
+
+
+def _kept(copy: Copy, folder: Path) -> Path:
+    target = folder / copy.stored_as
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(target) as kept, copy.path.open("rb") as source:
+        shutil.copyfileobj(source, kept, CHUNK)
+    return target
+
+
+@contextlib.contextmanager
+def inputs_of(source: Source) -> Iterator[Inputs]:
+    """Copies last for as long as the block runs; nothing is read where all inputs are files."""
+    with contextlib.ExitStack() as stack:
+
+        def folder() -> Path:
+            return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="krino-")))
+
+        files, records = _told_apart(source)
+        if records is not None:
+            yield Inputs([RECORDS], {RECORDS: _written(records, folder())})
+            return
+        once = [name for name in files if name == "-" or _is_pipe(Path(name))]
+        if twice := [name for name in once if once.count(name) > 1]:
+            raise UsageProblem(f"{_shown(twice[0])} is named twice; it can be read once")
+        home = folder() if once else Path()
+        yield Inputs(files, {name: _copied(name, number, home) for number, name in enumerate(once, 1)})
+
+
+def _told_apart(source: Source) -> tuple[list[str], Iterator[Mapping[str, Any]] | None]:
+    """The paths, or the records."""
+    if isinstance(source, str | PathLike):
+        return [str(source)], None
+    if isinstance(source, bytes | Mapping) or not isinstance(source, Iterable):
+        raise UsageProblem(
+            f"cases must be paths of files, or an iterable of mappings, not a {type(source).__name__}; "
+            "for one case use krino.judge"
+        )
+    parts: Iterator[Any] = iter(source)
+    first = next(parts, None)
+    if first is None:
+        raise UsageProblem("there are no cases: the source is empty")
+    if isinstance(first, str | PathLike):
+        return [str(name) for name in (first, *parts)], None
+    return [], chain([first], parts)
+
+
+def _written(records: Iterator[Any], folder: Path) -> Copy:
+    """Records from Python as JSON lines."""
+    path, digest = folder / f"{RECORDS}.jsonl", hashlib.blake2b(digest_size=8)
+    with path.open("wb") as copy:
+        for number, record in enumerate(records, 1):
+            try:
+                line = orjson.dumps(dict(record) if isinstance(record, Mapping) else record) + b"\n"
+            except (TypeError, orjson.JSONEncodeError) as error:
+                raise UsageProblem(f"case {number} cannot be written as JSON: {error}; give plain values") from None
+            digest.update(line)
+            copy.write(line)
+    return Copy(path, RECORDS, digest.hexdigest(), ".jsonl")
+
+
+# --- stdin and pipes ---------------------------------------------------------------------------------
+
+
+def _is_pipe(path: Path) -> bool:
+    """Or a device, or a socket: anything whose content is gone once it is read."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False  # whoever reads the inputs says what is wrong with it
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def _copied(name: str, number: int, folder: Path) -> Copy:
+    draft = folder / str(number)
+    with _opened(name) as source, draft.open("wb") as copy:
+        digest, head = _copy(source, copy, _shown(name))
+    if not head:
+        raise UsageProblem(f"{_shown(name)} is empty: pipe cases into it, one JSON object a line or a JSON array")
+    suffix = known_suffixes(Path(name)) if name != "-" else ""
+    suffix = suffix or (".json" if head == b"[" or _is_one_object(draft) else ".jsonl")
+    stem = "stdin" if number == 1 else f"stdin-{number}"
+    return Copy(draft.rename(folder / f"{number}{suffix}"), stem, digest, suffix)
+
+
+def _opened(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    if name == "-":
+        return contextlib.nullcontext(sys.stdin.buffer)
+    try:
+        return Path(name).open("rb")
+    except OSError as error:
+        raise UsageProblem(f"{name}: the input cannot be read: {error.strerror}") from None
+
+
+def _copy(source: BinaryIO, copy: BinaryIO, shown: str) -> tuple[str, bytes]:
+    """The digest of what was copied, and its first byte that is not blank."""
+    digest, head, start = hashlib.blake2b(digest_size=8), b"", b""
+    while chunk := source.read(CHUNK):
+        start = start or chunk[:4]
+        if b"\0" in chunk and not start.startswith(PACKED):  # /dev/zero would fill the disk
+            raise UsageProblem(f"{shown} holds zero bytes, so it is no text; give cases as JSON lines, JSON or CSV")
+        head = head or chunk.lstrip()[:1]
+        digest.update(chunk)
+        copy.write(chunk)
+    return digest.hexdigest(), head
+
+
+def _shown(name: str) -> str:
+    return "stdin (-)" if name == "-" else name
+
+
+def _is_one_object(path: Path) -> bool:
+    """Whether the text is one JSON value over several lines, as pretty-printers write it, and not one a line."""
+    with path.open("rb") as text:
+        first = next((line for line in text if not line.isspace()), b"")
+    if path.stat().st_size > MAX_CASE_BYTES or _is_json(first):
+        return False
+    return _is_json(path.read_bytes())
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+# --- the inputs of a run that is there ---------------------------------------------------------------
+
+
+def kept_inputs(folder: Path, names: Sequence[str]) -> Inputs | None:
+    """The inputs that were kept in a run's folder, by their names in its plan; None where one lies elsewhere."""
+    copies: dict[str, Copy] = {}
+    for name in names:
+        if (found := _NAME.fullmatch(name)) is None:
+            return None
+        path = inside(folder / f"{found[1]}{found[3]}")
+        if not path.exists():
+            return None
+        copies[str(path)] = Copy(path, found[1], found[2], found[3])
+    return Inputs(list(copies), copies)
 
 
 def with_cases(
@@ -35,17 +238,31 @@ def with_cases(
 
     A record that can no longer be read, or is not the one that was judged, is left out: the judgement stands alone.
     """
-    items = _as_far_as_they_go(cases)
-    item = next(items, None)
+    beside = CasesBeside(cases)
     for judgement in judgements:
-        while item is not None and item.index < judgement["index"]:
-            item = next(items, None)
-        same = item is not None and item.index == judgement["index"]
-        record = item.record if item is not None and same else None
-        if record is not None and hash_record(record) == judgement.get("input_hash"):
-            yield {**judgement, "case": record}
-        else:
-            yield judgement
+        record = beside.case_of(judgement)
+        yield judgement if record is None else {**judgement, "case": record}
+
+
+class CasesBeside:
+    """Finds the case of a judgement, for those who need the cases of some; judgements come in the order of the input.
+
+    The input is read only as far as it must be, and only the cases that are asked for are compared with the run.
+    """
+
+    def __init__(self, cases: Callable[[], Iterator[CaseItem]]) -> None:
+        self._items = _as_far_as_they_go(cases)
+        self._item: CaseItem | None = None
+        self._begun = False
+
+    def case_of(self, judgement: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """None where the case can no longer be read, or is not the one that was judged."""
+        while not self._begun or (self._item is not None and self._item.index < judgement["index"]):
+            self._item, self._begun = next(self._items, None), True
+        item = self._item
+        if item is None or item.index != judgement["index"] or item.record is None:
+            return None
+        return item.record if hash_record(item.record) == judgement.get("input_hash") else None
 
 
 def _as_far_as_they_go(cases: Callable[[], Iterator[CaseItem]]) -> Iterator[CaseItem]:

@@ -11,16 +11,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from krino.contract import Judgement, Status, Usage
 from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
 from krino.runs.contents import Contents
-from krino.runs.inside import inside
-from krino.runs.lines import MOST_BYTES, Line, read_lines
+from krino.runs.files import MOST_BYTES, Line, inside, read_lines
 
 JOURNAL = "judgements.jsonl"
 CODES: dict[Status, int] = {"ok": 1, "failed": 2, "error": 3}
+_KNOWN = Judgement.model_fields.keys()
 NAMES: dict[int, Status] = {code: status for status, code in CODES.items()}
 
 
@@ -32,7 +33,12 @@ def read_journal(folder: Path, check: LineCheck) -> Iterator[Line]:
             check(line.data)
         except ValueError as problem:
             raise UsageProblem(f"{path}:{line.number}: not a judgement of this run: {problem}; {ADVICE}") from None
-        yield line
+        yield line if line.data.keys() <= _KNOWN else line._replace(data=known_fields(line.data))
+
+
+def known_fields(data: dict[str, Any]) -> dict[str, Any]:
+    """A judgement without what a later version of Krino has added to it."""
+    return {name: value for name, value in data.items() if name in _KNOWN}
 
 
 def is_open(status: Status | None) -> bool:
@@ -72,7 +78,7 @@ class Journal:
         end = 0
         for line in read_journal(self.path.parent, check):
             data = line.data
-            self._note(data["input_hash"], data["status"], Usage(**data["usage"]))
+            self._note(data["input_hash"], data["status"], Usage.of(data["usage"]))
             end = line.offset + line.size
         self._file.truncate(end)
 

@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from krino import __version__
 from krino.contract import Judge, Usage, describe_validation
 from krino.contract.fingerprint import schema_of
+from krino.contract.judgement import is_newer
 from krino.errors import UsageProblem
-from krino.runs.inside import inside
+from krino.runs.files import inside
 from krino.writing import replacing
 
 MANIFEST = "run.json"
@@ -26,7 +27,7 @@ RunState = Literal["running", "finished", "stopped", "interrupted"]
 class Counts(BaseModel):
     """How many cases ended how."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="ignore")
 
     ok: int = Field(default=0, ge=0)
     failed: int = Field(default=0, ge=0)
@@ -40,7 +41,7 @@ class Counts(BaseModel):
 class Plan(BaseModel):
     """What was asked of whom: the judge's fingerprint, the labeller's description, and where the cases came from."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="ignore")
 
     judge: dict[str, Any]
     labeller: dict[str, Any]
@@ -65,7 +66,7 @@ class Plan(BaseModel):
 class JudgeCard(BaseModel):
     """What a reader of the run needs to know of its judge: nobody has to load the judge to show its verdicts."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="ignore")
 
     summary: str = ""
     prompt: str = Field(default="", description="what a labeller was told, the same for every case")
@@ -87,7 +88,7 @@ class JudgeCard(BaseModel):
 class Manifest(BaseModel):
     """`run.json`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="ignore")
 
     schema_version: Literal["2"] = "2"
     krino_version: str = __version__
@@ -141,8 +142,9 @@ def _parsed(text: bytes, path: Path) -> Manifest:
     version = data.get("schema_version") if isinstance(data, dict) else None
     known = Manifest.model_fields["schema_version"].default
     if isinstance(version, str) and version != known:
+        age = "a newer" if is_newer(version, known) else "another"
         raise UsageProblem(
-            f"{path}: this run was written by another version of Krino ({str(data.get('krino_version'))[:20]}, with "
+            f"{path}: this run was written by {age} version of Krino ({str(data.get('krino_version'))[:20]}, with "
             f"schema_version {version[:20]!r}; this one reads {known!r}); read it with that version, or judge again: "
             "under another name, or here with --fresh"
         )

@@ -1,27 +1,26 @@
-"""A run folder read from Python: its manifest, and its judgements in the order of the input."""
+"""A run folder that is there: its manifest, its judgements in the order of the input, and its recorded labels."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
-from krino.contract import Judgement, Status
+from krino.contract import Ballot, Finding, Judgement, Status, Task
 from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents
-from krino.runs.inside import inside
-from krino.runs.journal import CODES, JOURNAL, NAMES, is_open, read_journal
-from krino.runs.lines import Line
+from krino.runs.files import Line, inside
+from krino.runs.journal import CODES, JOURNAL, NAMES, is_open, known_fields, read_journal
 from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.roll import Entry, read_roll
 
@@ -50,43 +49,29 @@ class Run:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The judgements as plain dicts, for readers of many. Place, id and source are those of the present input."""
-        cases = self._found().in_order()
-        if (first := next(cases, None)) is None:
-            return
-        with inside(self.journal).open("rb") as journal:
-            at = 0
-            for index, entry, offset, again in chain([first], cases):
-                if offset != at:
-                    journal.seek(offset)
-                text = journal.readline()
-                at = offset + len(text)
-                record = self._same_line(text, entry)
-                record["index"], record["id"], record["source"] = index, entry.id, entry.source
-                if again:
-                    record["usage"] = unpaid(record["usage"])
-                yield record
+        return self.found().records()
 
     def counts(self) -> Counts:
         """How the cases of the run ended so far."""
-        return self.manifest.counts if self.manifest.state == "finished" else self._found().counts()
+        return self.manifest.counts if self.manifest.state == "finished" else self.found().counts()
 
     def lines(self) -> Iterator[Line]:
         """All that was ever judged in the folder, each line checked: for those who sort it out with `Found`."""
         return read_journal(self.folder, LineCheck(self.folder, self.manifest))
 
-    def _same_line(self, text: bytes, entry: Entry) -> dict[str, Any]:
+    def same_line(self, text: bytes, entry: Entry) -> dict[str, Any]:
         """It was checked when it was found; since then the journal can only have been emptied and filled again."""
         with suppress(orjson.JSONDecodeError):
             record = orjson.loads(text)
             if isinstance(record, dict) and record.get("input_hash") == entry.input_hash:
-                return record
+                return known_fields(record)
         raise self.begun_anew()
 
     def begun_anew(self) -> UsageProblem:
         return UsageProblem(f"{self.folder} was begun anew while it was read; try again")
 
-    def _found(self) -> Found:
-        """By where in the journal the lines begin."""
+    def found(self) -> Found:
+        """Where in the journal each case has its line, for those who read the judgements more than once."""
         found = Found(self)
         for line in self.lines():
             found.note(line.data["input_hash"], line.data["status"], line.offset)
@@ -95,12 +80,6 @@ class Run:
     def roll(self) -> Iterator[Entry]:
         """The cases that were read, judged or not."""
         return read_roll(self.folder, self.manifest)
-
-    def frame(self, kind: Literal["pandas", "polars", "arrow"] = "pandas") -> Any:
-        """The whole run as a data frame; see `krino.frame`."""
-        from krino.exports.frame import frame
-
-        return frame(self, kind)
 
     @property
     def journal(self) -> Path:
@@ -131,6 +110,27 @@ class Found:
             return False
         self._numbers[slot], self._codes[slot] = number, CODES[status]
         return True
+
+    def records(self, wanted: Collection[int] | None = None) -> Iterator[dict[str, Any]]:
+        """The judgements in the order of the input, where the numbers are those of `Run.found`.
+
+        `wanted`: only of the cases at these places of the input; the others are not even read.
+        """
+        with ExitStack() as stack:
+            journal, at = None, 0
+            for index, entry, offset, again in self.in_order():
+                if wanted is not None and index not in wanted:
+                    continue
+                journal = journal or stack.enter_context(inside(self._run.journal).open("rb"))
+                if offset != at:
+                    journal.seek(offset)
+                text = journal.readline()
+                at = offset + len(text)
+                record = self._run.same_line(text, entry)
+                record["index"], record["id"], record["source"] = index, entry.id, entry.source
+                if again:
+                    record["usage"] = unpaid(record["usage"])
+                yield record
 
     def in_order(self) -> Iterator[tuple[int, Entry, int, bool]]:
         """Index, case, number of its line, and whether an earlier case has the same content and so the same line.
@@ -191,3 +191,43 @@ def load_run(folder: str | PathLike[str]) -> Run:
     if not path.is_dir():
         raise UsageProblem(f"{path} is no run folder: there is no such folder")
     return Run(path, Manifest.load(path))
+
+
+_BALLOT = TypeAdapter(Ballot)
+_FINDING = TypeAdapter(Finding)
+
+
+class RecordedLabels:
+    """Looks labels up in the journal of a run; holds no more than a few bytes a case."""
+
+    def __init__(self, run: Run) -> None:
+        self._offsets = Contents()
+        for line in run.lines():
+            if line.data["status"] != "error" and self._offsets.get(line.data["input_hash"]) is None:
+                self._offsets.set(line.data["input_hash"], line.offset)
+        self._file = inside(run.journal).open("rb")
+
+    def __call__(self, task: Task[Any, Any, Any]) -> Mapping[str, Any] | None:
+        labels = self._line(task).get("labels")
+        return labels if isinstance(labels, dict) else None
+
+    def ballots(self, task: Task[Any, Any, Any]) -> list[Ballot]:
+        """What each seat of a panel said; empty where one labeller was asked."""
+        return [_BALLOT.validate_python(ballot) for ballot in self._line(task).get("ballots") or ()]
+
+    def findings(self, task: Task[Any, Any, Any]) -> list[Finding]:
+        """What came with the labels: the rules of today find their own again, these nobody would."""
+        line = self._line(task)
+        count = line.get("labeller_findings") or 0
+        return [_FINDING.validate_python(found) for found in (line.get("findings") or [])[-count:]] if count else []
+
+    def _line(self, task: Task[Any, Any, Any]) -> Mapping[str, Any]:
+        offset = self._offsets.get(task.input_hash)
+        if offset is None:
+            return {}
+        self._file.seek(offset)
+        line: dict[str, Any] = orjson.loads(self._file.readline())
+        return line
+
+    def close(self) -> None:
+        self._file.close()

@@ -18,10 +18,9 @@ from pydantic_core import SchemaValidator, core_schema
 
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
-from krino.runs.inside import inside
-from krino.runs.lines import read_lines
+from krino.runs.checking import HASH, SOURCE, TEXT, typed
+from krino.runs.files import inside, read_lines
 from krino.runs.manifest import MANIFEST, Manifest
-from krino.runs.schemas import HASH, SOURCE, TEXT, typed
 
 ROLL = "roll.jsonl"
 ADVICE = "run the command again: the roll is written anew, and what is judged stays judged"
@@ -78,7 +77,7 @@ def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
         except ValidationError:
             told = f"{path}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
             raise UsageProblem(told) from None
-        entry = Entry(**line.data)
+        entry = Entry(line.data["id"], line.data["input_hash"], line.data["source"])
         whole.update(entry.input_hash.encode())
         cases += 1
         yield entry

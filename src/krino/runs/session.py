@@ -1,4 +1,4 @@
-"""One sitting of a run: open its folder, judge what is still open, leave it so that the next sitting can go on."""
+"""One session of a run: open its folder, judge what is still open, leave it so that the next session can go on."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pathlib import Path
 from krino.cases.item import CaseItem, as_text
 from krino.contract import Judgement, Labeller, Source, Usage
 from krino.engine.case import AnyJudge, describe_fault, without_verdict
-from krino.engine.pool import Crew
-from krino.engine.trial import Trial
+from krino.engine.pool import LocalPool
+from krino.engine.protocol import Assignment, Engine, opened
+from krino.engine.rehearsal import Trial
 from krino.errors import RunStopped, UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents
@@ -22,10 +23,13 @@ from krino.runs.journal import Journal
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter, read_roll
 
+CaseSource = Callable[[], Iterator[CaseItem]]
+"""Gives the cases from the first on, each time it is called."""
+
 
 @dataclass(slots=True)
 class Tally:
-    """What a progress display needs to know, kept current while the sitting lasts."""
+    """What a progress display needs to know, kept current while the session lasts."""
 
     skipped: int = 0
     """Cases whose content was judged before, or stands in the input twice."""
@@ -38,10 +42,10 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Sitting:
+class Session:
     """Judges a stream of cases into a run folder.
 
-    However it ends, the folder speaks of the cases that were read in this sitting and of no others. Killed at any
+    However it ends, the folder speaks of the cases that were read in this session and of no others. Killed at any
     moment, it is an unfinished run: `run.json` says so before the roll is emptied, and the journal only ever grows.
     """
 
@@ -51,16 +55,20 @@ class Sitting:
     folder: Path
     fresh: bool = False
     """Forget what the folder holds and judge every case."""
+    make_engine: Callable[[], Engine] = LocalPool
+    on_judgement: Callable[[Tally], None] | None = None
     tally: Tally = field(default_factory=Tally)
     interrupted: bool = False
-    _crew: Crew | None = None
+    stopped: RunStopped | None = None
+    """What ended the session before its cases did, if that was no interruption."""
+    _engine: Engine | None = None
     _met: Contents = field(default_factory=Contents)
     """Where each content came by first: a record that stands in the input twice is judged once."""
     _late: array[int] = field(default_factory=lambda: array("Q"))
-    """Places of the cases that ended in error in an earlier sitting, in the order of the input."""
+    """Places of the cases that ended in error in an earlier session, in the order of the input."""
     _problem: UsageProblem | None = None
 
-    async def hold(self, cases: Callable[[], Iterator[CaseItem]]) -> Manifest:
+    async def run(self, cases: CaseSource) -> Manifest:
         """To the end of the cases, or as far as it can go; the manifest says which.
 
         Cases that ended in error before come last: should they stop the run again, the others are done.
@@ -86,8 +94,8 @@ class Sitting:
     def interrupt(self) -> None:
         """Begin nothing new; what is in flight may finish."""
         self.interrupted = True
-        if self._crew is not None:
-            self._crew.stop()
+        if self._engine is not None:
+            self._engine.stop()
 
     # --- how it begins and ends ----------------------------------------------------------------------
 
@@ -104,7 +112,7 @@ class Sitting:
         return Manifest(plan=self.plan, about=about, usage=replace(journal.usage))
 
     async def _judge_and_record(
-        self, cases: Callable[[], Iterator[CaseItem]], journal: Journal, roll: RollWriter, manifest: Manifest
+        self, cases: CaseSource, journal: Journal, roll: RollWriter, manifest: Manifest
     ) -> None:
         try:
             await self._judge_all(cases, journal, roll, manifest)
@@ -126,24 +134,21 @@ class Sitting:
 
     # --- the cases -----------------------------------------------------------------------------------
 
-    async def _judge_all(
-        self, cases: Callable[[], Iterator[CaseItem]], journal: Journal, roll: RollWriter, manifest: Manifest
-    ) -> None:
-        def is_settled(item: CaseItem, digest: str) -> bool:
-            return self._is_settled(item, digest, journal, roll)
+    async def _judge_all(self, cases: CaseSource, journal: Journal, roll: RollWriter, manifest: Manifest) -> None:
+        def is_open(item: CaseItem, digest: str) -> bool:
+            return self._is_open(item, digest, journal, roll)
 
-        def is_no_error(_: CaseItem, digest: str) -> bool:
-            return journal.status(digest) != "error"  # the input may have changed since it was read first
+        def is_error(_: CaseItem, digest: str) -> bool:
+            return journal.status(digest) == "error"  # the input may have changed since it was read first
 
         try:
-            await self._pass(cases(), journal, roll, is_settled, Trial(passed=journal.has_verdicts))
-            if self._late and not self._stopping:
-                await self._pass(_at(self._late, cases()), journal, roll, is_no_error, Trial(passed=True))
-            self._stop_if_owed()
+            await self._pass(cases(), journal, roll, is_open, Trial(passed=journal.has_verdicts))
+            if self._late and self._problem is None:
+                await self._pass(_at(self._late, cases()), journal, roll, is_error, Trial(passed=True))
         except RunStopped as reason:
-            manifest.state, manifest.stop_reason = "stopped", str(reason)
-            if reason.kind == "interrupt":
-                manifest.state = "interrupted"
+            self.stopped = reason
+            manifest.state = "interrupted" if reason.kind == "interrupt" else "stopped"
+            manifest.stop_reason = str(reason)
         except asyncio.CancelledError:
             manifest.state, manifest.stop_reason = "interrupted", "stopped by the user"
         else:
@@ -155,68 +160,63 @@ class Sitting:
                 manifest.state, manifest.stop_reason = "finished", None
                 manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()
 
-    def _stop_if_owed(self) -> None:
-        """The last case may have been cut short by what stops a run: then it is not finished."""
-        owed = self.labeller.take_owed()
-        if owed is not None and not self._stopping:
-            raise owed
-
-    @property
-    def _stopping(self) -> bool:
-        return self.interrupted or self._problem is not None
-
     async def _pass(
         self,
         items: Iterator[CaseItem],
         journal: Journal,
         roll: RollWriter,
-        is_done: Callable[[CaseItem, str], bool],
+        is_open: Callable[[CaseItem, str], bool],
         trial: Trial,
     ) -> None:
-        self._crew = Crew(
-            judge=self.judge,
-            labeller=self.labeller,
-            workers=self.labeller.workers,
-            on_judgement=lambda judgement, item: self._take(judgement, item, journal, roll),
-            is_done=is_done,
-            trial=trial,
-        )
+        """Once through the items; judges those that are open."""
+
+        async def receive(item: CaseItem, judgement: Judgement | None) -> None:
+            if judgement is not None:
+                self._take(judgement, item, journal, roll)
+                trial.check(judgement)
+
         if self.interrupted:
             return
-        await self._crew.run(self._readable(items))
+        self._engine = self.make_engine()
+        cases = opened(self._readable(items), is_open)
+        await self._engine.run(Assignment(self.judge, self.labeller), cases, receive)
 
     def _readable(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
-        """A file that turns out unreadable half-way ends the stream; what is in flight is finished first."""
+        """The items until an interruption, or a file that turns out unreadable; what is in flight is finished first."""
         try:
-            yield from map(_with_plain_names, items)
+            for item in items:
+                if self.interrupted:
+                    return
+                yield _with_plain_names(item)
         except UsageProblem as problem:
             self._problem = problem
 
-    def _is_settled(self, item: CaseItem, digest: str, journal: Journal, roll: RollWriter) -> bool:
+    def _is_open(self, item: CaseItem, digest: str, journal: Journal, roll: RollWriter) -> bool:
         """Called once a case, in the order of the input."""
         roll.add(item, digest)
         if self._met.add(digest, item.index) != item.index:
             self.tally.skipped += 1
-            return True
+            return False
         status = journal.status(digest)
         if status == "error":
             self._late.append(item.index)
         elif status is not None:
             self.tally.skipped += 1
-        return status is not None
+        return status is None
 
     def _take(self, judgement: Judgement, item: CaseItem, journal: Journal, roll: RollWriter) -> None:
         roll.flush()  # no verdict is in the journal before its case is on the roll
         try:
             journal.append(judgement)
         except ValueError as fault:  # something in it cannot be written down: the case is an error, not the run
-            paid = judgement.usage
-            judgement = without_verdict(self.judge, item, judgement.input_hash, "error", describe_fault(fault))
-            judgement.usage = paid
+            told, digest = describe_fault(fault), judgement.input_hash
+            judgement = without_verdict(self.judge, item, digest, "error", told, usage=judgement.usage)
             journal.append(judgement)
         counts = self.tally.counts
         setattr(counts, judgement.status, getattr(counts, judgement.status) + 1)
         self.tally.usage.add(judgement.usage)
+        if self.on_judgement is not None:
+            self.on_judgement(self.tally)
 
 
 def _with_plain_names(item: CaseItem) -> CaseItem:

@@ -1,38 +1,23 @@
 """How far raters agree: raw agreement, Cohen's kappa (also weighted) and Krippendorff's alpha.
 
-Ratings are codes, whole numbers from 0, -1 where there is none (`encode` makes them). Weights say how often each item
+Ratings are codes, whole numbers from 0, -1 where there is none. Weights say how often each item
 counts, 1 unless given: that is how the bootstrap asks. A figure that is undefined is nan; the docstrings say when.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from krino.stats.resample import Floats
-from krino.stats.tallies import dot, tally
+from krino.stats.resample import Floats, dot, ratio, tally
 
 Codes = NDArray[np.intp]
 Level = Literal["nominal", "ordinal", "interval"]
 MISSING = -1
-
-
-def encode(*columns: Sequence[Hashable]) -> tuple[list[Any], list[Codes]]:
-    """All values that occur, in order where they have one, and each column as codes into them; None is missing."""
-    found = {value for column in columns for value in column if value is not None}
-    try:
-        values: list[Any] = sorted(found)
-    except TypeError:
-        values = sorted(found, key=repr)
-    numbers: dict[Hashable, int] = {value: code for code, value in enumerate(values)}
-    return values, [
-        np.array([MISSING if value is None else numbers[value] for value in column], np.intp) for column in columns
-    ]
 
 
 def both_given(first: Codes, second: Codes, weights: Floats | None) -> tuple[Codes, Codes, Floats]:
@@ -155,6 +140,47 @@ class Ratings:
         return spread
 
 
-def krippendorff_alpha(table: ArrayLike, level: Level = "nominal", positions: ArrayLike | None = None) -> float:
-    """Alpha of a table of codes, a row an item and a column a rater; see `Ratings.alpha`."""
-    return Ratings.of(table).alpha(level, positions)
+@dataclass(frozen=True)
+class ClassScores:
+    """One element a class."""
+
+    found: Floats
+    """How often the one who is tested said it."""
+    true: Floats
+    """How often the reference says it."""
+    precision: Floats
+    """nan where it was never said."""
+    recall: Floats
+    """nan where it is never true."""
+    f1: Floats
+    """nan where neither says it."""
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean over the classes that occur on either side."""
+        return _mean_of_defined(self.f1)
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """The mean recall over the classes of the reference."""
+        return _mean_of_defined(self.recall)
+
+
+def confusion(reference: Codes, tested: Codes, size: int, weights: Floats | None = None) -> Floats:
+    """Rows are the reference, columns the one who is tested."""
+    reference, tested, counted = both_given(reference, tested, weights)
+    return tally(reference * size + tested, counted, size * size).reshape(size, size)
+
+
+def class_scores(reference: Codes, tested: Codes, size: int, weights: Floats | None = None) -> ClassScores:
+    """Precision, recall and F1 of each of `size` classes."""
+    reference, tested, counted = both_given(reference, tested, weights)
+    same = reference == tested
+    right = tally(tested[same], counted[same], size)
+    found, true = tally(tested, counted, size), tally(reference, counted, size)
+    return ClassScores(found, true, ratio(right, found), ratio(right, true), ratio(2.0 * right, found + true))
+
+
+def _mean_of_defined(values: Floats) -> float:
+    defined = values[np.isfinite(values)]
+    return float(defined.mean()) if defined.size else math.nan

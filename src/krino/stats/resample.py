@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import math
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from krino.stats.tallies import tally
+
+def tally(codes: NDArray[np.intp], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """The sum of the weights for each code from 0 up to `size`."""
+    return np.bincount(codes, weights, size).astype(np.float64, copy=False)
+
+
+def dot(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """The sum of products. Not `@`: the threads that BLAS starts for vectors of this size cost more than they save."""
+    return float((first * second).sum())
+
+
+def ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    """nan where the whole is nothing."""
+    found = np.full(len(whole), math.nan)
+    np.divide(part, whole, out=found, where=whole > 0)
+    return found
+
 
 Floats = NDArray[np.float64]
 
@@ -67,11 +84,6 @@ class Resampler:
         shares = np.bincount(kinds, minlength=count) / self.size
         for _ in range(self.draws):
             yield generator.multinomial(self.size, shares).astype(np.float64)
-
-
-def bootstrap(statistic: Callable[[Floats], float], resampler: Resampler) -> tuple[float, float] | None:
-    """The percentile interval of `statistic(weights)`, where the weights say how often each case was drawn."""
-    return percentile_interval(np.fromiter(map(statistic, resampler.weights()), np.float64))
 
 
 def percentile_interval(values: NDArray[Any], level: float = LEVEL) -> tuple[float, float] | None:

@@ -1,20 +1,82 @@
-"""Guesses the language of a text from its function words: cheap, and silent when unsure."""
+"""Tells the language of a text: by its function words where they are plain, else by a trained detector."""
 
 from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from krino.text.words import table
 
-_WORD = re.compile(r"[^\W\d_]+")
-_SAMPLE = 240
-_LATIN_END = "ɏ"
-_SURE_WORDS = 12
-_SURE_SHARE = 0.12
-_SHARED = 0.5
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
 
-LANGUAGE_NAMES = {"en": "English", "fr": "French", "nl": "Dutch", "de": "German", "other": "another language"}
+READ_LANGUAGES = ("en", "fr", "nl", "de", "es")
+"""The languages for which there are function words, and so everything that rests on words."""
+NO_LANGUAGE = "zxx"
+"""What the detector calls text in no language at all: keys hit at random."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_SAMPLE = 400
+_LATIN_END = "ɏ"
+_SHARED = 0.5
+_PLAIN_WORDS = 3
+_PLAIN_SHARE = 0.25
+_LIKELY = 0.6
+"""The detector's probability from which it is followed; it is calibrated for the length of the text."""
+_POSSIBLE = 0.2
+_DOUBTFUL = 0.4
+_SURE = 0.8
+_SURE_WORDS = 4
+
+
+def language_name(code: str) -> str:
+    named: str = table("languages")["names"].get(code, f"the language `{code}`")
+    return named
+
+
+@lru_cache(maxsize=2_048)
+def guess_language(text: str) -> str | None:
+    """The code of the language, or None where there is too little to tell; a short text is taken for a read one."""
+    sample = text[:_SAMPLE]
+    words = _WORD.findall(sample.lower())
+    if not words:
+        return None
+    if _is_other_script(words):
+        code = _detect(sample)[0]
+        return "und" if code in READ_LANGUAGES else code
+    if (plain := _by_function_words(words)) is not None:
+        return plain
+    code, share = _detect(sample)
+    if code != NO_LANGUAGE and share >= _LIKELY and (code in READ_LANGUAGES or len(words) >= _SURE_WORDS):
+        return code
+    return _likeliest(sample, words, doubtful=share < _DOUBTFUL or code in READ_LANGUAGES)
+
+
+@lru_cache(maxsize=2_048)
+def foreign_language(text: str) -> str | None:
+    """The code of a language that is surely none of the read ones; None where it is one of them, or in doubt."""
+    sample = text[:_SAMPLE]
+    words = _WORD.findall(sample.lower())
+    if not words:
+        return None
+    if _is_other_script(words):
+        return guess_language(text)
+    if len(words) < _SURE_WORDS or _by_function_words(words) is not None:
+        return None
+    code, share = _detect(sample)
+    return code if share >= _SURE and code not in (*READ_LANGUAGES, NO_LANGUAGE) else None
+
+
+@lru_cache(maxsize=2_048)
+def is_gibberish(text: str) -> bool:
+    """Whether a text is letters at random; short ones, and all with a function word in them, are given the benefit."""
+    sample = text[:_SAMPLE]
+    words = _WORD.findall(sample.lower())
+    if sum(len(word) > 2 for word in words) < _PLAIN_WORDS or _is_other_script(words) or _own_words(words):
+        return False
+    code, share = _detect(sample)
+    return code == NO_LANGUAGE and share >= _SURE
 
 
 @cache
@@ -28,21 +90,46 @@ def _function_words() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=512)
-def guess_language(text: str) -> str | None:
-    """`en`, `fr`, `nl`, `de`, `other` for what is none of them, or None when there is too little to tell."""
-    sample = text[:_SAMPLE].lower()
-    # Function words stand alone: splitting at spaces and apostrophes finds them, and costs a tenth of a pattern.
-    words = sample.replace("'", " ").replace("’", " ").split()
-    if not sample.isascii():
-        words = _WORD.findall(sample)
-        if sum(word[0] > _LATIN_END for word in words) * 2 > len(words):
-            return "other"
-    if not any(map(str.isalpha, sample)):
+def _own_words(words: list[str]) -> dict[str, int]:
+    """How many words each language has that no other one has; those without any are left out."""
+    seen = {word for word in words if len(word) > 1}
+    return {name: count for name, own, _ in _function_words() if (count := len(seen & own))}
+
+
+def _by_function_words(words: list[str]) -> str | None:
+    """The language whose own function words are many and nearly alone: most texts need no detector."""
+    own = sorted(_own_words(words).items(), key=lambda item: -item[1])
+    if not own or own[0][1] < _PLAIN_WORDS or own[0][1] < _PLAIN_SHARE * len(set(words)):
+        return None
+    return own[0][0] if len(own) == 1 or own[1][1] * 3 <= own[0][1] else None
+
+
+def _likeliest(sample: str, words: list[str], doubtful: bool) -> str | None:
+    """Of the read languages the one that the detector thinks possible; where it has no idea, by function words."""
+    shares = dict(_identifier().rank(sample))
+    best = max(READ_LANGUAGES, key=lambda code: shares.get(code, 0.0))
+    if shares.get(best, 0.0) >= _POSSIBLE:
+        return best
+    if not doubtful:
         return None
     seen = set(words)
     scores = {name: len(seen & own) + _SHARED * len(seen & shared) for name, own, shared in _function_words()}
     first, second = sorted(scores.values(), reverse=True)[:2]
-    if first >= max(1.0, _SURE_SHARE * len(seen)) and first > second:
-        return max(scores, key=scores.__getitem__)
-    return "other" if len(seen) >= _SURE_WORDS and first < _SURE_SHARE * len(seen) else None
+    return max(scores, key=scores.__getitem__) if first >= 1 and first > second else None
+
+
+def _is_other_script(words: list[str]) -> bool:
+    return sum(len(word) for word in words if word[0] > _LATIN_END) * 2 > sum(map(len, words))
+
+
+def _detect(sample: str) -> tuple[str, float]:
+    code, share = _identifier().classify(sample)
+    return table("languages")["close_to"].get(code, str(code)), float(share)
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    """Loaded when a text first needs it: that takes about a second."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

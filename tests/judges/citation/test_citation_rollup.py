@@ -40,6 +40,4 @@ def test_the_slice_columns_of_a_case() -> None:
         "classification": "SPECIFIC",
         "match_type": "COURT_DATE",
         "answer": "no_match",
-        "matched_id": None,
-        "confidence": None,
     }

@@ -9,8 +9,8 @@ import pytest
 
 from krino import CannotJudge
 from krino.judges.efficiency import split_traces
-from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.detect import read_trace
+from krino.judges.efficiency.traces.steps import Trace
 
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},

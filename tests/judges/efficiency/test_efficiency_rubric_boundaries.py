@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from efficiency_making import ANSWER, JUDGE, SEARCH, labels, settle, study
+from krino import CannotJudge
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.joining import join_votes
 from krino.judges.efficiency.labels import EfficiencyLabels
+from krino.judges.efficiency.votes import join_votes
 
 BUSY = {**SEARCH, "output": None, "error": "503 service unavailable"}
 
@@ -69,13 +70,11 @@ def test_the_evidence_names_the_mode_and_every_unnecessary_step_with_its_cause()
     )
 
 
-def test_without_labels_the_embedded_ones_count_and_nobody_is_said_to_have_labelled() -> None:
+def test_settling_is_pure_and_without_labels_it_fails_closed() -> None:
     facts = study(SEARCH, SEARCH, ANSWER)
-    case = JUDGE.read({"task": "x", "trace": []})
-    alone, told = JUDGE.settle(case, facts, None), settle(facts)
-    assert alone.rulings["score"].value == told.rulings["score"].value == 0.75
-    assert {ruling.from_labels for ruling in alone.rulings.values()} == {False}
-    assert {ruling.from_labels for ruling in told.rulings.values()} == {True}
+    with pytest.raises(CannotJudge, match="no labels"):
+        JUDGE.settle(JUDGE.read({"task": "x", "trace": []}), facts, None)
+    assert {ruling.from_labels for ruling in settle(facts).rulings.values()} == {True}
 
 
 # --- labels held against the trace -----------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 import krino
 from krino.judges.efficiency.traces.detect import read_trace
+from made_views import view_of
 
 TASK = "When is the museum open, and what does a ticket cost?"
 ANSWER = "The museum opens at ten and closes at six; a ticket costs fourteen euros."
@@ -107,8 +108,8 @@ def test_an_answer_that_stands_in_the_agents_span_alone_counts_as_in_messages(fo
     assert score(form(calls)) == score(chat(calls))
 
 
-def test_without_that_answer_the_results_would_seem_unused() -> None:
-    assert score(gen_ai(CALLS, ""))[0] < score(gen_ai(CALLS))[0] == 1.0
+def test_without_that_answer_there_is_a_step_less() -> None:
+    assert score(gen_ai(CALLS, ""))[1] == score(gen_ai(CALLS))[1] - 1
 
 
 def test_a_model_call_whose_words_were_not_recorded_gets_them_from_the_agent() -> None:
@@ -177,11 +178,5 @@ def test_one_id_that_nobody_can_read_makes_all_of_them_numbers(own: str) -> None
 
 
 def test_the_report_shows_the_numbers_that_the_reason_names() -> None:
-    from krino.blocks import DataTable
-    from krino.judges.efficiency.view import efficiency_blocks
-
-    case = {"task": TASK, "trace": gen_ai(REPEATED)}
-    judgement = krino.judge("efficiency", case)
-    blocks = efficiency_blocks({**judgement.model_dump(mode="json"), "case": case})
-    (steps,) = (block for block in blocks if isinstance(block, DataTable))
+    *_, steps = view_of("efficiency", {"task": TASK, "trace": gen_ai(REPEATED)})
     assert [row[0] for row in steps.rows] == ["1", "2", "3", "4"]

@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 import pytest
 
+from fake_llm import FakeServer, ReceivedRequest
 from krino import CannotJudge, judge_many
 from krino.cases import read_cases
 from krino.judges.efficiency import EfficiencyJudge, split_traces
-from krino.testing import FakeServer, ReceivedRequest
 
 Record = dict[str, Any]
 CHAT: list[Record] = [
@@ -147,7 +147,8 @@ def test_spans_whose_parent_is_elsewhere_are_told_of() -> None:
     judge = EfficiencyJudge()
     case = judge.read(otlp(span("a", 0), {**span("a", 1), "parentSpanId": "gone"}))
     facts = judge.study(case)
-    told = [found.text for found in judge.settle(case, facts, None).findings if found.rule == "EFF-N7"]
+    settlement = judge.settle(case, facts, judge.label_locally([(case, facts)])[0])
+    told = [found.text for found in settlement.findings if found.rule == "EFF-N7"]
     assert told == ["1 of its spans name a parent that is not in the record"]
 
 
@@ -240,7 +241,7 @@ def test_killed_in_the_middle_of_a_record_a_run_goes_on_with_its_other_traces(tm
 
     def answer(request: ReceivedRequest) -> Record:
         name = next(name for name in names if name in request.user_text)
-        return {"steps": [{"step": f"{name}-0", "label": "necessary", "why": "", "because_of": None}]}
+        return {"shortest": "", "steps": [{"step": f"{name}-0", "label": "necessary", "why": "", "because_of": None}]}
 
     with FakeServer(reply=answer, latency=0.05, key=r"trace-\d+-") as server:
         ask = ("--labeller", "m", "--base-url", server.url, "--cache", "off", "--concurrency", "2")

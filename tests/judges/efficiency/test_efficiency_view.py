@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import krino
-from krino.blocks import blocks_of
+from made_views import view_of
 
 CASE: dict[str, Any] = {
     "task": "What is the weather in Ghent?",
@@ -18,18 +18,18 @@ CASE: dict[str, Any] = {
 
 
 def test_every_step_is_shown_with_its_label_and_points_back() -> None:
-    judgement = krino.judge("efficiency", CASE).model_dump(mode="json")
-    task, timeline, table = blocks_of({**judgement, "case": CASE})
-    assert task["segments"][0]["text"] == CASE["task"]
-    steps = [segment for segment in timeline["segments"] if segment["key"]]
-    assert [(step["key"], step["mark"], step["target"]) for step in steps] == [
+    task, timeline, table = view_of("efficiency", CASE)
+    assert task.segments[0].text == CASE["task"]
+    steps = [segment for segment in timeline.segments if segment.key]
+    assert [(step.key, step.mark, step.target) for step in steps] == [
         ("step-a", "necessary", None),
         ("step-b", "redundant", "step-a"),
         ("step-c", "necessary", None),
     ]
-    assert [row[0] for row in table["rows"]] == ["a", "b", "c"]
-    assert 'weather({"city":"Ghent"})' in steps[0]["text"]
+    assert [row[0] for row in table.rows] == ["a", "b", "c"]
+    assert 'weather({"city":"Ghent"})' in steps[0].text
 
 
-def test_without_the_case_there_is_nothing_to_show() -> None:
-    assert blocks_of(krino.judge("efficiency", CASE).model_dump(mode="json")) == []
+def test_without_labels_there_is_nothing_to_show() -> None:
+    judgement = krino.judge("efficiency", CASE).model_dump(mode="json")
+    assert view_of("efficiency", CASE, {**judgement, "labels": None}) == []

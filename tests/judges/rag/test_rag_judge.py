@@ -30,7 +30,7 @@ def test_the_case_is_shown_in_named_blocks_with_numbered_sentences() -> None:
     shown = blocks(asked(reference="In 1904, by the king."))
     assert list(shown) == ["question", "passage 1", "passage 2", "answer", "reference"]
     assert shown["question"] == QUESTION
-    assert shown["passage 1"] == BRIDGE
+    assert shown["passage 1"] == f"[1] {BRIDGE}"
     assert shown["answer"] == "[1] The bridge was opened in 1904.\n[2] It carries two railway tracks."
 
 

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krino.contract import Settlement
-from krino.judges.rag.goals import read_goal
 from krino.judges.rag.judge import RagJudge
 from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.reading.goals import read_goal
 from krino.judges.rag.rubric import answer_relevance, context_relevance, faithfulness, settle, similarity, two_decimals
+from krino.judges.rag.verdict import RagVerdict
 from rag_making import (
     case_of,
     claim_of,
@@ -140,7 +141,7 @@ REACHED: dict[str, tuple[dict[str, Any], dict[str, Any] | None, str, Any]] = {
     "RAG-C2": ({}, raw_labels(), "context_relevance", 0.75),
     "RAG-A1": (
         {},
-        raw_labels(refusal=refusal_of(), needs=[{"need": "year", "held": False}]),
+        raw_labels(refusal=refusal_of(), needs=[{"need": "year", "passage": None, "held": False}]),
         "answer_relevance",
         1.0,
     ),
@@ -205,8 +206,8 @@ def test_evidence_gives_the_span_in_the_passage() -> None:
 
 def test_off_topic_passages_missing_needs_and_open_parts_are_named() -> None:
     labels = labels_of(
-        needs=[{"need": "the day", "held": False}],
-        parts=[{"part": "which day", "answered": False}],
+        needs=[{"need": "the day", "passage": None, "held": False}],
+        parts=[{"part": "which day", "sentence": None, "answered": False}],
         direct="no",
     )
     verdict = values_of(settle(facts_of(), labels))
@@ -263,12 +264,22 @@ REFUSALS = st.none() | st.fixed_dictionaries(
 )
 ANY_LABELS = st.fixed_dictionaries(
     {
+        "unreadable": st.none(),
         "claims": st.lists(CLAIMS, max_size=5),
         "empty_sentences": st.lists(SENTENCES, max_size=3),
-        "parts": st.lists(st.fixed_dictionaries({"part": st.text(max_size=9), "answered": st.booleans()}), max_size=4),
+        "parts": st.lists(
+            st.fixed_dictionaries({"part": st.text(max_size=9), "sentence": st.none(), "answered": st.booleans()}),
+            max_size=4,
+        ),
         "direct": st.sampled_from(["full", "partly", "no"]),
-        "passages": st.lists(st.fixed_dictionaries({"passage": SENTENCES, "useful": st.booleans()}), max_size=4),
-        "needs": st.lists(st.fixed_dictionaries({"need": st.text(max_size=9), "held": st.booleans()}), max_size=4),
+        "passages": st.lists(
+            st.fixed_dictionaries({"passage": SENTENCES, "useful_sentences": st.lists(SENTENCES, max_size=3)}),
+            max_size=4,
+        ),
+        "needs": st.lists(
+            st.fixed_dictionaries({"need": st.text(max_size=9), "passage": st.none(), "held": st.booleans()}),
+            max_size=4,
+        ),
         "refusal": REFUSALS,
         "similarity": st.sampled_from(["same", "close", "partial", "little", "none"]),
         "similarity_why": st.none() | st.text(max_size=9),
@@ -291,7 +302,7 @@ def test_scores_lie_between_zero_and_one_with_two_decimals(case: dict[str, Any],
     settlement = settle(facts_of(**case), labels)
     assert list(settlement.rulings) == KEYS
     verdict = values_of(settlement)
-    RagJudge.verdict_model.model_validate(verdict)
+    RagVerdict.model_validate(verdict)
     for key in SCORES:
         score = verdict[key]
         assert score is None or (0.0 <= score <= 1.0 and score == round(score, 2))
@@ -352,7 +363,7 @@ def test_settling_is_pure(labels: RagLabels) -> None:
 
 @pytest.mark.parametrize("lack", [{"reason_stated": False}, {"category": None}, {"validity_shown": False}])
 def test_a_refusal_that_lacks_a_criterion_scores_zero(lack: dict[str, Any]) -> None:
-    labels = labels_of(refusal=refusal_of(**lack), needs=[{"need": "x", "held": False}])
+    labels = labels_of(refusal=refusal_of(**lack), needs=[{"need": "x", "passage": None, "held": False}])
     assert _score("answer_relevance", settle(facts_of(), labels)) == (0.0, "RAG-A2")
 
 

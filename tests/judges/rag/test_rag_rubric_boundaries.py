@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from krino.contract import Ruling
-from krino.judges.rag.goals import goal_names, names_a_goal, read_goal
+from krino.judges.rag.labels import step_of
+from krino.judges.rag.reading.goals import goal_names, names_a_goal, read_goal
 from krino.judges.rag.rubric import context_relevance, settle, two_decimals
-from krino.judges.rag.scale import step_of
 from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 
 SAYS_NOTHING_RETRIEVED = (
     "I cannot answer because the retrieved context is empty, which falls under insufficient context."
 )
-NOT_HELD = [{"need": "the year of opening", "held": False}]
+NOT_HELD = [{"need": "the year of opening", "passage": None, "held": False}]
 NOTHING: dict[str, Any] = {"claims": [], "passages": [], "needs": [], "empty_sentences": []}
 
 
@@ -199,16 +199,20 @@ def test_an_answer_from_nothing_that_does_not_decline_has_no_words_of_refusal_to
 
 def test_what_is_held_and_what_is_useful_is_counted_and_named() -> None:
     assert explained("context_relevance") == (
-        "The context holds 1 of 1 needed point and 1 of 2 passages are useful (goal balanced: recall weighs 0.5). "
+        "The context holds 1 of 1 needed point and 1 of its 2 sentences is useful (goal balanced: recall weighs 0.5). "
         "Off topic: passage 2.",
-        ("passage 1: useful", "passage 2: not useful", 'need "the year of opening": held'),
+        (
+            "passage 1: 1 of 1 sentences useful",
+            "passage 2: 0 of 1 sentences useful",
+            'need "the year of opening": held',
+        ),
     )
     one = {"context": ["The iron bridge at Varde was opened in 1904 and carries two railway tracks."]}
-    needs = [*NOT_HELD, {"need": "the place", "held": True}]
-    assert explained("context_relevance", one, passages=[{"passage": 1, "useful": True}], needs=needs) == (
-        "The context holds 1 of 2 needed points and 1 of 1 passage is useful (goal balanced: recall weighs 0.5). "
+    needs = [*NOT_HELD, {"need": "the place", "passage": 1, "held": True}]
+    assert explained("context_relevance", one, passages=[{"passage": 1, "useful_sentences": [1]}], needs=needs) == (
+        "The context holds 1 of 2 needed points and 1 of its 1 sentence is useful (goal balanced: recall weighs 0.5). "
         'Missing: "the year of opening".',
-        ("passage 1: useful", 'need "the year of opening": missing', 'need "the place": held'),
+        ("passage 1: 1 of 1 sentences useful", 'need "the year of opening": missing', 'need "the place": held'),
     )
 
 
@@ -226,12 +230,16 @@ def test_what_is_held_and_what_is_useful_is_counted_and_named() -> None:
 def test_recall_and_precision_are_weighed_by_the_goal(
     needs: list[dict[str, Any]], useful: list[bool], goal: str, score: float
 ) -> None:
-    passages = [{"passage": number, "useful": use} for number, use in enumerate(useful, 1)]
+    passages = [{"passage": number, "useful_sentences": [1] if use else []} for number, use in enumerate(useful, 1)]
     assert decided("context_relevance", {"goal": goal}, needs=needs, passages=passages) == (score, "RAG-C2")
 
 
 def test_a_passage_called_both_useful_and_not_is_not_useful() -> None:
-    passages = [{"passage": 1, "useful": True}, {"passage": 2, "useful": True}, {"passage": 1, "useful": False}]
+    passages = [
+        {"passage": 1, "useful_sentences": [1]},
+        {"passage": 2, "useful_sentences": [1]},
+        {"passage": 1, "useful_sentences": []},
+    ]
     assert decided("context_relevance", passages=passages) == (0.75, "RAG-C2")
 
 
@@ -257,7 +265,10 @@ def test_a_passage_called_both_useful_and_not_is_not_useful() -> None:
 def test_relevance_is_the_answered_share_times_directness(
     answered: list[bool], direct: str, score: float, why: str
 ) -> None:
-    parts = [{"part": f"part {number}", "answered": done} for number, done in enumerate(answered, 1)]
+    parts = [
+        {"part": f"part {number}", "sentence": 1 if done else None, "answered": done}
+        for number, done in enumerate(answered, 1)
+    ]
     assert decided("answer_relevance", parts=parts, direct=direct) == (score, "RAG-A4")
     told, evidence = explained("answer_relevance", parts=parts, direct=direct)
     assert told == why
@@ -290,11 +301,11 @@ def test_a_right_refusal_is_told_with_its_category_and_shows_its_criteria() -> N
     ("refusal", "case", "needs", "score", "rule"),
     [
         (refusal_of(), {}, NOT_HELD, 1.0, "RAG-A1"),
-        (refusal_of(), {}, [*NOT_HELD, {"need": "the place", "held": True}], 1.0, "RAG-A1"),
-        (refusal_of(), {}, [{"need": "the place", "held": True}], 0.0, "RAG-A3"),
-        (refusal_of(category="safety"), {}, [{"need": "the place", "held": True}], 1.0, "RAG-A1"),
+        (refusal_of(), {}, [*NOT_HELD, {"need": "the place", "passage": 1, "held": True}], 1.0, "RAG-A1"),
+        (refusal_of(), {}, [{"need": "the place", "passage": 1, "held": True}], 0.0, "RAG-A3"),
+        (refusal_of(category="safety"), {}, [{"need": "the place", "passage": 1, "held": True}], 1.0, "RAG-A1"),
         (refusal_of(), {}, [], 1.0, "RAG-A1"),
-        (refusal_of(), {"context": []}, [{"need": "the place", "held": True}], 1.0, "RAG-A1"),
+        (refusal_of(), {"context": []}, [{"need": "the place", "passage": 1, "held": True}], 1.0, "RAG-A1"),
         (refusal_of(right_to_refuse=False), {}, NOT_HELD, 0.0, "RAG-A3"),
     ],
 )

@@ -13,13 +13,13 @@ import pytest
 
 import krino
 from citation_cases import CASSATION, candidate, citation, match
+from fake_llm import FakeServer
 from krino.judges.citation.judge import CitationJudge
 from krino.judges.citation.labels import Reasoning
 from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.rag.judge import RagJudge
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
 from krino.labellers.replay import ReplayLabeller
-from krino.testing import FakeServer
 from planted_dresses import DRESSES
 from rag_making import BRIDGE, HARBOUR, case_of, raw_labels
 
@@ -107,7 +107,7 @@ def labeller_for(server: FakeServer, dialect: str, channel: Any, **settings: Any
     url = server.anthropic_url if dialect == "anthropic" else server.url
     model = "claude-x" if dialect == "anthropic" else "m"
     settings = {"cache": "off", "reasks": 0, "backoff": 0.001, **settings}
-    return krino.llm(model, base_url=url, key="k", channel=channel, **settings)
+    return krino.llm(model, base_url=url, api_key="k", channel=channel, **settings)
 
 
 # --- a finished answer in the case -------------------------------------------------------------------

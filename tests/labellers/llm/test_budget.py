@@ -12,15 +12,30 @@ from typing import Any
 import pytest
 
 import krino
-from krino.labellers.choose import choose
-from krino.labellers.llm.budget import FIRST_REPLY, LAST_PART, MARGIN, MOST_TOKENS, Budget, Prices, Purse, believable
+from fake_llm import FakeServer, Faults
+from krino.labellers.factory import labeller_from
+from krino.labellers.llm.budget import (
+    FIRST_REPLY,
+    LAST_PART,
+    MARGIN,
+    MOST_TOKENS,
+    Budget,
+    Prices,
+    SharedBudget,
+    believable,
+)
 from krino.labellers.llm.openai import OpenAIDialect
 from krino.labellers.llm.wire import Reply
-from krino.testing import FakeServer, Faults
 from toy_judge import ToyJudge
 
 GOOD = {"label": "good", "quote": "fine"}
-SETTINGS: dict[str, Any] = {"cache": "off", "backoff": 0.001, "key": "secret-key", "price_in": 1.0, "price_out": 4.0}
+SETTINGS: dict[str, Any] = {
+    "cache": "off",
+    "backoff": 0.001,
+    "api_key": "secret-key",
+    "price_in": 1.0,
+    "price_out": 4.0,
+}
 CASES = [{"text": f"a fine text {number}"} for number in range(60)]
 
 
@@ -47,10 +62,10 @@ async def judged_until_stopped(labeller: krino.Labeller) -> tuple[list[krino.Jud
 
 
 async def send(budget: Budget, taken: krino.Usage, sent: list[str], name: str, gate: asyncio.Event) -> None:
-    async with budget.hold(taken.input_tokens):
+    async with budget.reserve(taken.input_tokens):
         sent.append(name)
         await gate.wait()
-    budget.settle(taken, taken.input_tokens)
+    budget.count(taken, taken.input_tokens)
 
 
 # --- whole runs --------------------------------------------------------------------------------------
@@ -62,7 +77,7 @@ async def test_a_run_that_costs_less_than_its_limit_is_finished(server: FakeServ
     one = await price_of_one(server)
     limit = 1.2 * seats * len(CASES) * (one.cost or 0.0)
     names = ["a", "b", "c"][:seats]
-    labeller = choose(",".join(names), base_url=server.url, max_cost=limit, **SETTINGS)
+    labeller = labeller_from(",".join(names), base_url=server.url, max_cost=limit, **SETTINGS)
     judgements, reason = await judged_until_stopped(labeller)
     assert reason is None, reason
     assert [judgement.status for judgement in judgements] == ["ok"] * len(CASES)
@@ -74,7 +89,7 @@ async def test_a_run_that_costs_more_stops_just_below_its_limit(server: FakeServ
     one = await price_of_one(server)
     limit = 20.5 * (one.cost or 0.0) if kind == "max_cost" else int(20.5 * one.tokens)
     names = ["a", "b", "c"][:seats]
-    labeller = choose(",".join(names), base_url=server.url, **{kind: limit}, **SETTINGS)
+    labeller = labeller_from(",".join(names), base_url=server.url, **{**SETTINGS, kind: limit})
     judgements, reason = await judged_until_stopped(labeller)
     spent = sum((item.usage.cost or 0.0) if kind == "max_cost" else item.usage.tokens for item in judgements)
     assert 0.85 * limit < spent <= limit
@@ -160,7 +175,7 @@ async def spend(server: FakeServer, drawn: Drawn, seed: int) -> tuple[float, flo
     limit = usual * drawn.requests if drawn.kind == "max_cost" else round(usual * drawn.requests)
     server.reset()
     server.configure(reply=talker(drawn, seed))
-    labeller = choose(",".join(["a", "b"][: drawn.seats]), **{drawn.kind: limit}, **settings)
+    labeller = labeller_from(",".join(["a", "b"][: drawn.seats]), **{**settings, drawn.kind: limit})
     total = krino.Usage()  # as a sitting has it: it goes on growing while the run lasts
     before = drawn.earlier * limit
     if drawn.kind == "max_cost":
@@ -218,7 +233,7 @@ async def test_replies_that_are_lost_on_their_way_are_taken_to_be_billed(server:
 
 
 async def test_the_total_of_a_sitting_is_taken_as_it_was_when_it_began(server: FakeServer) -> None:
-    """It goes on growing with the calls of this sitting, which the purse counts by itself."""
+    """It goes on growing with the calls of this sitting, which the budget counts by itself."""
     one = await price_of_one(server)
     server.reset()
     total = krino.Usage(input_tokens=5 * one.tokens)
@@ -233,19 +248,19 @@ async def test_the_total_of_a_sitting_is_taken_as_it_was_when_it_began(server: F
 async def test_a_second_sitting_of_the_same_labeller_does_not_count_the_first_again(server: FakeServer) -> None:
     async with krino.llm("m", base_url=server.url, max_tokens=1_000_000, **SETTINGS) as labeller:
         await krino.ajudge(ToyJudge(), CASES[0], labeller=labeller)
-        spent = labeller.budget.purse.spent
+        spent = labeller.budget.shared.spent
         assert spent.tokens > 0
         labeller.already_spent(spent)
-        assert (labeller.budget.purse.earlier, labeller.budget.purse.spent) == (spent, krino.Usage())
-        assert labeller.budget.purse.earlier is not spent
+        assert (labeller.budget.shared.earlier, labeller.budget.shared.spent) == (spent, krino.Usage())
+        assert labeller.budget.shared.earlier is not spent
 
 
 def test_what_was_spent_before_prices_were_stated_counts_at_the_prices_of_now() -> None:
-    budget = Budget(Prices(1.0, 2.0), Purse(max_cost=5.0))
+    budget = Budget(Prices(1.0, 2.0), SharedBudget(max_cost=5.0))
     budget.begin(krino.Usage(input_tokens=1_000_000, output_tokens=500_000))
-    assert budget.purse.earlier.cost == 2.0
+    assert budget.shared.earlier.cost == 2.0
     budget.begin(krino.Usage(input_tokens=1_000_000, cost=0.5))
-    assert budget.purse.earlier.cost == 0.5
+    assert budget.shared.earlier.cost == 0.5
 
 
 # --- what the endpoint says ----------------------------------------------------------------------------
@@ -303,7 +318,7 @@ NO_AMOUNTS: list[Any] = [math.nan, math.inf, -math.inf, -1, -0.01, "5", True]
 @pytest.mark.parametrize("name", ["max_cost", "max_tokens", "price_in", "price_out"])
 def test_a_limit_or_price_that_is_no_amount_is_refused(name: str, amount: Any) -> None:
     given = {"price_in": 1.0, "price_out": 1.0, name: amount}
-    with pytest.raises(krino.UsageProblem, match="must be a number that is not below 0"):
+    with pytest.raises(krino.UsageProblem, match=f"{name} must be at least 0"):
         krino.llm("m", base_url="http://127.0.0.1:9/v1", cache="off", **given)
 
 
@@ -311,7 +326,7 @@ def test_nothing_is_an_amount_and_a_limit() -> None:
     labeller = krino.llm(
         "m", base_url="http://127.0.0.1:9/v1", cache="off", max_cost=0, max_tokens=0, price_in=0, price_out=0.0
     )
-    assert labeller.budget.purse.limited
+    assert labeller.budget.shared.limited
     assert labeller.budget.prices.cost(5, 5) == 0.0
 
 
@@ -334,11 +349,11 @@ def test_a_backoff_or_temperature_that_is_none_is_refused(settings: dict[str, An
         krino.llm("m", base_url="http://127.0.0.1:9/v1", cache="off", **settings)
 
 
-# --- the purse itself --------------------------------------------------------------------------------
+# --- the shared budget itself --------------------------------------------------------------------------------
 
 
 async def test_what_fits_once_another_has_settled_waits_for_it() -> None:
-    budget, gate = Budget(purse=Purse(max_tokens=1_000)), asyncio.Event()
+    budget, gate = Budget(shared=SharedBudget(max_tokens=1_000)), asyncio.Event()
     sent: list[str] = []
     taken = krino.Usage(calls=1, input_tokens=100, output_tokens=10)
     senders = [asyncio.create_task(send(budget, taken, sent, name, gate)) for name in "abc"]
@@ -348,19 +363,19 @@ async def test_what_fits_once_another_has_settled_waits_for_it() -> None:
     gate.set()
     await asyncio.gather(*senders)
     assert sent == ["a", "b", "c"]
-    assert budget.purse.spent.tokens == 330
+    assert budget.shared.spent.tokens == 330
 
 
 async def test_what_does_not_fit_with_nobody_on_the_way_stops_the_run() -> None:
-    budget = Budget(Prices(1.0, 1.0), Purse(max_cost=0.001))
-    budget.purse.earlier = krino.Usage(cost=0.00095)
+    budget = Budget(Prices(1.0, 1.0), SharedBudget(max_cost=0.001))
+    budget.shared.earlier = krino.Usage(cost=0.00095)
     with pytest.raises(krino.RunStopped, match=r"limit of 0.001 \(--max-cost\) is reached: 0.00095 is spent"):
-        async with budget.hold(10):
+        async with budget.reserve(10):
             pass
 
 
 async def test_all_that_wait_end_when_the_money_does() -> None:
-    budget, gate = Budget(purse=Purse(max_tokens=1_000)), asyncio.Event()
+    budget, gate = Budget(shared=SharedBudget(max_tokens=1_000)), asyncio.Event()
     sent: list[str] = []
     taken = krino.Usage(calls=1, input_tokens=100, output_tokens=850)
     senders = [asyncio.create_task(send(budget, taken, sent, name, gate)) for name in "abc"]
@@ -371,7 +386,7 @@ async def test_all_that_wait_end_when_the_money_does() -> None:
 
 
 async def test_one_that_is_cancelled_on_its_way_or_while_it_waits_leaves_nothing_set_aside() -> None:
-    budget, gate = Budget(purse=Purse(max_tokens=1_000)), asyncio.Event()
+    budget, gate = Budget(shared=SharedBudget(max_tokens=1_000)), asyncio.Event()
     sent: list[str] = []
     taken = krino.Usage(calls=1, input_tokens=100, output_tokens=10)
     first, second, third = [asyncio.create_task(send(budget, taken, sent, name, gate)) for name in "abc"]
@@ -382,15 +397,15 @@ async def test_one_that_is_cancelled_on_its_way_or_while_it_waits_leaves_nothing
     gate.set()
     await asyncio.gather(first, second, third, return_exceptions=True)
     assert sent == ["a", "c"]
-    assert budget.purse.spent.tokens == 110
+    assert budget.shared.spent.tokens == 110
 
 
 def learned(*outputs: int, estimate: int = 100, taken: int = 100, **limits: Any) -> Budget:
     """A budget that has seen replies of these lengths."""
-    budget = Budget(Prices(1e6, 1e6), Purse(**limits))  # a token costs 1
+    budget = Budget(Prices(1e6, 1e6), SharedBudget(**limits))  # a token costs 1
     for output in outputs:
-        budget.settle(krino.Usage(input_tokens=taken, output_tokens=output), estimate)
-    budget.purse.spent = krino.Usage()
+        budget.count(krino.Usage(input_tokens=taken, output_tokens=output), estimate)
+    budget.shared.spent = krino.Usage()
     return budget
 
 
@@ -399,7 +414,7 @@ async def enter(budget: Budget, count: int, estimate: int = 100, reply_limit: in
     gone, gate = [], asyncio.Event()
 
     async def go(number: int) -> None:
-        async with budget.hold(estimate, reply_limit):
+        async with budget.reserve(estimate, reply_limit):
             gone.append(number)
             await gate.wait()
 
@@ -447,25 +462,25 @@ async def test_the_usual_request_is_the_mean_of_what_came_back() -> None:
     """Inputs took three times their estimate, so one of 100 is expected to take 300, and a reply 20."""
     for used, goes in ((680, True), (681, False)):
         budget = learned(10, 30, estimate=10, taken=30, max_tokens=1_000)
-        budget.purse.earlier = krino.Usage(input_tokens=used)
+        budget.shared.earlier = krino.Usage(input_tokens=used)
         assert await went(budget) == goes, used
 
 
 def test_a_cost_limit_needs_prices() -> None:
     with pytest.raises(krino.UsageProblem, match="--max-cost needs prices"):
-        Budget(purse=Purse(max_cost=1.0))
-    assert Budget(purse=Purse(max_tokens=1)).purse.limited
+        Budget(shared=SharedBudget(max_cost=1.0))
+    assert Budget(shared=SharedBudget(max_tokens=1)).shared.limited
 
 
 async def test_alone_a_request_goes_by_the_usual_reply_until_the_last_tenth_then_by_the_longest() -> None:
     outputs = [*[0] * 9, 400]  # on the whole 40; the longest 400
     for used, goes in ((0, True), (890, False), (850, True), (860, True), (861, False)):
         budget = learned(*outputs, max_tokens=1_000)
-        budget.purse.earlier = krino.Usage(input_tokens=used)
+        budget.shared.earlier = krino.Usage(input_tokens=used)
         assert await went(budget) == goes, used
     for used, goes in ((9_000, True), (8_999, True), (9_500, True), (9_501, False)):
         budget = learned(*outputs, max_tokens=10_000)
-        budget.purse.earlier = krino.Usage(input_tokens=used)
+        budget.shared.earlier = krino.Usage(input_tokens=used)
         assert await went(budget) == goes, used
     assert LAST_PART == 0.1
 
@@ -474,13 +489,13 @@ async def test_alone_a_request_goes_by_the_usual_reply_until_the_last_tenth_then
 @pytest.mark.parametrize(("used", "goes"), [(899, True), (900, False)])
 async def test_the_last_tenth_begins_at_nine_tenths(kind: str, used: int, goes: bool) -> None:
     budget = learned(*[0] * 9, 11, estimate=90, taken=90, **{kind: 1_000})  # 92 on the whole, 101 at the longest
-    budget.purse.earlier = krino.Usage(input_tokens=used, cost=float(used))
+    budget.shared.earlier = krino.Usage(input_tokens=used, cost=float(used))
     assert await went(budget, 90) == goes
 
 
 async def went(budget: Budget, estimate: int = 100, reply_limit: int | None = None) -> bool:
     try:
-        async with budget.hold(estimate, reply_limit):
+        async with budget.reserve(estimate, reply_limit):
             return True
     except krino.RunStopped:
         return False
@@ -488,22 +503,22 @@ async def went(budget: Budget, estimate: int = 100, reply_limit: int | None = No
 
 async def test_the_first_request_of_all_goes_if_its_input_fits() -> None:
     """How long replies are can only be found out; they may be a small part of what was set aside for one."""
-    assert await went(Budget(purse=Purse(max_tokens=100)))
-    assert not await went(Budget(purse=Purse(max_tokens=99)))
+    assert await went(Budget(shared=SharedBudget(max_tokens=100)))
+    assert not await went(Budget(shared=SharedBudget(max_tokens=99)))
 
 
 async def test_in_the_last_tenth_nothing_is_found_out() -> None:
     for left, reply_limit, goes in ((100 + FIRST_REPLY, None, True), (99 + FIRST_REPLY, None, False), (150, 50, True)):
-        budget = Budget(purse=Purse(max_tokens=10_000, earlier=krino.Usage(input_tokens=10_000 - left)))
+        budget = Budget(shared=SharedBudget(max_tokens=10_000, earlier=krino.Usage(input_tokens=10_000 - left)))
         assert await went(budget, 100, reply_limit) == goes
     with pytest.raises(krino.RunStopped, match="the next request needs about 151"):
-        async with budget.hold(100, 51):
+        async with budget.reserve(100, 51):
             pass
 
 
 async def test_the_first_request_of_a_later_sitting_is_judged_by_the_earlier_ones() -> None:
     for used, goes in ((700, True), (701, False)):
-        budget = Budget(purse=Purse(max_tokens=1_000))
+        budget = Budget(shared=SharedBudget(max_tokens=1_000))
         budget.begin(krino.Usage(calls=4, input_tokens=used - 798, output_tokens=798))  # 199.5 a reply
         assert await went(budget) == goes
     assert await enter(budget_after(krino.Usage(calls=2, output_tokens=400), 3_000), 10, reply_limit=50) == 8
@@ -511,7 +526,7 @@ async def test_the_first_request_of_a_later_sitting_is_judged_by_the_earlier_one
 
 
 def budget_after(earlier: krino.Usage, max_tokens: int) -> Budget:
-    budget = Budget(purse=Purse(max_tokens=max_tokens))
+    budget = Budget(shared=SharedBudget(max_tokens=max_tokens))
     budget.begin(earlier)
     return budget
 
@@ -519,7 +534,12 @@ def budget_after(earlier: krino.Usage, max_tokens: int) -> Budget:
 async def test_nothing_stays_set_aside_and_no_crumb_of_it() -> None:
     budget = learned(10, 10, 10, max_cost=1e9)
     assert await enter(budget, 3, estimate=33, reply_limit=7) == 3
-    assert (budget.purse._held, budget.purse._held_tokens, budget.purse._held_cost, budget._flying) == (0, 0, 0.0, 0)
+    assert (
+        budget.shared._reserved_requests,
+        budget.shared._reserved_tokens,
+        budget.shared._reserved_cost,
+        budget._in_flight,
+    ) == (0, 0, 0.0, 0)
 
 
 async def test_without_a_limit_nothing_is_set_aside_or_waited_for() -> None:
@@ -528,28 +548,28 @@ async def test_without_a_limit_nothing_is_set_aside_or_waited_for() -> None:
 
 async def test_lost_replies_count_by_what_replies_usually_take() -> None:
     budget = learned(100, 300, max_tokens=1_000)
-    budget.lose(100)
-    assert (budget.purse.lost.tokens, budget.purse.lost.cost) == (300, 300.0)
-    budget.purse.earlier = krino.Usage(input_tokens=450)
+    budget.count_lost(100)
+    assert (budget.shared.lost.tokens, budget.shared.lost.cost) == (300, 300.0)
+    budget.shared.earlier = krino.Usage(input_tokens=450)
     with pytest.raises(krino.RunStopped, match="750 are spent"):
-        async with budget.hold(100):
+        async with budget.reserve(100):
             pass
     budget.begin(krino.Usage())
-    assert budget.purse.lost == krino.Usage()
+    assert budget.shared.lost == krino.Usage()
 
 
 async def test_the_reason_names_the_limit_what_is_spent_and_what_comes_next() -> None:
     budget = learned(20, 40, max_tokens=1_000)
-    budget.purse.earlier = krino.Usage(input_tokens=950)
+    budget.shared.earlier = krino.Usage(input_tokens=950)
     words = (
         r"the limit of 1,000 tokens \(--max-tokens\) is reached: 950 are spent, and the next request needs about 140"
     )
     with pytest.raises(krino.RunStopped, match=words):
-        async with budget.hold(100):
+        async with budget.reserve(100):
             pass
     budget = learned(20, 40, max_cost=1_000)
-    budget.purse.earlier = krino.Usage(cost=950.0)
+    budget.shared.earlier = krino.Usage(cost=950.0)
     words = r"the limit of 1000 \(--max-cost\) is reached: 950 is spent, and the next request needs about 1.4e\+02"
     with pytest.raises(krino.RunStopped, match=words):
-        async with budget.hold(100):
+        async with budget.reserve(100):
             pass

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from krino.errors import UsageProblem
-from krino.labellers.llm.address import clean_address, is_loopback, masked
-from krino.labellers.llm.endpoint import find_endpoint, providers
+from krino.labellers.llm.endpoint import clean_address, find_endpoint, is_loopback, masked, providers
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import Transport
+from krino.labellers.settings import complete
 
 SECRET = "sk-very-secret"
 KEYS = {name: SECRET for entry in providers().values() for name in entry.get("key", [])}
@@ -197,7 +197,7 @@ def test_only_the_providers_own_address_is_sure_to_know_the_newer_limit() -> Non
 
 def test_the_key_is_in_no_printed_form() -> None:
     endpoint = find_endpoint("gpt-4o", env=KEYS)
-    labeller = LlmLabeller(endpoint)
+    labeller = LlmLabeller(endpoint, complete({}))
     transport = Transport(endpoint.url, endpoint.headers, Pace(1))
     assert endpoint.headers["Authorization"] == f"Bearer {SECRET}"
     printed = [repr(endpoint), str(endpoint), repr(transport), repr(labeller), str(labeller.describe())]

@@ -15,12 +15,12 @@ import pytest
 from aiohttp import web
 
 import krino
+from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Passage, Questions
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
 from krino.labellers.llm.openai import OpenAIDialect
 from krino.labellers.llm.reply import READING
 from krino.labellers.llm.wire import Reply
-from krino.testing import FakeServer, Faults, ReceivedRequest
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyCase, ToyJudge
 
@@ -39,12 +39,12 @@ def server() -> Iterator[FakeServer]:
 
 def labeller_for(server: FakeServer, **settings: Any) -> LlmLabeller:
     settings = {"cache": "off", "backoff": 0.001, **settings}
-    return krino.llm("m", base_url=server.url, key="secret-key", **settings)
+    return krino.llm("m", base_url=server.url, api_key="secret-key", **settings)
 
 
 def claude_for(server: FakeServer, **settings: Any) -> LlmLabeller:
     settings = {"cache": "off", "backoff": 0.001, **settings}
-    return krino.llm("claude-x", base_url=server.anthropic_url, key="secret-key", **settings)
+    return krino.llm("claude-x", base_url=server.anthropic_url, api_key="secret-key", **settings)
 
 
 async def judged(labeller: LlmLabeller, case: dict[str, Any] | None = None) -> krino.Judgement:
@@ -403,7 +403,7 @@ async def test_a_redirect_is_not_followed(server: FakeServer) -> None:
         return web.Response(status=307, headers={"Location": f"{server.url}/chat/completions"})
 
     with OddEndpoint(elsewhere) as endpoint:
-        async with krino.llm("m", base_url=endpoint.url, key="secret-key", cache="off") as labeller:
+        async with krino.llm("m", base_url=endpoint.url, api_key="secret-key", cache="off") as labeller:
             judgement = await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
         assert (judgement.status, endpoint.calls, server.stats().calls) == ("error", 1, 0)
 
@@ -558,7 +558,7 @@ async def test_a_cost_limit_counts_what_was_spent_before(server: FakeServer) -> 
 
 
 async def test_no_secret_of_the_address_is_in_what_is_said() -> None:
-    dead = krino.llm("m", base_url="http://u:TOPSECRET@127.0.0.1:9/v1?key=TOPSECRET", cache="off", retries=0)
+    dead = krino.llm("m", base_url="http://u:TOPSECRET@127.0.0.1:9/v1?api_key=TOPSECRET", cache="off", retries=0)
     with pytest.raises(krino.RunStopped) as stopped:
         await judged(dead)
     assert "TOPSECRET" not in str(stopped.value) + str(dead.describe())

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import krino
+from fake_llm import FakeServer
 from krino.labellers.llm.cache import LOT, ReplyCache, cache_path, open_cache
-from krino.testing import FakeServer
 from toy_judge import ToyJudge
 
 WRITER = """
@@ -76,7 +76,7 @@ async def test_a_row_that_is_no_reply_is_a_miss_and_is_written_anew(tmp_path: Pa
     with FakeServer(reply={"label": "good", "quote": "fine"}) as server:
 
         async def judged() -> krino.Judgement:
-            async with krino.llm("m", base_url=server.url, key="secret-key", cache=path) as labeller:
+            async with krino.llm("m", base_url=server.url, api_key="secret-key", cache=path) as labeller:
                 return await krino.ajudge(ToyJudge(), {"text": "a fine text"}, labeller=labeller)
 
         await judged()

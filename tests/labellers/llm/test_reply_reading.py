@@ -16,6 +16,8 @@ from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply, ToolCall
 TAG = "cafe0123"
 WHOLE = '{"label": "yes", "why": "it is so", "ids": [1, 2]}'
 ANSWER = {"label": "yes", "why": "it is so", "ids": [1, 2]}
+OTHER = '{"label": "no", "why": "it is not", "ids": []}'
+TEXT_CHANNELS: tuple[Channel, ...] = ("json_schema", "json_object", "text")
 
 
 def read(text: str | None, channel: Channel = "json_object") -> dict[str, Any]:
@@ -285,11 +287,45 @@ def test_markers_with_a_wrong_word_or_twice_are_no_answer(text: str) -> None:
         "<think></think>",
     ],
 )
-def test_reasoning_may_stand_before_a_text_answer_in_a_closed_block(before: str) -> None:
-    for answer in (WHOLE, marked(WHOLE), f"```json\n{WHOLE}\n```"):
-        assert read(before + answer, "text") == ANSWER
-        with pytest.raises(BadReply, match="begins with '<"):
-            read(before + answer.replace(TAG, "x"), "json_object" if "answer-" not in answer else "json_schema")
+def test_reasoning_may_stand_before_an_answer_in_text_in_a_closed_block(before: str) -> None:
+    for answer in (WHOLE, f"```json\n{WHOLE}\n```"):
+        for channel in TEXT_CHANNELS:
+            assert read(before + answer, channel) == ANSWER
+            assert read(before + "<think>more</think>" + answer, channel) == ANSWER
+    assert read(before + marked(WHOLE), "text") == ANSWER
+    with pytest.raises(BadReply, match="begins with '<"):  # the markers belong to the channel `text`
+        read(before + marked(WHOLE), "json_schema")
+    with pytest.raises(BadReply, match="not called"):  # and text is no answer where a call was asked for
+        read(before + WHOLE, "tool")
+
+
+def test_a_template_may_open_the_reasoning_in_the_prompt() -> None:
+    for channel in TEXT_CHANNELS:
+        assert read(f"It may be {{}} or not.</think>\n\n{WHOLE}", channel) == ANSWER
+
+
+@pytest.mark.parametrize("channel", TEXT_CHANNELS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a</think>{OTHER}</think>{WHOLE}",
+        f"a</think>{OTHER}{WHOLE}",
+        f"a <think>b</think>{WHOLE}",
+        f"<think>a</think>{OTHER}</think>{WHOLE}",
+        f"{OTHER}</think>{WHOLE}",
+        f"```json\n{OTHER}\n```</think>{WHOLE}",
+        f"</think>{WHOLE} </think>",
+    ],
+)
+def test_only_one_object_after_all_reasoning_is_an_answer(text: str, channel: Channel) -> None:
+    with pytest.raises(BadReply):
+        read(text, channel)
+
+
+def test_what_a_provider_calls_reasoning_is_never_an_answer() -> None:
+    reply = Reply(text=None, finish="stop", reasoned=True)
+    with pytest.raises(BadReply, match="holds reasoning and no answer"):
+        read_answer(reply, "json_schema", TAG)
 
 
 @pytest.mark.parametrize(

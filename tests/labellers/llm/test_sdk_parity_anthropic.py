@@ -15,13 +15,13 @@ import pytest
 from anthropic.types import Message
 
 import krino
+from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Media
 from krino.labellers.llm.anthropic import DEFAULT_REPLY_TOKENS, AnthropicDialect
 from krino.labellers.llm.endpoint import Endpoint
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import TOOL_NAME, Channel, ChatRequest, HttpReply, Params, Turn, read_error, retry_after
-from krino.testing import FakeServer, Faults, ReceivedRequest
 
 KEY = "sk-ant-test"
 SCHEMA: dict[str, Any] = {
@@ -35,9 +35,10 @@ USER = "The case: café ☕"
 PIXEL = b"\x89PNG not really"
 
 
-def asked(channel: Channel = "text", system: str = SYSTEM, **params: Any) -> ChatRequest:
-    settings = Params(**{"temperature": None, "reply_tokens": 99, **params})
-    return ChatRequest("claude-test", system, (Turn("user", USER),), SCHEMA, "labels", channel, settings)
+def asked(channel: Channel = "text", system: str = SYSTEM, limit: int | None = 99, **params: Any) -> ChatRequest:
+    settings = Params(**{"temperature": None, **params})
+    turns = (Turn("user", USER),)
+    return ChatRequest("claude-test", system, turns, SCHEMA, "labels", channel, settings, reply_limit=limit)
 
 
 FORMAT: dict[str, Any] = {"type": "json_schema", "schema": SCHEMA}
@@ -49,8 +50,8 @@ FEATURES: dict[str, tuple[ChatRequest, dict[str, Any]]] = {
     "plain text": (asked(), {}),
     "json_schema": (asked("json_schema"), {"output_config": {"format": FORMAT}}),
     "tool": (asked("tool"), TOOLS),
-    "max_tokens": (asked(reply_tokens=5), {"max_tokens": 5}),
-    "default limit": (asked(reply_tokens=None), {"max_tokens": DEFAULT_REPLY_TOKENS}),
+    "max_tokens": (asked(limit=5), {"max_tokens": 5}),
+    "default limit": (asked(limit=None), {"max_tokens": DEFAULT_REPLY_TOKENS}),
     "temperature": (asked(temperature=0.0), {"extra_body": {"temperature": 0.0}}),
     "effort": (asked(effort="low"), {"output_config": {"effort": "low"}}),
     "effort and schema": (
@@ -128,10 +129,10 @@ async def test_key_and_version_headers_are_those_of_the_sdk(server: FakeServer) 
 
 
 def test_no_temperature_is_sent_unless_the_user_asks_for_one() -> None:
-    plain = krino.llm("claude-x", key="k", cache="off")
-    assert plain.settings.params.temperature is None
-    assert krino.llm("claude-x", key="k", cache="off", temperature=0.5).settings.params.temperature == 0.5
-    assert krino.llm("gpt-x", key="k", cache="off").settings.params.temperature == 0.0
+    plain = krino.llm("claude-x", api_key="k", cache="off")
+    assert plain.params.temperature is None
+    assert krino.llm("claude-x", api_key="k", cache="off", temperature=0.5).params.temperature == 0.5
+    assert krino.llm("gpt-x", api_key="k", cache="off").params.temperature == 0.0
 
 
 async def test_images_arrive_alike(server: FakeServer) -> None:
@@ -140,8 +141,9 @@ async def test_images_arrive_alike(server: FakeServer) -> None:
     async with sdk(server) as client:
         await sent_by_sdk(client, messages=[{"role": "user", "content": content}])
     turn = Turn("user", "Look.", (Media("image", "image/png", PIXEL),))
-    params = Params(temperature=None, reply_tokens=99)
-    await sent_by_us(endpoint_at(server), ChatRequest("claude-test", SYSTEM, (turn,), SCHEMA, "labels", "text", params))
+    params = Params(temperature=None)
+    request = ChatRequest("claude-test", SYSTEM, (turn,), SCHEMA, "labels", "text", params, reply_limit=99)
+    await sent_by_us(endpoint_at(server), request)
     theirs, own = map(on_the_wire, server.requests)
     assert own == theirs
 

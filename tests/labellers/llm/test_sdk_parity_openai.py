@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from email.utils import formatdate
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -14,6 +15,7 @@ import orjson
 import pytest
 from openai.types.chat import ChatCompletion
 
+from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Media
 from krino.errors import RunStopped
 from krino.labellers.llm.endpoint import Endpoint
@@ -21,7 +23,6 @@ from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import TOOL_NAME, Channel, ChatRequest, HttpReply, Params, Turn, read_error, retry_after
-from krino.testing import FakeServer, Faults, ReceivedRequest
 
 KEY = "sk-test"
 SCHEMA: dict[str, Any] = {
@@ -37,7 +38,9 @@ Kind = Literal["openai", "azure"]
 RELEVANT = ("content-type", "authorization", "api-key")
 
 
-def asked(channel: Channel = "text", limit: str = "max_tokens", **params: Any) -> ChatRequest:
+def asked(
+    channel: Channel = "text", limit: str = "max_tokens", reply_limit: int | None = None, **params: Any
+) -> ChatRequest:
     return ChatRequest(
         model="judge-model",
         system=SYSTEM["content"],
@@ -47,6 +50,7 @@ def asked(channel: Channel = "text", limit: str = "max_tokens", **params: Any) -
         channel=channel,
         params=Params(**{"temperature": None, **params}),
         completion_limit_name=limit,
+        reply_limit=reply_limit,
     )
 
 
@@ -69,14 +73,14 @@ FEATURES: dict[str, tuple[ChatRequest, dict[str, Any]]] = {
     "tool": (asked("tool"), TOOLS),
     "temperature": (asked(temperature=0.0), {"temperature": 0.0}),
     "seed": (asked(seed=0), {"seed": 0}),
-    "max_tokens": (asked(reply_tokens=77), {"max_tokens": 77}),
+    "max_tokens": (asked(reply_limit=77), {"max_tokens": 77}),
     "max_completion_tokens": (
-        asked(limit="max_completion_tokens", reply_tokens=77),
+        asked(limit="max_completion_tokens", reply_limit=77),
         {"max_completion_tokens": 77},
     ),
     "reasoning_effort": (asked(effort="low"), {"reasoning_effort": "low"}),
     "all at once": (
-        asked("json_schema", temperature=0.5, seed=3, reply_tokens=9, effort="high"),
+        asked("json_schema", temperature=0.5, seed=3, reply_limit=9, effort="high"),
         {**FORMAT, "temperature": 0.5, "seed": 3, "max_tokens": 9, "reasoning_effort": "high"},
     ),
 }
@@ -165,7 +169,9 @@ async def test_a_conversation_with_a_second_question_arrives_alike(server: FakeS
     more: list[Any] = [{"role": "assistant", "content": "{}"}, {"role": "user", "content": "Again."}]
     async with sdk(server) as client:
         await sent_by_sdk(client, messages=[SYSTEM, USER, *more])
-    await sent_by_us(ours(server), asked().with_turns(Turn("assistant", "{}"), Turn("user", "Again.")))
+    await sent_by_us(
+        ours(server), replace(asked(), turns=(*asked().turns, Turn("assistant", "{}"), Turn("user", "Again.")))
+    )
     theirs, own = map(on_the_wire, server.requests)
     assert own == theirs
 
@@ -263,7 +269,7 @@ async def test_a_rejected_parameter_is_named_alike() -> None:
         async with sdk(server) as client:
             with pytest.raises(openai.BadRequestError) as caught:
                 await sent_by_sdk(client, max_tokens=5)
-        http = await sent_by_us(ours(server), asked(reply_tokens=5))
+        http = await sent_by_us(ours(server), asked(reply_limit=5))
     own = read_error(http.status, http.body)
     assert (own.param, own.code) == (caught.value.param, caught.value.code)
     assert own.mentions("max_tokens")

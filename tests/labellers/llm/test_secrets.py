@@ -262,7 +262,7 @@ async def test_no_judgement_and_no_exception_of_the_python_interface_holds_the_k
 
 async def said_of_one_case(endpoint: OddEndpoint) -> bytes:
     settings: dict[str, Any] = {"cache": "off", "retries": 1, "backoff": 0.0, "reasks": 1}
-    async with krino.llm("m", base_url=endpoint.url, key=KEY, **settings) as labeller:
+    async with krino.llm("m", base_url=endpoint.url, api_key=KEY, **settings) as labeller:
         try:
             return (await krino.ajudge(ToyJudge(), {"text": "a fine text ***"}, labeller=labeller)).to_json()
         except krino.RunStopped as reason:
@@ -277,7 +277,7 @@ async def test_a_key_is_not_sent_back_when_asking_again() -> None:
         return completion(dresses(KEY)["base64"])
 
     with OddEndpoint(quote_it) as endpoint:
-        async with krino.llm("m", base_url=endpoint.url, key=KEY, cache="off", reasks=2) as labeller:
+        async with krino.llm("m", base_url=endpoint.url, api_key=KEY, cache="off", reasks=2) as labeller:
             await krino.ajudge(ToyJudge(), {"text": "a fine text"}, labeller=labeller)
     assert len(seen) == 3
     assert traces(b"".join(seen)) == []
@@ -295,7 +295,7 @@ async def test_a_broken_header_that_quotes_the_key_is_struck_from_the_error() ->
     server = await asyncio.start_server(broken, "127.0.0.1", 0)
     async with server:
         address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        async with krino.llm("m", base_url=address, key=KEY, cache="off", retries=0) as labeller:
+        async with krino.llm("m", base_url=address, api_key=KEY, cache="off", retries=0) as labeller:
             with pytest.raises(krino.RunStopped) as stopped:
                 await krino.ajudge(ToyJudge(), {"text": "a fine text"}, labeller=labeller)
     assert STRUCK in str(stopped.value)

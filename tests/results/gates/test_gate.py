@@ -13,8 +13,8 @@ from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import Kind, Rule, parse_flags
 from krino.runs.manifest import JudgeCard
+from krino.stats.moments import wilson
 from krino.stats.paired import share_difference
-from krino.stats.shares import wilson
 from made_runs import Row, error_row, failed_row, make_run, row, scores
 
 GOOD = [*[1.0] * 85, *[0.0] * 15]

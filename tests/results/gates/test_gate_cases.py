@@ -11,13 +11,15 @@ import pytest
 from rich.console import Console
 
 import krino
-from krino.render.gate_junit import to_junit
-from krino.render.gate_summary import print_gate, to_markdown
+from krino.render.gate import gate_blocks
+from krino.render.junit import to_junit
+from krino.render.markdown import to_markdown
+from krino.render.terminal import show
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import Rule, parse_flags
+from krino.results.table import Table, read_table
 from krino.runs.manifest import Counts, JudgeCard
-from krino.runs.reading import load_run
 from made_judgements import HOSTILE
 from made_runs import Row, error_row, failed_row, make_run, row, scores
 
@@ -182,11 +184,18 @@ def test_the_reason_is_the_explanation_or_the_rule_in_words(tmp_path: Path) -> N
 def test_a_run_that_changes_under_the_gate_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the reason of another case could be told."""
     run = make_run(tmp_path / "r", scores(0.1, 0.9))
-    other = make_run(tmp_path / "other", [row("x", score=0.1), row("c1", score=0.9)])
-    shorter = make_run(tmp_path / "shorter", [])
-    for changed in (other, shorter):
-        monkeypatch.setattr("krino.results.gates.naming.load_run", lambda folder, changed=changed: load_run(changed))
-        with pytest.raises(krino.UsageProblem, match="changed while it was read"):
+    journal = run / "judgements.jsonl"
+    whole, other = journal.read_bytes(), make_run(tmp_path / "other", [row("x", score=0.1), row("c1", score=0.9)])
+    for changed in ((other / "judgements.jsonl").read_bytes(), b"", whole[1:], b"[]\n" + whole):
+
+        def read_and_change(*args: Any, changed: bytes = changed, **settings: Any) -> Table:
+            table = read_table(*args, **settings)
+            journal.write_bytes(changed)
+            return table
+
+        journal.write_bytes(whole)
+        monkeypatch.setattr("krino.results.gates.gate.read_table", read_and_change)
+        with pytest.raises(krino.UsageProblem, match="was begun anew while it was read"):
             broken(run, min="score=0.8")
 
 
@@ -294,7 +303,7 @@ def result(tmp_path: Path, **given: str) -> GateResult:
 
 def printed(found: GateResult) -> str:
     out = io.StringIO()
-    print_gate(Console(file=out, width=200), found)
+    show(Console(file=out, width=200), gate_blocks(found))
     return out.getvalue()
 
 
@@ -306,7 +315,7 @@ def test_the_terminal_lists_them_under_their_rule(tmp_path: Path) -> None:
 
 
 def test_markdown_lists_them_and_opens_nothing(tmp_path: Path) -> None:
-    text = to_markdown(result(tmp_path, min="score=0.8"))
+    text = to_markdown(gate_blocks(result(tmp_path, min="score=0.8")))
     assert "**min score=0.8: 1 case below 0.8**" in text
     (line,) = (line for line in text.splitlines() if line.startswith("| bad |"))
     assert line.startswith("| bad | 0.100 | ") and "<script>" not in line.replace("\\<", "")
@@ -335,7 +344,7 @@ def test_a_page_of_many_broken_checks_has_an_end() -> None:
         for n in range(20)
     )
     found = GateResult(run="r", judge="j", labeller="l", started="s", counts=Counts(), notes=(), checks=checks)
-    for text in (printed(found), to_markdown(found)):
+    for text in (printed(found), to_markdown(gate_blocks(found))):
         assert text.count("why not") == 12
         assert "The cases of 8 more broken checks are not shown here" in text
     assert to_junit(found).count(b"why not") == 20

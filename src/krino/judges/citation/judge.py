@@ -7,22 +7,26 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar
 
-from krino.contract import Joined, Judge, Questions, Reordered, RollUp, Settlement
+from krino.blocks import Block
+from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, RollUp, Settlement
 from krino.judges.citation import package_text
 from krino.judges.citation.ask import ask
+from krino.judges.citation.bounds import bounds_of
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts, study
 from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
 from krino.judges.citation.options import CitationOptions, with_aliases
+from krino.judges.citation.overview import CitationOverview
 from krino.judges.citation.record import CITED, snake_keys
-from krino.judges.citation.rollup import as_written, main_inputs, roll_up, slice_columns
+from krino.judges.citation.rollup import answer_columns, as_written, main_inputs, roll_up, slice_columns
 from krino.judges.citation.rubric import settle
 from krino.judges.citation.verdict import CitationVerdict
+from krino.judges.citation.view import citation_blocks
 from krino.judges.citation.votes import join_votes, reorder
 
 
-class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
+class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationVerdict, CitationOptions]):
     """Was the cited Belgian decision found, was the court handled rightly, was the confidence earned?"""
 
     name = "citation"
@@ -31,22 +35,21 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     main_fields = CITED
-    options_model = CitationOptions
-    case_model = CitationCase
-    labels_model = CitationLabels
-    verdict_model = CitationVerdict
 
     def read(self, record: Mapping[str, Any]) -> CitationCase:
-        return with_aliases(super().read(record), self._set.aliases)
+        return with_aliases(super().read(record), self.options.aliases)
 
     def study(self, case: CitationCase) -> CitationFacts:
-        return study(case, self._set.reasoning)
+        return study(case, self.options.reasoning)
 
     def leaves_open(self, case: CitationCase, facts: CitationFacts) -> bool:
         return facts.truth.open or (facts.who_reads == "always" and facts.cues.written)
 
     def ask(self, case: CitationCase, facts: CitationFacts) -> Questions | None:
         return ask(case, facts) if self.leaves_open(case, facts) else None
+
+    def bounds(self, case: CitationCase, facts: CitationFacts, asked: Questions, exact: bool) -> Bound:
+        return bounds_of(facts, exact)
 
     def check(self, case: CitationCase, facts: CitationFacts, labels: CitationLabels) -> list[str]:
         return check_labels(facts, labels)
@@ -73,13 +76,17 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels]):
     def raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
         return {"citation": as_written(snake_keys(record))}
 
-    @property
-    def _set(self) -> CitationOptions:
-        assert isinstance(self.options, CitationOptions)
-        return self.options
-
     def metadata(self, case: CitationCase) -> dict[str, Any]:
         return slice_columns(case)
+
+    def columns(self, case: CitationCase, facts: CitationFacts, settlement: Settlement) -> dict[str, Any]:
+        return answer_columns(case, facts, settlement.rulings)
+
+    def overview(self) -> CitationOverview:
+        return CitationOverview()
+
+    def view(self, case: CitationCase, facts: CitationFacts, judgement: Judgement) -> Sequence[Block]:
+        return citation_blocks(case, facts, judgement)
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
         return roll_up(verdict, rules)

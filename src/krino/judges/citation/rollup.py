@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from krino.contract import RollUp
+from krino.contract import RollUp, Ruling
+from krino.judges.citation import table
 from krino.judges.citation.belgium.case_numbers import parse_case_numbers
 from krino.judges.citation.belgium.courts import Court, Other, Unknown
-from krino.judges.citation.candidates import Cited, read_cited, read_percent
+from krino.judges.citation.candidates import Cited, read_cited
 from krino.judges.citation.case import CitationCase
+from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.record import CITED
 from krino.judges.citation.truth import RULES
 from krino.judges.citation.verdict import RIGHT
 
+_SIGNALS = {rule: signal for signal, rule in RULES.items()}
 UNREAD_COURT = "CIT-K5"
 _LONGEST_NAME = 80
 _LETTERS: dict[str | None, str] = {"F": "fr", "N": "nl"}
@@ -35,9 +39,7 @@ def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
 
 
 def slice_columns(case: CitationCase) -> dict[str, Any]:
-    """What cases are counted by, and the matched decision and the matcher's confidence in percent."""
     cited = read_cited(case)
-    top = case.matches[0] if case.matches else None
     court = cited.court
     return {
         "court": court.type if isinstance(court, Court) else "other" if isinstance(court, Other) else "unknown",
@@ -47,9 +49,26 @@ def slice_columns(case: CitationCase) -> dict[str, Any]:
         "classification": cited.classification,
         "match_type": case.snippet_match_type,
         "answer": "match" if case.matches else "no_match",
-        "matched_id": top.decision_id if top is not None else None,
-        "confidence": read_percent(top.confidence, top.score)[0] if top is not None else None,
     }
+
+
+def answer_columns(case: CitationCase, facts: CitationFacts, rulings: Mapping[str, Ruling]) -> dict[str, Any]:
+    """What was cited and what the matcher made of it: its confidence in per cent, and the points over the ceiling."""
+    top = facts.answer.top
+    percent, cap = top.percent if top else None, _caps().get(rulings["applicable_ceiling"].rule)
+    return {
+        "decided_by": _SIGNALS.get(rulings["correct_decision_id"].rule),
+        "matched": top.candidate.id if top else None,
+        "confidence": percent,
+        "over_ceiling": None if percent is None or cap is None else max(percent - cap, 0.0),
+        **{name: value[:_LONGEST_NAME] if (value := getattr(case, name)) else None for name in CITED},
+    }
+
+
+@cache
+def _caps() -> dict[str, int]:
+    """The cap of each rule that sets one."""
+    return {row["rule"]: row["cap"] for row in table("ceilings").values()}
 
 
 def _language(cited: Cited) -> str | None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
+from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Tone, Value
+from krino.contract import Judgement
+from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Alignment
 from krino.judges.citation.candidates import CandidateFacts, key_of
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.errors import claims_behind
-from krino.judges.citation.facts import CitationFacts, study
+from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.reasoning.claims import Claim
+from krino.judges.citation.reasoning.cues import read_reasoning
+from krino.judges.citation.verdict import ErrorType
 from krino.judges.citation.wording import court_words
 
 _MOST_CANDIDATES = 60
+_SENTENCE = re.compile(r".+?(?:[.;!?]+\s+|\n\s*|$)", re.DOTALL)
 _LONGEST_TEXT = 5_000
 _COURTS: Mapping[Alignment, str] = {
     "SAME": "the cited court",
@@ -26,20 +30,14 @@ _COURTS: Mapping[Alignment, str] = {
 _CANDIDATE_COLUMNS = ("", "decision", "court", "date", "number")
 
 
-def citation_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
-    """Needs the case: without it there is nothing to show beside the verdict."""
-    if not judgement.get("case"):
-        return ()
-    case = CitationCase.model_validate(judgement["case"])
-    facts = study(case)
-    right = (judgement.get("verdict") or {}).get("correct_decision_id")
+def citation_blocks(case: CitationCase, facts: CitationFacts, judgement: Judgement) -> Sequence[Block]:
+    right = (judgement.verdict or {}).get("correct_decision_id")
     chosen = facts.answer.top.candidate if facts.answer.top else None
     blocks: list[Block] = []
     if case.citation_snippet:
         blocks.append(MarkedText("Snippet", [Segment(case.citation_snippet)]))
-    errors = (judgement.get("verdict") or {}).get("errors") or ()
-    blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts, errors)]
-    return [*blocks, *_texts(facts, chosen, right, judgement.get("labels"))]
+    blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts, judgement)]
+    return [*blocks, *_texts(facts, chosen, right, judgement.labels)]
 
 
 def _cited(case: CitationCase, facts: CitationFacts) -> DataTable:
@@ -72,7 +70,7 @@ def _candidates(facts: CitationFacts, chosen: CandidateFacts | None, right: str 
     return DataTable(title, _CANDIDATE_COLUMNS, rows, tones=[_tone(item, chosen, right) for item in ranked])
 
 
-def _row(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None) -> tuple[str | None, ...]:
+def _row(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None) -> tuple[Value, ...]:
     marks = [mark for mark, holds in (("chosen", item == chosen), ("correct", _is(item, right))) if holds]
     marks += [] if item.listed else ["not in the list"]
     court = item.court_names[0] if item.court_names else court_words(item.court)
@@ -81,9 +79,9 @@ def _row(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None)
     return (
         ", ".join(marks),
         item.id,
-        f"{court}\n({_COURTS[item.alignment]})",
-        f"{day}\n(another date)" if item.other_date else day,
-        f"{item.number or 'none'}\n({compared})",
+        Cell(court, below=_COURTS[item.alignment]),
+        Cell(day, below="another date" if item.other_date else ""),
+        Cell(item.number or "none", below=compared),
     )
 
 
@@ -97,8 +95,8 @@ def _is(item: CandidateFacts, decision: str | None) -> bool:
     return decision is not None and item.key == key_of(decision)
 
 
-def _answer(facts: CitationFacts, errors: Sequence[str]) -> MarkedText:
-    """The reasoning, with the words that show an error marked by its name."""
+def _answer(facts: CitationFacts, judgement: Judgement) -> MarkedText:
+    """What the matcher said, its errors marked at the words that they come from."""
     top = facts.answer.top
     if top is None:
         title = "The matcher found no match"
@@ -107,25 +105,45 @@ def _answer(facts: CitationFacts, errors: Sequence[str]) -> MarkedText:
         more = len(facts.answer.matches) - 1
         title = f"The matcher chose {top.candidate.id or 'a decision without id'}, {sure}"
         title += f" ({more} more match{'' if more == 1 else 'es'} below it)" if more else ""
-    reasoning = facts.answer.reasoning
-    if not reasoning:
+    if not facts.answer.reasoning:
         return MarkedText(title, [Segment("It gave no reasoning.")])
-    shown = claims_behind(errors, facts)
-    return MarkedText(title, list(_shown(reasoning, shown)), {error: "bad" for error, _ in shown})
+    segments = list(_marked(facts.answer.reasoning, _told(facts, judgement)))
+    return MarkedText(title, segments, {segment.mark: "bad" for segment in segments if segment.mark})
 
 
-def _shown(reasoning: str, claims: Sequence[tuple[str, Claim]]) -> Iterator[Segment]:
-    at = 0
-    for error, claim in sorted(claims, key=lambda entry: entry[1].start):
-        if claim.start >= at:
-            yield Segment(reasoning[at : claim.start])
-            yield Segment(reasoning[claim.start : claim.end], error, "these words show the error")
-            at = claim.end
-    yield Segment(reasoning[at:])
+def _told(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
+    """The words of the reasoning that show errors of the verdict; many errors show in no words."""
+    reasoning = facts.answer.reasoning or ""
+    errors: Sequence[ErrorType] = (judgement.verdict or {}).get("errors", ())
+    found: dict[str, list[str]] = {}
+    for error, claim in claims_behind(errors, facts):
+        found.setdefault(reasoning[claim.start : claim.end], []).append(error)
+    for sentence in _SENTENCE.findall(reasoning):
+        cues = read_reasoning(sentence)
+        if "CASE_NUMBER_FALSE_MATCH" in errors and cues.claims_number_match:
+            found.setdefault(sentence.strip(), []).append("CASE_NUMBER_FALSE_MATCH")
+        if "ECLI_MISMATCH_IGNORED" in errors and cues.claims_ecli_match:
+            found.setdefault(sentence.strip(), []).append("ECLI_MISMATCH_IGNORED")
+    return found
+
+
+def _marked(text: str, told: Mapping[str, Sequence[str]]) -> Iterator[Segment]:
+    """The text whole, with the stretches that are told of marked; of two that overlap, the first."""
+    did, done = table("suggestions")["did"], 0
+    places = sorted((start, words) for words in told if words and (start := text.find(words)) >= 0)
+    for start, words in places:
+        if start < done:
+            continue
+        if start > done:
+            yield Segment(text[done:start])
+        done = start + len(words)
+        yield Segment(words, ", ".join(told[words]), "; ".join(did.get(error, error) for error in told[words]))
+    if done < len(text):
+        yield Segment(text[done:])
 
 
 def _texts(
-    facts: CitationFacts, chosen: CandidateFacts | None, right: str | None, labels: Mapping[str, Any] | None
+    facts: CitationFacts, chosen: CandidateFacts | None, right: str | None, labels: Mapping[str, object] | None
 ) -> Iterator[MarkedText]:
     """What is known of the decisions at issue, with the words that the labeller's subject label quotes."""
     subject = CitationLabels.model_validate(labels).subject if labels else None

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
-from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.detect import Format, read_trace
+from krino.judges.efficiency.traces.steps import Trace
 
 TASK_NAMES = ("task", "instruction", "question", "query", "user_input", "goal", "problem")
 TRACE_NAMES = ("trace", "trace_dict", "_trace_dict", "execution_trace", "trajectory")

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from krino.errors import CannotJudge
-from krino.judges.efficiency.calls import Call, call_of
 from krino.judges.efficiency.case import EfficiencyCase
-from krino.judges.efficiency.nearness import Nearness, by_words
-from krino.judges.efficiency.patterns import Cycle, cycles, fan_outs, restarts
-from krino.judges.efficiency.repeats import Repeat, RepeatSearch
-from krino.judges.efficiency.steps import Step, Trace, are_numbered
+from krino.judges.efficiency.finders.calls import Call, call_of, is_redacted
+from krino.judges.efficiency.finders.effects import ordered_by
+from krino.judges.efficiency.finders.extras import Extra, brings_nothing_new, extras, restylings
+from krino.judges.efficiency.finders.nearness import Nearness, by_words
+from krino.judges.efficiency.finders.patterns import Cycle, cycles, fan_outs, restarts
+from krino.judges.efficiency.finders.repeats import Repeat, RepeatSearch, errors_of_use
+from krino.judges.efficiency.finders.unused_results import Spare, after_completion, echoes, spare_readings
 from krino.judges.efficiency.traces.detect import Format
-from krino.judges.efficiency.use import after_completion, echoes, restylings, unused_results
+from krino.judges.efficiency.traces.steps import Step, Trace, are_numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,18 @@ class EfficiencyFacts:
     cycles: tuple[Cycle, ...]
     fan_outs: tuple[tuple[int, int], ...]
     restarts: tuple[int, ...]
-    unused: frozenset[int]
+    spare: dict[int, Spare]
     late: frozenset[int]
+    extras: dict[int, Extra]
     restyled: dict[int, int]
+    """Model calls that gave back an earlier text in nearly the same words, whether or not that was asked for."""
     echoes: frozenset[int]
+    unknown: frozenset[int]
+    """Steps of which the trace records neither what they were given nor what they brought."""
+    worked_on: dict[int, str]
+    """Errors that were of use, and how."""
+    certain: frozenset[int]
+    """Repeats that no labeller can call necessary."""
     places: dict[str, int]
     numbered: bool = False
     """Whether the trace's own ids mean nothing to a reader, so that steps are called by their number."""
@@ -65,12 +75,13 @@ class EfficiencyFacts:
         repeat = self.repeats.get(place)
         return repeat is not None and not repeat.retry and repeat.level in ("exact", "normalised")
 
+    def is_restyling(self, place: int) -> bool:
+        """A small thing, if nobody asked for it; a model that adds something is not."""
+        return brings_nothing_new(self.steps, place)
+
     def is_certain(self, place: int) -> bool:
-        """The same call that brought the same recorded result: redundant by the rubric's own words."""
-        repeat = self.repeats.get(place)
-        if repeat is None or not repeat.waste or not self.is_duplicate(place):
-            return False
-        return repeat.same_result and self.calls[place].result is not None
+        """The same call with the same result, and nothing that could have changed it: redundant, whoever labels."""
+        return place in self.certain
 
 
 def study(case: EfficiencyCase, wanted: Format, usual_task: str = "", nearness: Nearness = by_words) -> EfficiencyFacts:
@@ -82,24 +93,52 @@ def study(case: EfficiencyCase, wanted: Format, usual_task: str = "", nearness: 
             f"no task: the case names none, and the trace (read as {trace.format}) does not state it; "
             "give it in the field `task`, or for all such traces with the option `task`"
         )
+    unknown = _unrecorded(trace)
     calls = tuple(call_of(step) for step in trace.steps)
-    search = RepeatSearch(trace.steps, calls, nearness)
+    search = RepeatSearch(trace.steps, calls, nearness, ordered_by(task))
     search.run()
-    return _gather(case, trace, task, calls, search)
+    return _gather(case, trace, task, calls, search, unknown)
+
+
+def _unrecorded(trace: Trace) -> frozenset[int]:
+    """The steps of which nothing is recorded; raises `CannotJudge` where that is true of all that the agent did."""
+    acts = [place for place, step in enumerate(trace.steps) if step.kind != "message"]
+    unknown = frozenset(place for place in acts if not _is_recorded(trace.steps[place]))
+    if acts and len(unknown) == len(acts):
+        raise CannotJudge(
+            f"the trace (read as {trace.format}) records nothing of what its {len(acts)} steps were given and brought "
+            "back, only that they ran, or the content was redacted: what is not known cannot be compared; record the "
+            "content too (OpenTelemetry: OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true)"
+        )
+    return unknown
+
+
+def _is_recorded(step: Step) -> bool:
+    held = (step.input, step.output, step.observed, step.error)
+    return any(value not in (None, "") and not (isinstance(value, str) and is_redacted(value)) for value in held)
 
 
 def _gather(
-    case: EfficiencyCase, trace: Trace, task: str, calls: tuple[Call, ...], search: RepeatSearch
+    case: EfficiencyCase,
+    trace: Trace,
+    task: str,
+    calls: tuple[Call, ...],
+    search: RepeatSearch,
+    unknown: frozenset[int],
 ) -> EfficiencyFacts:
     steps = trace.steps
-    aside = {place for place, repeat in search.repeats.items() if repeat.waste}
-    aside.update(place for place, step in enumerate(steps) if step.error is not None)
-    restyled = restylings(steps, task, aside)
+    worked_on = errors_of_use(steps, calls, search.recovered)
+    aside = {place for place, repeat in search.repeats.items() if repeat.waste} | unknown
+    aside.update(place for place, step in enumerate(steps) if step.error is not None and place not in worked_on)
     echoed = frozenset(echoes(steps, aside))
-    aside.update(restyled, echoed)
+    aside |= echoed
+    restyled = restylings(steps)
+    beside = {} if trace.format == "multi_agent" else extras(steps, calls, task, restyled, aside)
+    aside.update(beside)
     late = frozenset(after_completion(steps, calls, aside))
     aside |= late
-    answer = case.answer or trace.answer
+    grounded = {place for place, repeat in search.repeats.items() if not repeat.waste}
+    grounded.update(search.repeats[place].of for place in list(grounded))
     return EfficiencyFacts(
         trace=trace,
         task=task,
@@ -109,10 +148,14 @@ def _gather(
         cycles=tuple(cycles(calls)),
         fan_outs=tuple(fan_outs(steps, calls)),
         restarts=tuple(restarts(steps, calls, search.repeats)),
-        unused=frozenset(unused_results(steps, calls, task, answer, aside)),
+        spare=spare_readings(steps, calls, task, case.answer or trace.answer, aside, grounded),
         late=late,
+        extras=beside,
         restyled=restyled,
         echoes=echoed,
+        unknown=unknown,
+        worked_on=worked_on,
+        certain=frozenset(search.certain()),
         places={step.id: place for place, step in enumerate(steps)},
         numbered=are_numbered(steps),
     )

@@ -15,16 +15,25 @@ _LABEL_RULES = {
     "indirect": "EFF-L4",
     "failed": "EFF-L5",
 }
+_NOT_LOOKED_FOR = (
+    "labelled by facts alone: repeats, results that were known or are not used, and extra work that names itself were "
+    "looked for; detours, needless checks and reasoning that leads nowhere were not"
+)
 _UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
 
 
 def gather_findings(
-    facts: EfficiencyFacts, settled: Sequence[StepLabel], wasted: Sequence[StepLabel]
+    facts: EfficiencyFacts, settled: Sequence[StepLabel], wasted: Sequence[StepLabel], by_facts: bool
 ) -> Iterator[Finding]:
+    """`by_facts`: the embedded labeller found nothing, which says less than it seems to."""
     trace = facts.trace
+    if by_facts:
+        yield Finding("EFF-N9", _NOT_LOOKED_FOR, "score")
     yield Finding("EFF-N1", f"read as {trace.format} ({trace.seen}): {len(trace.steps)} steps")
     if trace.orphans:
         yield Finding("EFF-N7", f"{trace.orphans} of its spans name a parent that is not in the record")
+    for place in sorted(facts.unknown):
+        yield Finding("EFF-N8", "nothing was recorded of this step: it is not counted", facts.steps[place].id)
     unnecessary = {item.step for item in wasted}
     for item in settled:
         if item.step in unnecessary:

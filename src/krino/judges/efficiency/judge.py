@@ -8,19 +8,22 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from krino.contract import Finding, Joined, Judge, Questions, Settlement
+from krino.blocks import Block
+from krino.contract import AsksInParts, Bound, Finding, Joined, Judge, Judgement, Questions, ReadsRecords, Settlement
 from krino.errors import CannotJudge
-from krino.judges.efficiency.asking import ask
+from krino.judges.efficiency.ask import ask, shown_ids
+from krino.judges.efficiency.bounds import bounds_of
 from krino.judges.efficiency.case import TASK_NAMES, EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts, study
-from krino.judges.efficiency.joining import join_votes
 from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
 from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
 from krino.judges.efficiency.tables import package_text
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.shapes import is_piece, is_trace, traces_in
-from krino.judges.efficiency.windows import join, shown_ids
+from krino.judges.efficiency.verdict import EfficiencyVerdict
+from krino.judges.efficiency.view import efficiency_blocks
+from krino.judges.efficiency.votes import join_votes, join_windows
 
 
 class EfficiencyOptions(BaseModel):
@@ -37,35 +40,21 @@ class EfficiencyOptions(BaseModel):
     window_tokens: Annotated[int, Field(ge=500)] = 100_000
 
 
-class EfficiencyVerdict(BaseModel):
-    """Exactly what the rubric returns."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    score: Annotated[float, Field(ge=0.0, le=1.0)]
-    reason: str
-
-
-class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
+class EfficiencyJudge(
+    Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels, EfficiencyVerdict, EfficiencyOptions],
+    ReadsRecords,
+    AsksInParts[EfficiencyCase, EfficiencyFacts, EfficiencyLabels],
+):
     """How economically an agent carried out a task, step by step."""
 
     name = "efficiency"
-    version = "0.1.0"
+    version = "0.2.0"
     summary = "Execution traces of agents: every step labelled, unnecessary work scored by one table."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     data_files = ("../../models",)
-    options_model = EfficiencyOptions
     main_fields = ("task",)
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {"task": TASK_NAMES}
-    case_model = EfficiencyCase
-    labels_model = EfficiencyLabels
-    verdict_model = EfficiencyVerdict
-
-    @property
-    def _set(self) -> EfficiencyOptions:
-        assert isinstance(self.options, EfficiencyOptions)
-        return self.options
 
     def list_field(self, first: Any) -> str | None:
         return "trace" if is_piece(first) else None
@@ -77,13 +66,19 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
         return traces_in(record)
 
     def study(self, case: EfficiencyCase) -> EfficiencyFacts:
-        return study(case, self._set.format, self._set.task)
+        return study(case, self.options.format, self.options.task)
 
     def ask(self, case: EfficiencyCase, facts: EfficiencyFacts) -> Questions | None:
-        return ask(facts, self._set.window_tokens)
+        return ask(facts, self.options.window_tokens)
 
     def leaves_open(self, case: EfficiencyCase, facts: EfficiencyFacts) -> bool:
         return True
+
+    def bounds(self, case: EfficiencyCase, facts: EfficiencyFacts, asked: Questions, exact: bool) -> Bound:
+        if not asked.covers:
+            return bounds_of(tuple(facts.places), tuple(facts.places), exact)
+        shown = shown_ids(facts, asked.covers)
+        return bounds_of(asked.covers, tuple(step for step in facts.places if step in shown), exact)
 
     def check(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels) -> list[str]:
         return check_labels(facts, labels, facts.places, facts.places)
@@ -99,10 +94,10 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
         facts: EfficiencyFacts,
         labelled: Sequence[tuple[Questions, EfficiencyLabels]],
     ) -> tuple[EfficiencyLabels, tuple[Finding, ...]]:
-        return join(facts, [(part.covers, labels) for part, labels in labelled])
+        return join_windows(facts, [(part.covers, labels) for part, labels in labelled])
 
     def settle(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels | None) -> Settlement:
-        return settle(facts, labels, self._set.mode)
+        return settle(facts, labels, self.options.mode)
 
     def join_votes(
         self, case: EfficiencyCase, facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]
@@ -114,11 +109,14 @@ class EfficiencyJudge(Judge[EfficiencyCase, EfficiencyFacts, EfficiencyLabels]):
 
     def main_inputs(self, case: EfficiencyCase) -> dict[str, str]:
         """The task as `study` finds it: of the case, else of the trace, else the usual one."""
-        task = case.task.strip() or _stated_task(case, self._set.format) or self._set.task.strip()
+        task = case.task.strip() or _stated_task(case, self.options.format) or self.options.task.strip()
         return {"task": task} if task else {}
 
+    def view(self, case: EfficiencyCase, facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block]:
+        return efficiency_blocks(facts, judgement)
+
     def metadata(self, case: EfficiencyCase) -> dict[str, Any]:
-        return {"mode": self._set.mode}
+        return {"mode": self.options.mode}
 
 
 def _stated_task(case: EfficiencyCase, wanted: Format) -> str:

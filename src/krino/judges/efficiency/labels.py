@@ -20,16 +20,25 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+BY_FACTS = "labelled by facts alone"
+"""What the embedded labeller writes where others write the shortest sequence: it thinks of none."""
+
+
 class StepLabel(_Strict):
+    """The ground stands before the label: a model writes in this order."""
+
     step: str = Field(description="the id of the step, as shown")
-    label: StepLabelName
-    why: str = Field(description="a few words; may be empty for a necessary step")
+    why: str = Field(max_length=600, description="a few words; may be empty for a necessary step")
     because_of: str | None = Field(description="the id of the earlier step that makes a redundant one so, else null")
+    label: StepLabelName
 
 
 class EfficiencyLabels(_Strict):
     """Every step of the trace exactly once."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra={"required": ["shortest", "steps"]})
+
+    shortest: str = Field("", max_length=2000, description="the shortest sequence of actions that would do the task")
     steps: list[StepLabel]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel, StepLabelName
-from krino.judges.efficiency.meaning import rephrased
-from krino.judges.efficiency.repeats import Repeat
+from krino.judges.efficiency.finders.repeats import Repeat
+from krino.judges.efficiency.finders.rephrasings import rephrased
+from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel, StepLabelName
 
 _REPEATED = {
     "exact": "the same call with the same arguments",
@@ -21,7 +21,10 @@ _REPEATED = {
 
 def label_locally(batch: Sequence[EfficiencyFacts]) -> list[EfficiencyLabels]:
     return [
-        EfficiencyLabels(steps=[_label(facts, place, asked.get(place)) for place in range(len(facts.steps))])
+        EfficiencyLabels(
+            shortest=BY_FACTS,
+            steps=[_label(facts, place, asked.get(place)) for place in range(len(facts.steps))],
+        )
         for facts, asked in zip(batch, rephrased(batch), strict=True)
     ]
 
@@ -41,24 +44,33 @@ def _label(facts: EfficiencyFacts, place: int, rephrases: int | None) -> StepLab
 def _decide(facts: EfficiencyFacts, place: int) -> tuple[StepLabelName, str, int | None]:
     step = facts.steps[place]
     repeat = facts.repeats.get(place)
+    if place in facts.unknown:
+        return "necessary", "nothing was recorded of it", None
     if repeat is not None and repeat.waste:
         return "redundant", _repeat_why(facts, repeat), repeat.of
     if step.error is not None:
-        retry = facts.recovered.get(place)
-        if retry is not None:
-            return "failed", f"a passing fault: step {facts.steps[retry].id} made the call again with success", None
-        return "failed", "an error, and the call was not made again with success", None
+        return _failed(facts, place)
     if place in facts.echoes:
         return "indirect", "gives back its input unchanged", None
-    if place in facts.restyled:
-        return "enrichment", "rewords an earlier output", facts.restyled[place]
+    if (extra := facts.extras.get(place)) is not None:
+        return extra.label, extra.why, extra.of
     if place in facts.late:
         return "speculative", "fetches more after the answer was given, and nothing uses it", None
-    if place in facts.unused:
+    if (spare := facts.spare.get(place)) is not None:
+        if spare.how == "known" and spare.of is not None:
+            return "redundant", "all that is used of its result was known", spare.of
         return "speculative", "nothing later uses its result", None
     if repeat is not None and repeat.retry:
         return "necessary", "makes a failed call again", None
     return "necessary", "", None
+
+
+def _failed(facts: EfficiencyFacts, place: int) -> tuple[StepLabelName, str, int | None]:
+    if (retry := facts.recovered.get(place)) is not None:
+        return "failed", f"a passing fault: step {facts.steps[retry].id} made the call again with success", None
+    if (use := facts.worked_on.get(place)) is not None:
+        return "necessary", use, None
+    return "failed", "an error, and the call was not made again with success", None
 
 
 def _repeat_why(facts: EfficiencyFacts, repeat: Repeat) -> str:
@@ -72,16 +84,12 @@ def _repeat_why(facts: EfficiencyFacts, repeat: Repeat) -> str:
 
 def describe_place(facts: EfficiencyFacts, place: int) -> str:
     """What facts say about one step, in the words that are shown beside it."""
+    if place in facts.unknown:
+        return "nothing was recorded of this step; it is not counted"
     told = []
     repeat = facts.repeats.get(place)
     if repeat is not None:
-        of = facts.steps[repeat.of].id
-        if repeat.retry:
-            told.append(f"makes the failed call of step {of} again")
-        else:
-            ending = "" if repeat.waste else ", with a new result"
-            again = "" if repeat.level == "known_result" else " again"
-            told.append(f"step {of}{again}: {_repeat_why(facts, repeat)}{ending}")
+        told.append(_told_repeat(facts, repeat))
     if (retry := facts.recovered.get(place)) is not None:
         told.append(f"step {facts.steps[retry].id} made this call again with success")
     if facts.calls[place].is_empty:
@@ -92,6 +100,18 @@ def describe_place(facts: EfficiencyFacts, place: int) -> str:
         told.append(f"nearly the words of step {facts.steps[facts.restyled[place]].id}")
     if place in facts.late:
         told.append("comes after the last words of the model, which did not call for it")
-    if place in facts.unused:
-        told.append("no later step takes up a word of its result")
+    if (spare := facts.spare.get(place)) is not None:
+        known = f"what is used of its result stood in step {facts.steps[spare.of].id}" if spare.of is not None else ""
+        told.append(known or "no later step takes up a word of its result")
     return "; ".join(told)
+
+
+def _told_repeat(facts: EfficiencyFacts, repeat: Repeat) -> str:
+    of = facts.steps[repeat.of].id
+    if repeat.retry:
+        return f"makes the failed call of step {of} again"
+    ending = "" if repeat.waste or repeat.same_result else ", with a new result"
+    if repeat.forced:
+        ending += ", after a change, while waiting, or as the task orders"
+    again = "" if repeat.level == "known_result" else " again"
+    return f"step {of}{again}: {_repeat_why(facts, repeat)}{ending}"

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from krino.contract import Finding, Ruling, Settlement
+from krino.errors import CannotJudge
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.findings import gather_findings
-from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel
-from krino.judges.efficiency.local import label_locally
+from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel
 from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.wording import write_reason
 
@@ -29,18 +29,20 @@ class Tally:
 
 
 def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) -> Settlement:
-    given = labels if labels is not None else label_locally([facts])[0]
-    by_place = sorted(given.steps, key=lambda item: facts.places[item.step])
-    settled, overruled = _overrule(facts, by_place)
+    if labels is None:
+        raise CannotJudge("there are no labels: which steps were necessary is for a labeller to say")
+    by_place = sorted(labels.steps, key=lambda item: facts.places[item.step])
+    given = [item for item in by_place if facts.places[item.step] not in facts.unknown]
+    settled, overruled = _overrule(facts, given)
     wasted = [item for item in settled if _is_wasted(facts, item)]
     score, rule = look_up(_tally(facts, settled, wasted), mode)
     evidence = tuple(_evidence(facts, item) for item in wasted)
-    told = labels is not None
     rulings = {
-        "score": Ruling(score, rule, (f"mode: {mode}", *evidence), from_labels=told),
-        "reason": Ruling(write_reason(facts, wasted, score), "EFF-R1", evidence, from_labels=told),
+        "score": Ruling(score, rule, (f"mode: {mode}", *evidence), from_labels=True),
+        "reason": Ruling(write_reason(facts, wasted, score), "EFF-R1", evidence, from_labels=True),
     }
-    return Settlement(rulings, (*overruled, *gather_findings(facts, settled, wasted)))
+    by_facts = labels.shortest == BY_FACTS and score == 1.0
+    return Settlement(rulings, (*overruled, *gather_findings(facts, settled, wasted, by_facts)))
 
 
 def look_up(tally: Tally, mode: Mode) -> tuple[float, str]:
@@ -78,11 +80,11 @@ def _is_wasted(facts: EfficiencyFacts, item: StepLabel) -> bool:
 
 
 def _is_small(facts: EfficiencyFacts, item: StepLabel) -> bool:
-    """An exact duplicate, or a model's restyling of what was there."""
+    """An exact duplicate, or a model's restyling that brings nothing new."""
     place = facts.places[item.step]
     if item.label == "redundant":
         return facts.is_duplicate(place)
-    return item.label == "enrichment" and facts.steps[place].kind in ("llm", "message")
+    return item.label == "enrichment" and facts.is_restyling(place)
 
 
 def _overrule(facts: EfficiencyFacts, given: list[StepLabel]) -> tuple[list[StepLabel], list[Finding]]:

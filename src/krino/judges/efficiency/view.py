@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import orjson
 
 from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
-from krino.judges.efficiency.case import EfficiencyCase
+from krino.contract import Judgement
+from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel
-from krino.judges.efficiency.steps import Step, are_numbered
-from krino.judges.efficiency.traces.detect import read_trace
+from krino.judges.efficiency.traces.steps import Step
 
 _TONES: Mapping[str, Tone] = {
     "necessary": "good",
@@ -26,21 +25,18 @@ _LONGEST_CALL = 2_000
 _MOST_STEPS = 400
 
 
-def efficiency_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
-    """Needs the case beside the labels: without either there is nothing to show."""
-    if not judgement.get("case") or not judgement.get("labels"):
+def efficiency_blocks(facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block]:
+    """Needs labels: without them the case is shown as any other."""
+    if not judgement.labels:
         return ()
-    case = EfficiencyCase.model_validate(judgement["case"])
-    labels = {item.step: item for item in EfficiencyLabels.model_validate(judgement["labels"]).steps}
-    trace = read_trace(case.trace)
-    steps = trace.steps[:_MOST_STEPS]
-    numbered = are_numbered(trace.steps)  # then the reason tells of steps by their number
-    named = [(str(number) if numbered else step.id, step) for number, step in enumerate(steps, 1)]
-    title = f"Timeline, read as {trace.format}"
-    if len(trace.steps) > len(steps):
-        title += f" (the first {len(steps)} of {len(trace.steps)} steps)"
+    labels = {item.step: item for item in EfficiencyLabels.model_validate(judgement.labels).steps}
+    steps = facts.steps[:_MOST_STEPS]
+    named = [(facts.called(step.id), step) for step in steps]
+    title = f"Timeline, read as {facts.trace.format}"
+    if len(facts.steps) > len(steps):
+        title += f" (the first {len(steps)} of {len(facts.steps)} steps)"
     return [
-        MarkedText("Task", [Segment(case.task or trace.task or "")]),
+        MarkedText("Task", [Segment(facts.task)]),
         MarkedText(title, list(_timeline(named, labels)), _TONES),
         DataTable("Steps", ("step", "kind", "what", "label", "why"), [_row(*pair, labels) for pair in named]),
     ]

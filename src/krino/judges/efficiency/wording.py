@@ -20,12 +20,49 @@ _LOOKED_AT = 400
 _MOST_NAMED = 6
 _MOST_SENTENCES = 3
 _PHRASES = {
-    "redundant": ("repeats", "repeat"),
-    "speculative": ("brings a result that nothing uses", "bring results that nothing uses"),
+    "repeats": ("repeats", "repeat"),
+    "asks alike": ("asks nearly the same as", "ask nearly the same as"),
+    "known": ("brings what was known from", "bring what was known from"),
+    "redundant": ("was not needed after", "were not needed after"),
+    "unused": ("brings a result that nothing uses", "bring results that nothing uses"),
+    "late": ("reads on after the answer", "read on after the answer"),
+    "speculative": ("was not asked for", "were not asked for"),
+    "restyled": ("rewords what was there", "reword what was there"),
     "enrichment": ("goes beyond the task", "go beyond the task"),
+    "echo": ("gives back its input", "give back their input"),
     "indirect": ("takes a detour", "take a detour"),
-    "failed": ("ended in an error", "ended in an error"),
+    "error": ("ended in an error", "ended in an error"),
+    "failed": ("brought nothing of use", "brought nothing of use"),
 }
+"""By what happened, as far as the facts know it, else by the label: (of one step, of several)."""
+_WITH_SOURCE = ("repeats", "asks alike", "known", "redundant")
+
+
+def _happened(facts: EfficiencyFacts, item: StepLabel) -> str:
+    """The phrase for a step: one that the trace bears out, or the bare label."""
+    place = facts.places[item.step]
+    if item.label == "redundant":
+        return _how_redundant(facts, place, facts.places[item.because_of] if item.because_of else None)
+    if item.label == "speculative":
+        spare = facts.spare.get(place)
+        unused = "unused" if spare is not None and spare.how == "unused" else "speculative"
+        return "late" if place in facts.late else unused
+    if item.label == "enrichment":
+        return "restyled" if facts.is_restyling(place) else "enrichment"
+    if item.label == "indirect":
+        return "echo" if place in facts.echoes else "indirect"
+    return "error" if facts.steps[place].error is not None else "failed"
+
+
+def _how_redundant(facts: EfficiencyFacts, place: int, of: int | None) -> str:
+    repeat = facts.repeats.get(place)
+    if of is None or repeat is None or repeat.of != of:
+        same = of is not None and facts.calls[place].normal == facts.calls[of].normal
+        spare = facts.spare.get(place)
+        return "repeats" if same else "known" if spare is not None and spare.of == of else "redundant"
+    if repeat.level in ("exact", "normalised", "same_words"):
+        return "repeats"
+    return "asks alike" if repeat.level == "near" else "known"
 
 
 @cache
@@ -59,8 +96,9 @@ def _without_ids(reason: str, named: Collection[str]) -> str:
 def write_reason(facts: EfficiencyFacts, wasted: Sequence[StepLabel], score: float) -> str:
     """One to three sentences; without excerpts where a call's own words would spoil them."""
     if not wasted:
-        count = len(facts.steps)
-        return f"{NOTHING_FOUND} in {_counted(count, 'step')}."
+        count = len(facts.steps) - len(facts.unknown)
+        hidden = f" Of {_counted(len(facts.unknown), 'more step')} nothing was recorded." if facts.unknown else ""
+        return f"{NOTHING_FOUND} in {_counted(count, 'step')}.{hidden}"
     ids = [facts.called(item.step) for item in wasted]
     for excerpts in (True, False):
         reason = " ".join(_sentences(facts, wasted, excerpts))
@@ -73,26 +111,25 @@ def _sentences(facts: EfficiencyFacts, wasted: Sequence[StepLabel], excerpts: bo
     """The first sentences tell of one label each; what does not fit is counted in the last."""
     groups: dict[str, list[StepLabel]] = {}
     for item in wasted:
-        groups.setdefault(item.label, []).append(item)
-    ranked = sorted(groups.values(), key=lambda group: -len(group))
+        groups.setdefault(_happened(facts, item), []).append(item)
+    ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
     told = ranked[:_MOST_SENTENCES] if len(ranked) <= _MOST_SENTENCES else ranked[: _MOST_SENTENCES - 1]
-    sentences = [_sentence(facts, group, excerpts) for group in told]
-    rest = [item for group in ranked[len(told) :] for item in group]
+    sentences = [_sentence(facts, what, group, excerpts) for what, group in told]
+    rest = [item for _, group in ranked[len(told) :] for item in group]
     if rest:
         named = _steps([facts.called(item.step) for item in rest])
         sentences.append(f"{named} {'was' if len(rest) == 1 else 'were'} unnecessary too.")
     return sentences
 
 
-def _sentence(facts: EfficiencyFacts, group: Sequence[StepLabel], excerpts: bool) -> str:
-    label = group[0].label
-    one, many = _PHRASES[label]
+def _sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel], excerpts: bool) -> str:
+    one, many = _PHRASES[what]
     if len(group) == 1:
         item = group[0]
-        of = f" step {_plain(facts.called(item.because_of))}" if label == "redundant" and item.because_of else ""
+        of = f" step {_plain(facts.called(item.because_of))}" if what in _WITH_SOURCE and item.because_of else ""
         shown = f": {_excerpt(facts, item)}" if excerpts else ""
         return f"Step {_plain(facts.called(item.step))} {one}{of}{shown}."
-    if label != "redundant":
+    if what not in _WITH_SOURCE:
         shown = f", first {_excerpt(facts, group[0])}" if excerpts else ""
         return f"{_steps([facts.called(item.step) for item in group])} {many}{shown}."
     sources: dict[str, list[str]] = {}

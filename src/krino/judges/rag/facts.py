@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 
 from krino.errors import CannotJudge
 from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
-from krino.judges.rag.goals import Goal, read_goal
-from krino.judges.rag.instructions import find_instructions
-from krino.judges.rag.refusals import RefusalReading, read_refusal
-from krino.judges.rag.sentences import Sentence, split_sentences
-from krino.judges.rag.values import Value, find_names, find_values, without_citations
-from krino.judges.rag.words import Reading, read_sentence
+from krino.judges.rag.reading.answer import find_instructions, split_answer
+from krino.judges.rag.reading.goals import Goal, read_goal
+from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
+from krino.judges.rag.reading.sentences import Sentence, split_sentences
+from krino.judges.rag.reading.values import Value, find_names, find_values, offered, stated, without_citations
+from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.text.forms import canonical, is_blank, locate, same_text
-from krino.text.language import guess_language
+from krino.text.language import guess_language, is_gibberish
 from krino.text.quoting import says_too_little
 
 _NEAR_COPY = 0.9
+_SENTENCE_NUMBER = re.compile(r"(?:^|(?<=\s))\[\d{1,4}\]\s?")
+_BROKEN = "\x00\ufffd"
+_BROKEN_SHARE = 10
+"""A text is broken when one character in so many is."""
+_JOINED = (".", ",", "-")
+_MEASURED = frozenset({"money", "length", "mass", "duration", "percent"})
 _LARGEST_BUCKET = 32
 
 
@@ -34,6 +42,11 @@ class NumberedPassage:
         return self.passage.shown
 
     @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences below its title, by which precision counts; numbered from 1."""
+        return split_sentences(self.passage.text)
+
+    @property
     def label(self) -> str:
         """How explanations call it: its number, and the retriever's own id where there is one."""
         return f"passage {self.number}" + (f" ({self.passage.id})" if self.passage.id else "")
@@ -41,9 +54,10 @@ class NumberedPassage:
 
 @dataclass(frozen=True, slots=True)
 class PassageSentence:
-    """A sentence of a passage, with its place in the passage's text."""
+    """A sentence of a passage that may be cited; `number` counts as `NumberedPassage.sentences` does, 0: its title."""
 
     passage: int
+    number: int
     sentence: Sentence
     reading: Reading
 
@@ -76,13 +90,16 @@ class Open:
 
 
 class RagFacts:
-    """Facts of one case. Raises `CannotJudge` when question or answer is missing."""
+    """Facts of one case. Raises `CannotJudge` when question or answer is missing, or is nothing that can be read."""
 
     def __init__(self, case: RagCase, default_goal: str = "balanced") -> None:
         if is_blank(case.question):
             raise CannotJudge("no question: the user question is missing or blank")
         if is_blank(case.answer):
             raise CannotJudge("no answer: the generated answer is missing or blank")
+        for what, text in (("question", case.question), ("answer", case.answer)):
+            if problem := _unreadable(text):
+                raise CannotJudge(f"the {what} cannot be read: {problem}")
         self.case = case
         self.goal: Goal = read_goal(case.goal if case.goal is not None else default_goal)
         self.passages = tuple(
@@ -90,7 +107,10 @@ class RagFacts:
             for number, passage in enumerate(case.context, 1)
             if not is_blank(passage.text)
         )
-        self.sentences: tuple[Sentence, ...] = split_sentences(case.answer)
+        self.sentences: tuple[Sentence, ...] = split_answer(case.answer)
+        for what, text in (("question", case.question), ("answer", case.answer)):
+            if is_gibberish(text) and not self._stands_in_passages(text):
+                raise CannotJudge(f"the {what} is gibberish: its letters make no words of any language")
 
     def with_passages(self, passages: tuple[NumberedPassage, ...]) -> RagFacts:
         """The same facts with the passages in another order."""
@@ -98,13 +118,18 @@ class RagFacts:
         moved.passages = passages
         return moved
 
+    def _stands_in_passages(self, text: str) -> bool:
+        """A code or a name that looks like nothing is text all the same where the passages have it."""
+        known = {word for item in self.passages for word in item.text.lower().split()}
+        return not known.isdisjoint(text.lower().split())
+
     @property
     def has_context(self) -> bool:
         return bool(self.passages)
 
     @lazy
     def refusal(self) -> RefusalReading | None:
-        return read_refusal(self.sentences)
+        return read_refusal(self.sentences, self.case.question)
 
     @lazy
     def instructions(self) -> frozenset[int]:
@@ -151,7 +176,7 @@ class RagFacts:
     def find_quote(self, number: int | None, quote: str | None) -> tuple[int, int] | None:
         """Where a quotation stands in a passage, or None where it does not."""
         passage = self.passage(number)
-        return None if passage is None or quote is None else locate(quote, passage.text)
+        return None if passage is None or quote is None else locate_quote(quote, passage.text)
 
     # --- worked out on demand ----------------------------------------------------------------------
 
@@ -169,24 +194,30 @@ class RagFacts:
 
     @lazy
     def absent_values(self) -> tuple[tuple[int, Value], ...]:
-        """Numbers, years and months of the answer, by sentence, that stand in no passage nor in the question."""
-        stated = [
+        """Quantities, dates and times of the answer, by sentence, that stand in no passage nor in the question.
+
+        They are compared as values: 1.5 km is 1,500 metres, and 40 euros do not stand in 40,000.
+        """
+        found = [
             (number, value) for number, sentence in enumerate(self.sentences, 1) for value in find_values(sentence.text)
         ]
-        unseen = [value for _, value in stated if not self._stands(value.text)]
+        unseen = [value for _, value in found if not self._stands(value)]
         if not unseen:
             return ()
-        known = {value.key for item in self.passages for value in find_values(item.text)}
-        known.update(value.key for value in find_values(self.case.question))
-        return tuple((number, value) for number, value in stated if value in unseen and value.key not in known)
+        known = offered(find_values(self.case.question)).union(*(offered(find_values(p.text)) for p in self.passages))
+        return tuple((number, value) for number, value in found if value in unseen and not stated(value, known))
 
-    def _stands(self, text: str) -> bool:
-        """A first, cheap look: whether a text stands in the passages or the question as a word of its own."""
-        known, lowered = self._known_text, text.lower()
+    def _stands(self, value: Value) -> bool:
+        """A first, cheap look: whether a value stands in the passages or the question to the letter, and ends there."""
+        if value.kind == "number" and (not value.unit or value.unit not in _MEASURED):
+            return False  # what follows a bare number could make it another one ("4.1 million")
+        known, lowered = self._known_text, value.text.lower()
         place = known.find(lowered)
         while place >= 0:
             end = place + len(lowered)
-            if not known[place - 1 : place].isalnum() and not known[end : end + 1].isalnum():
+            before, after = known[place - 1 : place], known[end : end + 2]
+            begins = not before.isalnum() and before not in _JOINED
+            if begins and not after[:1].isalnum() and not after[1:].isdecimal():
                 return True
             place = known.find(lowered, end)
         return False
@@ -232,9 +263,9 @@ class RagFacts:
         """What may be cited as evidence."""
         language = self.context_language or self.language
         return tuple(
-            PassageSentence(item.number, sentence, read_sentence(sentence.text, language))
+            PassageSentence(item.number, number, sentence, read_sentence(sentence.text, language))
             for item in self.passages
-            for sentence in split_sentences(item.text)
+            for number, sentence in _numbered(item)
             if not says_too_little(sentence.text, item.text)
         )
 
@@ -270,3 +301,28 @@ class RagFacts:
                 if len(bucket) < _LARGEST_BUCKET:
                     bucket.append(item)
         return edges
+
+
+def _numbered(item: NumberedPassage) -> Iterator[tuple[int, Sentence]]:
+    """The sentences of a passage with their places in what is shown: the title first, as number 0."""
+    title = item.passage.title
+    shift = len(title) + 1 if title else 0
+    for sentence in split_sentences(title) if title else ():
+        yield 0, sentence
+    for number, sentence in enumerate(item.sentences, 1):
+        yield number, Sentence(sentence.text, sentence.start + shift, sentence.end + shift)
+
+
+def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
+    """Where a quotation stands, also where the numbers of the sentences were copied with it."""
+    return locate(quote, text) or (locate(_SENTENCE_NUMBER.sub("", quote), text) if "[" in quote else None)
+
+
+def _unreadable(text: str) -> str | None:
+    """What is wrong with a text that holds nothing to read: no letters or digits, or too many broken characters."""
+    broken = sum(text.count(character) for character in _BROKEN)
+    if broken and broken * _BROKEN_SHARE >= len(text.strip()):
+        return "it is full of NUL or replacement characters, as text is that was decoded wrongly"
+    if not any(map(str.isalnum, text)):
+        return f"it has no letter or digit ({text.strip()[:20]!r})"
+    return None

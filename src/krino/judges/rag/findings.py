@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from krino.contract import Finding
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels
-from krino.judges.rag.values import find_values
-from krino.judges.rag.words import may_deny, opposed_words, read_sentence
-from krino.text.language import LANGUAGE_NAMES
+from krino.judges.rag.reading.values import find_values, offered, stated
+from krino.judges.rag.reading.words import may_deny, opposed_words, read_sentence
+from krino.text.language import language_name
 
 _MOST = 8
 _LONGEST = 120
@@ -57,12 +57,12 @@ def _unchecked_numbers(facts: RagFacts, labels: RagLabels | None) -> Iterator[Fi
         return
     claimed: dict[int, set[str]] = {}
     for claim in labels.claims:
-        claimed.setdefault(claim.sentence, set()).update(value.key for value in find_values(claim.text))
+        claimed.setdefault(claim.sentence, set()).update(offered(find_values(claim.text)))
     for number, keys in claimed.items():
         if not 1 <= number <= len(facts.sentences):
             continue
-        stated = find_values(facts.sentences[number - 1].text)
-        lost = [value.text for value in stated if value.key not in keys and not value.spelled]
+        told = find_values(facts.sentences[number - 1].text)
+        lost = [value.text for value in told if not stated(value, frozenset(keys)) and not value.spelled]
         if lost:
             listed = ", ".join(lost[:_MOST])
             yield Finding("RAG-N5", f"no claim of this sentence holds {listed}", f"sentence {number}")
@@ -91,5 +91,4 @@ def _language(facts: RagFacts) -> Iterator[Finding]:
         return  # both plainly English, the most common case by far
     asked, answered = facts.question_language, facts.answer_language
     if asked is not None and answered is not None and asked != answered:
-        names = LANGUAGE_NAMES
-        yield Finding("RAG-N6", f"asked in {names[asked]}, answered in {names[answered]}", "answer")
+        yield Finding("RAG-N6", f"asked in {language_name(asked)}, answered in {language_name(answered)}", "answer")

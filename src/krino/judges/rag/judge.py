@@ -9,21 +9,24 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from krino.contract import Joined, Judge, Passage, Questions, Reordered, Settlement, Status
+from krino.blocks import Block
+from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, Settlement, Status
 from krino.errors import CannotJudge
+from krino.judges.rag.ask import write_questions
+from krino.judges.rag.bounds import bounds_of
 from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, RagCase
-from krino.judges.rag.checks import check_labels
 from krino.judges.rag.facts import RagFacts
-from krino.judges.rag.goals import goal_names, names_a_goal
-from krino.judges.rag.joining import join_votes
-from krino.judges.rag.labels import RagLabels
-from krino.judges.rag.local import label_locally
+from krino.judges.rag.labels import RagLabels, check_labels
+from krino.judges.rag.local import label_locally, unreadable
+from krino.judges.rag.reading.goals import goal_names, names_a_goal
 from krino.judges.rag.rubric import settle
 from krino.judges.rag.tables import package_text
 from krino.judges.rag.verdict import RagVerdict, failed_verdict
+from krino.judges.rag.view import rag_blocks
+from krino.judges.rag.votes import join_votes
 from krino.judges.shuffling import shuffled
+from krino.text.language import READ_LANGUAGES, language_name
 
-_MOST_HINTS = 8
 _MOST_FIELDS = 15
 
 
@@ -45,25 +48,22 @@ class RagOptions(BaseModel):
         return goal
 
 
-class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
+class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     """Faithfulness, context relevance, answer relevance and semantic similarity, from labels that can be read."""
 
     name = "rag"
-    version = "0.2.0"
+    version = "0.3.0"
     summary = "Answers from retrieved passages: faithfulness, context and answer relevance, similarity."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     data_files = ("../../models",)
-    options_model = RagOptions
+    languages = tuple(map(language_name, READ_LANGUAGES))
     main_fields = ("question", "answer")
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {
         "question": QUESTION_NAMES,
         "context": CONTEXT_NAMES,
         "answer": ANSWER_NAMES,
     }
-    case_model = RagCase
-    labels_model = RagLabels
-    verdict_model = RagVerdict
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
@@ -76,23 +76,16 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
         return super().read(record)
 
     def study(self, case: RagCase) -> RagFacts:
-        assert isinstance(self.options, RagOptions)
         return RagFacts(case, self.options.goal)
 
     def ask(self, case: RagCase, facts: RagFacts) -> Questions | None:
-        if not facts.open:
-            return None
-        numbered = "\n".join(f"[{number}] {s.text}" for number, s in enumerate(facts.sentences, 1))
-        passages = [
-            Passage("question", case.question),
-            *(Passage(f"passage {item.number}", item.text) for item in facts.passages),
-            Passage("answer", numbered),
-        ]
-        if facts.open.similarity and case.reference is not None:
-            passages.append(Passage("reference", case.reference))
-        if facts.open.claims and (absent := _absent(facts)):
-            passages.append(Passage("absent", absent))
-        return Questions(tuple(passages), _request(facts))
+        return write_questions(facts)
+
+    def bounds(self, case: RagCase, facts: RagFacts, asked: Questions, exact: bool) -> Bound:
+        return bounds_of(facts, exact)
+
+    def leaves_open(self, case: RagCase, facts: RagFacts) -> bool:
+        return bool(facts.open)
 
     def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
         return check_labels(facts, labels)
@@ -114,8 +107,14 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
     def label_locally(self, batch: Sequence[tuple[RagCase, RagFacts]]) -> list[RagLabels]:
         return label_locally([facts for _, facts in batch])
 
+    def unreadable_locally(self, case: RagCase, facts: RagFacts) -> str | None:
+        return unreadable(facts)
+
     def failed_form(self, status: Status, message: str) -> dict[str, Any]:
         return failed_verdict(status, message)
+
+    def view(self, case: RagCase, facts: RagFacts, judgement: Judgement) -> Sequence[Block]:
+        return rag_blocks(case, judgement)
 
     def metadata(self, case: RagCase) -> dict[str, Any]:
         return {
@@ -123,30 +122,3 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels]):
             "goal": case.goal,
             "has_reference": case.reference is not None,
         }
-
-
-def _request(facts: RagFacts) -> str:
-    """What is open in this case, in words that hold nothing of the case's own text."""
-    asked = facts.open
-    count = len(facts.sentences)
-    lines = []
-    if asked.claims:
-        sentences = "sentence 1" if count == 1 else f"sentences 1 to {count}"
-        lines.append(f"Label the claims of answer {sentences}; label every passage; list the needs.")
-    else:
-        lines.append("Nothing was retrieved: leave claims, empty_sentences, passages and needs empty.")
-    if asked.answer:
-        lines.append("Label parts, direct and refusal.")
-        if facts.refusal is not None:
-            shown = ", ".join(str(number) for number in facts.refusal.sentences[:_MOST_HINTS])
-            lines.append(f"Answer sentence {shown} reads like a refusal: fill in refusal.")
-    else:
-        lines.append("The refusal is settled: leave parts empty, direct `no`, refusal null.")
-    lines.append("Choose similarity." if asked.similarity else "Leave similarity and similarity_why null.")
-    return "\n".join(lines)
-
-
-def _absent(facts: RagFacts) -> str:
-    """Given as data, not in the request: these words come from the answer, which is not to be trusted."""
-    texts = [value.text for _, value in facts.absent_values] + [name for _, name in facts.absent_names]
-    return ", ".join(list(dict.fromkeys(texts))[:_MOST_HINTS])

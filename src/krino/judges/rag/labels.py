@@ -1,15 +1,23 @@
-"""What a labeller says about one RAG case: one reply holds everything the four scores need."""
+"""What a labeller says about one RAG case, in one reply, and the checks that hold it against the case."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import SkipJsonSchema
 
+from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.reading.refusals import RefusalCategory
+from krino.judges.rag.reading.values import find_values
+from krino.judges.rag.tables import table
+from krino.text.quoting import TOO_LITTLE, is_whole, says_too_little
+
 ClaimLabel = Literal["supported", "unsupported", "contradicted"]
 Directness = Literal["full", "partly", "no"]
-RefusalCategory = Literal["insufficient_context", "safety", "ambiguous", "out_of_scope"]
 Similarity = Literal["same", "close", "partial", "little", "none"]
 
 
@@ -19,45 +27,54 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+# A model writes in the order of the fields: what a label rests on stands before the label.
+
+
 class Claim(_Strict):
     text: str
     sentence: int
-    label: ClaimLabel
-    critical: bool
     passage: int | None
     quote: str | None
     why: str
+    label: ClaimLabel
+    critical: bool
     probability: SkipJsonSchema[float | None] = None
     """That people would call it supported, from labellers that measure; models are not asked for one."""
 
 
 class Part(_Strict):
     part: str
+    sentence: int | None
+    """The answer sentence that addresses it."""
     answered: bool
 
 
 class PassageUse(_Strict):
     passage: int
-    useful: bool
+    useful_sentences: list[int]
 
 
 class Need(_Strict):
     need: str
+    passage: int | None
+    """A passage that holds it."""
     held: bool
 
 
 class RefusalLabel(_Strict):
+    why: str
     is_refusal: bool
     reason_stated: bool
     category: RefusalCategory | None
     validity_shown: bool
     right_to_refuse: bool
-    why: str
 
 
 class RagLabels(_Strict):
     """Numbers of sentences and passages count from 1, as they are shown."""
 
+    unreadable: str | None
+    """Why the case cannot be judged at all; then the judgement is `failed` and the rest is not looked at."""
     claims: list[Claim]
     empty_sentences: list[int]
     parts: list[Part]
@@ -65,8 +82,180 @@ class RagLabels(_Strict):
     passages: list[PassageUse]
     needs: list[Need]
     refusal: RefusalLabel | None
-    similarity: Similarity | None
     similarity_why: str | None
+    similarity: Similarity | None
     uncertain: str | None
     similarity_score: SkipJsonSchema[float | None] = None
     """A finer measure within the step, from labellers that measure; models are not asked for one."""
+
+
+# --- the similarity scale ---------------------------------------------------------------------------
+
+
+@cache
+def worth_of(step: Similarity) -> float:
+    return float(table("scoring")["similarity"][step])
+
+
+def step_of(score: float) -> Similarity:
+    """The step whose worth is nearest; midway, the higher one."""
+    steps: tuple[Similarity, ...] = get_args(Similarity)
+    return min(steps, key=lambda step: (round(abs(worth_of(step) - score), 9), -worth_of(step)))
+
+
+# --- the checks -------------------------------------------------------------------------------------
+
+
+def answerable_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> bool:
+    """Whether a refusal pleads a lack of context while the labels say that everything needed is there."""
+    return (
+        refusal.category == "insufficient_context"
+        and facts.has_context
+        and bool(labels.needs)
+        and all(item.held for item in labels.needs)
+    )
+
+
+def check_labels(facts: RagFacts, labels: RagLabels) -> list[str]:
+    """Everything that is wrong with the labels of a case; what was not asked is not looked at."""
+    if labels.unreadable is not None:
+        return [] if labels.unreadable.strip() else ["unreadable is empty: say what cannot be read, or null"]
+    problems: list[str] = []
+    if facts.open.claims:
+        problems.extend(_check_claims(facts, labels))
+        problems.extend(_check_cover(facts, labels))
+    if facts.open.context:
+        problems.extend(_check_passages(facts, labels))
+    if facts.open.answer:
+        problems.extend(_check_answer(facts, labels))
+    problems.extend(_check_similarity(facts, labels))
+    return problems
+
+
+def _check_claims(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    for place, claim in enumerate(labels.claims):
+        where = f"claims[{place}]"
+        if not claim.text.strip():
+            yield f"{where}.text is empty: write the claim out"
+        if not 1 <= claim.sentence <= len(facts.sentences):
+            yield f"{where}.sentence is {claim.sentence}: {_range('answer sentences', len(facts.sentences))}"
+        if claim.critical and claim.label != "contradicted":
+            yield f"{where}.critical is true but label is {claim.label}: only a contradicted claim can be critical"
+        yield from _check_quote(facts, claim, where)
+
+
+def _check_quote(facts: RagFacts, claim: Claim, where: str) -> Iterator[str]:
+    if claim.passage is not None and facts.passage(claim.passage) is None:
+        yield f"{where}.passage is {claim.passage}: {_known_passages(facts)}"
+        return
+    if claim.label != "unsupported" and (claim.passage is None or not claim.quote):
+        yield f"{where} is {claim.label}: it needs passage and quote, the words that decide it"
+        return
+    if not claim.quote:
+        return
+    place = facts.find_quote(claim.passage, claim.quote)
+    if claim.passage is None:
+        yield f"{where}.quote is given without passage: name the passage it is copied from"
+    elif place is not None:
+        yield from _check_evidence(facts, claim, place, where)
+    else:
+        elsewhere = [item.number for item in facts.passages if facts.find_quote(item.number, claim.quote)]
+        hint = f"; it stands in passage {elsewhere[0]}" if elsewhere else "; copy it letter by letter, without gaps"
+        yield f"{where}.quote does not occur in passage {claim.passage}: {claim.quote[:120]!r}{hint}"
+
+
+def _check_evidence(facts: RagFacts, claim: Claim, place: tuple[int, int], where: str) -> Iterator[str]:
+    """A quotation that stands in its passage must also say something there."""
+    passage = facts.passage(claim.passage)
+    assert passage is not None
+    if says_too_little(claim.quote or "", passage.text):
+        yield f"{where}.quote is {claim.quote!r}, which {TOO_LITTLE}"
+    elif not is_whole(passage.text, *place):
+        yield f"{where}.quote cuts a word or number of passage {claim.passage} in two: copy it whole"
+
+
+def _check_cover(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    count = len(facts.sentences)
+    claimed = {claim.sentence for claim in labels.claims}
+    empty = set(labels.empty_sentences)
+    for number in sorted(empty):
+        if not 1 <= number <= count:
+            yield f"empty_sentences holds {number}: {_range('answer sentences', count)}"
+    for number in sorted(claimed & empty):
+        yield f"sentence {number} has claims and is in empty_sentences: it can be only one of the two"
+    for number in range(1, count + 1):
+        if number not in claimed and number not in empty:
+            yield f"sentence {number} of the answer is not covered: label its claims or list it in empty_sentences"
+        elif number in empty and number not in claimed and _states_number(facts, number):
+            yield f"sentence {number} is in empty_sentences but states a number: label its claims"
+
+
+def _states_number(facts: RagFacts, number: int) -> bool:
+    """A statement with a figure in it is a claim, unless it asks, declines or only announces a list."""
+    text = facts.sentences[number - 1].text
+    refusal = facts.refusal
+    declines = refusal is not None and number in refusal.sentences and number not in refusal.mixed
+    if declines or text.endswith(("?", ":")):
+        return False
+    found = find_values(text)
+    return any(not value.spelled and value.kind != "weekday" and any(map(str.isdecimal, value.text)) for value in found)
+
+
+def _check_passages(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    known = {item.number: len(item.sentences) for item in facts.passages}
+    counts = Counter(item.passage for item in labels.passages)
+    for number in sorted(counts.keys() - known.keys()):
+        yield f"passages names passage {number}, which does not exist"
+    for number in sorted(known):
+        if counts[number] != 1:
+            yield f"passages must label passage {number} exactly once, not {counts[number]} times"
+    for use in labels.passages:
+        count = known.get(use.passage, 0)
+        for number in sorted(set(use.useful_sentences) - set(range(1, count + 1))) if count else ():
+            yield f"useful_sentences of passage {use.passage} holds {number}: {_range('sentences', count)}"
+    if not labels.needs:
+        yield "needs is empty: list what the question needs to know, and whether the passages hold it"
+    for place, need in enumerate(labels.needs):
+        if need.passage is not None and need.passage not in known:
+            yield f"needs[{place}].passage is {need.passage}: {_known_passages(facts)}"
+        elif need.held and need.passage is None:
+            yield f"needs[{place}] is held: name a passage that holds it"
+
+
+def _check_answer(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    if not labels.parts:
+        yield "parts is empty: list the parts of the question (one at least), each answered or not"
+    for place, part in enumerate(labels.parts):
+        if part.sentence is not None and not 1 <= part.sentence <= len(facts.sentences):
+            yield f"parts[{place}].sentence is {part.sentence}: {_range('answer sentences', len(facts.sentences))}"
+        elif part.answered and part.sentence is None:
+            yield f"parts[{place}] is answered: name the answer sentence that does so"
+    refusal = labels.refusal
+    if refusal is None:
+        if facts.refusal is not None:
+            shown = ", ".join(str(number) for number in facts.refusal.sentences[:5])
+            yield f"refusal is null, but answer sentence {shown} reads like one: fill it in (is_refusal may be false)"
+        return
+    if refusal.is_refusal and refusal.right_to_refuse and answerable_refusal(facts, labels, refusal):
+        yield (
+            "refusal.right_to_refuse is true for insufficient_context, but every need is held: "
+            "correct the one or the other"
+        )
+
+
+def _check_similarity(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    if facts.case.reference is None and labels.similarity is not None:
+        yield "similarity must be null: this case has no reference answer"
+    if facts.open.similarity and labels.similarity is None:
+        yield "similarity is null, but there is a reference answer: choose a step of the scale"
+    finer = labels.similarity_score
+    if finer is not None and (labels.similarity is None or step_of(finer) != labels.similarity):
+        yield f"similarity_score is {finer}, which is not of the step {labels.similarity}: leave it out"
+
+
+def _known_passages(facts: RagFacts) -> str:
+    return f"the passages are {', '.join(str(item.number) for item in facts.passages[:20])}"
+
+
+def _range(what: str, count: int) -> str:
+    return f"the {what} are 1 to {count}"

@@ -8,19 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from krino.judges.rag.asking import question_parts
-from krino.judges.rag.desk import Desk, Draft, lay_out
-from krino.judges.rag.entailed import EntailedSupport
-from krino.judges.rag.evidence import coverage
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, Need, Part, PassageUse, RagLabels, RefusalLabel
-from krino.judges.rag.meaning import TextPair, measure
-from krino.judges.rag.nearness import place_on_scale, reference_pair
-from krino.judges.rag.refusals import RefusalReading, asks_for_harm
-from krino.judges.rag.relevance import directness, is_answered, is_held, is_useful, open_pairs
-from krino.judges.rag.support import Support, SupportModel
+from krino.judges.rag.reading.question import question_parts
+from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm
+from krino.judges.rag.support.draft_claims import Desk, Draft, lay_out
+from krino.judges.rag.support.entailment_support import EntailedSupport
+from krino.judges.rag.support.evidence import coverage
+from krino.judges.rag.support.lexical_support import Support, SupportModel
+from krino.judges.rag.support.nearness import TextPair, measure, place_on_scale, reference_pair
+from krino.judges.rag.support.relevance import (
+    answering_sentence,
+    directness,
+    holding_passage,
+    open_pairs,
+    several_hold,
+    useful_sentences,
+)
 from krino.judges.rag.tables import table
-from krino.text.language import LANGUAGE_NAMES
+from krino.text.language import READ_LANGUAGES, foreign_language, language_name
+
+_SAMPLE = 300
+"""Characters of each of the first passages by which the language of the context is told."""
 
 
 def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) -> list[RagLabels]:
@@ -48,27 +57,38 @@ def _label(desk: Desk, supports: Sequence[Support], near: Mapping[TextPair, floa
     claims = [_claim(desk, draft, support) for draft, support in zip(desk.drafts, supports, strict=True)]
     parts = question_parts(facts.case.question)
     declines = facts.refusal is not None and facts.refusal.whole
-    answered = [not declines and is_answered(desk, part, near) for part in parts]
-    cited = {claim.passage for claim in claims}
-    useful = {item.number: is_useful(desk, item.number, item.number in cited, near) for item in facts.passages}
+    answered = [None if declines else answering_sentence(desk, part, near) for part in parts]
+    cited = frozenset(
+        item.sentence.text
+        for draft, claim in zip(desk.drafts, claims, strict=True)
+        if claim.label != "unsupported"
+        for item in draft.evidence.sentences
+    )
+    useful = {item.number: useful_sentences(desk, item.number, cited, near) for item in facts.passages}
     # A claim that is contradicted shows as well that the passages speak of the matter: what the answer makes of it
     # must not change what was retrieved.
-    grounded = any(claim.label != "unsupported" and useful[claim.passage] for claim in claims if claim.passage)
+    grounds = [claim.passage for claim in claims if claim.label != "unsupported" and claim.passage in useful]
     held = [
-        facts.has_context and ((done and grounded) or is_held(desk, part))
+        holding_passage(desk, part) or next((item for item in grounds if done is not None and useful[item or 0]), None)
         for part, done in zip(parts, answered, strict=True)
     ]
     likeness = place_on_scale(facts, near)
     return RagLabels(
+        unreadable=None,
         claims=claims,
         empty_sentences=list(desk.empty),
-        parts=[Part(part=part.text, answered=done) for part, done in zip(parts, answered, strict=True)],
-        direct=directness(desk, any(answered)),
-        passages=[PassageUse(passage=number, useful=helps) for number, helps in useful.items()],
-        needs=[Need(need=part.text, held=there) for part, there in zip(parts, held, strict=True)],
-        refusal=_refusal(facts, all(held)),
-        similarity=likeness.step if likeness else None,
+        parts=[
+            Part(part=part.text, sentence=place, answered=place is not None)
+            for part, place in zip(parts, answered, strict=True)
+        ],
+        direct=directness(desk, any(place is not None for place in answered)),
+        passages=[PassageUse(passage=number, useful_sentences=numbers) for number, numbers in useful.items()],
+        needs=[
+            Need(need=part.text, passage=place, held=place is not None) for part, place in zip(parts, held, strict=True)
+        ],
+        refusal=_refusal(desk, all(place is not None for place in held)),
         similarity_why=likeness.why if likeness else None,
+        similarity=likeness.step if likeness else None,
         similarity_score=likeness.score if likeness else None,
         uncertain=_uncertainty(facts),
     )
@@ -93,11 +113,11 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
     return Claim(
         text=desk.facts.sentences[draft.sentence - 1].text,
         sentence=draft.sentence,
-        label=label,
-        critical=label == "contradicted" and _is_asked(desk, draft),
         passage=quoted.passage if quoted is not None else None,
         quote=quoted.sentence.text if quoted is not None else None,
         why=why,
+        label=label,
+        critical=label == "contradicted" and _is_asked(desk, draft),
         probability=probability,
     )
 
@@ -112,20 +132,23 @@ def _is_asked(desk: Desk, draft: Draft) -> bool:
 # --- refusal and language ---------------------------------------------------------------------------
 
 
-def _refusal(facts: RagFacts, all_held: bool) -> RefusalLabel | None:
+def _refusal(desk: Desk, all_held: bool) -> RefusalLabel | None:
+    facts = desk.facts
     reading = facts.refusal
     if reading is None:
         return None
     right = not (facts.has_context and all_held)
     if reading.category == "safety":
         right = asks_for_harm(facts.case.question)
+    elif reading.category == "ambiguous" and all_held:
+        right = any(several_hold(desk, part) for part in question_parts(facts.case.question))
     return RefusalLabel(
+        why=_refusal_why(facts, reading, all_held),
         is_refusal=reading.whole,
         reason_stated=reading.reason is not None,
         category=reading.category,
         validity_shown=reading.validity is not None,
         right_to_refuse=right,
-        why=_refusal_why(facts, reading, all_held),
     )
 
 
@@ -141,14 +164,29 @@ def _refusal_why(facts: RagFacts, reading: RefusalReading, all_held: bool) -> st
     )
 
 
+def unreadable(facts: RagFacts) -> str | None:
+    """Why this labeller cannot read a case: a text of it is surely in a language that it does not know."""
+    case = facts.case
+    context = " ".join(item.text[:_SAMPLE] for item in facts.passages[:4])
+    texts = {"question": case.question, "answer": case.answer, "context": context, "reference": case.reference or ""}
+    for what, text in (*texts.items(), ("case", " ".join(texts.values()))):
+        if (code := foreign_language(text)) is not None:
+            known = ", ".join(map(language_name, READ_LANGUAGES))
+            return (
+                f"unsupported language: the {what} is in {language_name(code)}; the embedded labeller reads {known}. "
+                "A model may read it: name one with --labeller"
+            )
+    return None
+
+
 def _uncertainty(facts: RagFacts) -> str | None:
     """The labeller was made for English; elsewhere, and across languages, it says that it is weaker."""
     guessed = (facts.question_language, facts.answer_language, facts.context_language)
     seen = [language for language in guessed if language is not None]
     distinct = list(dict.fromkeys(seen))
     if len(distinct) > 1:
-        named = " and ".join(LANGUAGE_NAMES[lang] for lang in distinct)
+        named = " and ".join(language_name(lang) for lang in distinct)
         return f"labelled across {named}, where words and meanings find little in common."
     if distinct and distinct[0] != "en":
-        return f"labelled by word matching, which was made for English; this is {LANGUAGE_NAMES[distinct[0]]}."
+        return f"labelled by word matching, which was made for English; this is {language_name(distinct[0])}."
     return None

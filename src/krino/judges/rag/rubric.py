@@ -11,10 +11,11 @@ from fractions import Fraction
 from functools import cache, lru_cache
 
 from krino.contract import Finding, Ruling, Settlement
+from krino.errors import CannotJudge
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.findings import find_remarks
-from krino.judges.rag.goals import read_goal
-from krino.judges.rag.labels import Directness, RagLabels, RefusalLabel, Similarity
+from krino.judges.rag.labels import Directness, RagLabels, RefusalLabel, Similarity, answerable_refusal
+from krino.judges.rag.reading.goals import read_goal
 from krino.judges.rag.tables import table
 from krino.judges.rag.verdict import RagVerdict
 from krino.judges.rag.wording import (
@@ -72,9 +73,9 @@ def context_relevance(recall: Number, precision: Number, goal: str = "balanced")
 
 
 @lru_cache(maxsize=4_096)
-def _shares(held: int, needs: int, useful: int, passages: int, goal: str) -> float:
+def _shares(held: int, needs: int, useful: int, sentences: int, goal: str) -> float:
     """Context relevance from counts: the same few come back in case after case."""
-    return context_relevance(Fraction(held, needs) if needs else 0, Fraction(useful, passages), goal)
+    return context_relevance(Fraction(held, needs) if needs else 0, Fraction(useful, sentences), goal)
 
 
 @lru_cache(maxsize=4_096)
@@ -104,6 +105,8 @@ def settle(facts: RagFacts, labels: RagLabels | None) -> Settlement:
     """
     if labels is None and facts.open:
         raise ValueError("labels are needed: the facts leave questions open in this case")
+    if labels is not None and labels.unreadable is not None:
+        raise CannotJudge(f"the labeller cannot read the case: {labels.unreadable.strip()}")
     metrics = {
         "faithfulness": _faithfulness(facts, labels),
         "context_relevance": _context_relevance(facts, labels),
@@ -177,15 +180,19 @@ def _faithfulness_without_context(facts: RagFacts, labels: RagLabels | None) -> 
 def _context_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
     if not facts.has_context or labels is None:
         return Score(0.0, "RAG-C1", "No context was retrieved.")
-    useful = {item.passage for item in labels.passages} - {item.passage for item in labels.passages if not item.useful}
-    off_topic = [item for item in facts.passages if item.number not in useful]
-    count = len(facts.passages)
+    named = {item.passage: frozenset(item.useful_sentences) for item in labels.passages}
+    useful = {
+        item.number: sum(number in named.get(item.number, ()) for number in range(1, len(item.sentences) + 1))
+        for item in facts.passages
+    }
+    count, helpful = sum(len(item.sentences) for item in facts.passages), sum(useful.values())
+    off_topic = [item for item in facts.passages if not useful[item.number]]
     missing = [item.need for item in labels.needs if not item.held]
     needs = len(labels.needs)
     goal = facts.goal
     why = (
         f"The context holds {needs - len(missing)} of {needs} needed {plural('point', needs)} "
-        f"and {count - len(off_topic)} of {count} {plural('passage', count)} {'is' if count == 1 else 'are'} "
+        f"and {helpful} of its {count} {plural('sentence', count)} {'is' if helpful == 1 else 'are'} "
         f"useful (goal {goal.name}: recall weighs {float(goal.recall_weight)})."
     )
     if missing:
@@ -193,9 +200,9 @@ def _context_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
     if off_topic:
         why += f" Off topic: {list_some([item.label for item in off_topic])}."
     evidence = tuple(
-        f"{item.label}: {'useful' if item.number in useful else 'not useful'}" for item in facts.passages
+        f"{item.label}: {useful[item.number]} of {len(item.sentences)} sentences useful" for item in facts.passages
     ) + tuple(f'need "{cut(item.need)}": {"held" if item.held else "missing"}' for item in labels.needs)
-    value = _shares(needs - len(missing), needs, count - len(off_topic), count, goal.name)
+    value = _shares(needs - len(missing), needs, helpful, count, goal.name)
     return Score(value, "RAG-C2", why, evidence, True)
 
 
@@ -254,16 +261,6 @@ def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel
         return Score(0.0, "RAG-A3", f"Refuses what could have been answered: {why}.", evidence, True)
     text = f"A right refusal ({category_name(refusal.category)}), with reason and validity: {why}."
     return Score(1.0, "RAG-A1", text, evidence, True)
-
-
-def answerable_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> bool:
-    """Whether a refusal pleads a lack of context while the labels say that everything needed is there."""
-    return (
-        refusal.category == "insufficient_context"
-        and facts.has_context
-        and bool(labels.needs)
-        and all(item.held for item in labels.needs)
-    )
 
 
 def _similarity(facts: RagFacts, labels: RagLabels | None) -> Score:

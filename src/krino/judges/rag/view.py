@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from krino.blocks import Block, MarkedText, Segment, Tone
+from krino.contract import Judgement
 from krino.judges.rag.case import RagCase
+from krino.judges.rag.facts import locate_quote
 from krino.judges.rag.labels import Claim, ClaimLabel, RagLabels
-from krino.judges.rag.sentences import split_sentences
-from krino.text.forms import locate
+from krino.judges.rag.reading.answer import split_answer
+from krino.judges.rag.reading.sentences import split_sentences
 
 _ANSWER_TONES: Mapping[str, Tone] = {
     "supported": "good",
@@ -36,12 +37,11 @@ class _Span:
     sentences: tuple[int, ...]
 
 
-def rag_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
-    """Needs the case beside the labels: without either there is nothing to show."""
-    if not judgement.get("case") or not judgement.get("labels"):
+def rag_blocks(case: RagCase, judgement: Judgement) -> Sequence[Block]:
+    """Needs labels: without them the case is shown as any other."""
+    if not judgement.labels:
         return ()
-    case = RagCase.model_validate(judgement["case"])
-    labels = RagLabels.model_validate(judgement["labels"])
+    labels = RagLabels.model_validate(judgement.labels)
     spans = {number: _spans(passage.shown, number, labels) for number, passage in enumerate(case.context, 1)}
     blocks: list[Block] = [
         MarkedText("Question", [Segment(case.question)]),
@@ -49,11 +49,11 @@ def rag_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
     ]
     if case.reference is not None:
         blocks.append(MarkedText("Reference", [Segment(case.reference)]))
-    useful = {item.passage: item.useful for item in labels.passages}
+    useful = {item.passage: len(set(item.useful_sentences)) for item in labels.passages}
     for number, passage in list(enumerate(case.context, 1))[:_MOST_PASSAGES]:
         title = f"Passage {number}" + (f" ({passage.id})" if passage.id else "")
         if number in useful:
-            title += ", useful" if useful[number] else ", not useful"
+            title += f", {useful[number]} of {len(split_sentences(passage.text))} sentences useful"
         segments = list(_passage(passage.shown, spans[number]))
         blocks.append(MarkedText(title, segments, _PASSAGE_TONES, key=_passage_key(number)))
     return blocks
@@ -62,17 +62,17 @@ def rag_blocks(judgement: Mapping[str, Any]) -> Sequence[Block]:
 def _answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_Span]]) -> Iterator[Segment]:
     """Sentence by sentence, coloured by the gravest of its claims; what stands between is left as it is."""
     done = 0
-    for number, sentence in enumerate(split_sentences(answer), 1):
+    for number, sentence in enumerate(split_answer(answer), 1):
         claims = [claim for claim in labels.claims if claim.sentence == number]
         if sentence.start > done:
             yield Segment(answer[done : sentence.start])
         done = sentence.end
         if not claims:
-            yield Segment(sentence.text, "no claim" if number in labels.empty_sentences else None)
+            yield Segment(answer[sentence.start : done], "no claim" if number in labels.empty_sentences else None)
             continue
         gravest = max(claims, key=lambda claim: (claim.critical, _GRAVITY.index(claim.label)))
         mark = "critical contradiction" if gravest.critical else gravest.label
-        yield Segment(sentence.text, mark, _told(claims, gravest), _target(gravest, spans))
+        yield Segment(answer[sentence.start : done], mark, _told(claims, gravest), _target(gravest, spans))
     if done < len(answer):
         yield Segment(answer[done:])
 
@@ -100,7 +100,7 @@ def _spans(text: str, number: int, labels: RagLabels) -> list[_Span]:
     """Where the claims' quotations stand; those that overlap become one, marked by the gravest of them."""
     found: list[tuple[int, int, Claim]] = []
     for claim in labels.claims:
-        place = locate(claim.quote, text) if claim.passage == number and claim.quote else None
+        place = locate_quote(claim.quote, text) if claim.passage == number and claim.quote else None
         if place is not None:
             found.append((*place, claim))
     joined: list[tuple[int, int, list[Claim]]] = []

@@ -10,13 +10,23 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from krino.errors import LabelFailed, RunStopped
-from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params
+from krino.labellers.llm.schema import STRENGTHS
+from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params, Strength
 
 CHANNEL_DOUBT = 3  # replies without an object before a channel that never worked is given up
+MISFITS = 3  # more misfits than fits before every request is bound exactly
 DENIED_IN_A_ROW = 5  # refusals of key, model or address, once something has worked, before the run stops
 REFUSED_AT_START = 100  # cases refused before any has worked: the endpoint will not do at all
 OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 PARAMS = {"temperature": "temperature", "seed": "seed", "effort": "reasoning_effort"}
+SCHEMA_CHANNELS: tuple[Channel, ...] = ("json_schema", "tool")
+NOT_THIS_SCHEMA = (
+    *("invalid schema", "schema contains", "schema conversion", "grammar"),
+    *("enum", "minitems", "maxitems", "minimum", "maximum", "maxlength", "prefixitems", "anyof"),
+)
+"""How endpoints say that they take schemas, and not this one."""
+TOO_LARGE = ("too large", "too many", "at most", "greater than", "exceed", "context length", "maximum context")
+FEWEST_REPLY_TOKENS = 64
 WORDS: dict[Channel, tuple[str, ...]] = {
     "json_schema": ("response_format", "json_schema", "structured output", "output_config", "schema"),
     "tool": ("tool", "function"),
@@ -31,13 +41,21 @@ class Abilities:
 
     channels: tuple[Channel, ...]
     params: Params
-    limit_name: str
+    limit_name: str | None
+    strength: Strength = "plain"
+    """How far schemas are bound to the case at first."""
+    strongest: Strength = "exact"
+    """The most that the endpoint has not refused."""
     fixed: Channel | None = None
     """The channel the user insists on."""
     insist: tuple[str, ...] = ()
     channel: Channel = "json_schema"
     dropped: list[str] = field(default_factory=list)
-    _worked: set[tuple[Channel, Params, str]] = field(default_factory=set)
+    misfits: int = 0
+    """How much more often labels did not fit their case than they did, with the usual binding."""
+    most_reply_tokens: int | None = None
+    """A longer limit was refused."""
+    _worked: set[tuple[Channel, Params, str | None, str]] = field(default_factory=set)
     _shapeless: Counter[str] = field(default_factory=Counter)
     _denied: int = 0
     _refused: int = 0
@@ -45,11 +63,21 @@ class Abilities:
     def __post_init__(self) -> None:
         self.channel = self.fixed or self.channels[0]
 
+    def binding(self, *, exact: bool) -> Strength:
+        """How far the schema of the next request is bound to its case."""
+        wanted: Strength = "exact" if exact or self.misfits >= MISFITS else self.strength
+        return min(wanted, self.strongest, key=STRENGTHS.index)
+
+    def note_fit(self, request: ChatRequest, fits: bool) -> None:
+        """A model whose labels seldom fit their case is asked with a schema bound as closely as can be."""
+        if request.strength != "exact":
+            self.misfits = max(0, self.misfits + (-1 if fits else 1))
+
     def note_reply(self, request: ChatRequest, *, shapeless: bool) -> None:
         """Some endpoints take every setting and ignore it: a channel that never gives an object is left."""
         self._denied = self._refused = 0
         if not shapeless:
-            self._worked.add((request.channel, request.params, request.completion_limit_name))
+            self._worked.add(_form(request))
             return
         self._shapeless[request.channel] += 1
         doubtful = self._shapeless[request.channel] >= CHANNEL_DOUBT
@@ -60,10 +88,10 @@ class Abilities:
         """Step down from what the endpoint rejects, or raise: `LabelFailed` for this case, `RunStopped` for all."""
         if error.status in {401, 403, 404}:
             self._deny(error)
-        known_good = (request.channel, request.params, request.completion_limit_name) in self._worked
+        known_good = _form(request) in self._worked
         adaptable = error.status in {400, 415, 422, 501} and not known_good
         if adaptable and (
-            self._rename_limit(error, request) or self._drop_param(error, request) or self._step_down(error, request)
+            self.drops_for_probe(error, request) or self._bind_less(error, request) or self._step_down(error, request)
         ):
             return
         if not self._worked and not error.mentions("context", "too long", "too large"):
@@ -88,13 +116,38 @@ class Abilities:
         raise RunStopped(f"the endpoint refuses the key: {error}", kind="key")
 
     def _rename_limit(self, error: ApiError, request: ChatRequest) -> bool:
+        """Endpoints know the limit of a reply by one of two names; one that knows neither gets none."""
         sent = request.completion_limit_name
-        if request.params.reply_tokens is None or not error.mentions(sent):
+        if sent is None or request.reply_limit is None or not error.mentions(sent):
             return False
-        if f"renamed {sent}" in self.dropped:
-            return self.limit_name != sent
-        self.dropped.append(f"renamed {sent}")
-        self.limit_name = OTHER_LIMIT[sent]
+        if self.limit_name == sent:  # else another request has found this out already
+            other = OTHER_LIMIT[sent]
+            self.limit_name = None if f"renamed {other}" in self.dropped else other
+            self.dropped.append(f"renamed {sent}" if self.limit_name else "max_tokens")
+        return True
+
+    def lower_limit(self, error: ApiError, request: ChatRequest) -> int | None:
+        """A limit to try instead, where the endpoint says that its model writes less, or has less room for this case.
+
+        Before anything has worked it holds for the whole run; later only for this case, which the error may quote.
+        """
+        limit = request.reply_limit
+        if error.status not in {400, 413, 422} or limit is None or limit < 2 * FEWEST_REPLY_TOKENS:
+            return None
+        if not error.mentions(*OTHER_LIMIT, "completion tokens") or not error.mentions(*TOO_LARGE):
+            return None
+        if not self._worked:
+            self.most_reply_tokens = min(self.most_reply_tokens or limit, limit // 2)
+        return limit // 2
+
+    def _bind_less(self, error: ApiError, request: ChatRequest) -> bool:
+        """A schema that is refused may be taken with fewer keywords, before the channel is given up."""
+        sent = STRENGTHS.index(request.strength)
+        if not sent or not error.mentions(*NOT_THIS_SCHEMA) or self._has_worked(request.channel, request.strength):
+            return False
+        if STRENGTHS.index(self.strongest) >= sent:  # else another request has found this out already
+            self.strongest = STRENGTHS[sent - 1]
+            self.dropped.append(f"schema {request.strength}")
         return True
 
     def _drop_param(self, error: ApiError, request: ChatRequest) -> bool:
@@ -124,4 +177,12 @@ class Abilities:
         return True
 
     def _channel_worked(self, channel: Channel) -> bool:
-        return any(worked == channel for worked, _, _ in self._worked)
+        return any(worked[0] == channel for worked in self._worked)
+
+    def _has_worked(self, channel: Channel, strength: str) -> bool:
+        return any((worked[0], worked[3]) == (channel, strength) for worked in self._worked)
+
+
+def _form(request: ChatRequest) -> tuple[Channel, Params, str | None, str]:
+    """What must have worked once for a refusal to be the case's fault and not the request's form."""
+    return request.channel, request.params, request.completion_limit_name, request.strength

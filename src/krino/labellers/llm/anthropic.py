@@ -46,7 +46,7 @@ class AnthropicDialect:
         params = request.params
         body: dict[str, Any] = {
             "model": request.model,
-            "max_tokens": params.reply_tokens or DEFAULT_REPLY_TOKENS,
+            "max_tokens": request.reply_limit or DEFAULT_REPLY_TOKENS,
             # The static part is marked for the provider's prompt cache.
             "system": [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}],
             "messages": [_message(turn) for turn in request.turns],
@@ -84,6 +84,7 @@ class AnthropicDialect:
             tool_calls=tuple(calls),
             finish=finish,
             stopped=stopped,
+            reasoned=any(_is(block, "thinking") or _is(block, "redacted_thinking") for block in blocks),
             refusal="the model declined" if declining else None,
             broken=stated_error(data),
             # Anthropic counts cached input apart; OpenAI counts it in. Ours counts it in.

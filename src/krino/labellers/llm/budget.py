@@ -1,4 +1,4 @@
-"""Counts money and tokens as they are spent, and stops the run before the limit is passed."""
+"""Counts money and tokens as they are spent, and stops the run before its limit is passed."""
 
 from __future__ import annotations
 
@@ -9,25 +9,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from krino.contract import Usage
-from krino.errors import RunStopped, UsageProblem
+from krino.errors import Limit, RunStopped, UsageProblem
 
 FIRST_REPLY = 800
-"""Tokens set aside for a reply while none has come back to go by."""
+"""Tokens expected of a reply before the first one has come back."""
 MARGIN = 2
-"""Where no reply limit is sent, the next reply is taken to be at most so many times as long as the longest so far."""
+"""Where no reply limit is sent, the next reply may be this many times as long as the longest one so far."""
 LAST_PART = 0.1
-"""In the last tenth of a limit a request goes only if it fits even with the longest reply so far."""
+"""In the last tenth of a limit a request is sent only if it fits even with the longest reply so far."""
 MOST_TOKENS = 10_000_000
-"""More than any model takes or gives: a reply that claims more has not counted."""
-
-
-def checked_number(name: str, value: float | None) -> None:
-    """A limit or price that is no amount would switch the budget off without a word."""
-    if value is None:
-        return
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < 0:
-        raise UsageProblem(f"{name} must be a number that is not below 0, not {value!r}")
+"""No model takes or gives more in one call: a count above this is a mistake of the endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +29,6 @@ class Prices:
     output: float | None = None
 
     def __post_init__(self) -> None:
-        checked_number("the price of input (--price-in)", self.input)
-        checked_number("the price of output (--price-out)", self.output)
         if (self.input is None) != (self.output is None):
             given, missing = ("in", "out") if self.output is None else ("out", "in")
             raise UsageProblem(f"--price-{given} is given without --price-{missing}: a cost needs both (0 is a price)")
@@ -51,215 +40,223 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """What a request takes, or may take."""
+class Amount:
+    """Tokens and money of one request."""
 
     tokens: int
     cost: float
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """What the next request takes: as replies go on the whole, as the longest one went, and at the very most."""
+class Estimate:
+    """What the next request will take: with a usual reply, with the longest reply so far, and at the very most."""
 
-    likely: Need
-    long: Need
-    most: Need | None
-    """None: nobody can tell yet, so it goes alone."""
+    usual: Amount
+    longest: Amount
+    most: Amount | None
+    """None while nobody can tell: then the request is sent only when no other is in flight."""
 
 
 @dataclass(slots=True)
-class Purse:
-    """What may be spent in the whole run, and what has been. The members of a jury pay from one purse."""
+class SharedBudget:
+    """The limits of the whole run and what has been spent of them. The members of a jury share one."""
 
     max_cost: float | None = None
     max_tokens: int | None = None
     earlier: Usage = field(default_factory=Usage)
-    """By earlier sittings of the same run."""
+    """Spent by earlier sessions of the same run."""
     spent: Usage = field(default_factory=Usage)
     lost: Usage = field(default_factory=Usage)
-    """By estimate, for requests whose reply was lost on its way: the endpoint may well have written it."""
-    _held: int = 0
-    """Requests that are on their way with something set aside."""
-    _held_tokens: int = 0
-    _held_cost: float = 0.0
+    """An estimate for requests whose reply never arrived: the endpoint may bill them all the same."""
+    _reserved_requests: int = 0
+    _reserved_tokens: int = 0
+    _reserved_cost: float = 0.0
     _waiting: list[asyncio.Future[None]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        checked_number("the limit --max-cost", self.max_cost)
-        checked_number("the limit --max-tokens", self.max_tokens)
 
     @property
     def limited(self) -> bool:
         return self.max_cost is not None or self.max_tokens is not None
 
     @asynccontextmanager
-    async def hold(self, outlook: Callable[[], Outlook]) -> AsyncIterator[None]:
-        """Set aside the most that a request may take, for as long as it is on its way.
+    async def reserve(self, estimate: Callable[[], Estimate]) -> AsyncIterator[None]:
+        """Reserve the most that a request may take while it is in flight.
 
-        Those on their way are set aside in full, so that together they cannot pass the limit; one that does not fit
-        beside them waits until they have settled, and most settle for less. With nobody on the way one goes by what
-        requests took so far, so that the end of a limit is used too: at worst that one takes more.
+        It waits if only the reservations of others block it, and stops the run if it would not fit alone. Requests in
+        flight together can therefore never pass the limit. A request that is alone goes by what requests took so far,
+        so that the end of the limit is used too; at worst that one request takes more.
         """
-        while (needed := self._place_for(outlook())) is None:
-            await self._next_settling()
-        self._change(1, needed.tokens, needed.cost)
+        while (needed := self._fitting(estimate())) is None:
+            await self._next_release()
+        self._reserve(1, needed.tokens, needed.cost)
         try:
             yield
         finally:
-            self._change(-1, -needed.tokens, -needed.cost)
-            self._wake()
+            self._reserve(-1, -needed.tokens, -needed.cost)
+            self._wake_all()
 
-    def pay(self, usage: Usage) -> None:
-        """Called before anyone else has a turn after `hold` has ended."""
+    def count(self, usage: Usage) -> None:
+        """Add what a request really took. Call it right after `reserve` has ended, without awaiting in between."""
         self.spent.add(usage)
 
     def begin(self, earlier: Usage) -> None:
-        """A sitting begins: what the run has taken so far is all in `earlier`, also what was paid from this purse."""
+        """A session begins. `earlier` holds all that the run has spent, also what was counted here before."""
         self.earlier, self.spent, self.lost = earlier, Usage(), Usage()
 
-    def _place_for(self, outlook: Outlook) -> Need | None:
-        """What to set aside for a request that can go now; None if it has to wait for others."""
-        if not self._held:
-            if problem := self._problem(outlook):
-                raise RunStopped(problem, kind="budget")
-            return outlook.most or outlook.likely
-        return outlook.most if outlook.most is not None and self._fits(outlook.most) else None
+    def _fitting(self, estimate: Estimate) -> Amount | None:
+        """What to reserve for a request that can be sent now; None if it has to wait for others."""
+        if not self._reserved_requests:
+            if stop := self._reached(estimate):
+                raise stop
+            return estimate.most or estimate.usual
+        return estimate.most if estimate.most is not None and self._fits(estimate.most) else None
 
-    def _fits(self, need: Need) -> bool:
-        """Beside everything that is set aside."""
+    def _fits(self, amount: Amount) -> bool:
+        """Whether it fits beside everything that is reserved."""
         tokens, cost = self._used()
-        within = self.max_tokens is None or tokens + self._held_tokens + need.tokens <= self.max_tokens
-        return within and (self.max_cost is None or cost + self._held_cost + need.cost <= self.max_cost)
+        within = self.max_tokens is None or tokens + self._reserved_tokens + amount.tokens <= self.max_tokens
+        return within and (self.max_cost is None or cost + self._reserved_cost + amount.cost <= self.max_cost)
 
     def _used(self) -> tuple[int, float]:
         parts = (self.earlier, self.spent, self.lost)
         return sum(part.tokens for part in parts), math.fsum(part.cost or 0.0 for part in parts)
 
-    def _problem(self, outlook: Outlook) -> str | None:
-        """Why a request cannot go though nobody is on the way."""
+    def _reached(self, estimate: Estimate) -> RunStopped | None:
+        """Why a request cannot be sent though no other is in flight."""
         tokens, cost = self._used()
-        if self.max_tokens is not None and not _goes(
-            tokens, self.max_tokens, outlook.likely.tokens, outlook.long.tokens
-        ):
-            more = f"{tokens:,} are spent, and the next request needs about {outlook.long.tokens:,}"
-            return f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached: {more}"
-        if self.max_cost is not None and not _goes(cost, self.max_cost, outlook.likely.cost, outlook.long.cost):
-            more = f"{cost:.4g} is spent, and the next request needs about {outlook.long.cost:.2g}"
-            return f"the limit of {self.max_cost:g} (--max-cost) is reached: {more}"
+        usual, longest = estimate.usual, estimate.longest
+        if self.max_tokens is not None and not _may_go(tokens, self.max_tokens, usual.tokens, longest.tokens):
+            more = f"{tokens:,} are spent, and the next request needs about {longest.tokens:,}"
+            told = f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached: {more}"
+            return RunStopped(told, kind="budget", limit=Limit("max_tokens", self.max_tokens))
+        if self.max_cost is not None and not _may_go(cost, self.max_cost, usual.cost, longest.cost):
+            more = f"{cost:.4g} is spent, and the next request needs about {longest.cost:.2g}"
+            told = f"the limit of {self.max_cost:g} (--max-cost) is reached: {more}"
+            return RunStopped(told, kind="budget", limit=Limit("max_cost", self.max_cost))
         return None
 
-    def _change(self, requests: int, tokens: int, cost: float) -> None:
-        self._held += requests
-        self._held_tokens += tokens
-        self._held_cost = self._held_cost + cost if self._held else 0.0  # no crumbs of rounding stay behind
+    def _reserve(self, requests: int, tokens: int, cost: float) -> None:
+        self._reserved_requests += requests
+        self._reserved_tokens += tokens
+        # With nothing reserved the sum is set to 0, so that rounding errors cannot add up.
+        self._reserved_cost = self._reserved_cost + cost if self._reserved_requests else 0.0
 
-    async def _next_settling(self) -> None:
+    async def _next_release(self) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         await turn
 
-    def _wake(self) -> None:
-        """All look again, in the order in which they came: what one of them needs may fit where another's does not."""
+    def _wake_all(self) -> None:
+        """Everybody who waits looks again, in order of arrival: a small request may fit where a large one does not."""
         waiting, self._waiting = self._waiting, []
         for turn in waiting:
             if not turn.done():
                 turn.set_result(None)
 
 
-def _goes(used: float, limit: float, likely: float, long: float) -> bool:
-    return used + long <= limit or (used < (1 - LAST_PART) * limit and used + likely <= limit)
+def _may_go(used: float, limit: float, usual: float, longest: float) -> bool:
+    return used + longest <= limit or (used < (1 - LAST_PART) * limit and used + usual <= limit)
 
 
 @dataclass(slots=True)
 class Budget:
-    """What one model's requests take from the purse, at its own prices."""
+    """Estimates and counts the requests to one model, at its own prices, against the budget of the run."""
 
     prices: Prices = field(default_factory=Prices)
-    purse: Purse = field(default_factory=Purse)
-    _flying: int = 0
+    shared: SharedBudget = field(default_factory=SharedBudget)
+    so_far: Usage = field(default_factory=Usage)
+    """What this model has taken in this session, lost requests included."""
+    _in_flight: int = 0
     _replies: int = 0
-    _estimated: int = 0
+    _estimated_input: int = 0
     _input: int = 0
     _output: int = 0
     _longest: int = 0
-    _most_dense: float = 0.0
-    """The most that an input took of its estimate: some languages need more tokens than characters let expect."""
+    _worst_ratio: float = 0.0
+    """The most that an input took compared with its estimate: some languages need more tokens per character."""
 
     def __post_init__(self) -> None:
-        if self.purse.max_cost is not None and self.prices.cost(1, 1) is None:
+        if self.shared.max_cost is not None and self.prices.cost(1, 1) is None:
             raise UsageProblem(
                 "--max-cost needs prices: give --price-in and --price-out (money per million tokens), "
                 "or [prices] in krino.toml"
             )
 
     def begin(self, earlier: Usage) -> None:
-        """What earlier sittings have spent, as it is now: `earlier` may go on growing with every call of this one."""
+        """A session begins. `earlier` is copied: the caller may go on adding the calls of this session to it."""
         known = replace(earlier)
         if known.cost is None:  # no price was stated then; the limit of now is for the whole run
             known.cost = self.prices.cost(known.input_tokens, known.output_tokens)
-        self.purse.begin(known)
+        self.shared.begin(known)
+        self.so_far = Usage()
 
     @asynccontextmanager
-    async def hold(self, estimate: int, reply_limit: int | None = None) -> AsyncIterator[None]:
-        """While a request of about `estimate` input tokens is on its way: see `Purse.hold`.
+    async def reserve(self, input_tokens: int, reply_limit: int | None = None) -> AsyncIterator[None]:
+        """While a request of about `input_tokens` is in flight: see `SharedBudget.reserve`.
 
-        `reply_limit` is what the endpoint is told. What the request needs is judged anew as replies come in.
+        `reply_limit` is what the endpoint is told. The estimate is made anew while it waits, as replies come in.
         """
-        if not self.purse.limited:
+        if not self.shared.limited:
             yield
             return
-        async with self.purse.hold(lambda: self._outlook(estimate, reply_limit)):
-            self._flying += 1
+        async with self.shared.reserve(lambda: self._estimate(input_tokens, reply_limit)):
+            self._in_flight += 1
             try:
                 yield
             finally:
-                self._flying -= 1
+                self._in_flight -= 1
 
-    def settle(self, usage: Usage, estimate: int) -> None:
-        """What a request really took, and what its input was estimated at."""
-        self.purse.pay(usage)
+    def count(self, usage: Usage, input_tokens: int) -> None:
+        """Add what a request really took; `input_tokens` is what its input was estimated at."""
+        self.shared.count(usage)
+        self.so_far.add(usage)
         self._replies += 1
-        self._estimated += estimate
+        self._estimated_input += input_tokens
         self._input += usage.input_tokens
         self._output += usage.output_tokens
         self._longest = max(self._longest, usage.output_tokens)
-        self._most_dense = max(self._most_dense, usage.input_tokens / max(estimate, 1))
+        self._worst_ratio = max(self._worst_ratio, usage.input_tokens / max(input_tokens, 1))
 
-    def lose(self, estimate: int) -> None:
-        """A request was sent and no whole reply came back: it may be billed all the same."""
-        likely = self._outlook(estimate, None).likely
-        self.purse.lost.add(Usage(input_tokens=likely.tokens, cost=likely.cost))
+    def count_lost(self, input_tokens: int, reply_limit: int | None = None) -> Usage:
+        """Count a request whose reply never arrived, by estimate, and say what was counted."""
+        if self._replies:
+            given, taken = math.ceil(self._output / self._replies), self._likely_input(input_tokens)
+        else:
+            given, taken = min(FIRST_REPLY, reply_limit or FIRST_REPLY), input_tokens
+        usage = Usage(calls=1, input_tokens=taken, output_tokens=given, cost=self.prices.cost(taken, given))
+        self.shared.lost.add(usage)
+        self.so_far.add(usage)
+        return usage
 
     def cost(self, input_tokens: int, output_tokens: int, said: float | None) -> float | None:
         """Stated prices are the user's word and win; what the endpoint says counts where none are stated."""
         stated = self.prices.cost(input_tokens, output_tokens)
         return said if stated is None and said is not None and math.isfinite(said) else stated
 
-    def _outlook(self, estimate: int, reply_limit: int | None) -> Outlook:
+    def _likely_input(self, estimated: int) -> int:
+        return math.ceil(estimated * self._input / max(self._estimated_input, 1))
+
+    def _estimate(self, input_tokens: int, reply_limit: int | None) -> Estimate:
         if not self._replies:
-            return self._first_outlook(estimate, reply_limit)
-        dense = math.ceil(estimate * self._most_dense)
-        likely = self._need(
-            math.ceil(estimate * self._input / max(self._estimated, 1)), math.ceil(self._output / self._replies)
-        )
-        long = self._need(dense, self._longest)
+            return self._first_estimate(input_tokens, reply_limit)
+        worst_input = math.ceil(input_tokens * self._worst_ratio)
+        usual = self._amount(self._likely_input(input_tokens), math.ceil(self._output / self._replies))
+        longest = self._amount(worst_input, self._longest)
         if reply_limit is not None:  # some endpoints do not keep to it
-            return Outlook(likely, long, self._need(dense, max(reply_limit, self._longest)))
-        # Nobody was told a limit, so the longest reply is yet to be seen: no more are sent than have come back.
-        known = self._flying < self._replies
-        return Outlook(likely, long, self._need(dense, MARGIN * self._longest) if known else None)
+            return Estimate(usual, longest, self._amount(worst_input, max(reply_limit, self._longest)))
+        # Without a limit the longest reply is yet to be seen, so no more are in flight than have come back.
+        known = self._in_flight < self._replies
+        return Estimate(usual, longest, self._amount(worst_input, MARGIN * self._longest) if known else None)
 
-    def _first_outlook(self, estimate: int, reply_limit: int | None) -> Outlook:
-        """Before any reply of this sitting: as replies went in earlier ones; else one goes to find out."""
-        earlier = self.purse.earlier
+    def _first_estimate(self, input_tokens: int, reply_limit: int | None) -> Estimate:
+        """Before the first reply of this session: as replies went in earlier ones; else one goes to find out."""
+        earlier = self.shared.earlier
         usual = math.ceil(earlier.output_tokens / earlier.calls) if earlier.calls else 0
-        long = usual or (FIRST_REPLY if reply_limit is None else min(FIRST_REPLY, reply_limit))
-        most = None if reply_limit is None else self._need(estimate, max(usual, reply_limit))
-        return Outlook(self._need(estimate, usual), self._need(estimate, long), most)
+        longest = usual or (FIRST_REPLY if reply_limit is None else min(FIRST_REPLY, reply_limit))
+        most = None if reply_limit is None else self._amount(input_tokens, max(usual, reply_limit))
+        return Estimate(self._amount(input_tokens, usual), self._amount(input_tokens, longest), most)
 
-    def _need(self, input_tokens: int, output_tokens: int) -> Need:
-        return Need(input_tokens + output_tokens, self.prices.cost(input_tokens, output_tokens) or 0.0)
+    def _amount(self, input_tokens: int, output_tokens: int) -> Amount:
+        return Amount(input_tokens + output_tokens, self.prices.cost(input_tokens, output_tokens) or 0.0)
 
 
 def believable(claimed: int, otherwise: int) -> int:

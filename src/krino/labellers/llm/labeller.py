@@ -2,86 +2,53 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
+import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from krino.contract import CaseT, FactsT, Finding, Forecast, Judge, Labelled, Labeller, LabelsT, Task, Usage
+from krino.contract import (
+    CaseT,
+    FactsT,
+    Finding,
+    Forecast,
+    Judge,
+    Labelled,
+    Labeller,
+    LabelsT,
+    SoFar,
+    Task,
+    Usage,
+)
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
-from krino.labellers.llm.abilities import Abilities
-from krino.labellers.llm.address import clean_address
-from krino.labellers.llm.body import MOST_BYTES
-from krino.labellers.llm.budget import Budget, believable
+from krino.labellers.llm.abilities import SCHEMA_CHANNELS, Abilities
+from krino.labellers.llm.budget import Budget, Prices, SharedBudget, believable
 from krino.labellers.llm.cache import ReplyCache
-from krino.labellers.llm.endpoint import Endpoint
-from krino.labellers.llm.offered import Offer
+from krino.labellers.llm.conversation import Form, Prepared, Talk
+from krino.labellers.llm.endpoint import Endpoint, clean_address, read_key
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.planted import Plants
-from krino.labellers.llm.reply import READING, BadReply, read_answer
-from krino.labellers.llm.schema import strict_schema
-from krino.labellers.llm.transport import MAYBE_BILLED, Transport
-from krino.labellers.llm.wire import (
-    Channel,
-    ChatRequest,
-    HttpReply,
-    Params,
-    Reply,
-    Turn,
-    UnreadableReply,
-)
-from krino.labellers.parts import label_in_parts
+from krino.labellers.llm.reply import BadReply, has_reasoning, read_answer
+from krino.labellers.llm.schema import AnswerCheck, reply_tokens, strict_schema
+from krino.labellers.llm.transport import MAYBE_BILLED, MOST_BYTES, TimedOut, Transport
+from krino.labellers.llm.wire import Channel, ChatRequest, HttpReply, Params, Reply, Turn, UnreadableReply
+from krino.labellers.settings import LlmSettings, known_settings
+from krino.labellers.split_calls import label_in_parts
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
 RAW_KEPT = 10_000  # characters of a reply that cannot be used, kept for the record
 RAW_SENT_BACK = 4_000  # characters of it that are shown to the model when it is asked again
 PROBLEM_KEPT = 4_000  # characters of what is wrong with it: a long list of faults says no more than its beginning
+REASONING_TOKENS = 8_192  # room for reasoning, once a model is seen to reason
+MOST_REASONING_TOKENS = 32_768
 PLANTED = "KRINO-PLANTED"
-
-
-@dataclass(frozen=True, slots=True)
-class LlmSettings:
-    """What can be set about asking an LLM. Everything here that changes answers is recorded."""
-
-    params: Params = field(default_factory=Params)
-    channel: Channel | None = None
-    """None: the best one the endpoint has."""
-    reasks: int = 2
-    media: tuple[str, ...] = ()
-    """Kinds of media the model takes, for instance `("image",)`."""
-    concurrency: int = 32
-    rpm: float | None = None
-    tpm: float | None = None
-    timeout: float = 120.0
-    retries: int = 6
-    backoff: float = 0.5
-    patience: float | None = None
-    """Seconds without anything getting through before the run stops; None: some five minutes (see `health`)."""
-    insist: tuple[str, ...] = ()
-    """Parameters that must be sent as set: an endpoint that rejects one stops the run. Others are dropped openly."""
-
-    def __post_init__(self) -> None:
-        if self.channel is not None and self.channel not in get_args(Channel):
-            raise UsageProblem(f"unknown reply channel `{self.channel}`; one of {', '.join(get_args(Channel))}")
-        for name, least in (("reasks", 0), ("retries", 0), ("backoff", 0), ("concurrency", 1)):
-            if not getattr(self, name) >= least:
-                raise UsageProblem(f"{name} must be at least {least}, not {getattr(self, name)}")
-        positive = ("rpm", "tpm", "timeout", "patience")
-        for name, value in [(n, getattr(self, n)) for n in positive] + [("reply_tokens", self.params.reply_tokens)]:
-            if value is not None and not 0 < value < math.inf:
-                raise UsageProblem(f"{name} must be more than 0, not {value}")
-        if self.params.temperature is not None and not math.isfinite(self.params.temperature):
-            raise UsageProblem(f"temperature must be a number, not {self.params.temperature}")
-        if unknown := sorted(set(self.media) - {"image", "audio", "file"}):
-            raise UsageProblem(f"unknown kind of media `{unknown[0]}`; one of image, audio, file")
 
 
 class Probe(BaseModel):
@@ -93,55 +60,49 @@ class Probe(BaseModel):
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What is the same for every case of one judge."""
-
-    schema: dict[str, Any]
-    offer: Offer
-    systems: dict[Channel, str]
-    digest: Any
-
-
 class LlmLabeller(Labeller):
     """Labels from one model at one endpoint."""
 
     def __init__(
         self,
         endpoint: Endpoint,
-        settings: LlmSettings | None = None,
+        settings: LlmSettings,
         *,
         cache: ReplyCache | None = None,
-        budget: Budget | None = None,
     ) -> None:
         self.endpoint = endpoint
-        self.settings = settings or LlmSettings()
+        self.settings = settings
         self.cache = cache
-        self.budget = budget or Budget()
-        if self.settings.channel and self.settings.channel not in endpoint.dialect.channels:
+        self.budget = Budget(
+            Prices(settings["price_in"], settings["price_out"]),
+            SharedBudget(settings["max_cost"], settings["max_tokens"]),
+        )
+        channel, channels = settings["channel"], endpoint.dialect.channels
+        if channel is not None and channel not in channels:
             raise UsageProblem(
-                f"the {endpoint.dialect.name} dialect has no channel `{self.settings.channel}`; "
-                f"it has {', '.join(endpoint.dialect.channels)}"
+                f"the {endpoint.dialect.name} dialect has no channel `{channel}`; it has {', '.join(channels)}"
             )
+        temperature = settings["temperature"]
+        self.params = Params(
+            temperature=endpoint.dialect.usual_temperature if temperature == "usual" else temperature,
+            seed=settings["seed"],
+            effort=settings["effort"],
+        )
+        self.media = frozenset(settings["media"])
         self.abilities = Abilities(
-            endpoint.dialect.channels,
-            self.settings.params,
+            channels,
+            self.params,
             endpoint.limit_name,
-            fixed=self.settings.channel,
-            insist=self.settings.insist,
+            strength=endpoint.strength,
+            strongest=endpoint.strongest,
+            fixed=channel,
+            insist=tuple(settings["insist"]),
         )
-        self.pace = Pace(self.settings.concurrency, rpm=self.settings.rpm, tpm=self.settings.tpm)
-        self.transport = Transport(
-            endpoint.url,
-            endpoint.headers,
-            self.pace,
-            timeout=self.settings.timeout,
-            retries=self.settings.retries,
-            backoff=self.settings.backoff,
-            patience=self.settings.patience,
-        )
-        self._prepared: dict[tuple[str, type[BaseModel]], _Prepared] = {}
-        self.workers = self.settings.concurrency
+        self.pace = Pace(settings["concurrency"], rpm=settings["rpm"], tpm=settings["tpm"])
+        self.transport = _transport(endpoint, settings, self.pace)
+        self._reasoning_tokens = endpoint.reasoning_tokens if settings["effort"] is None else REASONING_TOKENS
+        self._prepared: dict[tuple[str, type[BaseModel]], Prepared] = {}
+        self.workers = settings["concurrency"]
         self._description = self._describe()
 
     def already_spent(self, usage: Usage) -> None:
@@ -150,6 +111,9 @@ class LlmLabeller(Labeller):
     def waiting_for(self) -> str | None:
         return self.transport.waiting_for()
 
+    def so_far(self) -> SoFar:
+        return SoFar(replace(self.budget.so_far), self.transport.retried, self.transport.timeouts)
+
     def stop(self) -> None:
         self.transport.stop()
 
@@ -157,19 +121,17 @@ class LlmLabeller(Labeller):
         return dict(self._description)
 
     def _describe(self) -> dict[str, Any]:
-        params = self.settings.params
+        recorded = {name: self.settings.get(name) for name, setting in known_settings().items() if setting.recorded}
         return {
+            **recorded,
             "kind": "llm",
             "model": self.endpoint.model,
             "provider": self.endpoint.provider,
             "base_url": clean_address(self.endpoint.base_url),
             "api_version": self.endpoint.api_version,
-            "temperature": params.temperature,
-            "seed": params.seed,
-            "reply_tokens": params.reply_tokens,
-            "effort": params.effort,
-            "channel": self.settings.channel or "auto",
-            "media": list(self.settings.media),
+            "temperature": self.params.temperature,
+            "channel": self.settings["channel"] or "auto",
+            "media": sorted(self.media),
         }
 
     async def aclose(self) -> None:
@@ -180,40 +142,36 @@ class LlmLabeller(Labeller):
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         if self.cache is not None and self.cache.closed:
             self.cache.open()
-        try:
-            if task.questions.parts:
-                return await label_in_parts(task, self._label_piece)
-            return await self._label_piece(task)
-        except LabelFailed as failure:
-            self._owed = self._owed or failure.stopped
-            raise
+        if task.questions.parts:
+            return await label_in_parts(task, self._label_piece)
+        return await self._label_piece(task)
 
     async def _label_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """One conversation with the model, or what it answered to the same before."""
         prepared = self._prepare(task.judge)
         shown = prompt.shown_texts(task.questions)
-        text = prompt.user_text(task.questions, shown, self.settings.media)
-        plants = Plants((*shown, *(passage.name for passage in task.questions.passages)), prepared.offer.words)
+        text = prompt.user_text(task.questions, shown, self.media)
+        plants = Plants((*shown, *(passage.name for passage in task.questions.passages)), prepared.check.words)
         key = self._cache_key(prepared, text, task)
         if (known := self._from_cache(key, task, prepared, plants)) is not None:
             return known
-        usage = Usage()
+        talk = Talk(task, prepared, text, Usage(), self.media)
         try:
-            labels, answer, channel = await self._converse(task, prepared, text, plants, usage)
+            labels, answer, request = await self._converse(talk, plants)
         except LabelFailed as failure:
-            failure.usage = usage
+            failure.usage = talk.usage
             raise
         except RunStopped as reason:
-            if not usage.calls:
+            if not talk.usage.calls:
                 raise
             # Paid for and unfinished: it goes on record with its cost; the next case, or the end, stops the run.
             message = f"the run was stopped before a valid reply: {reason}"
-            raise LabelFailed(message, usage=usage, stopped=reason) from None
+            raise LabelFailed(message, usage=talk.usage, stopped=reason) from None
         if self.cache is not None:
             self.cache.put(key, orjson.dumps(answer))
             if task.is_part or task.repeat:  # no journal knows of it before the other parts and seats are done
                 self.cache.flush()
-        return Labelled(labels, self._info(channel), usage, _findings(plants, answer))
+        return Labelled(labels, self._info(request), talk.usage, _findings(plants, answer))
 
     def forecast(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
         return Forecast.total(map(self._forecast_piece, task.pieces()))
@@ -226,95 +184,158 @@ class LlmLabeller(Labeller):
 
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
-        text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.settings.media)
-        request = self._request(self._prepare(task.judge), (Turn("user", text),))
+        text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
+        request = self._request(Talk(task, self._prepare(task.judge), text, Usage(), self.media))
         return len(orjson.dumps(self.endpoint.dialect.body(request))) // CHARS_PER_TOKEN
 
     def is_cached(self, task: Task[CaseT, FactsT, LabelsT]) -> bool:
         """Whether the call would cost nothing because its reply is known (`task` is one of `Task.pieces`)."""
-        text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.settings.media)
+        text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
         prepared = self._prepare(task.judge)
-        plants = Plants((), prepared.offer.words)
+        plants = Plants((), prepared.check.words)
         return self._from_cache(self._cache_key(prepared, text, task), task, prepared, plants) is not None
 
     async def probe(self, channel: Channel) -> tuple[dict[str, Any], Usage, float]:
         """One tiny question through one channel: what came back, what it took, how long."""
-        schema = strict_schema(Probe)
-        system = prompt.system_text("Answer as the schema says; any values will do.", channel, schema)
-        prepared = _Prepared(schema, Offer(schema), {channel: system}, None)
-        request = self._request(prepared, (Turn("user", "The random word is probe. Give an answer."),), channel)
+        schema, check = strict_schema(Probe), AnswerCheck(strict_schema(Probe))
+        limit = reply_tokens(schema) + self._reasoning_tokens
+        request = ChatRequest(
+            model=self.endpoint.model,
+            system=prompt.system_text("Answer as the schema says; any values will do.", channel, schema),
+            turns=(Turn("user", "The random word is probe. Give an answer."),),
+            schema=schema,
+            schema_name="labels",
+            channel=channel,
+            params=self.abilities.params,
+            completion_limit_name=self.abilities.limit_name,
+            reply_limit=min(limit, self.abilities.most_reply_tokens or limit),
+        )
         started = time.perf_counter()
-        http = await self.transport.post(orjson.dumps(self.endpoint.dialect.body(request)), 100)
+        try:
+            http = await self.transport.post(orjson.dumps(self.endpoint.dialect.body(request)), 100)
+        except TimedOut as late:
+            raise LabelFailed(str(late)) from None
         if http.status != 200:
             error = self.transport.read_error(http)
             if error.status in {401, 403}:
                 raise RunStopped(f"the endpoint refuses the key: {error}", kind="key")
             if error.status == 404:
                 raise RunStopped(f"the endpoint knows no such model or address: {error}", kind="model")
-            if self.abilities.drops_for_probe(error, request):
+            if self.abilities.lower_limit(error, request) or self.abilities.drops_for_probe(error, request):
                 return await self.probe(channel)
             raise LabelFailed(str(error))
         reply, usage = self._read(http, 100)
         try:
             answer = read_answer(reply, channel, "probe")
-        except BadReply as error:
-            raise LabelFailed(f"unusable reply: {error}") from None
-        if (fault := prepared.offer.fault(answer)) is not None:
+        except BadReply as bad:
+            raise LabelFailed(f"unusable reply: {bad}") from None
+        if (fault := check.fault(answer)) is not None:
             raise LabelFailed(f"unusable reply: {fault}")
         return answer, usage, time.perf_counter() - started
 
     # --- one case ----------------------------------------------------------------------------------
 
     async def _converse(
-        self, task: Task[CaseT, FactsT, LabelsT], prepared: _Prepared, text: str, plants: Plants, usage: Usage
-    ) -> tuple[LabelsT, dict[str, Any], Channel]:
+        self, talk: Talk[CaseT, FactsT, LabelsT], plants: Plants
+    ) -> tuple[LabelsT, dict[str, Any], ChatRequest]:
         """Ask, and ask again with what was wrong, until labels are accepted or the tries are spent."""
-        tag = prompt.new_tag()
-        turns: tuple[Turn, ...] = (prompt.first_turn(task.questions, text, tag, self.settings.media),)
-        problem, raw = "", None
-        for _ in range(1 + self.settings.reasks):
-            request, reply = await self._exchange(prepared, turns, usage, task.repeat)
+        problem, raw, reasks = "", None, self.settings["reasks"]
+        for _ in range(1 + reasks):
+            request, reply = await self._exchange(talk)
             raw = reply.raw()
             try:
-                answer = read_answer(reply, request.channel, tag)
-                labels = _accept(task, answer, prepared, plants)
+                answer = read_answer(reply, request.channel, talk.tag)
+                labels = _accept(talk.task, answer, talk.prepared, plants)
             except BadReply as bad:
                 problem = shortened(str(bad), PROBLEM_KEPT)
                 self.abilities.note_reply(request, shapeless=bad.shape)
+                if bad.misfit:
+                    self.abilities.note_fit(request, fits=False)
+                    talk.exact = True
             else:
                 self.abilities.note_reply(request, shapeless=False)
-                return labels, answer, request.channel
+                self.abilities.note_fit(request, fits=True)
+                return labels, answer, request
             shown = shortened(raw, RAW_SENT_BACK) or "(empty)"
-            turns = (*turns[:1], Turn("assistant", shown), Turn("user", prompt.again_text(problem)))
-        message = f"no valid labels in {1 + self.settings.reasks} replies; the last fault: {problem}"
+            talk.later = (Turn("assistant", shown), Turn("user", prompt.again_text(problem)))
+        message = f"no valid labels in {1 + reasks} replies; the last fault: {problem}"
         raise LabelFailed(message, raw_reply=None if raw is None else shortened(raw, RAW_KEPT))
 
-    async def _exchange(
-        self, prepared: _Prepared, turns: tuple[Turn, ...], usage: Usage, repeat: int = 0
-    ) -> tuple[ChatRequest, Reply]:
+    async def _exchange(self, talk: Talk[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply]:
         """One reply from the endpoint, adapting to what it does not support."""
         while True:
-            request = _reseeded(self._request(prepared, turns), repeat)
-            said = self.endpoint.dialect.body(request)
-            body, reply_limit = orjson.dumps(said), said.get(request.completion_limit_name)
-            estimate = len(body) // CHARS_PER_TOKEN
-            answer = await self.transport.post(body, estimate, partial(self._sending, estimate, reply_limit, usage))
+            request = self._request(talk)
+            body = orjson.dumps(self.endpoint.dialect.body(request))
+            if body in talk.useless:
+                raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
+            estimate, sent_with = len(body) // CHARS_PER_TOKEN, self.transport.headers
+            sending = partial(self._sending, estimate, request.reply_limit, talk.usage)
+            try:
+                answer = await self.transport.post(body, estimate, sending)
+            except TimedOut as error:
+                talk.useless.add(body)
+                self._ask_for_less(talk, str(error))
+                continue
             if answer.status == 200:
                 reply, spent = self._read(answer, estimate)
-                self.budget.settle(spent, estimate)
-                usage.add(spent)
+                self.budget.count(spent, estimate)
+                talk.usage.add(spent)
+                if reply.cut_off:
+                    talk.useless.add(body)
+                self._learn_room(talk, request, reply)
                 return request, reply
-            self.abilities.adapt(self.transport.read_error(answer), request)
+            if answer.status == 401 and await self._has_new_key(sent_with):
+                continue
+            refusal = self.transport.read_error(answer)
+            if (lower := self.abilities.lower_limit(refusal, request)) is not None:
+                talk.most_tokens = lower
+            else:
+                self.abilities.adapt(refusal, request)
+
+    def _ask_for_less(self, talk: Talk[CaseT, FactsT, LabelsT], problem: str) -> None:
+        """After a time-out the case is tried once more, with half the reply limit; a second time-out fails it."""
+        talk.timeouts += 1
+        if talk.timeouts > 1:
+            problem = f"{problem}; raise --timeout, or lower --concurrency"
+            self.transport.give_up(talk.timeouts, problem, may_be_slow=True)
+        talk.limit_factor /= 2
+        talk.tag = prompt.new_tag()
+
+    def _learn_room(self, talk: Talk[CaseT, FactsT, LabelsT], request: ChatRequest, reply: Reply) -> None:
+        """A model that reasons before it answers needs a longer limit; so does this case if its answer was cut off."""
+        reasons = reply.reasoned or has_reasoning(reply)
+        if reply.cut_off:
+            hidden = len(reply.raw()) < (request.reply_limit or 0)  # little to be seen of what was written
+            if reasons or hidden:
+                self._reasoning_tokens = min(
+                    MOST_REASONING_TOKENS, max(REASONING_TOKENS, 2 * (request.reply_limit or 0))
+                )
+            else:
+                talk.limit_factor *= 2
+        elif reasons:
+            self._reasoning_tokens = max(self._reasoning_tokens, REASONING_TOKENS)
+
+    async def _has_new_key(self, refused: Mapping[str, str]) -> bool:
+        """Whether there is a newer key than the refused one; asks the function that gave it, if it was a function."""
+        source = self.endpoint.key_source
+        if source is not None and self.transport.headers is refused:
+            headers = self.endpoint.dialect.headers(await asyncio.to_thread(read_key, source))
+            if self.transport.headers is refused and headers != refused:  # else another request was quicker
+                self.transport.use_headers(headers)
+        return self.transport.headers is not refused
 
     @asynccontextmanager
     async def _sending(self, estimate: int, reply_limit: int | None, usage: Usage) -> AsyncIterator[None]:
-        """Around one request on its way: the time in our own queues is not the endpoint's."""
-        async with self.budget.hold(estimate, reply_limit):
+        """Around one request in flight: the time that it waits in our own queues is not the endpoint's."""
+        # The limit that was worked out here is new to the endpoint, which may not keep to it: only the user's counts.
+        async with self.budget.reserve(estimate, self.settings["reply_tokens"]):
             started = time.perf_counter()
             try:
                 yield
-            except MAYBE_BILLED:
-                self.budget.lose(estimate)
+            except MAYBE_BILLED as lost:
+                taken = self.budget.count_lost(estimate, reply_limit)
+                if isinstance(lost, TimeoutError):  # the others are tried again, and the reply that comes is counted
+                    usage.add(taken)
                 raise
             finally:
                 usage.seconds += time.perf_counter() - started
@@ -334,35 +355,44 @@ class LlmLabeller(Labeller):
 
     # --- what is the same for every case -------------------------------------------------------------
 
-    def _prepare(self, judge: Judge[Any, Any, Any]) -> _Prepared:
+    def _prepare(self, judge: Judge[Any, Any, Any]) -> Prepared:
         known = self._prepared.get((judge.prompt, judge.labels_model))
         if known is not None:
             return known
-        schema = strict_schema(judge.labels_model)
-        systems = {
-            channel: prompt.system_text(judge.prompt, channel, schema) for channel in self.endpoint.dialect.channels
-        }
-        digest = hashlib.blake2b(digest_size=20)
-        first = systems[self.endpoint.dialect.channels[0]]
-        digest.update(orjson.dumps([READING, self.describe(), schema, first], option=orjson.OPT_SORT_KEYS))
-        prepared = _Prepared(schema, Offer(schema), systems, digest)
+        prepared = Prepared.of(judge, self.endpoint.dialect.channels, self.describe())
         self._prepared[judge.prompt, judge.labels_model] = prepared
         return prepared
 
-    def _request(self, prepared: _Prepared, turns: tuple[Turn, ...], channel: Channel | None = None) -> ChatRequest:
-        channel = channel or self.abilities.channel
+    def _request(self, talk: Talk[CaseT, FactsT, LabelsT]) -> ChatRequest:
+        abilities, channel, repeat = self.abilities, self.abilities.channel, talk.task.repeat
+        strength = abilities.binding(exact=talk.exact) if channel in SCHEMA_CHANNELS else "plain"
+        bound = talk.bounds(exact=strength == "exact")
+        form = talk.prepared.form(bound, strength)
+        params = abilities.params
+        if repeat > 1 and params.seed is not None:  # a repeat with the same seed would be no repeat
+            params = replace(params, seed=params.seed + repeat - 1)
         return ChatRequest(
             model=self.endpoint.model,
-            system=prepared.systems[channel],
-            turns=turns,
-            schema=prepared.schema,
+            system=talk.prepared.systems[channel],
+            turns=talk.turns(),
+            schema=form.schema,
             schema_name="labels",
             channel=channel,
-            params=self.abilities.params,
-            completion_limit_name=self.abilities.limit_name,
+            params=params,
+            completion_limit_name=abilities.limit_name,
+            reply_limit=self._reply_limit(talk, form),
+            strength=strength if bound is not None else "plain",
         )
 
-    def _cache_key(self, prepared: _Prepared, text: str, task: Task[Any, Any, Any]) -> bytes:
+    def _reply_limit(self, talk: Talk[CaseT, FactsT, LabelsT], form: Form) -> int:
+        """The user's limit, or what the longest useful answer takes, with room for reasoning."""
+        stated = self.settings["reply_tokens"]
+        if stated is not None:
+            return max(1, int(stated * min(1.0, talk.limit_factor)))
+        limit = int(form.tokens * talk.limit_factor) + self._reasoning_tokens
+        return min(limit, self.abilities.most_reply_tokens or limit, talk.most_tokens or limit)
+
+    def _cache_key(self, prepared: Prepared, text: str, task: Task[Any, Any, Any]) -> bytes:
         digest = prepared.digest.copy()
         digest.update(text.encode("utf-8", "surrogatepass"))
         if task.repeat > 1:
@@ -372,7 +402,7 @@ class LlmLabeller(Labeller):
         return bytes(digest.digest())
 
     def _from_cache(
-        self, key: bytes, task: Task[CaseT, FactsT, LabelsT], prepared: _Prepared, plants: Plants
+        self, key: bytes, task: Task[CaseT, FactsT, LabelsT], prepared: Prepared, plants: Plants
     ) -> Labelled[LabelsT] | None:
         stored = self.cache.get(key) if self.cache is not None else None
         if stored is None:
@@ -386,28 +416,32 @@ class LlmLabeller(Labeller):
             return None
         return Labelled(labels, self._info(None), Usage(cached=1), _findings(plants, answer))
 
-    def _info(self, channel: Channel | None) -> dict[str, Any]:
+    def _info(self, request: ChatRequest | None) -> dict[str, Any]:
         info = self.describe()
-        info["channel"] = channel or "cache"
+        info["channel"] = request.channel if request is not None else "cache"
+        if request is not None and request.strength == "exact":
+            info["schema"] = "exact"  # texts and combinations were chosen from a list: worth knowing
         if self.abilities.dropped:
             info["not_supported"] = list(self.abilities.dropped)
         return info
 
 
-def _reseeded(request: ChatRequest, repeat: int) -> ChatRequest:
-    """A repeat with the same seed would be no repeat: each takes the next one."""
-    seed = request.params.seed
-    return (
-        request
-        if repeat < 2 or seed is None
-        else replace(request, params=replace(request.params, seed=seed + repeat - 1))
+def _transport(endpoint: Endpoint, settings: LlmSettings, pace: Pace) -> Transport:
+    return Transport(
+        endpoint.url,
+        endpoint.headers,
+        pace,
+        timeout=settings["timeout"],
+        retries=settings["retries"],
+        backoff=settings["backoff"],
+        patience=settings["patience"],
     )
 
 
-def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], prepared: _Prepared, plants: Plants) -> LabelsT:
+def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], prepared: Prepared, plants: Plants) -> LabelsT:
     """What was asked for and nothing else, not copied from the case, and true to the case."""
-    if (fault := prepared.offer.fault(answer)) is not None:
-        raise BadReply(fault, shape=False)
+    if (fault := prepared.check.fault(answer)) is not None:
+        raise BadReply(fault, shape=False, misfit=True)
     if plants.hold(answer):
         raise BadReply(
             "The labels of that answer stand in the data of the case, as a finished answer. "
@@ -417,7 +451,7 @@ def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], prepared
     try:
         return task.accept(answer)
     except ValueError as error:
-        raise BadReply(str(error), shape=False) from None
+        raise BadReply(str(error), shape=False, misfit=True) from None
 
 
 def _findings(plants: Plants, answer: dict[str, Any]) -> tuple[Finding, ...]:

@@ -53,8 +53,8 @@ class OpenAIDialect:
             body["temperature"] = params.temperature
         if params.seed is not None:
             body["seed"] = params.seed
-        if params.reply_tokens is not None:
-            body[request.completion_limit_name] = params.reply_tokens
+        if request.reply_limit is not None and request.completion_limit_name is not None:
+            body[request.completion_limit_name] = request.reply_limit
         if params.effort is not None:
             body["reasoning_effort"] = params.effort
         body.update(_channel_fields(request))
@@ -69,6 +69,7 @@ class OpenAIDialect:
             raise UnreadableReply(stated_error(data) or "the endpoint's reply has no choices[0].message")
         usage = mapping(data.get("usage"))
         details = mapping(usage.get("prompt_tokens_details"))
+        used = mapping(usage.get("completion_tokens_details"))
         cost = usage.get("cost")
         finish, stopped = ending(choice.get("finish_reason"), FINISHED)
         several = f"the endpoint sent {len(choices)} choices, and one was asked for" if len(choices) > 1 else None
@@ -77,6 +78,7 @@ class OpenAIDialect:
             tool_calls=tuple(_tool_calls(message.get("tool_calls"))),
             finish=finish,
             stopped=stopped,
+            reasoned=bool(message.get("reasoning_content") or message.get("reasoning") or used.get("reasoning_tokens")),
             refusal=_refusal(message) or ("content filter" if finish == "content_filter" else None),
             broken=stated_error(data, choice, message) or several,
             input_tokens=whole(usage.get("prompt_tokens")),

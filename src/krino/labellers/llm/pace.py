@@ -1,25 +1,27 @@
-"""One limiter for all requests of a run: how many may be in flight, how many a minute, when to hold still.
+"""When requests may be sent: how many at once, how many a minute, and when an endpoint counts as dead.
 
-Concurrency is found, not guessed: it doubles each round trip until the endpoint first pushes back (429, 5xx,
-a time-out), then grows by one a round trip and is cut by a third at each push-back, as TCP does.
+The useful number of requests in flight is found by trying: it doubles each round trip until the endpoint first pushes
+back (429, 5xx, a time-out), then grows by one a round trip and is cut by a third at each push-back, as TCP does.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 CUT = 0.67
 BURST_SECONDS = 5.0  # a minute's allowance is given out in slices of this length
-NAP = 0.5  # seconds after which one that holds still looks whether it still has to
+NAP = 0.5  # seconds after which a waiting request looks again whether it still has to wait
 
 
 @dataclass(slots=True)
 class Bucket:
-    """An allowance per minute that refills steadily; may go into debt once, so that big requests get through."""
+    """An allowance per minute that refills steadily. It may go below zero once, so that big requests get through."""
 
     per_minute: float
     level: float = 0.0
@@ -49,7 +51,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class Pace:
-    """`acquire` before a request, `release` after it, and say how it went."""
+    """Call `acquire` before a request, `release` after it, and report how it went."""
 
     most: int
     rpm: float | None = None
@@ -73,13 +75,13 @@ class Pace:
         self._tokens = Bucket(self.tpm) if self.tpm else None
 
     async def acquire(self, tokens: int) -> float:
-        """Wait for a place; gives the moment at which the request starts."""
+        """Wait for a free slot and the right time; returns the time at which the request starts."""
         if self._ending or self.in_flight < int(self.limit):
             self.in_flight += 1
         else:
             await self._queue()
         try:
-            while (delay := self._delay()) > 0:  # noqa: ASYNC110 - waits for a moment, not for an event
+            while (delay := self._delay()) > 0:  # noqa: ASYNC110 - waits for a time, not for an event
                 await asyncio.sleep(min(delay, NAP))
         except asyncio.CancelledError:
             self.release()
@@ -96,7 +98,7 @@ class Pace:
         self._wake()
 
     def correct(self, estimated: int, real: int) -> None:
-        """The reply says what the request really took: settle the difference."""
+        """Book the difference once the reply says what the request really took."""
         if self._tokens:
             self._tokens.take(real - estimated, self.clock())
 
@@ -107,9 +109,9 @@ class Pace:
             self._wake()
 
     def push_back(self, started: float, hold: float | None = None) -> None:
-        """The endpoint is too busy. One cut a round trip: requests sent before the last cut do not count.
+        """The endpoint is too busy: lower the limit, at most once per round trip (older requests do not count).
 
-        A lone 429 holds up its own request only; a second one with no success between holds everybody.
+        A single 429 delays its own request only; a second one without a success in between delays all of them.
         """
         self.pushed_back += 1
         self._bad_run += 1
@@ -122,7 +124,7 @@ class Pace:
             self._hold_until = max(self._hold_until, now + hold)
 
     def release_waiting(self) -> None:
-        """Let everyone through who waits for a place or a moment: the run is stopping, and they will find that out."""
+        """The run is stopping: wake everyone who waits for a slot or for a time. They check for the stop themselves."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -138,7 +140,7 @@ class Pace:
         return max([self._hold_until - now, *waits])
 
     async def _queue(self) -> None:
-        """Wait until `_wake` hands over a place; one that is cancelled with a place in hand gives it back."""
+        """Wait until `_wake` hands over a slot; a caller that is cancelled with a slot in hand gives it back."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
@@ -151,9 +153,90 @@ class Pace:
             raise
 
     def _wake(self) -> None:
-        """Free places go to the longest waiting. They count as taken at once, so that nobody can slip in between."""
+        """Give free slots to those who wait longest; they count as taken at once, so that nobody slips in between."""
         while self._waiting and self.in_flight < int(self.limit):
             turn = self._waiting.popleft()
             if not turn.done():
                 self.in_flight += 1
                 turn.set_result(None)
+
+
+# --- dead or alive ---------------------------------------------------------------------------------
+
+PATIENCE = 290.0
+"""Seconds without anything getting through before the run stops: somewhat less than five minutes."""
+LONE = 0.8
+"""The part of the patience after which a request that alone is in trouble is given up: another request can then show
+whether the endpoint or the case is to blame."""
+SHORTEST_TRY = 5.0
+"""Seconds that a try gets at least, however little of the patience is left."""
+LONGEST_WAIT = 120.0
+"""The longest wait in seconds that an endpoint may ask for; if it asks for more, the run stops."""
+IDLE = 60.0
+"""Seconds without any request after which old trouble is forgotten."""
+
+
+def usual_patience(timeout: float) -> float:
+    """Long enough for two time-outs and one more try after them."""
+    return max(PATIENCE, 2 * timeout + 50.0)
+
+
+@dataclass(slots=True)
+class Liveness:
+    """Whether anything gets through to an endpoint at all. Everybody who asks it shares one, so that a dead endpoint
+    is found dead in minutes however many are waiting. It is told of every try; times are those of one clock."""
+
+    patience: float
+    since: float | None = None
+    """When the trouble began; None while requests get through."""
+    trouble: str = ""
+    """What went wrong last."""
+    tries: int = 0
+    _failing: set[int] = field(default_factory=set)
+    _under_way: int = 0
+    _last_success: float = 0.0
+    _idle_since: float = -math.inf
+
+    @contextmanager
+    def watching(self, clock: Callable[[], float]) -> Iterator[None]:
+        """Around one request with all its tries. Trouble from before a long idle time is forgotten."""
+        if not self._under_way and clock() - self._idle_since > IDLE:
+            self.got_through(clock())
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            self._idle_since = clock()
+
+    def got_through(self, now: float) -> None:
+        self.since, self.trouble, self.tries, self._last_success = None, "", 0, now
+        self._failing.clear()
+
+    def failed(self, request: int, started: float, trouble: str) -> None:
+        """A try has failed. A wait that the endpoint asked for counts as trouble; waiting for our own pace does not."""
+        if self.since is None:
+            self.since = max(self._last_success, started - LONGEST_WAIT)
+        self.trouble = trouble
+        self.tries += 1
+        self._failing.add(request)
+
+    def lasted(self, now: float) -> float:
+        """Seconds since anything got through, while it was tried."""
+        return 0.0 if self.since is None else now - self.since
+
+    def is_dead(self, now: float) -> bool:
+        """Whether the run should stop. A single failed try proves nothing, however long it took."""
+        return self.tries > 1 and self.lasted(now) >= self.patience
+
+    def lone_is_lost(self, now: float) -> bool:
+        """Whether the only request in trouble should be given up, so that others can show if the endpoint works."""
+        return self.tries > 1 and len(self._failing) == 1 and self.lasted(now) >= LONE * self.patience
+
+    def left(self, now: float) -> float:
+        """Seconds until the endpoint counts as dead."""
+        return self.patience - self.lasted(now)
+
+    def time_for_a_try(self, timeout: float, now: float) -> float:
+        """The time-out of the next try: in trouble it is cut, so that it does not outlast the patience by much."""
+        return timeout if self.since is None else min(timeout, max(SHORTEST_TRY, self.left(now)))

@@ -2,7 +2,8 @@
 
 An answer counts only in the channel that was asked for, and only if it is the one object there and nothing else: a
 sentence before or behind it may take it back. Around it may stand a code fence and, in plain text, the markers that
-the prompt asks for and, before them, reasoning in a closed block of its own.
+the prompt asks for. Before it, wherever the answer is text, reasoning may stand in closed blocks of its own; what a
+provider puts into fields for reasoning is never read as an answer.
 Repairs (a trailing comma, a lost closing bracket) touch punctuation alone: every letter and digit of the reply must
 survive, in order, and none is added. A text that ends with brackets open may have been cut off, so it counts only
 where a closing fence or marker shows that the model was done. What is ambiguous is never guessed; the model is asked
@@ -26,6 +27,7 @@ READING = 2  # counts up when other things are taken for an answer: what was kep
 FENCE = "```"
 FENCE_HEAD = re.compile(r"\A[\w-]*")
 REASONING = re.compile(r"<(think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE)
+REASONING_END = re.compile(r"</(?:think|thinking|thought|thoughts|reasoning)>", re.IGNORECASE)
 # Strings (in either quotes, with the end of the text for a lost quote) and brackets outside them.
 TOKEN = re.compile(r"""(?:"(?:[^"\\]|\\.)*+("|\\?\Z)|'(?:[^'\\]|\\.)*+('|\\?\Z))|[{}\[\]]""", re.DOTALL)
 CONTENT = re.compile(r"[^\W_]|-(?=\d)|(?<=\d)\.(?=\d)")  # letters and digits, with what makes another number
@@ -43,11 +45,13 @@ class BadReply(Exception):
     """The reply holds no usable answer; the text is what the model is told.
 
     `shape`: the model wrote something else than an object, as it does where the channel is not supported.
+    `misfit`: it wrote an answer that does not fit the labels or the case.
     """
 
-    def __init__(self, message: str, *, shape: bool = True) -> None:
+    def __init__(self, message: str, *, shape: bool = True, misfit: bool = False) -> None:
         super().__init__(message)
         self.shape = shape
+        self.misfit = misfit
 
 
 def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
@@ -62,11 +66,11 @@ def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
         raise BadReply(f"The reply did not end as a finished one does, but with `{reply.stopped}`.", shape=False)
     if channel == "tool":
         return _storable(_object(_tool_arguments(reply)))
-    text, finished = (reply.text or "").strip(), False
+    text, finished = _after_reasoning((reply.text or "").strip()), False
     if channel == "text":
-        text, finished = _between_markers(_after_reasoning(text), tag)
+        text, finished = _between_markers(text, tag)
     if not text:
-        raise BadReply("The reply is empty.")
+        raise BadReply("The reply holds reasoning and no answer." if reply.reasoned else "The reply is empty.")
     inner = _unfenced(text)
     return _storable(_object(text, finished) if inner is None else _object(inner, finished=True))
 
@@ -94,15 +98,26 @@ def _tool_arguments(reply: Reply) -> str:
     return calls[0].arguments.strip()
 
 
+def has_reasoning(reply: Reply) -> bool:
+    """Whether the text of a reply begins with a block of reasoning."""
+    text = (reply.text or "").lstrip()
+    return REASONING.match(text) is not None or REASONING_END.search(text) is not None
+
+
 def _after_reasoning(text: str) -> str:
-    """What follows a block of reasoning at the beginning; an answer inside one is only thought of."""
-    opened = REASONING.match(text)
-    if opened is None:
+    """What follows the blocks of reasoning at the beginning; an answer inside one is only thought of.
+
+    Some chat templates write the opening tag into the prompt, so that the reply has the closing one alone.
+    """
+    while opened := REASONING.match(text):
+        closed = re.compile(f"</{opened[1]}>", re.IGNORECASE).search(text)
+        if closed is None:
+            raise BadReply(f"The block {opened[0]} is not closed: end it and give the answer after it.")
+        text = text[closed.end() :].strip()
+    if text.startswith(("{", FENCE)) or REASONING.search(text):
         return text
-    closed = re.search(f"</{opened[1]}>", text, re.IGNORECASE)
-    if closed is None:
-        raise BadReply(f"The block {opened[0]} is not closed: end it and give the answer after it.")
-    return text[closed.end() :].strip()
+    closings = list(REASONING_END.finditer(text))
+    return text[closings[0].end() :].strip() if len(closings) == 1 else text
 
 
 def _between_markers(text: str, tag: str) -> tuple[str, bool]:

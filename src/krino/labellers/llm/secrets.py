@@ -28,6 +28,13 @@ class Secrets:
         self._plain = tuple(sorted(plain, key=len, reverse=True))
         self._codes = frozenset(b"%02x" % byte for needle in plain for byte in needle)
 
+    def with_more(self, others: Secrets) -> Secrets:
+        """Those of both: an old key is still a secret."""
+        both = Secrets(())
+        both._plain = tuple(sorted({*self._plain, *others._plain}, key=len, reverse=True))
+        both._codes = self._codes | others._codes
+        return both
+
     def strike(self, text: bytes) -> bytes:
         """The same text, with `***` where a secret stood. Costs next to nothing where none does."""
         return _pattern(self._plain).sub(STRUCK.encode(), text) if self._occur_in(text) else text

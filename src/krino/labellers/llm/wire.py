@@ -8,14 +8,18 @@ import math
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import orjson
 
 from krino.contract import Media
+from krino.labellers.settings import Channel as Channel
 
-Channel = Literal["json_schema", "tool", "json_object", "text"]
+Strength = Literal["plain", "choices", "bounded", "sized", "exact"]
+"""What a schema holds of the bounds of its case. plain: nothing. choices: enumerations. bounded: also how many items a
+list has, and ranges of numbers. sized: also lengths of texts. exact: also items one by one, and what fields may hold
+together."""
 TOOL_NAME = "give_labels"
 CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded"})
 LONGEST_TOLD = 300  # characters of what an endpoint says about its own trouble
@@ -27,7 +31,6 @@ class Params:
 
     temperature: float | None = 0.0
     seed: int | None = None
-    reply_tokens: int | None = None
     effort: str | None = None
 
 
@@ -47,14 +50,17 @@ class ChatRequest:
     model: str
     system: str
     turns: tuple[Turn, ...]
-    schema: Mapping[str, Any]
+    schema: Any
+    """A mapping, or the same written as JSON already (`orjson.Fragment`)."""
     schema_name: str
     channel: Channel
     params: Params
-    completion_limit_name: str = "max_tokens"
-
-    def with_turns(self, *more: Turn) -> ChatRequest:
-        return replace(self, turns=(*self.turns, *more))
+    completion_limit_name: str | None = "max_tokens"
+    """What the limit of the reply is called there; None: the endpoint takes none."""
+    reply_limit: int | None = None
+    """The most tokens that the reply may have."""
+    strength: Strength = "plain"
+    """How far the schema is bound to the case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,8 @@ class Reply:
     stopped: str | None = None
     """What the endpoint gives as the end of the reply, where that is not the end of a finished one."""
     refusal: str | None = None
+    reasoned: bool = False
+    """Whether the model wrote reasoning in a field of its own."""
     broken: str | None = None
     """Why the body is no reply of the dialect; where it cannot be read at all, `text` is the body as it came."""
     input_tokens: int = 0

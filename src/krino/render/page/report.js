@@ -17,6 +17,10 @@
     ...info.columns.map((column, at) => ({ ...column, place: FIXED + at })),
     { name: "note", place: 3 },
   ];
+  const EXTRAS_SHOWN = 3; // of what is known of a case beside its verdict, as far as nobody asks for more
+  const extras = columns.filter((column) => column.extra);
+  extras.forEach((column, at) => { column.hidden = at >= EXTRAS_SHOWN || columns.length - extras.length > 9; });
+  const visible = () => columns.filter((column) => !column.hidden);
   const state = { query: { words: "", conditions: [] }, statuses: new Set([0, 1, 2]), sort: null, down: false, page: 0, size: 25, shown: rows };
 
   // --- building elements ---------------------------------------------------------------------------
@@ -63,6 +67,9 @@
     const parts = scalar(value).split(/(?<=_)/);
     return parts.flatMap((part, at) => (at ? [document.createElement("wbr"), part] : [part]));
   }
+
+  /* Each code of a list on a line of its own. */
+  const codes = (value) => scalar(value).split(", ").map((part) => el("div", {}, code(part)));
 
   function badge(status) {
     return el("span", { class: `badge ${status}` }, el("span", { "aria-hidden": "true" }, SIGNS[status]), ` ${status}`);
@@ -189,7 +196,7 @@
     state.page = Math.min(Math.max(state.page, 0), last);
     const from = state.page * state.size;
     const lines = state.shown.slice(from, from + state.size).map(drawRow);
-    const none = el("tr", {}, el("td", { class: "empty", colspan: columns.length }, "No case to show."));
+    const none = el("tr", {}, el("td", { class: "empty", colspan: visible().length }, "No case to show."));
     byId("table").tBodies[0].replaceChildren(...(lines.length ? lines : [none]));
     byId("where").textContent = `Page ${state.page + 1} of ${last + 1}`;
     byId("first").disabled = byId("back").disabled = state.page === 0;
@@ -197,7 +204,7 @@
   }
 
   function drawRow(row) {
-    const cells = columns.map((column) => drawCell(row, column));
+    const cells = visible().map((column) => drawCell(row, column));
     const line = el("tr", {}, cells);
     line.addEventListener("click", (event) => {
       if (!event.target.closest("a") && !String(getSelection())) location.hash = linkTo(row);
@@ -219,7 +226,7 @@
     }
     const number = column.number && typeof value === "number";
     if (column.name === "roll_up") return el("td", {}, rollUp(value));
-    const shown = number ? graded(value, column.scale, value.toFixed(decimals(column))) : code(value);
+    const shown = number ? graded(value, column.scale, value.toFixed(decimals(column))) : codes(value);
     return el("td", { class: column.number ? "figure" : "word" }, shown);
   }
 
@@ -249,9 +256,10 @@
   }
 
   function drawHead() {
-    const heads = columns.map((column) => {
+    const heads = visible().map((column) => {
       const button = el("button", { type: "button" }, words(column.name));
-      const head = el("th", { scope: "col", class: column.number ? "figure" : null, "aria-sort": "none" }, button);
+      const sorted = state.sort !== column.place ? "none" : state.down ? "descending" : "ascending";
+      const head = el("th", { scope: "col", class: column.number ? "figure" : null, "aria-sort": sorted }, button);
       button.addEventListener("click", () => sortBy(column, head));
       return head;
     });
@@ -266,6 +274,21 @@
     for (const other of head.parentElement.children) other.setAttribute("aria-sort", "none");
     if (state.sort !== null) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
     refresh();
+  }
+
+  /* More is known of the cases than a screen has room for: what else is shown is the reader's choice. */
+  function drawChooser() {
+    if (!extras.length) return;
+    const boxes = extras.map((column) => {
+      const box = el("input", { type: "checkbox", checked: !column.hidden });
+      box.addEventListener("change", () => {
+        column.hidden = !box.checked;
+        drawHead();
+        drawPage();
+      });
+      return el("label", {}, box, ` ${words(column.name)}`);
+    });
+    byId("controls").append(el("details", { class: "chooser" }, el("summary", {}, "Columns"), el("div", {}, boxes)));
   }
 
   /* Says by example how columns are asked for. */
@@ -351,7 +374,7 @@
       ...Object.entries(detail.inputs || {}).flatMap(([name, text]) => section(capital(words(name)), [panel(el("p", { class: "text" }, text))])),
       ...(detail.blocks || []).flatMap(drawBlock),
       ...section("Verdict", status === "ok" ? drawVerdict(detail) : failedForm(detail)),
-      ...section("Findings", (detail.findings || []).map(drawFinding)),
+      ...section("Findings", (detail.findings || []).filter((finding) => status !== "ok" || !Object.hasOwn(detail.verdict || {}, finding.where)).map(drawFinding)),
       ...section("Labels", detail.labels ? [panel(drawGroups(detail.labels))] : []),
       ...section("Prompt", drawPrompt(requestOf(row[0]))),
       ...section("Reply that could not be used", detail.raw_reply ? [panel(el("pre", { class: "text" }, detail.raw_reply))] : []),
@@ -373,7 +396,7 @@
   }
 
   const panel = (...children) => el("div", { class: "panel" }, ...children);
-  const section = (title, children) => (children.length ? [el("h3", {}, title), ...children] : []);
+  const section = (title, children) => (children.length ? [...(title ? [el("h3", {}, title)] : []), ...children] : []);
 
   function rowValues(row) {
     return Object.fromEntries(columns.filter((column) => column.place !== 1).map((column) => {
@@ -418,6 +441,7 @@
     if (!long) head.append(el("span", { class: number ? "value" : "value word" }, graded(value, scale, scalar(value))));
     const evidence = (detail.evidence || {})[name] || [];
     return el("div", { class: "panel ruling" },
+      (detail.findings || []).filter((finding) => finding.where === name).map((finding) => el("p", { class: "caution text" }, `${finding.text} (${finding.rule})`)),
       head,
       number && value >= 0 && value <= 1 ? bar(value) : null,
       long ? el("div", { class: "why text" }, isScalar(value) ? scalar(value) : drawValue(value, 0)) : null,
@@ -501,11 +525,14 @@
   // --- blocks that a judge adds --------------------------------------------------------------------
 
   function drawBlock(block) {
-    const draw = { marked: drawMarked, list: drawList, table: drawRows }[block.kind];
+    if (block.kind === "section") return (block.blocks || []).flatMap(drawBlock);
+    if (block.kind === "heading") return [el("h3", {}, block.text, block.mark ? ` ${block.mark}` : "")];
+    if (block.kind === "paragraph") return [el("p", { class: block.tone ? "notice" : "note" }, block.text)];
+    const draw = { marked: drawMarked, list: drawList, table: drawRows, fields: drawFields, verbatim: drawVerbatim }[block.kind];
     if (!draw) return [];
     const box = panel(draw(block));
     if (block.key) box.dataset.key = block.key;
-    return section(block.title, [box]);
+    return section(block.title || "", [box]);
   }
 
   const TONES = new Set(["good", "warn", "bad", "info", "plain"]);
@@ -513,11 +540,24 @@
 
   const drawList = (block) => el("ul", { class: "plain-list" }, block.items.map((item) => el("li", { class: "text" }, item)));
 
+  const drawVerbatim = (block) => el("pre", { class: "code text" }, block.text);
+  const drawFields = (block) => el("dl", { class: "small" }, block.fields.flatMap((field) => [
+    el("dt", {}, words(field.name)),
+    el("dd", { class: "text" }, field.value, [...(field.first || []), ...(field.notes || []), field.by].filter(Boolean).map((line) => el("p", { class: "note" }, line)))]));
+
   const drawRows = (block) => nestedTable(block.columns, block.rows.map((row, at) =>
-    el("tr", { class: toneOf((block.tones || [])[at]) }, row.map((value) => el("td", {}, value === null || value === "" ? null : drawValue(value, 0))))), "block");
+    el("tr", { class: toneOf((block.tones || [])[at]) }, row.map((value) => el("td", {}, drawItem(value))))), "block");
+
+  /* A value of a table: as it is, or a text with something smaller below it. */
+  function drawItem(value) {
+    if (value === null || value === "") return null;
+    if (!isObject(value)) return drawValue(value, 0);
+    return [el(value.strong ? "strong" : "span", { class: "text" }, value.text), value.below ? el("div", { class: "soft text" }, value.below) : null];
+  }
 
   function drawMarked(block) {
-    const tone = (mark) => (TONES.has(block.tones[mark]) ? `tone-${block.tones[mark]}` : "tone-info");
+    const tones = block.tones || {};
+    const tone = (mark) => (TONES.has(tones[mark]) ? `tone-${tones[mark]}` : "tone-info");
     const marks = [...new Set(block.segments.map((segment) => segment.mark).filter(Boolean))];
     const legend = marks.map((mark) => el("span", { class: `tone ${tone(mark)}` }, words(mark)));
     return [
@@ -627,6 +667,7 @@
 
   drawHead();
   drawChips();
+  drawChooser();
   drawHint();
   listen();
   byId("browser").hidden = false;

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.results.agreement.clusters import find_clusters
 from krino.results.agreement.confidence import calibrations
 from krino.results.agreement.fields import FieldData, Sampling, compare_field, field_data
 from krino.results.agreement.headline import overall, with_headline
 from krino.results.agreement.kinds import NotComparable
-from krino.results.agreement.labels import Labels, labels_of, read_labels
-from krino.results.agreement.reasons import with_reasons
-from krino.results.agreement.result import Agreement, AgreementCounts, CalibrationResult, Skipped
-from krino.results.agreement.values import with_values
-from krino.results.agreement.verdicts import ABSENT, ERROR, FAILED, OK, Verdicts, gather
-from krino.results.agreement.wording import listed, shown
+from krino.results.agreement.labels import Labels, labels_of, read_labels, with_values
+from krino.results.agreement.result import (
+    Agreement,
+    AgreementCounts,
+    CalibrationResult,
+    Clusters,
+    FieldAgreement,
+    Skipped,
+)
+from krino.results.agreement.verdicts import ABSENT, Verdicts, gather
+from krino.results.named_cases import reason_of
+from krino.results.wording import listed, shown
+from krino.runs.journal import CODES
 from krino.runs.reading import load_run
 from krino.stats.resample import DRAWS, LEVEL
 
 WORST = 10
 _SHOWN_IDS = 3
+_Read = Callable[[Collection[int] | None], Iterable[Judgement | Mapping[str, Any]]]
+"""Gives the judgements; of a run, only those of the cases at some places, if asked so."""
 
 
 def agree(
@@ -45,16 +53,16 @@ def agree(
     `fields`: only these; `confidence`: which field of the verdict each confidence is about, where the names do not
     tell; `cluster`: a column of the labels or the metadata whose cases the bootstrap draws together; `values`: what
     words of the labels stand for, as {"good": 1, "bad": 0}, or of one field {"faithfulness": {"good": 1, "bad": 0}}.
-    Judgements are gone through twice, the second time for reasons, so that an iterator is kept in memory.
+    For the reasons of the worst cases judgements are looked at again, so that an iterator is kept in memory.
     """
     given = _labels(labels)
     verdicts = Verdicts(given, frozenset(confidence or ()), cluster)
     read, rules = _source(judgements)
-    gather(read(), verdicts)
+    gather(read(None), verdicts)
     _check_overlap(given, verdicts)
     given = with_values(given, values or {}, verdicts.names)
     compared, skipped = _compared(given, verdicts, fields, cluster)
-    groups, clusters = find_clusters(cluster, given, verdicts) if cluster is not None else (None, None)
+    groups, clusters = _find_clusters(cluster, given, verdicts) if cluster is not None else (None, None)
     sampling = Sampling(draws, seed, groups)
     held = [with_headline(compare_field(data, given, sampling, worst)) for data in compared]
     counts = _counts(compared, verdicts)
@@ -64,7 +72,7 @@ def agree(
         counts=counts,
         absent_ids=_absent(given, verdicts),
         raters=tuple(dict.fromkeys(rater for data in compared for rater in data.raters)),
-        fields=with_reasons(held, read, rules),
+        fields=_with_reasons(held, read, rules, {name: verdicts.places[case] for name, case in given.ids.items()}),
         calibration=tuple(item for item in calibrated if isinstance(item, CalibrationResult)),
         skipped=(*skipped, *(item for item in calibrated if isinstance(item, Skipped))),
         clusters=clusters,
@@ -75,15 +83,13 @@ def agree(
 
 def _source(
     judgements: str | os.PathLike[str] | Iterable[Judgement | Mapping[str, Any]],
-) -> tuple[Callable[[], Iterable[Judgement | Mapping[str, Any]]], Mapping[str, str]]:
+) -> tuple[_Read, Mapping[str, str]]:
     """How to read the judgements, as often as is needed, and what the rules say that they name."""
     if isinstance(judgements, str | os.PathLike):
         run = load_run(judgements)
-        return run.records, run.manifest.about.rules
-    again: Iterable[Judgement | Mapping[str, Any]] = (
-        list(judgements) if isinstance(judgements, Iterator) else judgements
-    )
-    return lambda: again, {}
+        return run.found().records, run.manifest.about.rules
+    again = list(judgements) if isinstance(judgements, Iterator) else judgements
+    return lambda _: again, {}
 
 
 def _labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]]) -> Labels:
@@ -140,9 +146,9 @@ def _counts(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
     found = np.bincount(status[labelled], minlength=4)
     return AgreementCounts(
         labelled=int(labelled.sum()),
-        judged=int(found[OK]),
-        failed=int(found[FAILED]),
-        error=int(found[ERROR]),
+        judged=int(found[CODES["ok"]]),
+        failed=int(found[CODES["failed"]]),
+        error=int(found[CODES["error"]]),
         absent=int(found[ABSENT]),
         unlabelled=verdicts.unlabelled,
     )
@@ -151,3 +157,66 @@ def _counts(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
 def _absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
     missing = (own_id for own_id, case in labels.ids.items() if verdicts.status[case] == ABSENT)
     return tuple(own_id for own_id, _ in zip(missing, range(_SHOWN_IDS), strict=False))
+
+
+# --- clusters --------------------------------------------------------------------------------------
+
+
+def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[list[Hashable], Clusters]:
+    """For each labelled case its cluster; a case without one is a cluster of its own."""
+    in_labels = column in labels.columns
+    known: dict[int, Any] = _from_labels(column, labels) if in_labels else dict(verdicts.clusters)
+    if not known:
+        raise UsageProblem(
+            f"cluster {shown(column)}: neither the labels nor the metadata of the labelled cases have such a column; "
+            f"the labels have {listed(labels.columns)}"
+        )
+    groups: list[Hashable] = [("named", known[case]) if case in known else case for case in range(len(labels.ids))]
+    return groups, Clusters(
+        column=column,
+        source="labels" if in_labels else "metadata",
+        count=len(set(groups)),
+        without=len(labels.ids) - len(known),
+    )
+
+
+def _from_labels(column: str, labels: Labels) -> dict[int, str]:
+    found: dict[int, str] = {}
+    given = labels.columns[column]
+    for case, _, number in given.table().tolist():
+        value = given.pool.values[number]
+        if value is not None and found.setdefault(case, str(value)) != str(value):
+            own_id = next(own_id for own_id, at in labels.ids.items() if at == case)
+            raise UsageProblem(
+                f"cluster {shown(column)}: case {shown(own_id)} has two values: {shown(found[case])}, {shown(value)}"
+            )
+    return found
+
+
+# --- reasons ---------------------------------------------------------------------------------------
+
+
+def _with_reasons(
+    fields: Sequence[FieldAgreement], read: _Read, rules: Mapping[str, str], places: Mapping[str, int]
+) -> tuple[FieldAgreement, ...]:
+    """With why the judge said what it said, of the cases that disagree most; only their judgements are read again."""
+    wanted: dict[str, list[str]] = {}
+    for field in fields:
+        for case in field.worst:
+            wanted.setdefault(case.id, []).append(field.field)
+    reasons: dict[tuple[str, str], str] = {}
+    for judgement in read({places[own_id] for own_id in wanted}) if wanted else ():
+        own_id = judgement.id if isinstance(judgement, Judgement) else judgement["id"]
+        if own_id in wanted:
+            plain = judgement.model_dump(mode="json") if isinstance(judgement, Judgement) else judgement
+            reasons.update({(name, own_id): reason_of(plain, name, rules) for name in wanted[own_id]})
+    return tuple(
+        field.model_copy(
+            update={
+                "worst": tuple(
+                    case.model_copy(update={"reason": reasons[field.field, case.id]}) for case in field.worst
+                )
+            }
+        )
+        for field in fields
+    )

@@ -8,16 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from krino.errors import UsageProblem
-from krino.results.agreement.battery import Part
-from krino.results.agreement.estimate import estimate
 from krino.results.agreement.fields import FEW, FieldData, Sampling
-from krino.results.agreement.patterns import fold, majority
+from krino.results.agreement.figures import Part, estimate, fold, majority
 from krino.results.agreement.result import Bin, CalibrationResult, Skipped
 from krino.results.agreement.verdicts import Verdicts, names_a_confidence
-from krino.results.agreement.wording import listed
+from krino.results.wording import listed
 from krino.stats.agreement import MISSING
-from krino.stats.calibration import BINS, Reliability, reliability
 from krino.stats.resample import Floats
+from krino.stats.scores import BINS, Reliability, reliability
 
 
 def calibrations(

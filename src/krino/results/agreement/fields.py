@@ -9,15 +9,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from krino.results.agreement.battery import CLASS_FIGURES, CLASSES, JUDGE, MOST_CLASSES, MOST_PAIRED, PEOPLE, battery_of
-from krino.results.agreement.estimate import GAP, estimate
+from krino.results.agreement.figures import (
+    CLASS_FIGURES,
+    CLASSES,
+    GAP,
+    JUDGE,
+    MOST_CLASSES,
+    MOST_PAIRED,
+    PEOPLE,
+    Patterns,
+    battery_of,
+    estimate,
+)
 from krino.results.agreement.kinds import Coding, coarsened, code_field
 from krino.results.agreement.labels import LabelColumn, Labels
-from krino.results.agreement.patterns import Patterns
 from krino.results.agreement.result import ClassAgreement, Confusion, Disagreement, FieldAgreement, FieldCounts, Figure
-from krino.results.agreement.verdicts import ABSENT, ERROR, FAILED, OK, VerdictColumn, Verdicts
-from krino.stats.agreement import MISSING, Codes
-from krino.stats.classes import class_scores, confusion
+from krino.results.agreement.verdicts import ABSENT, VerdictColumn, Verdicts
+from krino.runs.journal import CODES
+from krino.stats.agreement import MISSING, Codes, class_scores, confusion
 from krino.stats.resample import Resampler
 
 Mask = NDArray[np.bool_]
@@ -68,7 +77,7 @@ class FieldData:
 
     @property
     def compared(self) -> Mask:
-        both: Mask = self.labelled & (self.status == OK) & (self.judge != MISSING)
+        both: Mask = self.labelled & (self.status == CODES["ok"]) & (self.judge != MISSING)
         return both
 
 
@@ -107,7 +116,7 @@ def _most_labels(cases: Codes) -> int:
 
 
 def _place_within(cases: Codes) -> Codes:
-    """The how-manieth label of its case each one is."""
+    """For each label, how many labels of the same case stand before it."""
     order = np.argsort(cases, kind="stable")
     ordered = cases[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -177,12 +186,12 @@ def _counts(data: FieldData, patterns: Patterns | None) -> FieldCounts:
     ties = patterns is not None and data.coding.kind != "number"
     return FieldCounts(
         labelled=int(labelled.sum()),
-        judged=int((labelled & (status == OK)).sum()),
-        failed=int((labelled & (status == FAILED)).sum()),
-        error=int((labelled & (status == ERROR)).sum()),
+        judged=int((labelled & (status == CODES["ok"])).sum()),
+        failed=int((labelled & (status == CODES["failed"])).sum()),
+        error=int((labelled & (status == CODES["error"])).sum()),
         absent=int((labelled & (status == ABSENT)).sum()),
-        null_in_verdict=int((labelled & (status == OK) & without).sum()),
-        null_in_labels=int((data.null_only & (status == OK) & ~without).sum()),
+        null_in_verdict=int((labelled & (status == CODES["ok"]) & without).sum()),
+        null_in_labels=int((data.null_only & (status == CODES["ok"]) & ~without).sum()),
         ties=int(patterns.counts[patterns.majority == MISSING].sum()) if patterns is not None and ties else 0,
         compared=int(data.compared.sum()),
     )

@@ -12,9 +12,9 @@ import numpy as np
 import orjson
 
 from krino.errors import UsageProblem
-from krino.results.agreement.labels import LabelColumn
-from krino.results.agreement.pool import FREE_TEXT, Pool
-from krino.results.agreement.wording import listed, shown
+from krino.results.agreement.labels import LabelColumn, Pool
+from krino.results.kinds import kind_of
+from krino.results.wording import listed, shown
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.stats.agreement import MISSING, Codes
 from krino.stats.resample import Floats
@@ -50,23 +50,13 @@ def code_field(name: str, judge: Pool, labels: LabelColumn) -> Coding:
     if judge.has_free_text or labels.pool.has_free_text:
         raise NotComparable("it is free text")
     said = [value for value in judge.values if value is not None]
-    types = {_type_of(value) for value in said or labels.pool.values if value is not None}
-    if "object" in types:
+    kinds = {kind_of(value) for value in said or labels.pool.values} - {"null"}
+    if "object" in kinds:
         raise NotComparable("its values are objects")
-    if types == {"number"}:
+    if kinds and kinds <= {"whole", "number"}:
         return _numbers(name, judge.values, labels)
-    read = _read_boolean if types == {"boolean"} else _read_set if types == {"list"} else _read_class
+    read = _read_boolean if kinds == {"flag"} else _read_set if kinds == {"list"} else _read_class
     return _classes(name, judge.values, labels, read)
-
-
-def _type_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, list | tuple):
-        return "list"
-    return "text" if isinstance(value, str) or value is FREE_TEXT else "object"
 
 
 # --- numbers ---------------------------------------------------------------------------------------

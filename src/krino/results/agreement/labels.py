@@ -1,23 +1,65 @@
-"""Reads what people said of the cases: a row a case, a row a case and rater, or a column a field and rater."""
+"""Reads what people said of the cases, in rows or columns a rater, and what their words stand for."""
 
 from __future__ import annotations
 
 import math
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from krino.cases import read_cases
 from krino.cases.item import ID_FIELDS, case_id
 from krino.cases.origin import Format, find_origins
 from krino.errors import UsageProblem
-from krino.results.agreement.pool import Pool
-from krino.results.agreement.wording import listed, shown
+from krino.results.kinds import is_too_long_for_a_label
+from krino.results.wording import listed, shown
+
+_OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+
+
+class FreeText:
+    """Stands for any text too long to be a label: it is not kept."""
+
+
+FREE_TEXT: Final = FreeText()
+
+
+@dataclass(slots=True)
+class Pool:
+    """Values in the order in which they first came."""
+
+    values: list[Any] = field(default_factory=list)
+    _numbers: dict[Any, int] = field(default_factory=dict)
+
+    def number(self, value: Any) -> int:
+        """The number of a value, the same for equal values: 1 and 1.0 differ here, as do 1 and "1"."""
+        is_text = isinstance(value, str)
+        key = value if is_text else orjson.dumps(value, option=_OPTIONS, default=str)
+        known = self._numbers.get(key)
+        if known is not None:
+            return known
+        if is_text and is_too_long_for_a_label(value):
+            if self.has_free_text:
+                return self._numbers[FREE_TEXT]
+            key = value = FREE_TEXT
+        self._numbers[key] = len(self.values)
+        self.values.append(value)
+        return self._numbers[key]
+
+    def replaced(self, meant: Callable[[Any], Any]) -> Pool:
+        """The same numbers for what the values stand for."""
+        return Pool([meant(value) for value in self.values], self._numbers)
+
+    @property
+    def has_free_text(self) -> bool:
+        return FREE_TEXT in self._numbers
+
 
 RATER = "rater"
 PEOPLE = "people"
@@ -159,3 +201,66 @@ def _of_table(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return {
         name: None if value == "null" else value for name, value in record.items() if value is not None or name == RATER
     }
+
+
+def parse_values(texts: Iterable[str]) -> dict[str, Any]:
+    """`good=1,bad=0`, or of one field `faithfulness:good=1,bad=0`; the form that `agree` takes."""
+    values: dict[str, Any] = {}
+    for text in texts:
+        field, colon, pairs = text.partition(":")
+        field, pairs = (field.strip(), pairs) if colon else ("", text)
+        home = values.setdefault(field, {}) if field else values
+        for pair in pairs.split(","):
+            word, equals, value = (part.strip() for part in pair.partition("="))
+            if not (word and equals and value) or (colon and not field):
+                raise UsageProblem(f"--values {text}: write it as good=1,bad=0 or, for one field, FIELD:good=1,bad=0")
+            if word in home:
+                raise UsageProblem(f"--values {text}: {shown(word)} is given twice; keep one")
+            home[word] = value
+    return values
+
+
+def with_values(labels: Labels, values: Mapping[str, Any], fields: Collection[str]) -> Labels:
+    """The labels with those words replaced, in the columns that are fields of the verdict.
+
+    A word that no label has is refused: a slip must not leave the labels as they were in silence.
+    """
+    if not values or not fields:
+        return labels
+    common = {_word(key): value for key, value in values.items() if not isinstance(value, Mapping)}
+    own = {key: value for key, value in values.items() if isinstance(value, Mapping)}
+    columns = {name: column for name, column in labels.columns.items() if name in fields}
+    for name in own:
+        if name not in columns:
+            raise UsageProblem(f"--values {name}: no such field in the labels; there are {listed(columns)}")
+    seen = {
+        name: {_word(value) for value in column.pool.values if value is not None} for name, column in columns.items()
+    }
+    _refuse_unseen(common, set().union(*seen.values()), "")
+    meanings = {}
+    for name in columns:
+        mine = {_word(key): value for key, value in own.get(name, {}).items()}
+        _refuse_unseen(mine, seen[name], f"{name}:")
+        meanings[name] = {**common, **mine}
+    read = {name: _replaced(column, meanings[name]) for name, column in columns.items()}
+    return replace(labels, columns={**labels.columns, **read})
+
+
+def _refuse_unseen(meant: Mapping[str, Any], seen: set[str], field: str) -> None:
+    for word in meant:
+        if word not in seen:
+            raise UsageProblem(f"--values {field}{word}: no label says so; the labels say {listed(sorted(seen))}")
+
+
+def _replaced(column: LabelColumn, meanings: Mapping[str, Any]) -> LabelColumn:
+    def meant(value: Any) -> Any:
+        return value if value is None else meanings.get(_word(value), value)
+
+    return LabelColumn(column.pool.replaced(meant), column.places, column.labels)
+
+
+def _word(value: Any) -> str:
+    """A label as somebody would type it; capitals do not matter."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}"
+    return str(value).strip().casefold()

@@ -10,13 +10,13 @@ from typing import Any
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.results.agreement.labels import Labels
-from krino.results.agreement.pool import Pool
-from krino.results.agreement.wording import shown
+from krino.results.agreement.labels import Labels, Pool
+from krino.results.wording import shown
 from krino.runs.fields import fields_of
+from krino.runs.journal import CODES
 
-ABSENT, OK, FAILED, ERROR = range(4)
-_STATUSES = {"ok": OK, "failed": FAILED, "error": ERROR}
+ABSENT = 0
+"""Beside the codes of statuses: the run has no such case."""
 _CONFIDENCE = re.compile(r"(?:.*_)?(?:confidence|certainty|probability)")
 _SHOWN_IDS = 3
 
@@ -43,6 +43,9 @@ class Verdicts:
     cluster: str | None = None
     """A column of the metadata to keep."""
     status: bytearray = field(init=False)
+    """Of each labelled case."""
+    places: array[int] = field(init=False)
+    """Where in the input it stands."""
     fields: dict[str, VerdictColumn] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
     """All fields of the verdict; empty when not one case of the run was judged."""
@@ -53,6 +56,7 @@ class Verdicts:
 
     def __post_init__(self) -> None:
         self.status = bytearray(len(self.labels.ids))
+        self.places = array("q", [-1]) * len(self.labels.ids)
 
     def add(self, judgement: Mapping[str, Any]) -> None:
         self.cases += 1
@@ -70,7 +74,8 @@ class Verdicts:
                 f"two cases of the run have the id {shown(judgement['id'])}; a label cannot say which one it means; "
                 "give every case an id of its own and judge again"
             )
-        self.status[case] = _STATUSES[judgement["status"]]
+        self.status[case] = CODES[judgement["status"]]
+        self.places[case] = judgement.get("index", -1)
         for name, value in values.items():
             if name in self.fields or self._begins(name):
                 column = self.fields[name]

@@ -2,21 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from krino.errors import UsageProblem
 from krino.results.comparison.changes import Comparison, Flip, Matching, Side, Spending
-from krino.results.comparison.columns import SPENDING, RunColumns, read_columns, slice_name
 from krino.results.comparison.fields import JudgedByBoth
-from krino.results.comparison.pairs import Pairs, Places, match
-from krino.results.wording import date_of, judge_of, labeller_of
+from krino.results.table import SPENDING, Places, Table, read_table, slice_name
+from krino.results.wording import counted, date_of, judge_of, labeller_of
 from krino.runs.journal import NAMES
 from krino.runs.manifest import HASHES, Plan, differing
 from krino.stats.resample import Resampler
 from krino.text.clean import clean_line
+
+_Key = str | tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Places of the same cases in both runs, and of those that only one has."""
+
+    a: Places
+    b: Places
+    only_a: Places
+    only_b: Places
+    repeated: int
+    """Ids that a run gives to more than one case."""
+    other_content: Places
+    """Pairs whose records differ: places in `a` and `b`."""
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+
+def match(a: Table, b: Table) -> Pairs:
+    """Raises `UsageProblem` when the runs have no case in common."""
+    there = {key: place for place, key in enumerate(_keys(b.ids))}
+    matched, only_a = [], []
+    for place, key in enumerate(_keys(a.ids)):
+        other = there.pop(key, None)
+        if other is None:
+            only_a.append(place)
+        else:
+            matched.append((place, other))
+    if not matched:
+        raise UsageProblem(_nothing_in_common(a, b))
+    pairs = np.array(matched, np.intp)
+    in_a, in_b = pairs[:, 0], pairs[:, 1]
+    return Pairs(
+        a=in_a,
+        b=in_b,
+        only_a=np.array(only_a, np.intp),
+        only_b=np.array(sorted(there.values()), np.intp),
+        repeated=max(_repeated(a.ids), _repeated(b.ids)),
+        other_content=np.flatnonzero(a.digests[in_a] != b.digests[in_b]),
+    )
+
+
+def _keys(ids: Iterable[str]) -> Iterator[_Key]:
+    """The id itself; for its second and later cases, with their number."""
+    seen: dict[str, int] = {}
+    for name in ids:
+        before = seen[name] = seen.get(name, -1) + 1
+        yield name if not before else (name, before)
+
+
+def _repeated(ids: list[str]) -> int:
+    return len({key[0] for key in _keys(ids) if isinstance(key, tuple)})
+
+
+def _nothing_in_common(a: Table, b: Table) -> str:
+    for run in (a, b):
+        if not run.ids:
+            return f"{run.folder} has no judgements: there is nothing to compare"
+    examples = " and ".join(f"`{clean_line(run.ids[0], 60)}` in {run.folder}" for run in (a, b))
+    return (
+        f"no case of {a.folder} is in {b.folder}: ids differ, as {examples}; "
+        "give each case an `id` that is the same in both inputs"
+    )
+
 
 SHOWN = 5
 """Ids named for each kind of change, unless asked otherwise."""
@@ -27,7 +94,7 @@ _LONGEST_SETTING = 80
 def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
     """B (`second`) against A (`first`). `cluster`: a column of metadata whose cases hang together."""
     by = [[cluster]] if cluster else []
-    a, b = read_columns(first, by=by), read_columns(second, by=by)
+    a, b = read_table(first, by=by), read_table(second, by=by)
     pairs = match(a, b)
     ok = a.ok[pairs.a] & b.ok[pairs.b]
     in_a, in_b = pairs.a[ok], pairs.b[ok]
@@ -48,7 +115,7 @@ def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | Non
     )
 
 
-def _side(run: RunColumns) -> Side:
+def _side(run: Table) -> Side:
     manifest = run.manifest
     return Side(
         run=str(run.folder),
@@ -60,7 +127,7 @@ def _side(run: RunColumns) -> Side:
     )
 
 
-def _groups(a: RunColumns, cluster: str | None, in_a: Places) -> list[str] | None:
+def _groups(a: Table, cluster: str | None, in_a: Places) -> list[str] | None:
     if cluster is None:
         return None
     if cluster not in a.metadata:
@@ -70,7 +137,7 @@ def _groups(a: RunColumns, cluster: str | None, in_a: Places) -> list[str] | Non
     return [column[place] for place in in_a]
 
 
-def other_settings(a: RunColumns, b: RunColumns) -> Iterator[str]:
+def other_settings(a: Table, b: Table) -> Iterator[str]:
     """Where the plans differ. The same content under another file name is the same input."""
     one, other = a.manifest, b.manifest
     same_input = one.input_hash is not None and one.input_hash == other.input_hash
@@ -96,20 +163,20 @@ def _short(value: object) -> str:
     return "nothing" if value is None else clean_line(str(value), _LONGEST_SETTING)
 
 
-def _warnings(a: RunColumns, b: RunColumns) -> Iterator[str]:
+def _warnings(a: Table, b: Table) -> Iterator[str]:
     for name, run in (("A", a), ("B", b)):
         counts, state = run.counts(), run.manifest.state
         if state != "finished":
             yield f"{name} is not finished ({state}): cases that were not reached are not compared"
         if missing := counts.failed + counts.error:
-            yield f"{name} has {missing:,} case{'' if missing == 1 else 's'} without a verdict: fields leave them out"
+            yield f"{name} has {counted(missing)} without a verdict: fields leave them out"
     for name, run, other in (("A", a, b), ("B", b, a)):
         if alone := [field for field in run.fields if field not in other.fields]:
             yield f"only {name} has the field{'' if len(alone) == 1 else 's'} {clean_line(', '.join(alone), 200)}"
 
 
-def _matching(a: RunColumns, b: RunColumns, pairs: Pairs, both_ok: int, shown: int) -> Matching:
-    def ids(run: RunColumns, places: Places) -> tuple[str, ...]:
+def _matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Matching:
+    def ids(run: Table, places: Places) -> tuple[str, ...]:
         return tuple(run.ids[place] for place in places[:shown])
 
     return Matching(
@@ -125,7 +192,7 @@ def _matching(a: RunColumns, b: RunColumns, pairs: Pairs, both_ok: int, shown: i
     )
 
 
-def _statuses(a: RunColumns, b: RunColumns, pairs: Pairs, shown: int) -> Iterator[Flip]:
+def _statuses(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip]:
     before, after = a.statuses[pairs.a], b.statuses[pairs.b]
     for old in NAMES:
         for new in NAMES:
@@ -135,7 +202,7 @@ def _statuses(a: RunColumns, b: RunColumns, pairs: Pairs, shown: int) -> Iterato
                 yield Flip(before=NAMES[old], after=NAMES[new], count=len(which), ids=named)
 
 
-def _spending(a: RunColumns, b: RunColumns, pairs: Pairs) -> Iterator[Spending]:
+def _spending(a: Table, b: Table, pairs: Pairs) -> Iterator[Spending]:
     for place, name in enumerate(SPENDING):
         here, there = (
             _total(run.spending[places, place], whole=name not in ("cost", "seconds"))

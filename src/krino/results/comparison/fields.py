@@ -20,8 +20,8 @@ from krino.results.comparison.changes import (
     Says,
     says_of,
 )
-from krino.results.comparison.columns import ABSENT, NULL, FieldColumn, Kind, RunColumns
-from krino.results.comparison.pairs import Places
+from krino.results.kinds import ColumnKind
+from krino.results.table import ABSENT, NULL, Column, Places, Table
 from krino.runs.fields import ROLL_UP
 from krino.stats.moments import FEW
 from krino.stats.paired import LEVEL, holm, mcnemar, mean_intervals, share_difference
@@ -38,8 +38,8 @@ _ONE_SAYS_IT_ALL = ("pass", "true")
 class JudgedByBoth:
     """Two runs, and the places in each of the cases that are ok in both."""
 
-    a: RunColumns
-    b: RunColumns
+    a: Table
+    b: Table
     in_a: Places
     in_b: Places
     resampler: Resampler
@@ -112,7 +112,7 @@ class JudgedByBoth:
 
     # --- labels --------------------------------------------------------------------------------
 
-    def _codes(self, a: FieldColumn, b: FieldColumn) -> CodeChange:
+    def _codes(self, a: Column, b: Column) -> CodeChange:
         joint = {labels: place for place, labels in enumerate(dict.fromkeys(a.values + b.values))}
         before, after = (
             _translated(column.codes[places], [joint[labels] for labels in column.values])
@@ -135,7 +135,7 @@ class JudgedByBoth:
             which = (before == old) & (after == new)
             yield Flip(before=words[old], after=words[new], count=int(counts[place]), ids=self.ids(which))
 
-    def _labels(self, a: FieldColumn, b: FieldColumn) -> Iterator[LabelChange]:
+    def _labels(self, a: Column, b: Column) -> Iterator[LabelChange]:
         labels = self._telling(a, b)
         before = [a.having(label)[self.in_a] for label in labels]
         after = [b.having(label)[self.in_b] for label in labels]
@@ -160,7 +160,7 @@ class JudgedByBoth:
                 says=_label_says(ps[place], intervals[place], lost[place], gained[place]),
             )
 
-    def _telling(self, a: FieldColumn, b: FieldColumn) -> list[str]:
+    def _telling(self, a: Column, b: Column) -> list[str]:
         """The labels worth a test. Of a yes or no one says it all; of a roll-up, whether the case passed."""
         labels = sorted({*a.labels(), *b.labels()})
         either_or = all(_is_one_label(column, cases) for column, cases in ((a, self.in_a), (b, self.in_b)))
@@ -189,18 +189,18 @@ class JudgedByBoth:
 
     # --- anything else -------------------------------------------------------------------------
 
-    def _other(self, a: FieldColumn, b: FieldColumn) -> OtherChange:
+    def _other(self, a: Column, b: Column) -> OtherChange:
         changed = a.marks[self.in_a] != b.marks[self.in_b]
         return OtherChange(name=a.name, n=len(changed), changed=int(changed.sum()), ids=self.ids(changed))
 
 
-def _kind(a: Kind, b: Kind) -> Kind:
+def _kind(a: ColumnKind, b: ColumnKind) -> ColumnKind:
     if a == b or b == "empty":
         return a
     return b if a == "empty" else "other"
 
 
-def _is_one_label(column: FieldColumn, cases: Places) -> bool:
+def _is_one_label(column: Column, cases: Places) -> bool:
     """In each case exactly one: a list may hold both of two labels or none, and a null is neither."""
     codes = column.codes[cases]
     return bool((codes >= 0).all()) and all(len(column.values[code]) == 1 for code in np.unique(codes))

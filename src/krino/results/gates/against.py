@@ -7,16 +7,20 @@ worse. Nulls speak against a rule that does not allow them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from krino.results.comparison.columns import RunColumns
-from krino.results.comparison.pairs import Pairs, Places
+from krino.results.comparison.compare import Pairs
 from krino.results.gates.measures import Mask, has_value
 from krino.results.gates.result import Check
 from krino.results.gates.rules import NEARLY, NULL, Rule
-from krino.runs.fields import ROLL_UP, ROLL_UPS
+from krino.results.named_cases import NamedCase, named_case
+from krino.results.table import Places, Table
+from krino.results.wording import counted
+from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 from krino.stats.resample import Floats
 
 
@@ -46,19 +50,15 @@ class Against:
 
     def told(self) -> str:
         """What speaks against the rule, in a few words."""
-        parts = [f"{_cases(len(self.places))} {self.are}"] if len(self.places) else []
+        parts = [f"{counted(len(self.places))} {self.are}"] if len(self.places) else []
         if len(self.nulls):
-            parts.append(f"{_cases(len(self.nulls))} with null")
+            parts.append(f"{counted(len(self.nulls))} with null")
         return ", ".join(parts)
 
     def worst(self, most: int) -> list[int]:
         """As many as are wanted. Nulls come last, and have half of the room if they need it."""
         kept = min(len(self.nulls), max(most - len(self.places), most // 2))
         return [*self.places[: most - kept].tolist(), *self.nulls[:kept].tolist()]
-
-
-def _cases(count: int) -> str:
-    return f"{count:,} case{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class Found:
     against: Against = Against()
 
 
-def without_verdict(run: RunColumns, cases: Mask, *, in_base: bool = False) -> Against:
+def without_verdict(run: Table, cases: Mask, *, in_base: bool = False) -> Against:
     return Against("without a verdict", np.flatnonzero(cases & ~run.ok), in_base=in_base)
 
 
-def against(run: RunColumns, rule: Rule, cases: Mask, *, nulls_allowed: bool) -> Against:
+def against(run: Table, rule: Rule, cases: Mask, *, nulls_allowed: bool) -> Against:
     """Of the cases of one run."""
     target, judged = rule.target, cases & run.ok
     if target.field is None:
@@ -97,9 +97,7 @@ def against(run: RunColumns, rule: Rule, cases: Mask, *, nulls_allowed: bool) ->
     return Against(f"without {target}", _ranked(cases & ~has, badness), of_field=target.field)
 
 
-def against_change(
-    base: RunColumns, run: RunColumns, pairs: Pairs, rule: Rule, cases: Mask, *, nulls_allowed: bool
-) -> Against:
+def against_change(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask, *, nulls_allowed: bool) -> Against:
     """Of the cases that both runs have."""
     wanted = cases[pairs.b] & base.ok[pairs.a]
     in_base, in_run = pairs.a[wanted], pairs.b[wanted]
@@ -132,3 +130,63 @@ def _ranked(which: Mask, badness: Floats) -> Places:
     """The places of some cases, the worst first, equals in their order."""
     places = np.flatnonzero(which)
     return places[np.argsort(-badness[places], kind="stable")]
+
+
+_Slot = tuple[int, int]
+"""The number of a check, and the place of a case."""
+_Wanted = dict[int, list[_Slot]]
+"""By where a case stands in a run: what it is wanted for."""
+
+
+def with_cases(found: Sequence[Found], run: Table, base: Table | None, most: int) -> tuple[Check, ...]:
+    """The checks, each broken one with at most so many cases."""
+    chosen = [item.against.worst(most) if item.check.outcome == "broken" else [] for item in found]
+    here, there = _wanted(found, chosen)
+    before: dict[_Slot, Any] = {}
+    cases: dict[_Slot, NamedCase] = {}
+    for slot, record, source in _read(base, there):
+        if found[slot[0]].against.in_base:
+            cases[slot] = _case(record, found[slot[0]], source)
+        else:
+            before[slot] = _value(record, found[slot[0]])
+    for slot, record, source in _read(run, here):
+        cases[slot] = _case(record, found[slot[0]], source, before.get(slot))
+    return tuple(
+        _with_worst(item, tuple(cases[number, place] for place in places))
+        for number, (item, places) in enumerate(zip(found, chosen, strict=True))
+    )
+
+
+def _with_worst(item: Found, worst: tuple[NamedCase, ...]) -> Check:
+    if item.check.outcome != "broken":
+        return item.check
+    told = {"against": item.against.count, "against_words": item.against.told(), "worst": worst}
+    return item.check.model_copy(update=told)
+
+
+def _wanted(found: Sequence[Found], chosen: Sequence[Sequence[int]]) -> tuple[_Wanted, _Wanted]:
+    """What has to be read of the run, and of the one it is compared with."""
+    here: _Wanted = {}
+    there: _Wanted = {}
+    for number, (item, places) in enumerate(zip(found, chosen, strict=True)):
+        for place in places:
+            (there if item.against.in_base else here).setdefault(place, []).append((number, place))
+            if item.against.before is not None:
+                there.setdefault(item.against.before[place], []).append((number, place))
+    return here, there
+
+
+def _read(run: Table | None, wanted: _Wanted) -> Iterator[tuple[_Slot, Mapping[str, Any], Table]]:
+    if run is not None and wanted:
+        for place, record in run.records(wanted):
+            for slot in wanted[place]:
+                yield slot, record, run
+
+
+def _case(record: Mapping[str, Any], item: Found, run: Table, before: Any = None) -> NamedCase:
+    case = named_case(record, item.against.of_field, run.manifest.about.rules)
+    return case.model_copy(update={"before": before, "reason": item.against.why or case.reason})
+
+
+def _value(record: Mapping[str, Any], item: Found) -> Any:
+    return None if item.against.of_field is None else fields_of(record).get(item.against.of_field)

@@ -3,25 +3,85 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from krino.results.comparison.columns import RunColumns, read_columns, slice_name
-from krino.results.comparison.pairs import Pairs, match
-from krino.results.gates.against import Against, Found, against, against_change, without_verdict
-from krino.results.gates.comparable import comparable
-from krino.results.gates.measures import Mask, Measure, measure, measure_change
-from krino.results.gates.naming import with_cases
+from krino.results.comparison.compare import Pairs, match, other_settings
+from krino.results.gates.against import Against, Found, against, against_change, with_cases, without_verdict
+from krino.results.gates.measures import Mask, Measure, measure, measure_change, tell
 from krino.results.gates.result import Check, GateResult, fact
 from krino.results.gates.rules import NULL, Limit, Rule, Target
 from krino.results.gates.validate import Sense
-from krino.results.gates.wording import tell
 from krino.results.named_cases import WORST
-from krino.results.wording import date_of, judge_of, labeller_of
+from krino.results.table import Places, Table, read_table, slice_name
+from krino.results.wording import counted, date_of, judge_of, labeller_of
 from krino.stats.moments import FEW
+from krino.text.clean import clean_line
+
+_NAMED = 5
+
+
+def comparable(base: Table, run: Table, pairs: Pairs) -> Iterator[Found]:
+    state = base.manifest.state
+    if state != "finished":
+        yield Found(fact("other run finished", False, f"{base.folder} is {state}", len(base)))
+    yield _same_cases(base, pairs)
+    yield _same_content(base, run, pairs)
+    yield Found(_same_judge(base, run))
+
+
+def _same_cases(base: Table, pairs: Pairs) -> Found:
+    """A case that the other run has and this one has not may be the one that got worse."""
+    if missing := len(pairs.only_a):
+        told = f"{missing:,} cases of {base.folder} are not in this run: {_named(base, pairs.only_a)}"
+    else:
+        told = f"all {len(base):,} cases of {base.folder} are in this run"
+    if pairs.repeated:
+        told += f"; {pairs.repeated:,} ids are given to several cases, matched in their order"
+    lost = Against("not in this run", pairs.only_a, in_base=True, why=f"in {base.folder}, and not in this run")
+    return Found(fact("same cases", not missing, told, len(pairs)), lost)
+
+
+def _same_content(base: Table, run: Table, pairs: Pairs) -> Found:
+    """Another answer under the same id is what a new system gives; under the same line number it may be any case."""
+    other = pairs.other_content
+    in_base, in_run = pairs.a[other], pairs.b[other]
+    unknown = in_base[base.positional[in_base] | run.positional[in_run]]
+    if len(unknown):
+        told = (
+            f"{len(unknown):,} cases have other content than in {base.folder}, and no id of their own that says they "
+            f"are the same: {_named(base, unknown)}; give each case an `id` that is the same in both inputs"
+        )
+    elif len(other):
+        told = f"{len(other):,} of {len(pairs):,} cases have other content under the same id: {_named(base, in_base)}"
+    else:
+        told = f"all {len(pairs):,} cases have the same content"
+    why = f"other content than in {base.folder}, and no id of its own"
+    others = Against("with other content", unknown, in_base=True, why=why)
+    return Found(fact("same content", not len(unknown), told, len(pairs)), others)
+
+
+def _same_judge(base: Table, run: Table) -> Check:
+    """Two judges that happen to name a field alike do not measure the same thing."""
+    there, here = (clean_line(str(one.manifest.plan.judge.get("name")), 60) for one in (base, run))
+    if here != there:
+        return fact("same judge", False, f"{base.folder} was judged by {there}, this run by {here}", len(run))
+    others = list(other_settings(base, run))
+    told = f"{here}; made otherwise (A is {base.folder}): {_listed(others, len(others))}" if others else here
+    return fact("same judge", True, told, len(run))
+
+
+def _named(run: Table, places: Places) -> str:
+    return _listed((clean_line(run.ids[place], 60) for place in places[:_NAMED]), len(places))
+
+
+def _listed(texts: Iterable[str], count: int) -> str:
+    shown = list(texts)[:_NAMED]
+    return f"{', '.join(shown)}{', …' if count > len(shown) else ''}"
+
 
 NONE_FAILED = Rule("max", Target(None), Limit(0.0))
 """The limit that holds where no other is set."""
@@ -58,8 +118,8 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
     """Raises `UsageProblem` for a rule about something that the run does not have."""
     given, gate = gate, gate.with_limit_on_failed()
     fields = {rule.target.field for rule in gate.rules if rule.target.field is not None}
-    run = read_columns(folder, fields=fields, by=gate.by)
-    base = read_columns(gate.base, fields=fields) if gate.base is not None else None
+    run = read_table(folder, fields=fields, by=gate.by)
+    base = read_table(gate.base, fields=fields) if gate.base is not None else None
     sense = Sense(run, base)
     sense.refuse(gate.rules, gate.by)
     found = [*_whole(run), *_Held(run, base, gate, sense).checks()]
@@ -78,7 +138,7 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
 # --- what must hold without any rule -------------------------------------------------------------
 
 
-def _whole(run: RunColumns) -> Iterator[Found]:
+def _whole(run: Table) -> Iterator[Found]:
     """A run that stopped half-way, lost judgements, never had a case or judged none proves nothing."""
     manifest, cases = run.manifest, len(run)
     yield Found(fact("finished", manifest.state == "finished", f"the run is {manifest.state}", cases))
@@ -100,8 +160,8 @@ def _whole(run: RunColumns) -> Iterator[Found]:
 
 @dataclass(frozen=True)
 class _Held:
-    run: RunColumns
-    base: RunColumns | None
+    run: Table
+    base: Table | None
     gate: Gate
     sense: Sense
 
@@ -116,7 +176,7 @@ class _Held:
         for columns in self.gate.by:
             yield from self._by(columns, pairs)
 
-    def _failed_in(self, base: RunColumns) -> Iterator[Found]:
+    def _failed_in(self, base: Table) -> Iterator[Found]:
         """A case without a verdict there cannot be seen to get worse: the limit on failed cases holds there too."""
         for rule in (rule for rule in self.gate.rules if rule.target.field is None):
             told = tell(rule, measure(base, rule, _all(base)), point=True, nulls_allowed=False)
@@ -140,7 +200,7 @@ class _Held:
 
     def _small(self, name: str, sizes: Sequence[tuple[str, int]]) -> Iterator[Check]:
         for value, size in sizes[:_MOST_SMALL]:
-            told = f"{size:,} case{'' if size == 1 else 's'}, fewer than {self.gate.few:,}: not gated"
+            told = f"{counted(size)}, fewer than {self.gate.few:,}: not gated"
             yield Check(rule=f"by {name}", slice=f"{name}={value}", outcome="too few", message=told, cases=size)
         if rest := sizes[_MOST_SMALL:]:
             told = f"{len(rest):,} more slices have fewer than {self.gate.few:,} cases"
@@ -180,7 +240,7 @@ class _Held:
         return against_change(self.base, self.run, pairs, rule, cases, nulls_allowed=nulls_allowed)
 
 
-def _all(run: RunColumns) -> Mask:
+def _all(run: Table) -> Mask:
     return np.ones(len(run), np.bool_)
 
 

@@ -6,18 +6,19 @@ must be low it is left out, and a mean leaves it out while the limits on failed 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from krino.results.comparison.columns import FieldColumn, RunColumns
-from krino.results.comparison.pairs import Pairs
-from krino.results.gates.rules import NULL, Rule
-from krino.stats.moments import FEW, Moments
+from krino.results.comparison.compare import Pairs
+from krino.results.gates.rules import NULL, Limit, Rule, Target
+from krino.results.table import Column, Table
+from krino.results.wording import counted, figure
+from krino.stats.moments import FEW, Moments, careful_interval, wilson
 from krino.stats.paired import mean_intervals, share_difference
 from krino.stats.resample import Floats, Resampler
-from krino.stats.shares import careful_interval, wilson
 
 Mask = NDArray[np.bool_]
 
@@ -36,7 +37,7 @@ class Measure:
         return None if self.interval is None else self.interval[0 if rule.lower else 1]
 
 
-def measure(run: RunColumns, rule: Rule, cases: Mask) -> Measure:
+def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
     """A rule over the cases of one run."""
     target, judged = rule.target, cases & run.ok
     total, ok = int(cases.sum()), int(judged.sum())
@@ -59,7 +60,7 @@ def measure(run: RunColumns, rule: Rule, cases: Mask) -> Measure:
     return Measure(part / whole if whole else None, whole, wilson(part, whole), nulls, ok)
 
 
-def measure_change(base: RunColumns, run: RunColumns, pairs: Pairs, rule: Rule, cases: Mask) -> Measure:
+def measure_change(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask) -> Measure:
     """A rule over how the cases of a run differ from the same cases of another one."""
     wanted = cases[pairs.b] & base.ok[pairs.a]
     in_base, in_run = pairs.a[wanted], pairs.b[wanted]
@@ -79,19 +80,18 @@ def measure_change(base: RunColumns, run: RunColumns, pairs: Pairs, rule: Rule, 
     return Measure((gained - lost) / n if n else None, n, share_difference(lost, gained, n), nulls, ok)
 
 
-def has_value(column: FieldColumn) -> Mask:
+def has_value(column: Column) -> Mask:
     known: Mask = ~np.isnan(column.numbers) if column.kind == "number" else column.codes >= 0
     return known
 
 
-def _mean(column: FieldColumn, valued: Mask) -> Moments:
+def _mean(column: Column, valued: Mask) -> Moments:
     """Whether numbers are scores in 0 to 1 is for the whole field to say, not for a slice of it."""
     values = column.numbers[valued]
     if not values.size:
         return Moments()
-    mean = float(values.mean())
     least, most = float(np.nanmin(column.numbers)), float(np.nanmax(column.numbers))
-    return Moments(values.size, mean, float(((values - mean) ** 2).sum()), least, most)
+    return replace(Moments.of(values), least=least, most=most)
 
 
 def _change(change: Floats) -> tuple[float, float] | None:
@@ -99,3 +99,90 @@ def _change(change: Floats) -> tuple[float, float] | None:
     if change.size < FEW:
         return None
     return mean_intervals(change[:, np.newaxis], Resampler.of(change.size))[0]
+
+
+@dataclass(frozen=True)
+class Told:
+    holds: bool
+    message: str
+
+
+def tell(rule: Rule, found: Measure, *, point: bool, nulls_allowed: bool) -> Told:
+    """`point`: the value itself is held against the limit, not the end of its interval."""
+    if found.value is None:
+        return Told(False, f"no case has {_value_words(rule.target)}")
+    held = found.value if point or rule.target.counted else found.worse_end(rule)
+    outcome = _outcome(rule, found.value, held, counted=point or rule.target.counted)
+    parts = [f"{_subject(rule, found, found.value)}{outcome}"]
+    if found.nulls:
+        parts += _nulls(rule, found, nulls_allowed)
+    within = held is not None and rule.allows(held)
+    return Told(within and (nulls_allowed or not found.nulls), "; ".join(parts))
+
+
+# --- what was measured ---------------------------------------------------------------------------
+
+
+def _value_words(target: Target) -> str:
+    return "a value" if target.field is None else f"a value of `{target.field}`"
+
+
+def _subject(rule: Rule, found: Measure, value: float) -> str:
+    target, limit = rule.target, rule.limit
+    of = counted(found.n)
+    if target.field is None:
+        part = _shown(value, limit) if limit.percent else f"{value:,.0f}"
+        return f"{part} of {of} {'has' if found.n == 1 else 'have'} no verdict"
+    what = f"mean {target}" if target.label is None else f"share of {target}"
+    interval = _interval(rule, found)
+    if not rule.paired:
+        return f"{what} {_shown(value, limit)} of {of}{interval}"
+    change = f"{'fell' if value < 0 else 'rose'} by {_shown(abs(value), limit)}" if value else "did not change"
+    return f"{what} {change} over {of}{interval}"
+
+
+def _interval(rule: Rule, found: Measure) -> str:
+    if found.interval is None:
+        return ""
+    low, high = (_shown(edge, rule.limit, signed=rule.paired) for edge in found.interval)
+    return f" (95 % interval {low} to {high})"
+
+
+def _nulls(rule: Rule, found: Measure, allowed: bool) -> Iterator[str]:
+    told = f"{found.nulls:,} of {found.judged:,} judged cases have no {rule.target.field} (null)"
+    yield told if allowed else f"{told}: allow them with --max {rule.target.field}:{NULL}=SHARE%"
+
+
+def _shown(value: float, limit: Limit, *, signed: bool = False) -> str:
+    sign = "−" if value < 0 else "+" if signed else ""
+    return sign + (f"{100 * abs(value):.1f} %" if limit.percent else figure(abs(value)))
+
+
+# --- and whether that keeps the limit ------------------------------------------------------------
+
+
+def _outcome(rule: Rule, value: float, held: float | None, *, counted: bool) -> str:
+    """What follows the subject."""
+    end = f"{'lower' if rule.lower else 'upper'} end of the interval"
+    margin = rule.paired or rule.target.field is None
+    if not rule.allows(value):
+        return f", more than the {_limit(rule)} allowed" if margin else f" is {_beyond(rule)}"
+    kept = f", at most {_limit(rule)} allowed" if margin else f" is {_within(rule)}"
+    if held is None:
+        return f"{kept}, but so few cases have no interval ({FEW} are needed; --point gates the value itself)"
+    if not rule.allows(held):
+        beyond = "beyond that" if rule.paired else _beyond(rule)
+        return f"{kept}, but the {end} is {beyond}"
+    return kept if counted else f"{kept}, at the {end} too"
+
+
+def _within(rule: Rule) -> str:
+    return f"{'at least' if rule.lower else 'at most'} {_limit(rule)}"
+
+
+def _beyond(rule: Rule) -> str:
+    return f"{'below' if rule.lower else 'above'} {_limit(rule)}"
+
+
+def _limit(rule: Rule) -> str:
+    return str(rule.limit).replace("%", " %")

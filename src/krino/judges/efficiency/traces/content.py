@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -84,9 +84,22 @@ def _media_block(block: Mapping[Any, Any], album: Album) -> str | None:
     if kind in ("file", "input_file"):
         holder = block.get("file")
         details = holder if isinstance(holder, Mapping) else block
-        data = details.get("file_data")
-        return _from_url(data, album) if isinstance(data, str) else None
-    return None
+        if isinstance(data := details.get("file_data"), str):
+            return _from_url(data, album)
+    return _named_media(block, album)
+
+
+def _named_media(block: Mapping[Any, Any], album: Album) -> str | None:
+    """Gemini, LangChain and Vercel AI name the type beside the data."""
+    inner = first_of(block, ("inline_data", "inlineData"))
+    holder = inner if isinstance(inner, Mapping) else block
+    mime = first_of(holder, ("mime_type", "mimeType", "mediaType", "media_type"))
+    if not isinstance(mime, str) or "/" not in mime:
+        return None
+    data = first_of(holder, ("data", "base64", "image"))
+    if isinstance(data, str) and (found := _clean_text(data, album)) != data:
+        return found
+    return _from_base64(data, mime, album) or _from_url(first_of(holder, ("url", "uri", "image")), album)
 
 
 def _from_url(url: Any, album: Album) -> str | None:
@@ -128,7 +141,8 @@ def _block_text(block: Any) -> str:
     if isinstance(block, str):
         return block
     if isinstance(block, Mapping):
-        if block.get("type") in _TEXT_TYPES or set(block) <= {"text", "type", "annotations"}:
+        held = {key for key, value in block.items() if value is not None}
+        if block.get("type") in _TEXT_TYPES or held <= {"text", "type", "annotations"}:
             found = next((block[key] for key in ("text", "refusal", "thinking", "content") if block.get(key)), "")
             return found if isinstance(found, str) else text_of(found)
         if isinstance(block.get("content"), str):  # OpenTelemetry's message parts
@@ -223,3 +237,8 @@ def listed(value: Any, *names: str) -> list[Any] | None:
 
 def objects(value: list[Any] | None) -> list[Mapping[str, Any]]:
     return [item for item in value or () if isinstance(item, Mapping)]
+
+
+def first_of(raw: Mapping[Any, Any], names: Iterable[str]) -> Any:
+    """The first of these fields that holds something."""
+    return next((raw[name] for name in names if raw.get(name) is not None), None)

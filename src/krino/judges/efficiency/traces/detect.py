@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import ModuleType
 from typing import Any, Literal
 
 from krino.cases.row import describe_type
 from krino.errors import CannotJudge
-from krino.judges.efficiency.steps import Trace, with_own_ids
-from krino.judges.efficiency.traces import (
-    anthropic_messages,
-    multi_agent,
-    nested_spans,
-    openai_chat,
-    openai_responses,
-    openinference,
-    otlp,
-    plain,
-    run_tree,
-    tau_bench,
-)
+from krino.judges.efficiency.traces.agent_logs import SMOLAGENTS, SWE_AGENT
 from krino.judges.efficiency.traces.content import from_json
+from krino.judges.efficiency.traces.messages import (
+    ANTHROPIC,
+    AUTOGEN,
+    GEMINI,
+    LANGCHAIN,
+    OPENAI_CHAT,
+    REACT,
+    TAU_BENCH,
+    VERCEL_AI,
+)
+from krino.judges.efficiency.traces.multi_agent import MULTI_AGENT
+from krino.judges.efficiency.traces.nested_spans import DEEPEVAL
+from krino.judges.efficiency.traces.openai_responses import OPENAI_RESPONSES
+from krino.judges.efficiency.traces.openinference import OPENINFERENCE
+from krino.judges.efficiency.traces.otlp import LANGFUSE, MLFLOW, OPENAI_AGENTS, OTLP
+from krino.judges.efficiency.traces.plain import PLAIN
+from krino.judges.efficiency.traces.run_tree import LANGSMITH
+from krino.judges.efficiency.traces.steps import Reader, Trace, with_own_ids
 
 Format = Literal[
     "auto",
@@ -30,27 +35,30 @@ Format = Literal[
     "deepeval",
     "openai_chat",
     "openai_responses",
+    "openai_agents",
     "anthropic",
+    "langchain",
+    "langsmith",
+    "langfuse",
+    "gemini",
+    "vercel_ai",
+    "autogen",
+    "smolagents",
+    "swe_agent",
+    "react",
     "otlp",
     "openinference",
-    "langsmith",
+    "mlflow",
     "tau_bench",
     "multi_agent",
 ]
-READERS: tuple[ModuleType, ...] = (
-    run_tree,
-    openinference,
-    otlp,
-    nested_spans,
-    tau_bench,
-    anthropic_messages,
-    openai_chat,
-    openai_responses,
-    multi_agent,
-    plain,
+READERS = (
+    *(LANGSMITH, OPENINFERENCE, MLFLOW, LANGFUSE, OPENAI_AGENTS, OTLP, DEEPEVAL),
+    *(TAU_BENCH, LANGCHAIN, AUTOGEN, GEMINI, VERCEL_AI, ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES),
+    *(SMOLAGENTS, SWE_AGENT, REACT, MULTI_AGENT, PLAIN),
 )
 """The most particular formats come first: a list of messages is also a list of objects."""
-_BY_NAME = {reader.NAME: reader for reader in READERS}
+_BY_NAME = {reader.name: reader for reader in READERS}
 _SHOWN_FIELDS = 12
 
 
@@ -61,14 +69,14 @@ def read_trace(value: Any, wanted: Format = "auto") -> Trace:
         reader, seen = _detect(value)
     else:
         reader, seen = _BY_NAME[wanted], "the option `format`"
-    trace: Trace = reader.read(value)
+    trace = reader.read(value)
     if not trace.steps:
-        where = f"read as {reader.NAME} ({seen})"
+        where = f"read as {reader.name} ({seen})"
         raise CannotJudge(f"the trace has no steps: {where}, nothing in it is an action of the agent; {_seen(value)}")
-    return replace(trace, steps=with_own_ids(list(trace.steps)), format=reader.NAME, seen=seen)
+    return replace(trace, steps=with_own_ids(list(trace.steps)), format=reader.name, seen=seen)
 
 
-def recognise(value: Any) -> tuple[ModuleType, str] | None:
+def recognise(value: Any) -> tuple[Reader, str] | None:
     """The reader that knows the format, and what it was recognised by."""
     for reader in READERS:
         seen = reader.recognise(value)
@@ -77,7 +85,7 @@ def recognise(value: Any) -> tuple[ModuleType, str] | None:
     return None
 
 
-def _detect(value: Any) -> tuple[ModuleType, str]:
+def _detect(value: Any) -> tuple[Reader, str]:
     if (found := recognise(value)) is not None:
         return found
     known = ", ".join(sorted(_BY_NAME))

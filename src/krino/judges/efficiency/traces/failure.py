@@ -4,32 +4,61 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from krino.judges.efficiency.tables import table
 
 _LOOKED_AT = 400
+_EXCEPTION = re.compile(r"(?:[\w]+\.)*[A-Z]\w*(?:Error|Exception|Timeout)\b\s*[:(]")
+_HTTP = re.compile(
+    r"(?:HTTP(?:/\d(?:\.\d)?)?(?: error| status)?:? ?|status(?: code)?[:= ]+|error:? )[45]\d\d\b", re.IGNORECASE
+)
+_STATUS_FIELDS = ("status_code", "statusCode", "http_status", "httpStatus", "status", "code")
 
 
 def failure_in(output: Any) -> str | None:
     """The error text when a result is nothing but an error, else None."""
     if isinstance(output, Mapping):
-        message = output.get("error")
-        if message and not (output.keys() - set(table("cues")["error_fields"])):
-            return str(message)[:_LOOKED_AT]
+        return _failed_object(output)
+    if not isinstance(output, str):
         return None
-    if isinstance(output, str):
-        start = output.lstrip()[:_LOOKED_AT]
-        if _starts().match(start):
-            return start
-    return None
+    start = output.lstrip()[:_LOOKED_AT]
+    if _openings().match(start) or _EXCEPTION.match(start) or _HTTP.match(start):
+        return start
+    return _raised(output)
 
 
-_compiled: list[re.Pattern[str]] = []
+def _failed_object(output: Mapping[Any, Any]) -> str | None:
+    only_error = not (output.keys() - set(table("cues")["error_fields"]))
+    message = output.get("error") or output.get("errors") or output.get("exception")
+    if message and only_error:
+        return str(message)[:_LOOKED_AT]
+    told = str(message or output.get("message") or output.get("detail") or "")
+    status = next((found for field in _STATUS_FIELDS if (found := _status(output.get(field)))), None)
+    if status and (only_error or message or not output.get("code")):
+        return f"{status} {told}".strip()[:_LOOKED_AT]
+    refused = output.get("success") is False or output.get("ok") is False or output.get("isError") is True
+    return (told or "not successful")[:_LOOKED_AT] if refused and (message or only_error) else None
 
 
-def _starts() -> re.Pattern[str]:
-    if not _compiled:
-        openings = "|".join(re.escape(text) for text in table("cues")["error_openings"])
-        _compiled.append(re.compile(rf"(?:{openings})", re.IGNORECASE))
-    return _compiled[0]
+def _status(value: Any) -> int | None:
+    """The HTTP status of an error, as a number or its digits."""
+    if isinstance(value, str) and value[:3].isdigit() and not value[3:4].isalnum():
+        value = int(value[:3])
+    return value if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600 else None
+
+
+def _raised(output: str) -> str | None:
+    """The last line of a traceback that ends the output."""
+    if "Traceback (most recent call last)" not in output[-20_000:]:
+        return None
+    last = output.rstrip().rpartition("\n")[2].strip()
+    return last[:_LOOKED_AT] if re.match(r"[\w.]+(?:Error|Exception|Interrupt|Exit)\b", last) else None
+
+
+@cache
+def _openings() -> re.Pattern[str]:
+    openings = "|".join(re.escape(text) for text in table("cues")["error_openings"])
+    phrases = "|".join(re.escape(text) for text in table("cues")["http_errors"])
+    return re.compile(rf"(?:{openings}|[45]\d\d[:,]? (?:{phrases})\b)", re.IGNORECASE)

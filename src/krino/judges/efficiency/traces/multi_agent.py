@@ -6,17 +6,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Step, Trace
 from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import Album, clean, listed, objects, text_of
+from krino.judges.efficiency.traces.steps import Reader, Step, Trace
 
-NAME = "multi_agent"
 _RECORD = re.compile(r"^\S{1,200} - (?:INFO|DEBUG|WARNING|ERROR) - ", re.MULTILINE)
 _RESPONSE = re.compile(r"([\w .()-]{1,80}?)(?:'s|’s) Response: ?", re.ASCII)
 _HANDOVER = re.compile(r"([\w .()-]{1,80}?)->([\w .()-]{1,80}?): ?", re.ASCII)
 
 
-def recognise(value: Any) -> str | None:
+def _recognise(value: Any) -> str | None:
     log = _log(value)
     if log is not None:
         found = sum(1 for record in _records(log) if _RESPONSE.match(record))
@@ -39,7 +38,7 @@ def _messages(value: Any) -> list[Mapping[str, Any]]:
     return objects(listed(value, "steps", "messages", "chat_history", "trajectory"))
 
 
-def read(value: Any) -> Trace:
+def _read(value: Any) -> Trace:
     log = _log(value)
     steps, task = _from_log(log) if log is not None else _from_messages(_messages(value))
     return Trace(tuple(steps), _problem(value) or task)
@@ -112,3 +111,6 @@ def _stands_for_user(opener: str, messages: list[Mapping[str, Any]]) -> bool:
         return True
     first_role = messages[0].get("role")
     return len(names) == 2 and first_role in ("user", "human")
+
+
+MULTI_AGENT = Reader("multi_agent", _recognise, _read)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.content import dump, elapsed, instant, listed, number, objects, whole
+from krino.judges.efficiency.traces.steps import Reader, Trace
 from krino.judges.efficiency.traces.tree import Node, Role, root_input, tree_steps
 
-NAME = "deepeval"
 _ROLES: Mapping[str, Role] = {
     "llm": "llm",
     "tool": "tool",
@@ -22,7 +21,7 @@ _ROLES: Mapping[str, Role] = {
 _MAX_SPANS = 200_000
 
 
-def recognise(value: Any) -> str | None:
+def _recognise(value: Any) -> str | None:
     tops = _tops(value)
     if tops and any(isinstance(top.get("children"), list) for top in tops) and all(_is_span(top) for top in tops):
         return "spans with type and children"
@@ -40,7 +39,7 @@ def _is_span(raw: Mapping[str, Any]) -> bool:
     return "run_type" not in raw and ("name" in raw or "type" in raw) and ("children" in raw or "type" in raw)
 
 
-def read(value: Any) -> Trace:
+def _read(value: Any) -> Trace:
     tops = _tops(value)
     roots = [_grow(top) for top in tops]
     answer = dump(tops[0].get("output")) if len(tops) == 1 and roots[0].children else ""
@@ -80,3 +79,6 @@ def _node(raw: Mapping[str, Any]) -> Node:
         cost=number(raw.get("cost")),
         start=start,
     )
+
+
+DEEPEVAL = Reader("deepeval", _recognise, _read)

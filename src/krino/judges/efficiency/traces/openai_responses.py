@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Kind, Step, Trace
 from krino.judges.efficiency.traces.content import Album, clean, from_json, listed, objects, text_of
 from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.steps import Kind, Reader, Step, Trace
 
-NAME = "openai_responses"
 _CALLS = frozenset(
     f"{name}_call"
     for name in (
@@ -29,7 +28,7 @@ def is_item(raw: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and kind.removesuffix("_output") in _CALLS
 
 
-def recognise(value: Any) -> str | None:
+def _recognise(value: Any) -> str | None:
     items = _items(value)
     calls = [item["type"] for item in items if isinstance(item.get("type"), str) and item["type"] in _CALLS]
     if calls:
@@ -49,7 +48,7 @@ def _items(value: Any) -> list[Mapping[str, Any]]:
     return objects(listed(value))
 
 
-def read(value: Any) -> Trace:
+def _read(value: Any) -> Trace:
     items = _items(value)
     outputs = {str(item.get("call_id")): item for item in items if str(item.get("type")).endswith("_call_output")}
     steps: list[Step] = []
@@ -95,3 +94,6 @@ def _task(value: Any, items: list[Mapping[str, Any]]) -> str | None:
         if item.get("role") == "user" and (text := text_of(clean(item.get("content"), Album())).strip()):
             return text
     return None
+
+
+OPENAI_RESPONSES = Reader("openai_responses", _recognise, _read)

@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.content import dump, number, whole
 from krino.judges.efficiency.traces.span_tree import grow, orphans, refuse_fragment
 from krino.judges.efficiency.traces.spans import Span, spans_of
+from krino.judges.efficiency.traces.steps import Reader, Trace
 from krino.judges.efficiency.traces.tree import Node, Role, root_input, task_text, tree_steps, walk
 
-NAME = "openinference"
 _KIND = "openinference.span.kind"
 _ROLES: Mapping[str, Role] = {
     "LLM": "llm",
@@ -31,11 +30,11 @@ _OUTPUT_CALL = re.compile(r"llm\.output_messages\.\d+\.message\.tool_calls\.(\d+
 _DOCUMENT = re.compile(r"retrieval\.documents\.(\d+)\.document\.content")
 
 
-def recognise(value: Any) -> str | None:
+def _recognise(value: Any) -> str | None:
     return f"spans with {_KIND}" if any(_KIND in span.attributes for span in spans_of(value)) else None
 
 
-def read(value: Any) -> Trace:
+def _read(value: Any) -> Trace:
     spans = spans_of(value)
     roots = grow(spans, _node)
     refuse_fragment(spans, roots)
@@ -107,3 +106,6 @@ def _task(roots: list[Node]) -> str | None:
 def _answer(roots: list[Node]) -> str | None:
     tops = [node for node in walk(roots) if node.role == "container" and node.output not in (None, "")]
     return dump(tops[0].output) if tops and tops[0].children else None
+
+
+OPENINFERENCE = Reader("openinference", _recognise, _read)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krino.errors import CannotJudge
-from krino.judges.efficiency.steps import Trace
 from krino.judges.efficiency.traces.content import dump, elapsed, instant, listed, number, objects, whole
+from krino.judges.efficiency.traces.steps import Reader, Trace
 from krino.judges.efficiency.traces.tree import Node, Role, root_input, tree_steps
 
-NAME = "langsmith"
 _ROLES: Mapping[str, Role] = {
     "llm": "llm",
     "chat_model": "llm",
@@ -24,7 +23,7 @@ _ROLES: Mapping[str, Role] = {
 }
 
 
-def recognise(value: Any) -> str | None:
+def _recognise(value: Any) -> str | None:
     tops = _tops(value)
     return "runs with run_type" if tops and all("run_type" in run for run in tops) else None
 
@@ -37,7 +36,7 @@ def _tops(value: Any) -> list[Mapping[str, Any]]:
     return objects(listed(value, "runs"))
 
 
-def read(value: Any) -> Trace:
+def _read(value: Any) -> Trace:
     nodes: dict[str, Node] = {}
     made: list[tuple[str, Node]] = []
     for run, holder in _runs(value):
@@ -102,3 +101,6 @@ def _inner(value: Any) -> Any:
         if name in {"input", "output", "query", "documents"}:
             return inner
     return value
+
+
+LANGSMITH = Reader("langsmith", _recognise, _read)

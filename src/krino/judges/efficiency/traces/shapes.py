@@ -6,13 +6,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from krino.judges.efficiency.case import TASK_NAMES, TRACE_NAMES
-from krino.judges.efficiency.traces import openai_responses, plain, run_tree
+from krino.judges.efficiency.traces.agent_logs import is_smol_step
 from krino.judges.efficiency.traces.content import from_json
 from krino.judges.efficiency.traces.detect import recognise
+from krino.judges.efficiency.traces.messages import is_message
+from krino.judges.efficiency.traces.openai_responses import is_item
+from krino.judges.efficiency.traces.plain import is_step
+from krino.judges.efficiency.traces.run_tree import runs_by_trace
 from krino.judges.efficiency.traces.spans import is_span, raw_spans, trace_id_of
 
 _EXPORTS = ("resourceSpans", "resource_spans")
-_HOLDERS = frozenset({*TRACE_NAMES, *_EXPORTS, "spans", "data", "runs", "id"})
+_HOLDERS = frozenset({*TRACE_NAMES, *_EXPORTS, "spans", "data", "runs", "observations", "id"})
 _TASK_ONLY = frozenset(TASK_NAMES) - {"query", "question"}  # which are as often what a step asks
 
 
@@ -22,18 +26,18 @@ def is_piece(first: Any) -> bool:
         return True
     if not isinstance(first, Mapping) or names_trace(first):
         return False
-    if "role" in first or is_span(first) or any(name in first for name in _EXPORTS):
+    if is_message(first) or is_smol_step(first) or is_span(first) or any(name in first for name in _EXPORTS):
         return True
     if "run_type" in first:  # a run with its children and without the id of a trace is a trace by itself
         return bool(first.get("trace_id") or first.get("parent_run_id") or not first.get("child_runs"))
-    if openai_responses.is_item(first):
+    if is_item(first):
         return True
     if first.get("children"):
         return False
     leaf = {key: value for key, value in first.items() if key != "children"}  # an empty list of them makes no trace
     if recognise(leaf) is not None:
         return False
-    return plain.is_step(first) and first.keys().isdisjoint(_TASK_ONLY)
+    return is_step(first) and first.keys().isdisjoint(_TASK_ONLY)
 
 
 def is_trace(record: Mapping[str, Any]) -> bool:
@@ -55,7 +59,7 @@ def traces_in(record: Mapping[str, Any]) -> list[tuple[str | None, Mapping[str, 
     spans = [raw for raw, holder in raw_spans(value) if not holder]
     groups = _by_trace((trace_id_of(raw), raw) for raw in spans)
     if not groups:
-        groups = _by_trace(run_tree.runs_by_trace(value))
+        groups = _by_trace(runs_by_trace(value))
     if len([trace for trace in groups if trace]) < 2:
         return [(next(filter(None, groups), None), record)]
     kept = {key: held for key, held in record.items() if key not in _HOLDERS}

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from krino.judges.efficiency.traces.content import duration, elapsed, instant, listed, objects
+from krino.judges.efficiency.traces.content import duration, elapsed, first_of, instant, listed, objects
 
+_OBSERVATIONS = frozenset(
+    ("GENERATION", "SPAN", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL")
+)
 _ERROR_CODES = frozenset({2, "2", "STATUS_CODE_ERROR", "ERROR", "Error", "error"})
 
 
@@ -28,7 +31,7 @@ class Span:
 
 def spans_of(value: Any) -> list[Span]:
     """Every span in the order of the file; an empty list when there are none to be found."""
-    return [_span(raw, parent) for raw, parent in raw_spans(value)]
+    return [_span(raw, parent) for raw, parent in raw_spans(value) if raw.get("object") != "trace"]
 
 
 def raw_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -38,7 +41,9 @@ def raw_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
             for scope in objects(scopes):
                 yield from ((raw, "") for raw in objects(listed(scope, "spans")))
         return
-    top = objects(listed(value, "spans", "data"))
+    top = objects(listed(value, "spans", "data", "observations"))
+    if isinstance(value, Mapping) and isinstance(inner := value.get("data"), Mapping):  # MLflow
+        top = objects(listed(inner, "spans"))
     if top and all("resourceSpans" in item for item in top):  # several OTLP requests in one list
         for item in top:
             yield from raw_spans(item)
@@ -49,7 +54,7 @@ def raw_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
     while waiting:
         raw, parent = waiting.pop()
         yield raw, parent
-        own = _text(raw, "span_id", "spanId")
+        own = _text(raw, "span_id", "spanId", "id")
         waiting.extend((child, own) for child in reversed(objects(listed(raw, "child_spans", "childSpans") or [])))
 
 
@@ -57,13 +62,32 @@ def is_span(raw: Any) -> bool:
     if not isinstance(raw, Mapping):
         return False
     context = raw.get("context")
-    return any(name in raw for name in ("spanId", "span_id", "context.span_id")) or (
-        isinstance(context, Mapping) and "span_id" in context
-    )
+    if any(name in raw for name in ("spanId", "span_id", "context.span_id")) or is_agents_row(raw):
+        return True
+    return is_observation(raw) or (isinstance(context, Mapping) and "span_id" in context)
+
+
+def is_observation(raw: Mapping[str, Any]) -> bool:
+    """A span of Langfuse, as its API gives them."""
+    named = "parentObservationId" in raw or "parent_observation_id" in raw or "traceId" in raw or "trace_id" in raw
+    return named and str(raw.get("type")) in _OBSERVATIONS and "id" in raw
+
+
+def is_agents_row(raw: Mapping[str, Any]) -> bool:
+    """A span or the closing line of a trace, as the OpenAI Agents SDK exports them."""
+    return raw.get("object") in ("trace", "trace.span") and ("span_data" in raw or "workflow_name" in raw)
 
 
 def trace_id_of(raw: Mapping[str, Any]) -> str:
+    if raw.get("object") == "trace":
+        return str(raw.get("id") or "")
     return _text(raw, "traceId", "trace_id", "context.trace_id") or str(_context(raw).get("trace_id") or "")
+
+
+def _data(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a span of the OpenAI Agents SDK says of itself; its own line of the whole trace is no span."""
+    found = raw.get("span_data") if is_agents_row(raw) else None
+    return found if isinstance(found, Mapping) else {}
 
 
 def _context(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -72,15 +96,15 @@ def _context(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _span(raw: Mapping[str, Any], holder: str) -> Span:
-    start = instant(_first(raw, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timestamp"))
-    end = instant(_first(raw, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"))
+    start = instant(first_of(raw, _STARTS))
+    end = instant(first_of(raw, _ENDS))
     seconds = duration(raw.get("duration")) if "duration" in raw else elapsed(start, end)
-    parent = _text(raw, "parentSpanId", "parent_span_id", "parent_id")
+    parent = _text(raw, "parentSpanId", "parent_span_id", "parent_id", "parentObservationId", "parent_observation_id")
     return Span(
         trace=trace_id_of(raw),
-        id=_text(raw, "spanId", "span_id", "context.span_id") or str(_context(raw).get("span_id") or ""),
+        id=_text(raw, "spanId", "span_id", "context.span_id") or _text(_context(raw), "span_id") or _text(raw, "id"),
         parent=parent or holder,
-        name=_text(raw, "name", "span_name") or "span",
+        name=_text(raw, "name", "span_name") or _text(_data(raw), "name", "type") or "span",
         attributes=_attributes(raw),
         events=tuple(_events(raw)),
         start=start,
@@ -90,8 +114,15 @@ def _span(raw: Mapping[str, Any], holder: str) -> Span:
 
 
 def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
-    given = _first(raw, "attributes", "span_attributes")
+    given = first_of(raw, ("attributes", "span_attributes"))
     found = attribute_map(given)
+    if is_observation(raw):
+        found |= {f"langfuse.observation.{key}": raw.get(key) for key in ("type", "input", "output")}
+        usage = raw.get("usageDetails", raw.get("usage"))
+        found["tokens"] = usage.get("total", usage.get("totalTokens")) if isinstance(usage, Mapping) else None
+        found["cost"] = first_of(raw, ("totalCost", "calculatedTotalCost"))
+    for key, held in _data(raw).items():
+        found[f"openai_agents.{key}"] = held
     for key, value in raw.items():  # tables exported from Phoenix have one column an attribute
         if isinstance(key, str) and key.startswith("attributes.") and value is not None:
             _flatten(key.removeprefix("attributes."), value, found)
@@ -100,6 +131,8 @@ def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+_STARTS = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timestamp", "started_at")
+_ENDS = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime", "ended_at")
 _OPENINFERENCE_KINDS = ("LLM", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING", "RERANKER", "GUARDRAIL")
 
 
@@ -138,11 +171,17 @@ def _any_value(value: Any, depth: int = 0) -> Any:
 
 def _events(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for event in objects(listed(raw, "events") or []):
-        name = str(_first(event, "name", "Name") or "")
-        yield name, attribute_map(_first(event, "attributes", "Attributes"))
+        name = str(first_of(event, ("name", "Name")) or "")
+        yield name, attribute_map(first_of(event, ("attributes", "Attributes")))
 
 
 def _error(raw: Mapping[str, Any]) -> str | None:
+    if raw.get("level") == "ERROR" or (is_agents_row(raw) and raw.get("error")):
+        told = raw.get("error")
+        message = (
+            told.get("message") if isinstance(told, Mapping) else first_of(raw, ("statusMessage", "status_message"))
+        )
+        return str(message or "error")[:400]
     status = raw.get("status")
     code = status.get("code", status.get("status_code")) if isinstance(status, Mapping) else raw.get("status_code")
     if not isinstance(code, str | int) or code not in _ERROR_CODES:
@@ -153,10 +192,6 @@ def _error(raw: Mapping[str, Any]) -> str | None:
     return str(message or raw.get("status_message") or "error")[:400]
 
 
-def _first(raw: Mapping[str, Any], *names: str) -> Any:
-    return next((raw[name] for name in names if raw.get(name) is not None), None)
-
-
 def _text(raw: Mapping[str, Any], *names: str) -> str:
-    found = _first(raw, *names)
+    found = first_of(raw, names)
     return str(found) if isinstance(found, str | int) else ""

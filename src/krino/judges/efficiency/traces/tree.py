@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from krino.judges.efficiency.steps import Kind, Step
 from krino.judges.efficiency.traces.content import Album, clean, dump, from_json, text_of
 from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.steps import Kind, Step
 
 Role = Kind | Literal["container", "glue"]
 """`container`: an agent or chain that is made of its children. `glue`: no action of the agent, never a step."""
@@ -98,8 +98,8 @@ def _observations(roots: list[Node]) -> tuple[dict[int, str], dict[int, str]]:
 def _step(node: Node, observed: str) -> Step:
     album = Album()
     output = clean(from_json(node.output), album)
-    if node.role == "llm" and isinstance(output, dict) and "content" in output and not output.get("tool_calls"):
-        output = text_of(output["content"])
+    if node.role == "llm":
+        output = _reply(output)
     kind: Kind = "other" if node.role == "container" or node.role == "glue" else node.role
     error = node.error
     if error is None and kind in ("tool", "retrieval"):
@@ -117,6 +117,19 @@ def _step(node: Node, observed: str) -> Step:
         cost=node.cost,
         media=tuple(album.items),
     )
+
+
+def _reply(output: Any) -> Any:
+    """The words of a model's reply, however it is wrapped; a reply that calls tools stays as it is."""
+    for _ in range(_MAX_DEPTH + 2):
+        inner = output[0] if isinstance(output, list) and len(output) == 1 else output
+        if not isinstance(inner, dict) or inner.get("tool_calls"):
+            return output if not isinstance(output, list) or len(output) > 1 or isinstance(inner, dict) else inner
+        name = next((key for key in ("choices", "generations", "message", "kwargs") if inner.get(key)), None)
+        if name is None:
+            return text_of(inner["content"]) if inner.get("content") and inner.get("type") != "tool_use" else output
+        output = inner[name]
+    return output
 
 
 def with_answer(roots: list[Node], steps: list[Step]) -> list[Step]:

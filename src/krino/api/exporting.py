@@ -1,0 +1,96 @@
+"""Writes a run for other tools: CSV, Excel, Parquet, JSON lines or OpenTelemetry events."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Literal, get_args
+
+import orjson
+
+from krino.cases import CaseItem, read_cases
+from krino.errors import UsageProblem
+from krino.exports.csv_file import write_csv
+from krino.exports.excel_file import write_excel
+from krino.exports.otel import label_fields, otel_lines, write_otel
+from krino.exports.parquet_file import write_parquet
+from krino.judges.registry import our_judge
+from krino.results.verdict_schema import scales_of
+from krino.runs.inputs import kept_inputs, with_cases
+from krino.runs.reading import Run
+from krino.writing import writing
+
+ExportFormat = Literal["csv", "xlsx", "parquet", "jsonl", "otel"]
+ENDINGS: dict[str, ExportFormat] = {f".{name}": name for name in get_args(ExportFormat) if name != "otel"}
+FOR_PEOPLE: tuple[ExportFormat, ...] = ("csv", "xlsx")
+_OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|roll|records|stdin(?:-\d+)?)\..*", re.IGNORECASE)
+"""What a run keeps in its folder."""
+
+
+def export_run(
+    run: Run,
+    file: Path,
+    to: ExportFormat | None = None,
+    *,
+    every_column: bool = False,
+    inputs: Sequence[str] | None = None,
+) -> Path:
+    """Write a file that the user names; what stood there stays until the new one is whole."""
+    chosen = format_of(file, to)
+    real = Path(os.path.realpath(file))
+    if real.parent == run.folder.resolve() and _OWN_FILES.fullmatch(real.name):
+        raise UsageProblem(f"{file} is the run's own record; name another file")
+    with writing(file) as sink:
+        write_run(run, chosen, sink, every_column=every_column, inputs=inputs)
+    return file
+
+
+def format_of(file: Path, to: ExportFormat | None) -> ExportFormat:
+    if (chosen := to or ENDINGS.get(file.suffix.lower())) is None:
+        raise UsageProblem(f"{file}: name the format with --to, or let the file end in one of {', '.join(ENDINGS)}")
+    return chosen
+
+
+def write_run(
+    run: Run, to: ExportFormat, sink: IO[bytes], *, every_column: bool = False, inputs: Sequence[str] | None = None
+) -> None:
+    """One row a case, also for cases that were not judged; `inputs` as in `events_of_run`."""
+    if to == "otel":
+        write_otel(sink, events_of_run(run, inputs))
+        return
+    records = run.found().records
+    if to == "csv":
+        write_csv(sink, records, every_column=every_column)
+    elif to == "xlsx":
+        scales = scales_of(run.manifest.about.verdict_schema)
+        write_excel(sink, records, every_column=every_column, scales=scales)
+    elif to == "parquet":
+        write_parquet(sink, records)
+    else:
+        for record in records():
+            sink.write(orjson.dumps(record) + b"\n")
+
+
+def events_of_run(run: Run, inputs: Sequence[str] | None = None) -> Iterator[bytes]:
+    """OTLP/JSON lines. They name the traces and spans of the cases where these lie in the run's folder, or where
+    `inputs` are the files that the run was made of."""
+    labels = label_fields(run.manifest.about.verdict_schema, run.records)
+    return otel_lines(run.manifest, run.folder.resolve().name, _with_cases(run, inputs), labels)
+
+
+def _with_cases(run: Run, inputs: Sequence[str] | None) -> Iterable[Mapping[str, Any]]:
+    plan = run.manifest.plan
+    if not inputs:
+        kept = kept_inputs(run.folder, plan.inputs)
+        inputs = None if kept is None else kept.paths
+    if inputs is None:
+        return run.records()
+    files = inputs
+
+    def cases() -> Iterator[CaseItem]:
+        judge = our_judge(run.manifest.plan.judge["name"])
+        return read_cases(files, format=plan.format, mapping=plan.mapping, judge=judge)  # type: ignore[arg-type]
+
+    return with_cases(run.records(), cases)

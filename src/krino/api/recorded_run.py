@@ -1,0 +1,210 @@
+"""A run that is there, from Python: everything that the commands say of a run hangs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from krino.api.exporting import ExportFormat, export_run
+from krino.blocks import Block
+from krino.contract import Judgement
+from krino.errors import UsageProblem
+from krino.exports.frame import FrameKind, frame
+from krino.judges.registry import our_judge
+from krino.render import html
+from krino.render.agreement import agreement_blocks
+from krino.render.comparison import comparison_blocks
+from krino.render.report import write_report
+from krino.render.summary import summary_blocks
+from krino.results.agreement.agree import WORST as MOST_DISAGREEING
+from krino.results.agreement.agree import agree as hold_against
+from krino.results.agreement.labels import Labels
+from krino.results.agreement.result import Agreement as AgreementResult
+from krino.results.comparison.changes import Comparison as ComparisonResult
+from krino.results.comparison.compare import SHOWN
+from krino.results.comparison.compare import compare as compare_folders
+from krino.results.finish import collect
+from krino.results.gates.gate import Gate, check_run
+from krino.results.gates.result import GateResult
+from krino.results.gates.rules import Kind, Rule, parse_table
+from krino.results.named_cases import WORST
+from krino.results.slices import SliceTable, parse_columns, slice_by
+from krino.results.summary import Summary
+from krino.results.worst import Worst, worst
+from krino.runs import reading
+from krino.stats.moments import FEW
+from krino.stats.resample import DRAWS
+
+Rules = Mapping[str, float | str]
+"""What is limited, and to what: `{"faithfulness": 0.8, "failed": "1%"}`, as `--min` and `--max` take it."""
+AnyRun = str | PathLike[str] | reading.Run
+Labelled = str | PathLike[str] | Labels | Iterable[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run(reading.Run):
+    """A run on disk, finished or not: iterate over its judgements, look one up by its case's id, or ask for more."""
+
+    gated: GateResult | None = None
+    """What the gate found that `krino.run` was given."""
+
+    def summary(self) -> Summary:
+        """Counts, scores with intervals, labels, findings, what it cost."""
+        return collect(self.records(), schema=self.manifest.about.verdict_schema).summary
+
+    def slices(self, by: str) -> list[SliceTable]:
+        """The outcome by columns of metadata: `court,language`, or `court*language` for both together."""
+        return slice_by(self.records(), parse_columns(by))
+
+    def worst(self, most: int = WORST, by: str | None = None) -> Worst:
+        """The worst cases, those that were not judged apart. `by`: `faithfulness`, `seconds:high` or `match:exact`."""
+        return worst(self.found().records, most, by, self.manifest.about.verdict_schema)
+
+    def frame(self, kind: FrameKind = "pandas") -> Any:
+        """One row a case, as a data frame of pandas, polars or Arrow."""
+        return frame(self, kind)
+
+    def report(self) -> Path:
+        """Write `report.html` into the folder again, without the cases: those are shown by the report of the run."""
+        return write_report(self.folder, self.manifest, self.records(), our_judge(self.manifest.plan.judge["name"]))
+
+    def agree(self, labels: Labelled, **settings: Any) -> Agreement:
+        """Hold the run against the labels of people; `settings` as in `krino.agree`."""
+        return agree(self.folder, labels, **settings)
+
+    def compare(self, other: AnyRun, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
+        """This run against `other`, case by case: differences are this one less the other."""
+        return compare(other, self, shown=shown, cluster=cluster)
+
+    def gate(self, gate: Gate | None = None, **rules: Any) -> GateResult:
+        """Hold the run against rules: a `Gate`, or what `krino.gate_rules` takes."""
+        if gate is not None and rules:
+            raise UsageProblem("gate: give a Gate, or the rules, not both")
+        return check_run(self.folder, gate or gate_rules(**rules))
+
+    def export(
+        self,
+        file: str | PathLike[str],
+        to: ExportFormat | None = None,
+        *,
+        every_column: bool = False,
+        inputs: Sequence[str] | None = None,
+    ) -> Path:
+        """Write the run for other tools; `to` is what the name ends in (csv, xlsx, parquet, jsonl), or otel.
+
+        `every_column`: in CSV and Excel, also those for machines. `inputs`: for otel, the files that the run was made
+        of, so that events point at the traces that its cases name.
+        """
+        return export_run(self, Path(file), to, every_column=every_column, inputs=inputs)
+
+    def blocks(self) -> Iterator[Block]:
+        """The summary as blocks, for renderers."""
+        return summary_blocks(self.summary(), self.manifest, self.folder)
+
+    def _repr_html_(self) -> str:
+        return html.for_notebook(self.blocks())
+
+
+def load_run(folder: AnyRun) -> Run:
+    """The run in a folder that `krino.run` or `krino judge` has written."""
+    if isinstance(folder, Run):
+        return folder
+    found = folder if isinstance(folder, reading.Run) else reading.load_run(folder)
+    return Run(found.folder, found.manifest)
+
+
+class Agreement(AgreementResult):
+    """How far judgements agree with people; shows itself in a notebook."""
+
+    def _repr_html_(self) -> str:
+        return html.for_notebook(agreement_blocks(self, "Agreement with people"))
+
+
+class Comparison(ComparisonResult):
+    """Two runs, case by case; shows itself in a notebook."""
+
+    def _repr_html_(self) -> str:
+        return html.for_notebook(comparison_blocks(self))
+
+
+def agree(
+    judgements: AnyRun | Iterable[Judgement | Mapping[str, Any]],
+    labels: Labelled,
+    *,
+    fields: Collection[str] | None = None,
+    confidence: Mapping[str, str] | None = None,
+    cluster: str | None = None,
+    worst: int = MOST_DISAGREEING,
+    values: Mapping[str, Any] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Agreement:
+    """How far judgements (or a run) agree with labels of people (rows, or a file of them).
+
+    `fields`: only these; `confidence`: which field of the verdict each confidence is about, where the names do not
+    tell; `cluster`: a column of the labels or the metadata whose cases the bootstrap draws together; `values`: what
+    words of the labels stand for, as {"good": 1, "bad": 0}, or of one field {"faithfulness": {"good": 1, "bad": 0}}.
+    Judgements are gone through twice, the second time for reasons, so that an iterator is kept in memory.
+    """
+    given = judgements.folder if isinstance(judgements, reading.Run) else judgements
+    found = hold_against(
+        given,
+        labels,
+        fields=fields,
+        confidence=confidence,
+        cluster=cluster,
+        worst=worst,
+        values=values,
+        draws=draws,
+        seed=seed,
+    )
+    return Agreement.model_construct(**dict(found))
+
+
+def compare(a: AnyRun, b: AnyRun, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
+    """Run B against run A, case by case, matched by id: differences are B less A.
+
+    `shown`: ids named for each kind of change. `cluster`: a column of metadata whose cases hang together.
+    """
+    found = compare_folders(load_run(a).folder, load_run(b).folder, shown=shown, cluster=cluster)
+    return Comparison.model_construct(**dict(found))
+
+
+def gate_rules(
+    *,
+    min: Rules | None = None,  # noqa: A002 - as the flags are called
+    max: Rules | None = None,  # noqa: A002
+    may_fall: Rules | None = None,
+    may_rise: Rules | None = None,
+    not_worse_than: AnyRun | None = None,
+    by: str | None = None,
+    point: bool = False,
+    few: int = FEW,
+    worst: int = WORST,
+) -> Gate:
+    """Rules for `krino.run(gate=...)` and `Run.gate`, as `krino gate` takes them.
+
+    `min={"faithfulness": 0.8, "pass": "90%"}`, `max={"failed": "1%", "errors:X": "2%"}`; `may_fall` and `may_rise` say
+    how much less or more than in `not_worse_than`, another run over the same cases. `by`: in every slice too. `point`:
+    hold the value itself against the limit, not the worse end of its interval. `few`: slices with fewer cases are
+    shown, not gated. `worst`: cases named for each broken rule.
+    """
+    tables: dict[Kind, Rules | None] = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise}
+    rules = [rule for kind, table in tables.items() for rule in parse_table(kind, table or {}, kind)]
+    base = None if not_worse_than is None else load_run(not_worse_than).folder
+    return made_gate(rules, base, by=by, point=point, few=few, worst=worst)
+
+
+def made_gate(rules: Sequence[Rule], base: Path | None, *, by: str | None, point: bool, few: int, worst: int) -> Gate:
+    """A gate whose rules and run to compare with belong together."""
+    paired = any(rule.paired for rule in rules)
+    if base is None and paired:
+        raise UsageProblem("--may-fall and --may-rise compare with another run: name it with --not-worse-than RUN")
+    if base is not None and not paired:
+        raise UsageProblem(
+            f"--not-worse-than {base}: say what may change and by how much, as --may-fall faithfulness=0.02"
+        )
+    return Gate(rules=rules, by=parse_columns(by), point=point, few=few, worst=worst, base=base)

@@ -1,0 +1,360 @@
+"""The run as a use case: judge cases into a folder, sum them up, write the report, and give the run back.
+
+`krino judge`, `krino resettle` and `krino demo` call what stands here; `run` and `resettle` are the same from Python.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from krino.api.judging import AnyKindOfJudge, ready_judge
+from krino.api.recorded_run import Run, load_run
+from krino.cases import CaseItem, read_cases
+from krino.cases.item import as_text
+from krino.cases.origin import Format
+from krino.cases.watching import watched
+from krino.contract import Forecast, Labeller, Task
+from krino.engine import sync
+from krino.engine.case import AnyJudge, input_hash, open_questions
+from krino.engine.pool import LocalPool
+from krino.engine.protocol import Engine
+from krino.engine.rehearsal import rehearse_first, rehearsed
+from krino.errors import RunStopped, UsageProblem
+from krino.exports.parquet_file import ParquetBeside
+from krino.judges.registry import OURS, address_of
+from krino.labellers.factory import labeller_from
+from krino.labellers.replay import PanelReplay
+from krino.render.report import Report
+from krino.results.finish import collect
+from krino.results.gates.gate import Gate, check_run
+from krino.results.gates.validate import refuse_for
+from krino.results.summary import Summary
+from krino.runs.folder import RunLocation, find_location
+from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
+from krino.runs.manifest import Manifest, Plan
+from krino.runs.reading import RecordedLabels
+from krino.runs.session import CaseSource, Session, Tally
+from krino.text.clean import clean_line
+
+Tell = Callable[[str], None]
+Conduct = Callable[[Session, CaseSource], Awaitable[Manifest]]
+"""Carries a session out; a command shows progress and listens to signals meanwhile."""
+
+
+def run(
+    judge: AnyKindOfJudge,
+    source: Source,
+    *,
+    labeller: str | Labeller = "local",
+    into: str | PathLike[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    split: Mapping[str, str] | None = None,
+    format: Format = "auto",  # noqa: A002
+    fresh: bool = False,
+    gate: Gate | None = None,
+    on_progress: Callable[[Tally], None] | None = None,
+    on_message: Tell | None = None,
+    engine: Callable[[], Engine] = LocalPool,
+) -> Run:
+    """Judge the cases of `source` into a run folder, as `krino judge` does, and give the run.
+
+    `source`: a path or several (files, folders, `-` for stdin), or an iterable of records. `into` is the run's folder
+    (by default one of its own below `runs/`): called again with the same arguments, the run continues where it
+    stopped. `mapping` and `split` as `--map` and `--split`: `{"question": "query"}`, `{"context": "|||"}`. `fresh`
+    judges anew what the folder holds. `gate`: rules (`krino.gate_rules`) that are checked before anything is paid, and
+    held against the run in the end: `run.gated`. `on_progress` is called after every judgement, `on_message` with what
+    the command would say about the input and the folder. `engine` makes what judges the cases (`engine.protocol`).
+
+    A run that was stopped (a spent budget, a dead endpoint) is given back unfinished: `run.manifest.state` and
+    `run.manifest.stop_reason` say so, and no gate lets it pass.
+    """
+    sync.remember(labeller)
+    ready = ready_judge(judge, options, prompt)
+    address = judge if isinstance(judge, str) else address_of(type(ready))
+    if gate is not None:
+        refuse_for(ready, gate.rules)
+    settings = RunSettings(None if into is None else Path(into), None, format, mapping or {}, split or {}, fresh)
+
+    async def carried_out() -> Run:
+        chosen = labeller_from(labeller)
+        try:
+            with inputs_of(source) as inputs:
+                running = Running(ready, address, chosen, inputs, settings, on_message, on_progress, engine)
+                judged = await running.carry_out()
+        finally:
+            if chosen is not labeller:
+                await chosen.aclose()
+        await asyncio.to_thread(running.finish, judged)
+        return judged if gate is None else replace(judged, gated=check_run(judged.folder, gate))
+
+    return sync.run(carried_out())
+
+
+def resettle(
+    run: str | PathLike[str] | Run,
+    source: Source | None = None,
+    *,
+    into: str | PathLike[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    judge: AnyKindOfJudge | None = None,
+) -> Run:
+    """Apply the judge's present rules (and `options`) to the labels of a run, into a new one. Nobody is asked.
+
+    The run may come from someone else: no judge is loaded and no file is opened only because the run names it. So
+    `source` names the files that it was made of (stdin and records are kept in its folder), and `judge` its judge, if
+    that is none of Krino's own.
+    """
+    known = run if isinstance(run, Run) else load_run(run)
+    named = None if into is None else Path(into)
+    with resettling(known, source, into=named, options=options, judge=judge) as running:
+        settled = sync.run(running.carry_out())
+    running.finish(settled)
+    return settled
+
+
+def estimate(
+    judge: AnyKindOfJudge,
+    source: Source,
+    *,
+    labeller: str | Labeller = "local",
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    split: Mapping[str, str] | None = None,
+    format: Format = "auto",  # noqa: A002
+) -> Estimate:
+    """What a run would call and cost, as `krino judge --dry-run` says it. Nobody is asked."""
+    ready = ready_judge(judge, options, prompt)
+    settings = RunSettings(format=format, mapping=mapping or {}, split=split or {})
+    with inputs_of(source) as inputs:
+        return Running(ready, ready.name, labeller_from(labeller), inputs, settings).estimate()
+
+
+# --- a run on its way ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Where a run goes and how its cases are read."""
+
+    into: Path | None = None
+    base: Path | None = None
+    """The folder in which a run without a name gets a folder of its own; `runs` by default."""
+    format: Format = "auto"
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    split: Mapping[str, str] = field(default_factory=dict)
+    fresh: bool = False
+
+
+@dataclass(slots=True)
+class Running:
+    """A judge, a labeller and inputs on their way to being a run. The labeller belongs to the caller."""
+
+    judge: AnyJudge
+    address: str
+    labeller: Labeller
+    inputs: Inputs
+    settings: RunSettings = field(default_factory=RunSettings)
+    tell: Tell | None = None
+    on_progress: Callable[[Tally], None] | None = None
+    make_engine: Callable[[], Engine] = LocalPool
+    stopped: RunStopped | None = None
+    """What ended the run before its cases did, if that was no interruption."""
+
+    def plan(self) -> Plan:
+        return Plan(
+            judge={"address": self.address, **self.judge.fingerprint()},
+            labeller=self.labeller.describe(),
+            inputs=[as_text(name) for name in self.inputs.names],
+            format=self.settings.format,
+            mapping=dict(self.settings.mapping),
+            split=dict(self.settings.split),
+        )
+
+    def estimate(self) -> Estimate:
+        """What asking about the cases would take. Studies every case; asks nobody."""
+        found = Estimate()
+        for item in self._watched(self.cases()):
+            found.add(*_outlook(self.judge, self.labeller, item))
+        return found
+
+    async def carry_out(self, conduct: Conduct = Session.run) -> Run:
+        """Judge what is open. Whatever is wrong with the call is found out before a folder is claimed."""
+        begun: Iterator[CaseItem] | None = self._first_look()
+        plan = self.plan()
+        location = find_location(plan, named=self.settings.into, base=self.settings.base, fresh=self.settings.fresh)
+        self._announce(location)
+
+        def cases() -> Iterator[CaseItem]:
+            """The stream that was begun is used first; the second time nothing is said about the cases."""
+            nonlocal begun
+            first, begun = begun, None
+            if first is None:
+                return self.cases()
+            if self.inputs.has_copies:  # they are moved into the folder only now that it is this run's own
+                self.inputs.keep_in(location.folder)
+                first = self.cases()
+            return self._watched(first)
+
+        fresh, engine = self.settings.fresh, self.make_engine
+        session = Session(self.judge, self.labeller, plan, location.folder, fresh, engine, self.on_progress)
+        manifest = await conduct(session, cases)
+        self.stopped = session.stopped
+        return Run(location.folder, manifest)
+
+    def finish(self, run: Run) -> Summary:
+        """Sum up what there is; of a finished run, write the report and the table too, from one reading."""
+        schema = run.manifest.about.verdict_schema
+        if run.manifest.state != "finished":
+            return collect(run.records(), schema=schema).summary
+        if not run.manifest.cases:
+            raise UsageProblem(f"{', '.join(run.manifest.plan.inputs)}: there are no cases in it")
+        with (
+            Report(run.folder, run.manifest, self.judge, CasesBeside(self.cases).case_of) as report,
+            ParquetBeside(run.folder, run.records) as table,
+        ):
+            found = collect(run.records(), report, table, schema=schema)
+            report.write(found)
+            table.write()
+        return found.summary
+
+    def cases(self) -> Iterator[CaseItem]:
+        """The cases from the first on, as often as this is called."""
+        how = self.settings
+        return read_cases(self.inputs.paths, format=how.format, mapping=how.mapping, split=how.split, judge=self.judge)
+
+    def _first_look(self) -> Iterator[CaseItem]:
+        """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed."""
+        if all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):  # what can be read twice
+            rehearse_first(self.judge, self.cases())
+        items = self.cases()
+        for first in items:
+            return rehearsed(chain([first], items), self.judge)
+        raise UsageProblem(f"{', '.join(self.inputs.given)}: there are no cases in it")
+
+    def _watched(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
+        """The cases, with what is odd about their fields told on the way."""
+        if self.tell is None:
+            return items
+        return watched(items, self.judge, self.tell)
+
+    def _announce(self, location: RunLocation) -> None:
+        """Say where the run goes and, when an earlier one cannot be continued, why not."""
+        if self.tell is None:
+            return
+        if location.because and location.instead_of is not None:
+            self.tell(f"{location.instead_of} was made with other settings, so this is a new run:")
+            for line in location.because:
+                self.tell(f"  {line}")
+        self.tell(f"{'continuing' if location.continued else 'run folder'} {location.folder}")
+
+
+# --- what it would cost ----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Estimate:
+    """What would become of the cases, and what asking about them would take."""
+
+    cases: int = 0
+    cannot_be_judged: int = 0
+    decided_by_rules: int = 0
+    asked: int = 0
+    known_from_cache: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    input_cost: float | None = None
+    """Null where no price is known."""
+
+    def add(self, kind: str, forecast: Forecast) -> None:
+        self.cases += 1
+        setattr(self, kind, getattr(self, kind) + 1)
+        self.calls += forecast.calls
+        self.input_tokens += forecast.input_tokens
+        if forecast.input_cost is not None:
+            self.input_cost = (self.input_cost or 0.0) + forecast.input_cost
+
+
+def _outlook(judge: AnyJudge, labeller: Labeller, item: CaseItem) -> tuple[str, Forecast]:
+    """What would become of a case, and what asking about it would take."""
+    if item.record is None:
+        return "cannot_be_judged", Forecast()
+    try:
+        case = judge.read(item.record)
+        facts = judge.study(case)
+        questions = open_questions(judge, labeller, case, facts)
+    except (RunStopped, UsageProblem):
+        raise
+    except Exception:  # also where the judge's code breaks on it: a run would record an error, and ask nobody
+        return "cannot_be_judged", Forecast()
+    if questions is None:
+        return "decided_by_rules", Forecast()
+    forecast = labeller.forecast(Task(judge, case, facts, questions, item.index, input_hash(item)))
+    return "known_from_cache" if forecast.cached and not forecast.calls else "asked", forecast
+
+
+# --- settling again --------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def resettling(
+    run: Run,
+    source: Source | None,
+    *,
+    into: Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    judge: AnyKindOfJudge | None = None,
+    trust: bool = False,
+    tell: Tell | None = None,
+) -> Iterator[Running]:
+    """A run whose labels are those of another one. `trust`: load whatever judge the other run names."""
+    plan = run.manifest.plan
+    command = shlex.join(["krino", "resettle", str(run.folder), *(source if isinstance(source, list) else [])])
+    named = judge if judge is not None else _judge_of(run, trust, command)
+    stored = plan.judge.get("options")
+    ready = ready_judge(named, {**(stored if isinstance(stored, Mapping) else {}), **(options or {})}, None)
+    if not run.journal.exists():
+        raise UsageProblem(f"{run.folder} has no judgements yet: there is nothing to settle again")
+    address = named if isinstance(named, str) else address_of(type(ready))
+    recorded = RecordedLabels(run)
+    labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.folder.name, **plan.labeller})
+    # Afresh: the labels of the run may be others than they were, and settling costs nothing.
+    how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, fresh=True)  # type: ignore[arg-type]
+    try:
+        with _kept(run, command) if source is None else inputs_of(source) as inputs:
+            yield Running(ready, address, labeller, inputs, how, tell)
+    finally:
+        recorded.close()
+
+
+def _judge_of(run: Run, trust: bool, command: str) -> str:
+    """The judge that a run names, where that is safe: its name comes from a file that anybody may have written."""
+    stored = clean_line(str(run.manifest.plan.judge.get("address") or run.manifest.plan.judge.get("name") or ""))
+    if stored in OURS or (trust and stored):
+        return stored
+    raise UsageProblem(
+        f"{run.folder} was made with the judge {stored or '(not named)'}, which is no judge of Krino's own: to load it "
+        f"is to run its code. If that is your judge: {command} --judge {shlex.quote(stored or 'JUDGE')} (or --trust, "
+        "to take whatever the folder names; in Python judge=...)"
+    )
+
+
+def _kept(run: Run, command: str) -> contextlib.AbstractContextManager[Inputs]:
+    """The inputs that lie in the folder of a run."""
+    if (inputs := kept_inputs(run.folder, run.manifest.plan.inputs)) is not None:
+        return contextlib.nullcontext(inputs)
+    names = " ".join(shlex.quote(clean_line(name)) for name in run.manifest.plan.inputs)
+    raise UsageProblem(
+        f"name the files that {run.folder} was made of: they do not lie in it, and what a run folder names is not "
+        f"opened unasked. If they are yours and still there: {command} {names}"
+    )

@@ -1,0 +1,127 @@
+"""Which keys may be sent where: a `krino.toml` found in a folder may come from anybody, and must not send a key of the
+user's to an address of its own choice."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import typer
+
+from krino.cli.settings import load_settings
+from krino.errors import UsageProblem
+from krino.labellers.llm.endpoint import address_problem, is_loopback, key_variables, masked
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The key that was named, and the environment in which each provider's own is looked up."""
+
+    named: str | None
+    env: Mapping[str, str]
+
+
+def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api_key_env: str | None) -> Keys:
+    """The keys that may be sent to `base_url`; refuses, or leaves one out and says so, where the user has not agreed.
+
+    What a flag or a `KRINO_*` variable says is the user's word, and so is the file that `$KRINO_CONFIG` names.
+    """
+    if not _from_found_file(ctx, "base_url", base_url) or base_url is None or address_problem(base_url):
+        return Keys(key_from(api_key_env), os.environ)
+    of_file = _from_found_file(ctx, "api_key_env", api_key_env)
+    of_providers = key_variables(names, base_url)
+    at_stake = [name for name in ([api_key_env] if api_key_env else of_providers) if os.environ.get(name)]
+    if (api_key_env and not of_file) or _is_trusted(base_url):
+        return Keys(key_from(api_key_env), os.environ)
+    where, shown = load_settings().path, masked(base_url)
+    if not at_stake:
+        if not is_loopback(base_url):
+            typer.echo(f"the cases are sent to {shown}: {where} names that address", err=True)
+        return Keys(key_from(api_key_env), os.environ)
+    if is_loopback(base_url):  # servers on this machine seldom want a key; who listens there is not known either
+        typer.echo(f"{at_stake[0]} is not sent to {shown}: {where} names that address. {_ways_out(base_url)}", err=True)
+        return Keys(None, {name: value for name, value in os.environ.items() if name not in of_providers})
+    raise UsageProblem(
+        f"{where} names the address {shown}, and the key in {at_stake[0]} would be sent there. {_ways_out(base_url)}"
+    )
+
+
+def key_from(variable: str | None) -> str | None:
+    if variable is None:
+        return None
+    if not (value := os.environ.get(variable)):
+        raise UsageProblem(f"--api-key-env {variable}: that variable is not set")
+    return value
+
+
+def within_its_folder(ctx: typer.Context, name: str, path: Path | None) -> Path | None:
+    """A file that a found `krino.toml` names is read, and shown to the model, only if it lies beside it or below."""
+    settings = load_settings()
+    if path is None or settings.path is None or not _from_found_file(ctx, name, path):
+        return path
+    if not path.resolve().is_relative_to(settings.path.resolve().parent):
+        raise UsageProblem(
+            f"{settings.path}: {name} = {str(path)!r} lies outside its folder; name it with --{name} if you mean it"
+        )
+    return path
+
+
+def own_settings() -> Path:
+    """The file that only the user writes."""
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "krino" / "config.toml"
+
+
+def _from_found_file(ctx: typer.Context, name: str, value: object) -> bool:
+    """Whether a value stands in a `krino.toml` that was found in a folder."""
+    source = ctx.get_parameter_source(name)
+    return value is not None and load_settings().found and source is not None and source.name == "DEFAULT_MAP"
+
+
+def _ways_out(base_url: str) -> str:
+    address = masked(base_url).partition("?")[0]
+    return (
+        f"If you trust it, add it to {own_settings()}:\n"
+        f'  [trust]\n  addresses = ["{address}"]\n'
+        "or give --base-url (or --api-key-env VARIABLE) on the command line"
+    )
+
+
+def _is_trusted(base_url: str) -> bool:
+    wanted = _place(base_url)
+    for listed in _trusted_addresses():
+        origin, path = _place(listed)
+        if wanted[0] == origin and (wanted[1] == path or wanted[1].startswith(f"{path}/")):
+            return True
+    return False
+
+
+def _place(url: str) -> tuple[tuple[str, str, int | None], str]:
+    """Scheme, host and port, and below them the path."""
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return (parts.scheme, parts.hostname or "", port), parts.path.rstrip("/")
+
+
+def _trusted_addresses() -> list[str]:
+    path = own_settings()
+    if not path.is_file():
+        return []
+    try:
+        data = tomllib.loads(path.read_text("utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageProblem(f"{path}: {error}") from None
+    if unknown := sorted(data.keys() - {"trust"}):
+        raise UsageProblem(f"{path}: unknown section [{unknown[0]}]; there is [trust]")
+    trust = data.get("trust", {})
+    addresses = trust.get("addresses", []) if isinstance(trust, dict) and trust.keys() <= {"addresses"} else None
+    if not isinstance(addresses, list) or not all(isinstance(item, str) for item in addresses):
+        raise UsageProblem(f'{path}: [trust] has one key, addresses = ["https://…", …]')
+    for address in addresses:
+        if problem := address_problem(address):
+            raise UsageProblem(f"{path}: [trust] addresses: {address!r} {problem}")
+    return addresses

@@ -1,0 +1,104 @@
+"""What an engine is: it carries the cases of a run through a judge and hands every judgement back as it is finished.
+
+The pool of this machine (`engine.pool`) is one. Another one may send the work elsewhere: a judge travels as its
+reference (`judges.reference`), a labeller as itself, a case as its record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from krino.cases.item import CaseItem
+from krino.contract import Judgement, Labeller
+from krino.engine.case import AnyJudge, input_hash
+from krino.engine.rehearsal import Trial
+
+BREATH = 64
+"""Cases that are read without waiting for anything before other tasks get a turn."""
+
+
+class OpenCase(NamedTuple):
+    """A case that is to be judged, with the hash of its content."""
+
+    item: CaseItem
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What all cases of a run have in common: who judges and who labels."""
+
+    judge: AnyJudge
+    labeller: Labeller
+
+
+Receive = Callable[[CaseItem, Judgement | None], Awaitable[None]]
+"""Takes a case back. It may raise `RunStopped`: then no more cases are begun."""
+
+
+class Engine(Protocol):
+    """Judges a stream of cases, many at a time, in memory that does not grow with the stream."""
+
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        """Judge the cases to their end, or until `stop`.
+
+        Every case that was taken from the stream is handed to `receive` once: with its judgement, in whatever order
+        they finish, or with None where the run was stopped before it had one. Calls that are under way when the run
+        stops are paid for: they finish and are handed over. Then the reason to stop is raised (`RunStopped`), or the
+        fault that broke the stream off.
+        """
+
+    def stop(self) -> None:
+        """Begin no more cases and send no more requests; what is under way may finish."""
+
+
+async def opened(items: Iterable[CaseItem], is_open: Callable[[CaseItem, str], bool]) -> AsyncGenerator[OpenCase, None]:
+    """Those of the items that are to be judged; other tasks get a turn now and then, however many are passed over."""
+    for number, item in enumerate(items, 1):
+        digest = input_hash(item)
+        if is_open(item, digest):
+            yield OpenCase(item, digest)
+        if number % BREATH == 0:
+            await asyncio.sleep(0)
+
+
+async def judged_in_order(
+    engine: Engine, assignment: Assignment, items: Iterable[CaseItem], window: int
+) -> AsyncGenerator[Judgement, None]:
+    """The judgements in the order of the items, which are numbered from 0; at most `window` cases are in memory."""
+    finished: dict[int, Judgement | None] = {}
+    room, news, trial = asyncio.Semaphore(window), asyncio.Event(), Trial()
+
+    async def held_back() -> AsyncGenerator[OpenCase, None]:
+        async for case in opened(items, lambda item, digest: True):
+            await room.acquire()
+            yield case
+
+    async def receive(item: CaseItem, judgement: Judgement | None) -> None:
+        finished[item.index] = judgement
+        news.set()
+        if judgement is not None:
+            trial.check(judgement)
+
+    work = asyncio.create_task(engine.run(assignment, held_back(), receive))
+    work.add_done_callback(lambda _: news.set())
+    place = 0
+    try:
+        while True:
+            while place in finished:
+                judgement = finished.pop(place)
+                place += 1
+                room.release()
+                if judgement is not None:
+                    yield judgement
+            if work.done():
+                break
+            news.clear()
+            await news.wait()
+        await work  # a reason to stop, or a fault of the stream itself, is the caller's to see
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)

@@ -1,0 +1,241 @@
+"""Asks about a trace: in one piece where it fits the window, else in overlapping windows, no step left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from krino.contract import Media, Passage, Questions
+from krino.errors import CannotJudge
+from krino.judges.efficiency.facts import EfficiencyFacts
+from krino.judges.efficiency.local import describe_place
+from krino.judges.efficiency.tables import package_text
+from krino.judges.efficiency.traces.content import dump
+from krino.judges.efficiency.traces.steps import Step, one_line
+
+_LETTERS_A_TOKEN = 3
+"""On the safe side: English text has four or more letters to a token, code and JSON about three."""
+_TASK_SHARE = 4
+_MOST_MEDIA = 20
+_MOST_STEPS = 200
+"""In one window: a label for each is a reply of several thousand tokens, about what models give whole."""
+_FEW_STEPS = 8
+_READABLE = 120
+"""Letters of a text that still tell what it is about. Rather fewer steps than less of each, down to a few steps."""
+_OVERLAP = 4
+"""A window shows the last fourth of the one before it again."""
+
+
+def ask(facts: EfficiencyFacts, window: int) -> Questions:
+    """The questions of one trace; raises `CannotJudge` when the window holds not even two of its steps."""
+    budget = window * _LETTERS_A_TOKEN
+    task = fold(facts.task, budget // _TASK_SHARE)
+    room = budget - len(task)
+    whole = fit(facts, range(len(facts.steps)), room)
+    if whole is not None:
+        return _questions(facts, task, whole, [_count(len(facts.steps), "trace")])
+    return Questions((), "", parts=tuple(_parts(facts, task, cut(facts, room))))
+
+
+def _parts(facts: EfficiencyFacts, task: str, windows: Sequence[Stretch]) -> Iterator[Questions]:
+    steps = facts.steps
+    for number, window in enumerate(windows, 1):
+        places = window.places
+        lines = [
+            f"The trace is too long to be shown at once. This is window {number} of {len(windows)}: steps number "
+            f"{places.start + 1} to {places.stop} of {len(steps)}. The others are labelled apart; what the facts say "
+            "holds for the whole trace, so a result may be used behind the end of this window.",
+            _count(len(places), "window"),
+        ]
+        outside = referred(facts, places)
+        if outside:
+            lines.append("The block `elsewhere` names steps outside this window that the facts speak of: no labels.")
+        covers = tuple(steps[place].id for place in places)
+        yield _questions(facts, task, window, lines, "\n".join(synopsis(steps[place]) for place in outside), covers)
+
+
+def _questions(
+    facts: EfficiencyFacts,
+    task: str,
+    shown: Stretch,
+    lines: list[str],
+    elsewhere: str = "",
+    covers: tuple[str, ...] = (),
+) -> Questions:
+    passages = [Passage("task", task), Passage("trace", shown.text)]
+    if elsewhere:
+        passages.append(Passage("elsewhere", elsewhere))
+    media = _media(facts, shown.places)
+    if shown.folded:
+        lines.append(f"{shown.folded} long texts were folded to fit.")
+    if media:
+        lines.append(package_text("multimodal.md").strip())
+    return Questions(tuple(passages), "\n".join(lines), media, covers=covers)
+
+
+def _media(facts: EfficiencyFacts, places: range) -> tuple[Media, ...]:
+    """What came with the task first, then what the steps hold; the same medium once."""
+    held = (medium for place in places for medium in facts.steps[place].media)
+    return tuple(dict.fromkeys((*facts.trace.media, *held)))[:_MOST_MEDIA]
+
+
+def _count(steps: int, of: str) -> str:
+    return f"Label {'the one step' if steps == 1 else f'all {steps} steps'} of the {of}."
+
+
+# --- windows ----------------------------------------------------------------------------------------
+
+
+def cut(facts: EfficiencyFacts, room: int) -> list[Stretch]:
+    """Windows of so many letters that together show every step, each beginning inside the one before."""
+    windows: list[Stretch] = []
+    start, count = 0, len(facts.steps)
+    while not windows or windows[-1].places.stop < count:
+        most = 2 * len(windows[-1].places) if windows else _MOST_STEPS  # neighbours are much alike in size
+        window = _widest(facts, start, room, min(most, _MOST_STEPS))
+        windows.append(window)
+        start = window.places.stop - max(1, len(window.places) // _OVERLAP)
+    return windows
+
+
+def _widest(facts: EfficiencyFacts, start: int, room: int, most: int) -> Stretch:
+    count = len(facts.steps)
+    size = min(most, count - start)
+    while size >= 2:
+        places = range(start, start + size)
+        folds = FOLDS if size <= _FEW_STEPS else [limit for limit in FOLDS if limit >= _READABLE]
+        outside = sum(len(synopsis(facts.steps[place])) + 1 for place in referred(facts, places))
+        window = fit(facts, places, room - outside, folds)
+        if window is not None:
+            return window
+        if size == 2:
+            break
+        size = max(2, size // 2)
+    raise CannotJudge(
+        f"the trace has {count} steps, and the window does not hold even two of them (number {start + 1} and the "
+        f"next) with all their texts folded: it has room for {room} characters beside the task; "
+        "raise the option `window_tokens`"
+    )
+
+
+def referred(facts: EfficiencyFacts, places: range) -> list[int]:
+    """The steps outside a window that the facts of its steps speak of."""
+    found: set[int] = set()
+    for place in places:
+        repeat = facts.repeats.get(place)
+        spare = facts.spare.get(place)
+        named = (
+            *(repeat.of if repeat else None, spare.of if spare else None),
+            *(facts.recovered.get(place), facts.restyled.get(place)),
+        )
+        found.update(other for other in named if other is not None and other not in places)
+    return sorted(found)
+
+
+def shown_ids(facts: EfficiencyFacts, covers: Sequence[str]) -> set[str]:
+    """The ids that a window shows: of its own steps, and of those that their facts speak of."""
+    outside = referred(facts, places_of(facts, covers))
+    return {*covers, *(facts.steps[place].id for place in outside)}
+
+
+def places_of(facts: EfficiencyFacts, covers: Sequence[str]) -> range:
+    return range(facts.places[covers[0]], facts.places[covers[-1]] + 1)
+
+
+# --- steps as text -----------------------------------------------------------------------------------
+
+FOLDS = (1_000_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 120, 60, 30, 0)
+_LONGEST_NAME = 80
+_SYNOPSIS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Neighbouring steps as text, and how many of their fields were folded."""
+
+    places: range
+    text: str
+    folded: int
+
+
+def fit(facts: EfficiencyFacts, places: range, room: int, folds: Sequence[int] = FOLDS) -> Stretch | None:
+    """The steps with as little folding as lets them into so many letters; None when none of `folds` does."""
+    for limit in folds:
+        text, folded = show(facts, limit, places)
+        if len(text) <= room:
+            return Stretch(places, text, folded)
+    return None
+
+
+def fold(text: str, limit: int) -> str:
+    """The text, or its two ends with a note of how much is left out between them."""
+    if len(text) <= limit + 40:
+        return text
+    half = limit // 2
+    tail = text[len(text) - half :] if half else ""
+    return f"{text[:half]} [… {len(text) - 2 * half} characters folded …] {tail}".strip()
+
+
+def show(facts: EfficiencyFacts, limit: int, places: range) -> tuple[str, int]:
+    """The steps as text, and how many fields were folded to `limit` letters."""
+    shown = _Shown(limit)
+    for place in places:
+        step = facts.steps[place]
+        shown.lines.append(_heading(step))
+        if told := describe_place(facts, place):
+            shown.lines.append(f"facts: {told}")
+        shown.field("input", _new_messages(step.input, shown.messages), step.id)
+        shown.field("output", step.output, step.id)
+        shown.field("came back", step.observed, step.id)
+        shown.field("error", step.error, step.id)
+    return "\n".join(shown.lines), shown.folded
+
+
+def synopsis(step: Step) -> str:
+    """The step on one line, for where only its neighbours are shown."""
+    given = fold(" ".join(dump(step.input).split()), _SYNOPSIS)
+    return f"{_heading(step)}: {given}" if given else _heading(step)
+
+
+def _heading(step: Step) -> str:
+    """On one line: a name with a line break in it must not pose as a line of facts."""
+    return f"step {step.id} [{step.kind}] {fold(one_line(step.name), _LONGEST_NAME)}"
+
+
+class _Shown:
+    """The lines so far; a long text that stood there already is pointed at, not shown again."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.lines: list[str] = []
+        self.folded = 0
+        self.messages: set[str] = set()
+        self._texts: dict[str, str] = {}
+
+    def field(self, name: str, value: Any, step: str) -> None:
+        text = dump(value)
+        if not text:
+            return
+        if len(text) > 80:
+            first = self._texts.setdefault(text, f"{name} of step {step}")
+            if first != f"{name} of step {step}":
+                self.lines.append(f"| {name}: [the same {len(text)} characters as the {first}]")
+                return
+        cut = fold(text, self.limit)
+        self.folded += cut != text
+        self.lines.append(f"| {name}: " + cut.replace("\n", "\n|   "))
+
+
+def _new_messages(value: Any, seen: set[str]) -> Any:
+    """Of a message history only what no earlier step was given; how many messages are left out is said."""
+    if not (isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value)):
+        return value
+    fresh = []
+    for item in value:
+        text = dump(item)
+        if text not in seen:
+            seen.add(text)
+            fresh.append(item)
+    before = len(value) - len(fresh)
+    return [f"[{before} messages as before]", *fresh] if before else fresh

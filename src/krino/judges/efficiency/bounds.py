@@ -1,0 +1,33 @@
+"""What labels of one trace can hold: each step once, by its id, and earlier steps as what makes one redundant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import get_args
+
+from krino.contract.bounds import NULL, Bound
+from krino.judges.efficiency.labels import StepLabelName
+
+_WHY, _SHORT = Bound.text(200), Bound.text(60)
+_MOST_EARLIER = 30
+_NOT_REDUNDANT = tuple(name for name in get_args(StepLabelName) if name != "redundant")
+
+
+@lru_cache(maxsize=1_024)
+def bounds_of(wanted: tuple[str, ...], known: tuple[str, ...], exact: bool) -> Bound:
+    """`wanted` are the steps to label, in order; `known` those that are shown, in the order of the trace."""
+    if exact:
+        return Bound.holding(steps=Bound.each(_step(step, known[: known.index(step)]) for step in wanted))
+    because = Bound.one_of((*known, None))
+    step = Bound.holding(step=Bound.one_of(wanted), why=_WHY, because_of=because)
+    return Bound.holding(steps=Bound.many(step, least=len(wanted), most=len(wanted)))
+
+
+def _step(step: str, earlier: Sequence[str]) -> Bound:
+    plain = Bound.holding(step=Bound.only(step), label=Bound.one_of(_NOT_REDUNDANT), why=_SHORT, because_of=NULL)
+    if not earlier:
+        return plain
+    because = Bound.one_of(earlier[-_MOST_EARLIER:])
+    redundant = Bound.holding(step=Bound.only(step), label=Bound.only("redundant"), why=_SHORT, because_of=because)
+    return Bound.either(plain, redundant)

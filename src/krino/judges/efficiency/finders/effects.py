@@ -1,0 +1,146 @@
+"""Tells what a step does to the world, what a task orders to be repeated, and where waiting forces a repetition."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal
+
+from krino.judges.efficiency.tables import table, words
+from krino.judges.efficiency.traces.content import dump
+from krino.judges.efficiency.traces.steps import Step
+
+Effect = Literal["none", "waits", "unclear", "changes"]
+"""`none`: reads or talks. `waits`: lets time pass. `unclear`: the tool does not say whether it reads or writes."""
+
+_NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_COMMANDS = re.compile(r"&&|\|\||[;\n|]")
+_REDIRECT = re.compile(r"(?<![0-9&<>])>(?!&)|\btee\b|\s-i\b|--in-place|--fix\b|--write\b")
+_NUMBER_WORDS = {
+    word: number
+    for number, forms in enumerate(
+        [
+            *("two|twice|double|pair|couple|both|twee|tweemaal|deux|zwei|zweimal", "three|thrice|drie|trois|drei"),
+            *("four|vier|quatre", "five|vijf|cinq|fünf", "six|zes|sechs", "seven|zeven|sept|sieben"),
+            *("eight|acht|huit", "nine|negen|neuf|neun", "ten|tien|dix|zehn"),
+        ],
+        2,
+    )
+    for word in forms.split("|")
+}
+_TASK_WORD = re.compile(r"[^\W\d_]+|\d+")
+_ORDERED_TIMES = re.compile(r"\b(\w+)[ -]?(?:times|time|x|×|maal|keer|fois|mal)\b", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"(?:^|\b(?:the|add|buy|order|book|send|make|take|print|for|of|with|roll|draw|create|post) )(\d{1,2}) [^\W\d_]"
+)
+"""A small number that counts things ("add 2 units"); one behind a noun ("invoice 2") is a name."""
+_TIMES = ("twice", "thrice", "tweemaal", "zweimal")
+_MANY = 10**9
+_LONG_TASK = 60
+_LOOKED_AT = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """How often a task orders an act: `reads` for what only looks, `acts` for the rest; 1 where it orders no more."""
+
+    reads: int
+    acts: int
+    perhaps_reads: bool = False
+    """Whether anything in it can be read as an order to look again: then no rule of code overrules a labeller."""
+    perhaps_acts: bool = False
+    """The same for doing something again: any amount will do."""
+
+
+ONCE = Ordered(1, 1)
+
+
+@lru_cache(maxsize=4096)
+def name_parts(name: str) -> tuple[str, ...]:
+    return tuple(part.lower() for part in _NAME_PART.findall(name[:200]))
+
+
+def names(name: str, family: str) -> bool:
+    """Whether the name of a tool has a word of this family."""
+    return not words("cues", family).isdisjoint(name_parts(name))
+
+
+@lru_cache(maxsize=4096)
+def reads_by_name(name: str) -> bool:
+    """The verb decides: `get_order` reads though it speaks of an order, and so does `order_search`."""
+    parts = name_parts(name)
+    looks = words("cues", "read") | words("cues", "search")
+    if not parts or looks.isdisjoint(parts):
+        return False
+    return parts[0] in looks or parts[-1] in looks or words("cues", "write").isdisjoint(parts)
+
+
+def effect_of(step: Step) -> Effect:
+    if step.kind in ("llm", "retrieval"):
+        return "none"
+    if step.kind == "message":
+        return "unclear"  # it hands the turn to a user, who may act
+    if names(step.name, "waiting"):
+        return "waits"
+    if reads_by_name(step.name):
+        return "none"
+    if names(step.name, "runs") or name_parts(step.name)[:1] == ("git",):
+        return _effect_of_code(dump(step.input))
+    return "changes" if names(step.name, "write") else "unclear"
+
+
+def _effect_of_code(code: str) -> Effect:
+    code = code[:_LOOKED_AT].lower()
+    if any(sign in code for sign in words("cues", "code_writes")):
+        return "changes"
+    found = re.fullmatch(r'\{"(?:command|cmd|script|bash)":"(.*)"\}', code, re.DOTALL)
+    lines = [part.split() for part in _COMMANDS.split((found.group(1) if found else code).replace("\\n", "\n"))]
+    commands = [line for line in lines if line]
+    if commands and all(_looks(line) for line in commands):
+        return "changes" if _REDIRECT.search(code) else "none"
+    return "changes" if found and not _is_test(commands) else "unclear"
+
+
+def _looks(line: list[str]) -> bool:
+    if line[0] == "git":
+        return len(line) > 1 and line[1] in words("cues", "git_reads")
+    return line[0] in words("cues", "shell_reads")
+
+
+def _is_test(commands: list[list[str]]) -> bool:
+    """Runs that build or test what is there change nothing that a later run would find."""
+    return all(any(part in words("cues", "runs") for part in name_parts(" ".join(line[:3]))) for line in commands)
+
+
+@lru_cache(maxsize=256)
+def ordered_by(task: str) -> Ordered:
+    """What a task says about doing something more than once. In a long text a bare "every" orders nothing."""
+    text = task[:_LOOKED_AT].lower()
+    found = _TASK_WORD.findall(text)
+    said = [_NUMBER_WORDS[word] for word in found if word in _TIMES]
+    times = max([1, *said, *map(_count, _ORDERED_TIMES.findall(text))])
+    if times > 1:
+        return Ordered(times, times, True, True)
+    again = any(cue in text if " " in cue else cue in found for cue in table("cues")["repetition"])
+    several = not words("cues", "amounts").isdisjoint(found)
+    number = max([1, *map(int, _AMOUNT.findall(text)), *(_NUMBER_WORDS.get(word, 1) for word in found)])
+    perhaps = again or several or number > 1
+    if len(found) > _LONG_TASK:
+        return Ordered(1, 1, again, perhaps)
+    return Ordered(_MANY if again else 1, _MANY if again or several else number, again, perhaps)
+
+
+def _count(word: str) -> int:
+    return int(word) if word.isdigit() and len(word) < 4 else _NUMBER_WORDS.get(word, 1)
+
+
+@cache
+def _pending() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, table('cues')['pending']))})", re.IGNORECASE)
+
+
+def is_pending(step: Step) -> bool:
+    """Whether a short result says that something is still under way."""
+    text = dump(step.output)
+    return 0 < len(text) < 400 and _pending().search(text) is not None

@@ -1,0 +1,180 @@
+"""How near two wordings are, and which earlier wordings are worth comparing: no pair is looked at in vain."""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Protocol
+
+from krino.judges.efficiency.tables import table, words
+
+_TOKEN = re.compile(r"\w+")
+_MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*)")
+"""Numbers, and names inside a sentence: questions that differ in one of them are different questions."""
+_LITERAL = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"")
+_CODE_MARK = re.compile(r"[=;{}\[\]]|\w\(")
+_IDENTIFIER = re.compile(r"\b\w+(?:[./_-]\w+)+\b")
+_TURN = re.compile(r"(\w+) (?:to|into) (?=(\w+))")
+_MAX_TOKENS = 4_000
+_LEAST_STEM = 4
+_SKETCH = 12
+_POSTINGS = 12
+_COMPARED = 6
+_LEAST_SHARED = 4
+"""A wording is looked at when it has a fourth of the sketch in common; near ones have half and more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A text as bags: words without little ones, letter triples for short texts, and the marks that must agree.
+
+    `turns` are the words on both sides of "to" (from Ghent to Rome): turned round they ask another thing. `literals`
+    are what code quotes, `identifiers` are files, paths and keys.
+    """
+
+    bag: Counter[str]
+    triples: Counter[str]
+    marks: frozenset[str]
+    turns: frozenset[tuple[str, str]]
+    literals: frozenset[str]
+    identifiers: frozenset[str]
+    count: int
+    norm: float
+    triple_norm: float
+
+
+@lru_cache(maxsize=512)
+def read_wording(text: str) -> Wording:
+    tokens = _TOKEN.findall(text.lower())[:_MAX_TOKENS]
+    counted = Counter(tokens)
+    short = len(tokens) < table("nearness")["long_query"]
+    bag = _bag(counted, short)
+    joined = " ".join(sorted(bag)) if short else ""
+    triples = Counter([joined[place : place + 3] for place in range(len(joined) - 2)])
+    marks = frozenset(mark.lower() for mark in _MARK.findall(text))
+    turns = frozenset(_TURN.findall(text.lower())) if short else frozenset()
+    quoted = _LITERAL.findall(text) if short and _CODE_MARK.search(text) else ()
+    literals = frozenset((one or other).lower() for one, other in quoted)
+    identifiers = frozenset(found.lower() for found in _IDENTIFIER.findall(text)) if short else frozenset()
+    return Wording(bag, triples, marks, turns, literals, identifiers, len(tokens), _norm(bag), _norm(triples))
+
+
+def _bag(counted: Counter[str], short: bool) -> Counter[str]:
+    """The words that carry meaning, as they are, and in short texts without their plural."""
+    meaningful = counted.keys() - words("cues", "stop_words") or counted.keys()
+    if not short:
+        return Counter({token: counted[token] for token in meaningful})
+    bag: Counter[str] = Counter()
+    for token in meaningful:
+        bag[_stem(token)] += counted[token]
+    return bag
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _norm(bag: Counter[str]) -> float:
+    return math.sqrt(sum(count * count for count in bag.values()))
+
+
+def _cosine(a: Counter[str], b: Counter[str], norms: float) -> float:
+    if len(b) < len(a):
+        a, b = b, a
+    return sum(count * b[word] for word, count in a.items() if word in b) / norms if norms else 0.0
+
+
+class Nearness(Protocol):
+    """The seam for another measure, such as embeddings: from two wordings to a number from 0 to 1."""
+
+    def __call__(self, a: Wording, b: Wording) -> float: ...
+
+
+def by_words(a: Wording, b: Wording) -> float:
+    """The better of the word cosine and the triple cosine; 0 when numbers or names differ."""
+    if are_apart(a, b):
+        return 0.0
+    near = _cosine(a.bag, b.bag, a.norm * b.norm)
+    if a.triples and b.triples:
+        near = max(near, _cosine(a.triples, b.triples, a.triple_norm * b.triple_norm))
+    return min(near, 1.0)
+
+
+def are_apart(a: Wording, b: Wording) -> bool:
+    """Another name or number, or the same the other way round: another question, however near the words."""
+    return not _marks_agree(a, b) or any((after, before) in b.turns for before, after in a.turns if before != after)
+
+
+def ask_another(a: Wording, b: Wording) -> bool:
+    """Two questions and not one: apart, or another literal, file, key or opposite."""
+    if are_apart(a, b) or a.literals != b.literals or _are_opposed(a, b):
+        return True
+    return bool(a.identifiers and b.identifiers) and a.identifiers != b.identifiers
+
+
+@cache
+def _opposites() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for group in table("cues")["opposites"]:
+        for word in group:
+            others = {_stem(other) for other in group} - {_stem(word)}
+            found[_stem(word)] = found.get(_stem(word), frozenset()) | others
+    return found
+
+
+def _are_opposed(a: Wording, b: Wording) -> bool:
+    """A word of one is the opposite of a word of the other, and neither has both; or one alone denies something."""
+    only_a, only_b = a.bag.keys() - b.bag.keys(), b.bag.keys() - a.bag.keys()
+    if not words("cues", "negations").isdisjoint(only_a | only_b):
+        return True
+    return any(not _opposites()[word].isdisjoint(only_b) for word in only_a if word in _opposites())
+
+
+def differ_in_one_word(first: Wording, second: Wording) -> bool:
+    """All words the same but one, which stands for another (today, tomorrow): changed on purpose, unless inflected."""
+    only_a, only_b = first.bag.keys() - second.bag.keys(), second.bag.keys() - first.bag.keys()
+    if len(only_a) != 1 or len(only_b) != 1:
+        return False
+    one, other = next(iter(only_a)), next(iter(only_b))
+    pairs = zip(one, other, strict=False)
+    shared = next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    return shared < _LEAST_STEM or shared * 2 < max(len(one), len(other))
+
+
+def _marks_agree(a: Wording, b: Wording) -> bool:
+    """A mark of one that the other does not have at all, in any case, sets them apart."""
+    return all(mark in b.bag or _stem(mark) in b.bag for mark in a.marks) and all(
+        mark in a.bag or _stem(mark) in a.bag for mark in b.marks
+    )
+
+
+@dataclass(slots=True)
+class NearIndex:
+    """Earlier wordings of one frame, found again by a sketch of their words: the work per step is bounded."""
+
+    postings: dict[int, list[int]] = field(default_factory=dict)
+
+    def candidates(self, wording: Wording) -> list[int]:
+        """The earlier places that share the most of the sketch, the best and earliest first."""
+        marks = _sketch(wording)
+        shared: Counter[int] = Counter()
+        for mark in marks:
+            shared.update(self.postings.get(mark, ()))
+        least = max(1, len(marks) // _LEAST_SHARED)
+        ranked = sorted((-times, place) for place, times in shared.items() if times >= least)
+        return [place for _, place in ranked[:_COMPARED]]
+
+    def add(self, place: int, wording: Wording) -> None:
+        for mark in _sketch(wording):
+            held = self.postings.setdefault(mark, [])
+            if len(held) < _POSTINGS:
+                held.append(place)
+
+
+def _sketch(wording: Wording) -> list[int]:
+    """The smallest hashes of the words: near texts share most of them."""
+    return sorted(zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in wording.bag)[:_SKETCH]

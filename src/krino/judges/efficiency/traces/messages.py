@@ -1,0 +1,319 @@
+"""Reads conversations: OpenAI, Anthropic, LangChain, Gemini, Vercel AI and AutoGen messages, tau-bench, ReAct texts.
+
+All of them are lists of messages that differ in how they write a call and its result, and frameworks mix the ways. So
+one function reads any message; the formats differ in how they are recognised and where they keep the task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.traces.content import first_of, from_json, listed, objects
+from krino.judges.efficiency.traces.steps import Reader, Trace
+from krino.judges.efficiency.traces.text_actions import actions_in
+from krino.judges.efficiency.traces.turns import CallMade, CallResult, Turn, trace_of
+
+Message = Mapping[str, Any]
+_HOLDERS = ("messages", "traj", "conversation", "contents", "trajectory", "history", "chat_history")
+_ROLES: Mapping[str, Literal["user", "assistant", "tool", "other"]] = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "function": "tool",
+    "system": "other",
+    "developer": "other",
+    "HumanMessage": "user",
+    "AIMessage": "assistant",
+    "AIMessageChunk": "assistant",
+    "ToolMessage": "tool",
+    "SystemMessage": "other",
+}
+_USES = ("tool_use", "server_tool_use", "mcp_tool_use", "tool-call", "tool_call", "toolCall")
+_CALL_PARTS = ("function_call", "functionCall", "toolUse")
+_RESULT_PARTS = ("function_response", "functionResponse", "toolResult")
+_ANTHROPIC = ("tool_use", "tool_result", "server_tool_use", "thinking", "mcp_tool_use", "redacted_thinking")
+_AUTOGEN_CALLS = "ToolCallRequestEvent"
+_AUTOGEN_RESULTS = "ToolCallExecutionEvent"
+
+
+def messages_of(value: Any) -> list[Message]:
+    if isinstance(value, Mapping) and value.get("type") == "message" and isinstance(value.get("content"), list):
+        return [value]  # one reply of Anthropic's API by itself
+    if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
+        return [message for step in objects(value["steps"]) for message in _vercel_messages(step)]
+    return [_unwrapped(message) for message in objects(listed(value, *_HOLDERS))]
+
+
+def is_message(raw: Message) -> bool:
+    """Whether this is one message by itself, of whatever format."""
+    return "role" in raw or _is_langchain(raw) or _is_autogen(raw)
+
+
+def turns_of(value: Any) -> list[Turn]:
+    return [_turn(message) for message in messages_of(value)]
+
+
+# --- one message -----------------------------------------------------------------------------------
+
+
+def _unwrapped(message: Message) -> Message:
+    """LangChain wraps what it stores: {"type": "ai", "data": …} and {"lc": 1, "kwargs": …}."""
+    inner, kind = message.get("data"), message.get("type")
+    if "lc" in message and isinstance(named := message.get("id"), list):
+        inner, kind = message.get("kwargs"), str(named[-1]) if named else None
+    return {"type": kind, **inner} if isinstance(inner, Mapping) and isinstance(kind, str) else message
+
+
+def _role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
+    said = message.get("role") or message.get("type")
+    if isinstance(said, str) and said in _ROLES:
+        return _ROLES[said]
+    if "source" in message:  # AutoGen names the speaker
+        return "user" if message["source"] == "user" else "assistant"
+    return "other"
+
+
+def _turn(message: Message) -> Turn:
+    if message.get("type") == _AUTOGEN_RESULTS:
+        return Turn("tool", results=tuple(map(_result, objects(listed(message.get("content"))))))
+    if message.get("type") == _AUTOGEN_CALLS:
+        return Turn("assistant", calls=tuple(map(call_of, objects(listed(message.get("content"))))))
+    role = _role(message)
+    content = message.get("content", message.get("parts"))
+    if isinstance(content, str) or not isinstance(from_json(content), list):
+        blocks: list[Message] = []
+    else:
+        blocks = objects(from_json(content)) or objects(listed(message.get("parts")))
+    calls = [*(call_of(call) for call in objects(listed(message.get("tool_calls")))), *_block_calls(blocks)]
+    if isinstance(old := message.get("function_call"), Mapping):  # the form before tool_calls
+        calls.append(call_of({"function": old}))
+    results = list(_block_results(blocks))
+    if role == "tool" and not results:
+        results = [_result({**message, "id": None})]
+    words = [block for block in blocks if _is_words(block)] if calls or results or blocks else content
+    if role == "user" and results and not words:
+        role = "tool"
+    return Turn(role, words, str(message.get("id") or ""), tuple(_once(calls)), tuple(results))
+
+
+def _once(calls: list[CallMade]) -> Iterator[CallMade]:
+    """A call that a message holds both as a field and as a block is one call."""
+    seen: set[str] = set()
+    for call in calls:
+        if not call.id or call.id not in seen:
+            yield call
+        seen.add(call.id)
+
+
+def _is_words(block: Message) -> bool:
+    kind = str(block.get("type") or "")
+    thinks = "thinking" in block or block.get("thought") is True or kind in ("reasoning", "redacted_thinking")
+    acts = kind in _USES or kind.startswith("tool-") or kind.endswith(("tool_result", "tool-result", "tool-invocation"))
+    holds_call = any(block.get(key) for key in (*_CALL_PARTS, *_RESULT_PARTS))
+    return not thinks and not acts and not holds_call and kind != "step-start"
+
+
+def _block_calls(blocks: list[Message]) -> Iterator[CallMade]:
+    for block in blocks:
+        kind = str(block.get("type") or "")
+        part = next((block[key] for key in _CALL_PARTS if isinstance(block.get(key), Mapping)), None)
+        invocation = block.get("toolInvocation")
+        if part is not None:
+            yield call_of(part)
+        elif isinstance(invocation, Mapping):
+            yield call_of(invocation)
+        elif kind in _USES:
+            yield call_of(block)
+        elif _is_ui_call(kind):
+            yield call_of({"name": kind.removeprefix("tool-"), **block})
+
+
+def _is_ui_call(kind: str) -> bool:
+    """A part of Vercel's UI messages: it holds a call, and its result once there is one."""
+    return kind == "dynamic-tool" or (kind.startswith("tool-") and kind != "tool-result")
+
+
+def _block_results(blocks: list[Message]) -> Iterator[CallResult]:
+    for block in blocks:
+        kind = str(block.get("type") or "")
+        part = next((block[key] for key in _RESULT_PARTS if isinstance(block.get(key), Mapping)), None)
+        invocation = block.get("toolInvocation")
+        holder = invocation if isinstance(invocation, Mapping) else block
+        if part is not None:
+            yield _result(part)
+        elif kind.endswith(("tool_result", "tool-result")):
+            yield _result(block)
+        elif _is_ui_call(kind) and first_of(holder, ("output", "result", "errorText")) is not None:
+            yield _result(holder)
+
+
+def call_of(raw: Message) -> CallMade:
+    """A call as any framework writes it; its arguments are None where they are not found."""
+    inner = next((raw[key] for key in ("function", "custom") if isinstance(raw.get(key), Mapping)), raw)
+    names = table("fields")["input"]
+    given = first_of(inner, names)
+    if given is None and inner is not raw:
+        given = first_of(raw, names)
+    own = first_of(raw, ("id", "toolCallId", "tool_call_id", "call_id", "toolUseId"))
+    name = first_of(inner, ("name", "toolName", "tool_name"))
+    return CallMade(str(own or ""), str(name or ""), {} if given == "" else given)
+
+
+def _result(raw: Message) -> CallResult:
+    own = first_of(raw, ("tool_call_id", "tool_use_id", "toolCallId", "call_id", "toolUseId", "id"))
+    output = first_of(raw, ("output", "result", "response", "errorText", "content"))
+    failed = raw.get("is_error") is True or raw.get("isError") is True
+    failed = failed or raw.get("status") == "error" or bool(raw.get("errorText"))
+    if isinstance(output, Mapping) and output.keys() <= {"type", "value"} and "value" in output:  # Vercel AI
+        failed = failed or str(output.get("type")).startswith("error")
+        output = output["value"]
+    elif isinstance(output, Mapping) and len(output) == 1 and (wrapped := output.keys() & {"result", "output"}):
+        output = output[wrapped.pop()]
+    return CallResult(str(own or ""), str(raw.get("name") or raw.get("toolName") or ""), output, failed)
+
+
+def _is_vercel_step(first: list[Any]) -> bool:
+    return any(isinstance(step, Mapping) and step.keys() & {"toolCalls", "toolResults"} for step in first)
+
+
+def _vercel_messages(step: Message) -> Iterator[Message]:
+    """A step of generateText: its calls and results, then its words."""
+    calls = [{**call, "type": "tool-call"} for call in objects(listed(step.get("toolCalls")))]
+    results = [{**result, "type": "tool-result"} for result in objects(listed(step.get("toolResults")))]
+    if calls:
+        yield {"role": "assistant", "content": calls}
+        yield {"role": "tool", "content": results}
+    if step.get("text") and not calls:
+        yield {"role": "assistant", "content": step["text"]}
+
+
+# --- recognising -----------------------------------------------------------------------------------
+
+
+def _speaks(message: Message) -> bool:
+    return isinstance(role := message.get("role"), str) and role in _ROLES
+
+
+def _blocks(messages: list[Message]) -> Iterator[Message]:
+    for message in messages:
+        yield from objects(listed(message.get("content")))
+        yield from objects(listed(message.get("parts")))
+
+
+def _anthropic(value: Any) -> str | None:
+    messages = messages_of(value)
+    speakers = [message for message in messages if message.get("role") in ("user", "assistant")]
+    for block in _blocks([message for message in speakers if "tool_calls" not in message]):
+        if block.get("type") in _ANTHROPIC:
+            return f"content blocks of type {block['type']}"
+    return None
+
+
+def _gemini(value: Any) -> str | None:
+    messages = messages_of(value)
+    roles = [message.get("role") for message in messages]
+    known = all(role in ("user", "model", "function", "tool", None) for role in roles)
+    parted = known and "model" in roles and all("parts" in message for message in messages)
+    return "contents with parts" if parted else None
+
+
+def _is_langchain(raw: Message) -> bool:
+    if "lc" in raw and isinstance(raw.get("id"), list):
+        return any(str(part).endswith(("Message", "MessageChunk")) for part in raw["id"][-1:])
+    return (raw.get("type") in ("human", "ai") and "role" not in raw and ("content" in raw or "data" in raw)) or (
+        raw.get("type") in ("system", "tool") and ("additional_kwargs" in raw or isinstance(raw.get("data"), Mapping))
+    )
+
+
+def _langchain(value: Any) -> str | None:
+    raw = objects(listed(value, *_HOLDERS))
+    return "messages of type human, ai and tool" if raw and all(map(_is_langchain, raw)) else None
+
+
+def _is_autogen(raw: Message) -> bool:
+    return isinstance(raw.get("source"), str) and str(raw.get("type")).endswith(("Message", "Event"))
+
+
+def _autogen(value: Any) -> str | None:
+    messages = messages_of(value)
+    return "messages with source and type" if messages and all(map(_is_autogen, messages)) else None
+
+
+def _vercel(value: Any) -> str | None:
+    if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
+        return "steps with toolCalls"
+    messages = messages_of(value)
+    for block in _blocks([message for message in messages if _speaks(message)]):
+        kind = str(block.get("type") or "")
+        if kind.startswith("tool-") or kind == "dynamic-tool":
+            return f"content parts of type {kind}"
+    return None
+
+
+def _tau_bench(value: Any) -> str | None:
+    if not isinstance(value, Mapping) or not messages_of(value):
+        return None
+    if "traj" in value and ("reward" in value or "task_id" in value):
+        return "`traj` with `reward` or `task_id`"
+    if "task_id" in value and ("trial" in value or "reward" in value):
+        return "messages with `task_id` and `trial`"
+    return None
+
+
+def _openai_chat(value: Any) -> str | None:
+    messages = messages_of(value)
+    if not messages or not all(_speaks(message) for message in messages):
+        return None
+    if any("tool_calls" in message or "function_call" in message for message in messages):
+        return "messages with roles and tool_calls"
+    if any(message["role"] in ("assistant", "tool", "function") for message in messages) and not any(
+        "name" in message for message in messages if message["role"] != "tool"
+    ):
+        return "messages with roles"
+    return None
+
+
+def _react(value: Any) -> str | None:
+    return "a text with actions and observations" if isinstance(value, str) and actions_in(value) else None
+
+
+# --- reading ---------------------------------------------------------------------------------------
+
+
+def _read(value: Any) -> Trace:
+    return trace_of(turns_of(value))
+
+
+def _read_tau_bench(value: Any) -> Trace:
+    return trace_of(turns_of(value), _instruction(value))
+
+
+def _instruction(value: Any) -> str | None:
+    """What the simulated user was told to want."""
+    if not isinstance(value, Mapping):
+        return None
+    info = value.get("info")
+    task = info.get("task") if isinstance(info, Mapping) else value.get("task")
+    found = task.get("instruction") if isinstance(task, Mapping) else value.get("instruction")
+    return found.strip() or None if isinstance(found, str) else None
+
+
+def _read_text(value: Any) -> Trace:
+    question = str(value).partition("\n")[0]
+    task = question.partition(":")[2].strip() if question.lower().startswith(("question:", "task:")) else None
+    return trace_of([Turn("assistant", value)], task)
+
+
+TAU_BENCH = Reader("tau_bench", _tau_bench, _read_tau_bench)
+LANGCHAIN = Reader("langchain", _langchain, _read)
+AUTOGEN = Reader("autogen", _autogen, _read)
+GEMINI = Reader("gemini", _gemini, _read)
+VERCEL_AI = Reader("vercel_ai", _vercel, _read)
+ANTHROPIC = Reader("anthropic", _anthropic, _read)
+OPENAI_CHAT = Reader("openai_chat", _openai_chat, _read)
+REACT = Reader("react", _react, _read_text)

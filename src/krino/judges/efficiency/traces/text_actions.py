@@ -1,0 +1,152 @@
+"""Finds actions that a model wrote into its text: ReAct lines, tool-call tags, JSON in fences, code that was run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.traces.content import first_of, from_json
+
+_LINE_END = r"(?=\n\s*(?:Thought|Action|Observation|Final Answer)\b[^\n]{0,12}:|\Z)"
+_REACT = re.compile(
+    rf"^\s*Action(?: \d+)?:[ \t]*(?P<name>[^\n]*)\n+\s*Action Input(?: \d+)?:\s*(?P<input>.*?){_LINE_END}"
+    r"(?:\n\s*Observation(?: \d+)?:\s*(?P<seen>.*?)" + _LINE_END + ")?",
+    re.MULTILINE | re.DOTALL,
+)
+_REACT_CALL = re.compile(
+    r"^\s*Action(?: \d+)?:[ \t]*(?P<name>[\w.-]+)(?:\[(?P<a>[^\n]*)\]|\((?P<b>[^\n]*)\))[ \t]*$"
+    r"(?:\n+\s*Observation(?: \d+)?:\s*(?P<seen>.*?)" + _LINE_END + ")?",
+    re.MULTILINE | re.DOTALL,
+)
+_TAGGED = re.compile(r"<(tool_call|function_call|tool|action|tool_use)>\s*(.*?)\s*(?:</\1>|\Z)", re.DOTALL)
+_INVOKE = re.compile(r"<invoke name=\"([^\"]+)\">(.*?)(?:</invoke>|\Z)", re.DOTALL)
+_FUNCTION = re.compile(r"<function=([\w.-]+)>(.*?)(?:</function>|\Z)", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter(?: name=\"([^\"]+)\"|=([\w.-]+))>(.*?)</parameter>", re.DOTALL)
+_MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(\[.*\])", re.DOTALL)
+_NAMED_LINES = re.compile(
+    r"(?:tool|name|function|action)\s*[:=]\s*(.+?)\s*\n\s*(?:parameters|arguments|args|input|action_input)\s*[:=]\s*(.*)",
+    re.DOTALL,
+)
+_CALLED = re.compile(r"([\w.-]+)\((.*)\)", re.DOTALL)
+_FENCED = re.compile(r"```(?:json|tool_call|tool_code)?[ \t]*\n(\s*[\[{].*?)\n?```", re.DOTALL)
+_CODE = re.compile(
+    r"```(python|py|bash|sh|shell|sql|javascript|js|r)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE
+)
+_RUN_TAG = re.compile(r"<(execute_\w+|execute|code|bash|python)>\s*(.*?)\s*(?:</\1>|\Z)", re.DOTALL)
+_OBSERVED_TAG = r"<(?:output|returncode|observation|result|tool_response|function_results?)\b"
+_OBSERVED_WORD = r"observation|output|execution (?:result|output|log)s?|code (?:output|result)|result|stdout|stderr"
+_OBSERVED = re.compile(
+    rf"\s*(?:{_OBSERVED_TAG}|\[?(?:{_OBSERVED_WORD}|exit ?code)\b\]?|traceback \(most recent|\(?exit code)",
+    re.IGNORECASE,
+)
+_PREFIX = re.compile(rf"\s*\[?(?:{_OBSERVED_WORD})\]?\s*(?:\d+\s*)?:\s*", re.IGNORECASE)
+_RESPONSE = re.compile(r"<(tool_response|function_results?|observation|result|output)>\s*(.*?)\s*</\1>", re.DOTALL)
+_FINAL = re.compile(r"^\s*Final Answer:\s*(.*)", re.MULTILINE | re.DOTALL)
+_LANGUAGES = {"py": "python", "sh": "bash", "shell": "bash", "js": "javascript"}
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action as the text names it; `observation` is what the same text says came back, if it does."""
+
+    name: str
+    input: Any
+    observation: str | None = None
+
+
+def actions_in(text: str, reply: str | None = None) -> list[Action]:
+    """The actions of one message. Code counts as one only where `reply`, the next message, tells what it brought."""
+    if not any(mark in text for mark in ("Action", "<", "```", "[TOOL_CALLS]", "{")):
+        return []
+    for find in (_react, _tagged, _json):
+        if found := list(find(text)):
+            return found
+    return list(_code(text)) if reply is not None and _OBSERVED.match(reply) else []
+
+
+def closing_words(text: str) -> str:
+    """The final answer of a ReAct text, where it gives one."""
+    match = _FINAL.search(text)
+    return match.group(1).strip() if match else ""
+
+
+def observations_in(reply: str, count: int) -> list[str | None]:
+    """What each of so many actions brought, by the message that follows them."""
+    blocks = [match.group(2) for match in _RESPONSE.finditer(reply)]
+    if len(blocks) == count:
+        return list(blocks)
+    told = _PREFIX.sub("", reply, count=1).strip() if reply else ""
+    return [None] * (count - 1) + [told or None]
+
+
+def _react(text: str) -> Iterator[Action]:
+    for match in _REACT.finditer(text):
+        yield Action(match["name"].strip().strip("`"), _stripped(match["input"]), _text(match["seen"]))
+    if _REACT.search(text) is None:
+        for match in _REACT_CALL.finditer(text):
+            given = match["a"] if match["a"] is not None else match["b"]
+            yield Action(match["name"], given or {}, _text(match["seen"]))
+
+
+def _tagged(text: str) -> Iterator[Action]:
+    for name, inner in (*_INVOKE.findall(text), *_FUNCTION.findall(text)):
+        parameters = {named or other: from_json(value.strip()) for named, other, value in _PARAMETER.findall(inner)}
+        yield Action(name, parameters or from_json(inner.strip()) or {})
+    if _INVOKE.search(text) or _FUNCTION.search(text):
+        return
+    for _, inner in _TAGGED.findall(text):
+        yield from _one_of(inner)
+    if match := _MISTRAL.search(text):
+        yield from _calls(from_json(match.group(1)))
+
+
+def _one_of(inner: str) -> Iterator[Action]:
+    """What stands between action tags: JSON, lines that name tool and parameters, or a call in writing."""
+    value = from_json(inner)
+    if not isinstance(value, str):
+        yield from _calls(value)
+    elif match := _NAMED_LINES.fullmatch(inner):
+        yield Action(match.group(1).strip("`\"' "), _stripped(match.group(2)))
+    elif match := _CALLED.fullmatch(inner):
+        yield Action(match.group(1), match.group(2) or {})
+
+
+def _json(text: str) -> Iterator[Action]:
+    for block in _FENCED.findall(text):
+        yield from _calls(from_json(block))
+    if "```" not in text:
+        start = text.find("{", text.find("Action:") if "Action:" in text else 0)
+        if start == 0 or "Action:" in text:
+            yield from _calls(from_json(text[start:].strip()))
+
+
+def _calls(value: Any) -> Iterator[Action]:
+    """Objects that name a tool and its arguments; an object that only has a name is data."""
+    for item in value if isinstance(value, list) else [value]:
+        if not isinstance(item, Mapping):
+            continue
+        inner = item.get("function")
+        holder = inner if isinstance(inner, Mapping) else item
+        name = first_of(holder, ("name", "tool", "tool_name", "toolName", "function", "action"))
+        given = first_of(holder, table("fields")["input"])
+        if isinstance(name, str) and given is not None:
+            yield Action(name, given)
+
+
+def _code(text: str) -> Iterator[Action]:
+    for language, code in _CODE.findall(text):
+        yield Action(_LANGUAGES.get(language.lower(), language.lower()), code.strip())
+    if _CODE.search(text) is None:
+        for tag, code in _RUN_TAG.findall(text):
+            yield Action("python" if tag == "code" else tag.removeprefix("execute_"), code)
+
+
+def _stripped(given: str) -> Any:
+    return from_json(given.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip())
+
+
+def _text(found: str | None) -> str | None:
+    return found.strip() if found is not None else None

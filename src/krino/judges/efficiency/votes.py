@@ -1,0 +1,93 @@
+"""Joins step labels: of several seats (was it needed, then what kind of waste), and of overlapping windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from krino.contract import Finding, Joined
+from krino.contract.joining import canonical, leaders, spell
+from krino.judges.efficiency.ask import places_of
+from krino.judges.efficiency.facts import EfficiencyFacts
+from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel, StepLabelName
+
+_MOST_TOLD = 20
+_HARDEST_FIRST: tuple[StepLabelName, ...] = ("speculative", "indirect", "enrichment", "redundant", "failed")
+"""Kinds of waste by what they cost under the strict table: a duplicate or restyling may be small, a failure excused."""
+
+Vote = tuple[int, StepLabel]
+"""The number of a window and what it says of a step."""
+
+
+def join_votes(facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]) -> Joined[EfficiencyLabels]:
+    """Every ballot labels every step once, so that each step has as many votes as there are ballots."""
+    by_step = [{item.step: item for item in ballot.steps} for ballot in ballots]
+    ties: list[str] = []
+    steps = [_step([labels[step] for labels in by_step], ties) for step in facts.places]
+    thought = [ballot.shortest for ballot in ballots if ballot.shortest not in ("", BY_FACTS)]
+    shortest = min(thought, key=lambda text: (len(text), text), default=ballots[0].shortest)
+    return Joined(EfficiencyLabels(shortest=shortest, steps=steps), tuple(ties))
+
+
+def _step(votes: Sequence[StepLabel], ties: list[str]) -> StepLabel:
+    """In doubt a step is unnecessary: so the rubric says, and so a tie is taken."""
+    label = _label([vote.label for vote in votes], votes[0].step, ties)
+    return min((vote for vote in votes if vote.label == label), key=canonical)
+
+
+def _label(labels: Sequence[StepLabelName], step: str, ties: list[str]) -> StepLabelName:
+    needed = sum(label == "necessary" for label in labels)
+    if 2 * needed > len(labels):
+        return "necessary"
+    wasteful = [label for label in labels if label != "necessary"]
+    best = leaders(wasteful)
+    taken = min(best, key=_HARDEST_FIRST.index)
+    if 2 * needed == len(labels) or len(best) > 1:
+        ties.append(f"step {step}: {spell(labels)}; taken as {taken}")
+    return taken
+
+
+# --- windows ----------------------------------------------------------------------------------------
+
+
+def join_windows(
+    facts: EfficiencyFacts, labelled: Sequence[tuple[Sequence[str], EfficiencyLabels]]
+) -> tuple[EfficiencyLabels, tuple[Finding, ...]]:
+    """One label for each step. Where windows differ, the one that shows more around the step decides (EFF-W2)."""
+    windows = [places_of(facts, covers) for covers, _ in labelled]
+    votes: dict[str, list[Vote]] = {step.id: [] for step in facts.steps}
+    for number, (_, labels) in enumerate(labelled):
+        for item in labels.steps:
+            votes[item.step].append((number, item))
+    decided: list[StepLabel] = []
+    split: dict[str, tuple[Vote, list[Vote]]] = {}
+    for step, given in votes.items():
+        ranked = sorted(given, key=lambda vote: _weight(facts, windows[vote[0]], vote[1]), reverse=True)
+        decided.append(ranked[0][1])
+        if len({item.label for _, item in given}) > 1:
+            split[step] = ranked[0], given
+    shortest = " ".join(labels.shortest for _, labels in labelled)[:2000]
+    return EfficiencyLabels(shortest=shortest, steps=decided), tuple(_findings(windows, votes, split))
+
+
+def _weight(facts: EfficiencyFacts, window: range, item: StepLabel) -> tuple[int, bool]:
+    """How much a window sees around a step; where that is the same, in doubt the step is unnecessary."""
+    place = facts.places[item.step]
+    return min(place - window.start, window.stop - 1 - place), item.label != "necessary"
+
+
+def _findings(
+    windows: Sequence[range], votes: Mapping[str, Sequence[Vote]], split: Mapping[str, tuple[Vote, list[Vote]]]
+) -> Iterator[Finding]:
+    seen_twice = sum(1 for given in votes.values() if len(given) > 1)
+    stretches = ", ".join(f"{window.start + 1} to {window.stop}" for window in windows[:_MOST_TOLD])
+    more = ", …" if len(windows) > _MOST_TOLD else ""
+    yield Finding(
+        "EFF-W1",
+        f"labelled in {len(windows)} windows (steps number {stretches}{more}); {seen_twice} steps were seen by more "
+        f"than one, {len(split)} of them labelled differently",
+    )
+    for step, (winner, given) in list(split.items())[:_MOST_TOLD]:
+        said = ", ".join(f"window {number + 1} {item.label}" for number, item in given)
+        yield Finding("EFF-W2", f"{said}: window {winner[0] + 1} counts", step)
+    if len(split) > _MOST_TOLD:
+        yield Finding("EFF-W2", f"and {len(split) - _MOST_TOLD} more steps that windows labelled differently")

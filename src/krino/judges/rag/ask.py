@@ -1,0 +1,59 @@
+"""Writes what a labeller is shown and asked about one RAG case."""
+
+from __future__ import annotations
+
+from krino.contract import Passage, Questions
+from krino.judges.rag.facts import NumberedPassage, RagFacts
+
+_MOST_HINTS = 8
+
+
+def write_questions(facts: RagFacts) -> Questions | None:
+    """What the facts leave open, or None where they settle all."""
+    if not facts.open:
+        return None
+    case = facts.case
+    numbered = "\n".join(f"[{number}] {s.text}" for number, s in enumerate(facts.sentences, 1))
+    passages = [
+        Passage("question", case.question),
+        *(Passage(f"passage {item.number}", _numbered(item)) for item in facts.passages),
+        Passage("answer", numbered),
+    ]
+    if facts.open.similarity and case.reference is not None:
+        passages.append(Passage("reference", case.reference))
+    if facts.open.claims and (absent := _absent(facts)):
+        passages.append(Passage("absent", absent))
+    return Questions(tuple(passages), _request(facts))
+
+
+def _numbered(item: NumberedPassage) -> str:
+    """The passage with the numbers of its sentences, by which a labeller says which of them are useful."""
+    lines = [f"[{number}] {sentence.text}" for number, sentence in enumerate(item.sentences, 1)]
+    return "\n".join([*filter(None, [item.passage.title]), *lines])
+
+
+def _request(facts: RagFacts) -> str:
+    """What is open in this case, in words that hold nothing of the case's own text."""
+    asked = facts.open
+    count = len(facts.sentences)
+    lines = []
+    if asked.claims:
+        sentences = "sentence 1" if count == 1 else f"sentences 1 to {count}"
+        lines.append(f"Label the claims of answer {sentences}; label every passage; list the needs.")
+    else:
+        lines.append("Nothing was retrieved: leave claims, empty_sentences, passages and needs empty.")
+    if asked.answer:
+        lines.append("Label parts, direct and refusal.")
+        if facts.refusal is not None:
+            shown = ", ".join(str(number) for number in facts.refusal.sentences[:_MOST_HINTS])
+            lines.append(f"Answer sentence {shown} reads like a refusal: fill in refusal.")
+    else:
+        lines.append("The refusal is settled: leave parts empty, direct `no`, refusal null.")
+    lines.append("Choose similarity." if asked.similarity else "Leave similarity and similarity_why null.")
+    return "\n".join(lines)
+
+
+def _absent(facts: RagFacts) -> str:
+    """Given as data, not in the request: these words come from the answer, which is not to be trusted."""
+    texts = [value.text for _, value in facts.absent_values] + [name for _, name in facts.absent_names]
+    return ", ".join(list(dict.fromkeys(texts))[:_MOST_HINTS])

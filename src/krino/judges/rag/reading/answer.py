@@ -1,0 +1,165 @@
+"""Cuts an answer into what can be claimed: sentences, rows with their headers, JSON values with their keys, list items.
+
+Greetings, headings, table headers, source lines and fences state nothing: they are left out. So is nothing else: what
+speaks to whoever judges the answer stays in and is found by `find_instructions`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Any
+
+from krino.judges.rag.reading.sentences import Sentence, split_sentences
+from krino.judges.rag.tables import table
+from krino.text.forms import straighten
+
+_LONGEST = 1_000
+"""Characters of a sentence that are looked at."""
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.M)
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
+_LINE = re.compile(r"[^\n]*")
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_`](?=\w)|(?<=[\w.!?])[*_`](?!\w)")
+_HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}:?\*\*:?[ \t]*$)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)])[ \t]+")
+_MOST_CELLS = 40
+_MOST_JSON = 200_000
+_BARE_ITEM = 6
+"""Words up to which a list item is no sentence of its own, but completes the line above the list."""
+
+
+@lru_cache(maxsize=512)
+def split_answer(answer: str) -> tuple[Sentence, ...]:
+    """What of an answer can be checked, in order; an answer that shows anything gives at least one."""
+    bare = _FENCE.sub(lambda found: " " * len(found.group()), answer)
+    found = _json_values(bare)
+    if found is None:
+        found = [item for item in _units(bare) if not _says_nothing(item.text)]
+    kept = tuple(replace(item, text=_EMPHASIS.sub("", item.text)) for item in found)
+    return kept or tuple(split_sentences(bare)) or split_sentences(answer)
+
+
+# --- tables, lists and lines -----------------------------------------------------------------------
+
+
+def _units(text: str) -> Iterator[Sentence]:
+    """Line by line: a table's rows with its header, a list's items with what introduces it, sentences elsewhere."""
+    lines = [found for found in _LINE.finditer(text) if found.group().strip()]
+    place = start = 0
+    while place < len(lines):
+        if _begins_table(lines, place):
+            yield from _sentences(text, start, lines[place].start())
+            end = next((n for n in range(place, len(lines)) if "|" not in lines[n].group()), len(lines))
+            yield from _rows([line for line in lines[place:end] if not _RULE.fullmatch(line.group())])
+            start, place = lines[end - 1].end(), end
+            continue
+        place += 1
+    yield from _sentences(text, start, len(text))
+
+
+def _begins_table(lines: Sequence[re.Match[str]], place: int) -> bool:
+    ruled = place + 1 < len(lines) and _RULE.fullmatch(lines[place + 1].group()) and "|" in lines[place + 1].group()
+    return "|" in lines[place].group() and bool(ruled)
+
+
+def _rows(lines: Sequence[re.Match[str]]) -> Iterator[Sentence]:
+    header = _cells(lines[0].group())
+    for line in lines[1:]:
+        cells = zip(header, _cells(line.group()), strict=False)
+        told = "; ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell)
+        if told:
+            yield Sentence(told, line.start(), line.end())
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")][:_MOST_CELLS]
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
+    """The sentences of a stretch, without headings; short list items are told with the line that introduces them."""
+    opening = ""
+    for item in split_sentences(text[start:end]):
+        sentence = Sentence(item.text, item.start + start, item.end + start)
+        line = text[text.rfind("\n", 0, sentence.start) + 1 : sentence.start]
+        whole = line + text[sentence.start : sentence.end]
+        if _HEADING.match(whole) and "\n" not in whole.strip():
+            continue
+        listed = _ITEM.fullmatch(line) is not None
+        if sentence.text.rstrip("*_ ").endswith(":"):
+            opening = "" if listed else sentence.text.strip("*_ ")
+            continue
+        if not listed:
+            opening = ""
+        if opening and len(sentence.text.split()) <= _BARE_ITEM:
+            sentence = replace(sentence, text=f"{opening} {sentence.text}")
+        yield sentence
+
+
+# --- JSON ------------------------------------------------------------------------------------------
+
+
+def _json_values(text: str) -> list[Sentence] | None:
+    """The values of an answer that is one JSON object or list, each with its keys; None where it is none."""
+    stripped = text.strip()
+    if len(stripped) > _MOST_JSON or stripped[:1] + stripped[-1:] not in ("{}", "[]"):
+        return None
+    try:
+        told = json.loads(stripped)
+    except (ValueError, RecursionError):
+        return None
+    found: list[Sentence] = []
+    place = 0
+    for keys, value in _leaves(told, ()):
+        shown = value if isinstance(value, str) else json.dumps(value)
+        at = text.find(json.dumps(value, ensure_ascii=False).strip('"'), place)
+        start, place = (at, at + len(shown)) if at >= 0 else (place, place)
+        found.append(Sentence(": ".join((*keys, shown)), start, max(place, start)))
+    return [item for item in found if item.text.strip()] or None
+
+
+def _leaves(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, (*keys, str(key).replace("_", " ")))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner, keys)
+    elif value is not None and value != "":
+        yield keys, value
+
+
+# --- what says nothing -----------------------------------------------------------------------------
+
+
+def _says_nothing(text: str) -> bool:
+    """A greeting, a thank-you, a closing, a name under a letter, or a line that only names sources."""
+    return _nothing().fullmatch(straighten(text[:_LONGEST]).lower().strip(" *_¡¿")) is not None
+
+
+@cache
+def _nothing() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in table("answers")["says_nothing"]))
+
+
+def find_instructions(sentences: Sequence[Sentence], question: str) -> frozenset[int]:
+    """Numbers, from 1, of sentences that speak to whoever judges; none where the question is about such matters."""
+    triggers: list[str] = table("instructions")["trigger"]
+    texts = [straighten(sentence.text[:_LONGEST]).lower() for sentence in sentences]
+    joined = "\n".join(texts)
+    if not any(piece in joined for piece in triggers) or _asked().search(question[:_LONGEST].lower()):
+        return frozenset()
+    return frozenset(number for number, text in enumerate(texts, 1) if _patterns().search(text))
+
+
+@cache
+def _patterns() -> re.Pattern[str]:
+    data = table("instructions")
+    return re.compile("|".join(f"(?:{pattern.replace('{do}', data['do'])})" for pattern in data["patterns"]))
+
+
+@cache
+def _asked() -> re.Pattern[str]:
+    return re.compile(table("instructions")["asked"])

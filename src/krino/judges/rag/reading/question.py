@@ -1,0 +1,58 @@
+"""Reads a question: its parts, and what kind of thing each part asks for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal, get_args
+
+from krino.judges.rag.reading.sentences import split_sentences
+from krino.judges.rag.tables import table
+
+Asked = Literal["date", "number", "person", "place"]
+_MOST_PARTS = 8
+_LONGEST = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPart:
+    """One thing that is asked; `kind` where a date, a number, a person or a place is called for."""
+
+    text: str
+    kind: Asked | None
+
+    @property
+    def wants_name(self) -> bool:
+        """Whether a name would answer it: "who", "where", and most of "what is" and "which"."""
+        if self.kind is not None:
+            return self.kind in ("person", "place")
+        return _pattern("kinds", "thing").search(self.text) is not None
+
+
+@cache
+def _pattern(section: str, name: str) -> re.Pattern[str]:
+    return re.compile(table("questions")[section][name], re.I)
+
+
+@lru_cache(maxsize=8_192)
+def question_parts(question: str) -> tuple[QuestionPart, ...]:
+    """Questions one by one, cut before "and what", "and how"; what is said around a question is left out."""
+    sentences = [sentence.text for sentence in split_sentences(question[:_LONGEST])]
+    asked = [text for text in sentences if text.endswith("?")] or [" ".join(sentences) or question.strip()]
+    pieces = [piece.strip() for text in asked for piece in _pattern("parts", "cut").split(text) if piece.strip(" ?,")]
+    listed = [item for piece in pieces for item in _listed(piece)]
+    return tuple(QuestionPart(piece, _kind(piece)) for piece in listed[:_MOST_PARTS] or [question.strip()])
+
+
+def _kind(text: str) -> Asked | None:
+    return next((kind for kind in get_args(Asked) if _pattern("kinds", kind).search(text)), None)
+
+
+def _listed(piece: str) -> list[str]:
+    """ "What are the price and the weight of it?" asks two things."""
+    found = _pattern("parts", "listed").search(piece)
+    if found is None:
+        return [piece]
+    items = [item.strip() for item in _pattern("parts", "item").split(found["items"]) if item.strip()]
+    return [f"{found['ask']} {item}{found['of'] or ''}" for item in items] if len(items) > 1 else [piece]

@@ -1,0 +1,185 @@
+"""Reads a sentence for comparison: its content words as stems, its values and names, and what it negates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from krino.judges.rag.reading.values import Value, find_names, find_values, offered, without_citations
+from krino.judges.rag.tables import table
+from krino.text.forms import straighten
+from krino.text.words import stem, stop_words
+
+_TOKEN = re.compile(r"[^\W_]+(?:'t\b)?|[,;:(]")
+_NO_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'’‘“”«»-–—/\n\t", " "))
+_NO_SPACE_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_NEGATION_REACH = 4
+_LONGEST_SENTENCE = 4_000
+"""Characters of one sentence that are compared; no real sentence is longer, hostile text is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A sentence as a set of things to match."""
+
+    content: tuple[str, ...]
+    stems: frozenset[str]
+    prefixes: frozenset[str]
+    values: tuple[Value, ...]
+    names: frozenset[str]
+    negated: frozenset[str]
+    denials: int
+    """How many words of it deny something; those that do so softly ("without") make it -1: it cannot be told."""
+    surface: Mapping[str, str]
+    """For each content word its form in the text, to be shown."""
+    poles: tuple[str, ...]
+    """Words that have an opposite, as they stand in the text, function words ("before") included."""
+
+    @property
+    def value_keys(self) -> frozenset[str]:
+        return frozenset(key for value in self.values for key in value.keys)
+
+    @property
+    def offered(self) -> frozenset[str]:
+        return offered(self.values)
+
+
+@cache
+def _negations(language: str | None) -> frozenset[str]:
+    words = table("words")["negation"]
+    return frozenset(words.get(language or "en", words["en"]).split())
+
+
+@cache
+def _any_negation() -> tuple[str, ...]:
+    return tuple({f" {word} " for words in table("words")["negation"].values() for word in words.split()})
+
+
+def may_deny(text: str) -> bool:
+    """A first, cheap look: whether a word that denies, in any of the languages, stands in a text."""
+    padded = f" {text.lower().translate(_NO_SIGNS)} "
+    return "n t " in padded or any(word in padded for word in _any_negation())
+
+
+@cache
+def _soft_negations() -> frozenset[str]:
+    return frozenset(table("words")["soft_negation"]["words"].split())
+
+
+@cache
+def _opening_no() -> re.Pattern[str]:
+    return re.compile(table("words")["opening"]["no"], re.I)
+
+
+@cache
+def _limits() -> frozenset[str]:
+    return frozenset(table("words")["negation_ends"]["limits"].split())
+
+
+@cache
+def _clause_ends() -> frozenset[str]:
+    return frozenset([",", ";", ":", "(", *table("words")["negation_ends"]["clauses"].split()])
+
+
+@lru_cache(maxsize=8_192)
+def read_sentence(text: str, language: str | None) -> Reading:
+    """The reading of one sentence, kept because the same passages come back in case after case."""
+    plain = straighten(without_citations(text[:_LONGEST_SENTENCE]))
+    stops, negations = stop_words(language), _negations(language)
+    plain = _opening_no().sub(lambda found: " " * len(found.group()), plain)
+    values = find_values(plain)
+    content: list[str] = []
+    negated: set[str] = set()
+    surface: dict[str, str] = {}
+    poles: list[str] = []
+    reach = denials = 0
+    soft = False
+    for token, value in _tokens(plain, values):
+        if value is not None:
+            roots = value.keys
+        elif token in negations or token.endswith("n't"):
+            reach = _NEGATION_REACH
+            denials += 1
+            continue
+        elif token in _clause_ends():
+            reach = 0
+            continue
+        else:
+            soft = soft or token in _soft_negations()
+            if token in _opposites():
+                poles.append(token)
+            roots = () if token in stops else (stem(token),)
+        reach = 0 if token in _limits() and reach == _NEGATION_REACH else reach - 1
+        for root in roots:
+            content.append(root)
+            surface.setdefault(root, token)
+            if reach > 0:
+                negated.add(root)
+    stems = frozenset(content) | offered(values)
+    return Reading(
+        content=tuple(dict.fromkeys(content)),
+        stems=stems,
+        prefixes=frozenset(root[:5] for root in content if len(root) >= 6 and root[0].isalpha()),
+        values=values,
+        names=frozenset() if language == "de" else frozenset(stem(n.lower()) for n in find_names(plain)),
+        negated=frozenset(negated),
+        denials=-1 if soft else denials,
+        surface=surface,
+        poles=tuple(dict.fromkeys(poles)),
+    )
+
+
+def opposed_words(first: Reading, second: Reading) -> tuple[str, ...]:
+    """Content words that both have and only one denies, where one text denies nothing at all."""
+    if min(first.denials, second.denials) != 0 or first.denials == second.denials:
+        return ()
+    return tuple(
+        root for root in first.content if root in second.stems and (root in first.negated) != (root in second.negated)
+    )
+
+
+@cache
+def _opposites() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for pair in table("words")["opposites"]["pairs"]:
+        first, second = (side.split() for side in pair.split("/"))
+        for ours, theirs in ((first, second), (second, first)):
+            for word in ours:
+                found.setdefault(word, set()).update(theirs)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+def opposite_words(first: Reading, second: Reading) -> tuple[str, str] | None:
+    """A word of the first that the second replaces by its opposite, where neither text denies anything."""
+    if first.denials > 0 or second.denials > 0:
+        return None
+    for word in first.poles:
+        others = _opposites()[word]
+        if word not in second.poles and others.isdisjoint(first.poles):
+            for other in second.poles:
+                if other in others:
+                    return word, other
+    return None
+
+
+def _tokens(text: str, values: tuple[Value, ...]) -> Iterator[tuple[str, Value | None]]:
+    """Words in lower case, and each value as one; scripts written without spaces are cut into pairs of characters."""
+    waiting = iter(values)
+    value = next(waiting, None)
+    spaced = text.isascii() or not _NO_SPACE_SCRIPT.search(text)
+    for found in _TOKEN.finditer(text.lower()):
+        while value is not None and found.start() >= value.end:
+            yield value.text.lower(), value
+            value = next(waiting, None)
+        if value is not None and found.end() > value.start:
+            continue
+        token = found.group()
+        if spaced or len(token) <= 2 or not _NO_SPACE_SCRIPT.search(token):
+            yield token, None
+        else:
+            yield from ((token[place : place + 2], None) for place in range(len(token) - 1))
+    for left in (value, *waiting):
+        if left is not None:
+            yield left.text.lower(), left

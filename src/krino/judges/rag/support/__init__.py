@@ -1,0 +1,1 @@
+"""How the embedded labeller decides: evidence for each claim, support, relevance and nearness in meaning."""

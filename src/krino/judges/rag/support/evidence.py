@@ -1,0 +1,211 @@
+"""Finds, among the sentences of the passages, those that a claim or a question could rest on."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from krino.judges.lazy import lazy
+from krino.judges.rag.facts import PassageSentence, RagFacts
+from krino.judges.rag.reading.words import Reading
+from krino.judges.rag.tables import table
+from krino.text.words import stem
+
+PREFIX_CREDIT = 0.6
+"""What a word is worth that shares only its first five letters ("Belgian" for "Belgium")."""
+_QUESTION_PULL = 0.25
+_RESTATED = 0.4
+"""Words that the answer merely takes over from the question weigh less."""
+_VALUE_BOOST = 1.5
+_NAME_BOOST = 1.3
+_MOST_EVIDENCE = 3
+_WORTH_ADDING = 0.12
+_MOST_SHOWN = 5
+_MOST_WORDS = 120
+"""How much of the passages a model is shown beside one claim. Neighbours of the sentences add cost, not agreement."""
+_MOST_PLACES = 500
+"""Sentences that are looked up for one word; a word that more of them share tells them apart no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Up to three sentences, the one that decides first; empty where nothing in the passages comes near."""
+
+    sentences: tuple[PassageSentence, ...]
+
+    @property
+    def best(self) -> PassageSentence | None:
+        return self.sentences[0] if self.sentences else None
+
+
+class Index:
+    """The passages' sentences by word, with a weight for each word: the rarer, the heavier."""
+
+    def __init__(self, facts: RagFacts) -> None:
+        self.facts = facts
+        self.sentences = facts.passage_sentences
+        by_stem: dict[str, list[int]] = defaultdict(list)
+        by_prefix: dict[str, list[int]] = defaultdict(list)
+        by_passage: dict[int, list[Reading]] = defaultdict(list)
+        for place, item in enumerate(self.sentences):
+            by_passage[item.passage].append(item.reading)
+            for root in item.reading.stems:
+                by_stem[root].append(place)
+            for prefix in item.reading.prefixes:
+                by_prefix[prefix].append(place)
+        self._by_stem = dict(by_stem)
+        self._by_prefix = dict(by_prefix)
+        self.by_passage: Mapping[int, list[Reading]] = by_passage
+        self._found: dict[tuple[str, ...], Evidence] = {}
+
+    def rarity(self, root: str) -> float:
+        return math.log(1.0 + (len(self.sentences) + 1.0) / (1.0 + len(self._by_stem.get(root, ()))))
+
+    @lazy
+    def question_weights(self) -> Mapping[str, float]:
+        """The question's content words, less those that only say how to answer."""
+        return self.weigh(self.facts.question_reading)
+
+    def weigh(self, reading: Reading) -> dict[str, float]:
+        asking = frozenset(stem(word) for word in table("questions")["words"].split())
+        return {root: self.rarity(root) for root in reading.content if root not in asking}
+
+    def weigh_claim(self, reading: Reading) -> dict[str, float]:
+        """The words of a claim: values and names count for more, words of the question for less."""
+        keys = reading.value_keys
+        asked = self.facts.question_reading.stems
+        weights: dict[str, float] = {}
+        for root in (*reading.content, *keys):
+            weight = self.rarity(root)
+            if root in keys:
+                weight *= _VALUE_BOOST
+            elif root in reading.names:
+                weight *= _NAME_BOOST
+            weights[root] = weight * _RESTATED if root in asked else weight
+        return weights
+
+    def share_anywhere(self, weights: Mapping[str, float]) -> float:
+        """The share of weighted words that the passages hold, wherever they stand."""
+        total = sum(weights.values())
+        held = 0.0
+        for root, weight in weights.items():
+            if root in self._by_stem:
+                held += weight
+            elif len(root) >= 6 and root[:5] in self._by_prefix:
+                held += weight * PREFIX_CREDIT
+        return held / total if total else 0.0
+
+    def find(self, weights: Mapping[str, float]) -> Evidence:
+        """The sentence that holds most of the words, then those that add what it lacks."""
+        key = tuple(weights)
+        if key not in self._found:
+            self._found[key] = self._search(weights)
+        return self._found[key]
+
+    def _search(self, weights: Mapping[str, float]) -> Evidence:
+        scores = self._score(weights)
+        asked = self._question_scores
+        pulled = {place: score + asked.get(place, 0.0) for place, score in scores.items()}
+        if self._nearest_to_question is not None:
+            pulled.setdefault(self._nearest_to_question, asked[self._nearest_to_question])
+        if not pulled:
+            return Evidence(())
+        best = min(pulled, key=lambda place: (-pulled[place], place))
+        chosen = [best]
+        total = sum(weights.values()) or 1.0
+        missing = self._uncovered(weights, best)
+        while missing and len(chosen) < _MOST_EVIDENCE:
+            added = self._add(weights, missing, scores, chosen)
+            if added is None or self._gain(missing, added) < _WORTH_ADDING * total:
+                break
+            chosen.append(added)
+            missing = self._uncovered(missing, added)
+        return Evidence(tuple(self.sentences[place] for place in chosen))
+
+    def surroundings(self, weights: Mapping[str, float], evidence: Evidence) -> str:
+        """The evidence with further sentences that hold words it lacks, in the order of the passages."""
+        chosen = {self._places[id(item)]: item for item in evidence.sentences}
+        missing = {root: weight for root, weight in weights.items() if not _stands_in(root, chosen.values())}
+        room = _MOST_WORDS - sum(item.length for item in chosen.values())
+        while missing and len(chosen) < _MOST_SHOWN:
+            gains = self._score(missing)
+            fitting = [place for place in gains if place not in chosen and self.sentences[place].length <= room]
+            if not fitting:
+                break
+            place = min(fitting, key=lambda place: (-gains[place], place))
+            chosen[place] = self.sentences[place]
+            room -= chosen[place].length
+            missing = self._uncovered(missing, place)
+        return " ".join(chosen[place].sentence.text for place in sorted(chosen))
+
+    @lazy
+    def _places(self) -> dict[int, int]:
+        return {id(item): place for place, item in enumerate(self.sentences)}
+
+    def _add(
+        self,
+        weights: Mapping[str, float],
+        missing: Mapping[str, float],
+        scores: Mapping[int, float],
+        chosen: list[int],
+    ) -> int | None:
+        """A stray number elsewhere proves nothing: the sentence must share more, or be of the same passage."""
+        gains = self._score(missing)
+        home = self.sentences[chosen[0]].passage
+        allowed = [
+            place
+            for place, gain in gains.items()
+            if place not in chosen and (self.sentences[place].passage == home or scores[place] > gain)
+        ]
+        return min(allowed, key=lambda place: (-gains[place], place), default=None)
+
+    @lazy
+    def _question_scores(self) -> dict[int, float]:
+        return {place: score * _QUESTION_PULL for place, score in self._score(self.question_weights).items()}
+
+    @lazy
+    def _nearest_to_question(self) -> int | None:
+        asked = self._question_scores
+        return min(asked, key=lambda place: (-asked[place], place), default=None)
+
+    def _score(self, weights: Mapping[str, float]) -> dict[int, float]:
+        scores: dict[int, float] = defaultdict(float)
+        for root, weight in weights.items():
+            for place in self._by_stem.get(root, ())[:_MOST_PLACES]:
+                scores[place] += weight
+            if len(root) >= 6:
+                for place in self._by_prefix.get(root[:5], ())[:_MOST_PLACES]:
+                    if root not in self.sentences[place].reading.stems:
+                        scores[place] += weight * PREFIX_CREDIT
+        return scores
+
+    def _gain(self, missing: Mapping[str, float], place: int) -> float:
+        return covered_weight(missing, (self.sentences[place].reading,))
+
+    def _uncovered(self, weights: Mapping[str, float], place: int) -> dict[str, float]:
+        stems = self.sentences[place].reading.stems
+        return {root: weight for root, weight in weights.items() if root not in stems}
+
+
+def _stands_in(root: str, sentences: Iterable[PassageSentence]) -> bool:
+    return any(root in item.reading.stems for item in sentences)
+
+
+def covered_weight(weights: Mapping[str, float], readings: Iterable[Reading]) -> float:
+    """The weight of the words that the readings hold together."""
+    held = tuple(readings)
+    total = 0.0
+    for root, weight in weights.items():
+        if any(root in reading.stems for reading in held):
+            total += weight
+        elif len(root) >= 6 and any(root[:5] in reading.prefixes for reading in held):
+            total += weight * PREFIX_CREDIT
+    return total
+
+
+def coverage(weights: Mapping[str, float], readings: Iterable[Reading]) -> float:
+    """The share of weighted words that the readings hold together; 0.0 for no words at all."""
+    total = sum(weights.values())
+    return covered_weight(weights, readings) / total if total else 0.0

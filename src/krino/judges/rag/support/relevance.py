@@ -1,0 +1,246 @@
+"""What the question asks, what the answer covers of it, and which sentences of the passages help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from krino.judges.rag.facts import PassageSentence, RagFacts
+from krino.judges.rag.labels import Directness
+from krino.judges.rag.reading.question import QuestionPart, question_parts
+from krino.judges.rag.reading.values import Value
+from krino.judges.rag.reading.words import Reading, read_sentence
+from krino.judges.rag.support.draft_claims import Desk, Draft
+from krino.judges.rag.support.evidence import coverage
+from krino.judges.rag.support.nearness import TextPair, reads
+from krino.judges.rag.tables import table
+from krino.text.words import stem, stop_words
+
+_TERSE = 4
+"""Content words up to which an answer to "who" or "when" may be the bare name or date."""
+_SPEAKERS = 2
+"""Sentences of a passage, those with most words of the question, whose meaning is looked at."""
+_SPEAKERS_ALONE = 6
+"""The same where there is one passage only."""
+_FEWEST_PADDED = 4
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def open_pairs(desk: Desk, parts: tuple[QuestionPart, ...]) -> Iterator[TextPair]:
+    """The texts whose nearness decides where words alone do not."""
+    facts = desk.facts
+    if not reads(facts.language):
+        return
+    for item in facts.passages:
+        for sentence in _speakers(desk, item.number):
+            if _words_held(desk, sentence) < _limit("useful"):
+                yield facts.case.question, sentence.sentence.text
+    for part in parts:
+        if _answered_by_words(desk, part)[1] is None:
+            yield part.text, facts.said
+
+
+# --- the passages ----------------------------------------------------------------------------------
+
+
+def useful_sentences(desk: Desk, number: int, cited: frozenset[str], near: Mapping[TextPair, float]) -> list[int]:
+    """Numbers of the sentences of a passage that bear on the question, by their words, their meaning or as evidence.
+
+    Where only the passage as a whole has the words of the question, the sentences that add to them do.
+    """
+    question = desk.facts.case.question
+    sentences = [item for item in desk.index.sentences if item.passage == number]
+    shares = [_words_held(desk, item) for item in sentences]
+    useful = {
+        item.number
+        for item, share in zip(sentences, shares, strict=True)
+        if share >= _limit("useful")
+        or (item.sentence.text in cited and share >= _limit("useful_as_evidence"))
+        or near.get((question, item.sentence.text), 0.0) >= _limit("useful_by_meaning")
+    }
+    together = coverage(desk.index.question_weights, desk.index.by_passage.get(number, ()))
+    if not useful and together >= _limit("useful"):
+        least = _limit("useful_together")
+        useful = {item.number for item, share in zip(sentences, shares, strict=True) if share >= least}
+    if useful == {0}:  # the title alone speaks of it: what stands below is about it too
+        useful = {item.number for item in sentences}
+    return sorted(useful - {0})
+
+
+def _words_held(desk: Desk, item: PassageSentence) -> float:
+    return coverage(desk.index.question_weights, (item.reading,))
+
+
+def _speakers(desk: Desk, number: int) -> list[PassageSentence]:
+    """The sentences of a passage that are nearest to the question in words."""
+    sentences = [item for item in desk.index.sentences if item.passage == number]
+    sentences.sort(key=lambda item: -_words_held(desk, item))
+    return sentences[: _SPEAKERS_ALONE if len(desk.facts.passages) == 1 else _SPEAKERS]
+
+
+def holding_passage(desk: Desk, part: QuestionPart) -> int | None:
+    """The passage that has, in one place, the words of the part and a value of the kind it asks for."""
+    weights = desk.index.weigh(_read_part(desk.facts, part))
+    sentences = desk.index.sentences
+    for place, item in enumerate(sentences):
+        window = [item.reading]
+        if place + 1 < len(sentences) and sentences[place + 1].passage == item.passage:
+            window.append(sentences[place + 1].reading)
+        if coverage(weights, window) >= _limit("held") and any(_could_hold(desk.facts, one, part) for one in window):
+            return item.passage
+    return None
+
+
+def _could_hold(facts: RagFacts, reading: Reading, part: QuestionPart) -> bool:
+    """Whether a sentence has a value of the kind that is asked for, or for "who" a name that the question lacks."""
+    if part.kind == "person" and facts.language != "de":
+        return bool(reading.names - facts.question_reading.stems) or not reading.names
+    return _has_value(reading, part)
+
+
+def several_hold(desk: Desk, part: QuestionPart) -> bool:
+    """Whether the passages have more than one value for what is asked, so that the question is ambiguous there."""
+    weights = desk.index.weigh(_read_part(desk.facts, part))
+    found = {
+        value.keys
+        for item in desk.index.sentences
+        if coverage(weights, (item.reading,)) >= _limit("held")
+        for value in item.reading.values
+        if _fits(value, part)
+    }
+    return len(found) > 1
+
+
+# --- the answer ------------------------------------------------------------------------------------
+
+
+def answering_sentence(desk: Desk, part: QuestionPart, near: Mapping[TextPair, float]) -> int | None:
+    """The answer sentence that is about the part and of the kind it asks for; None where the part goes unanswered."""
+    number, by_words = _answered_by_words(desk, part)
+    if by_words is not None:
+        return number if by_words else None
+    alone = part.kind is None and len(question_parts(desk.facts.case.question)) == 1
+    limit = _limit("answered_by_meaning" if alone else "answered_elsewise")
+    return number if near.get((part.text, desk.facts.said), 0.0) >= limit else None
+
+
+def _answered_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool | None]:
+    """The sentence that fits best, and whether it answers; None where words leave that open."""
+    facts = desk.facts
+    said = {number: reading for number, reading in enumerate(facts.readings, 1) if number not in facts.instructions}
+    fitting = [number for number, reading in said.items() if _has_kind(facts, number, reading, part)]
+    if not fitting:
+        return None, False
+    drafts = {draft.sentence: draft for draft in _answering(desk)}
+    if bare := next((draft for draft in drafts.values() if draft.polarity is not None), None):
+        return bare.sentence, True
+    asked = _read_part(facts, part)
+    weights = _own_weights(desk, part, asked)
+    told = {number: _with_evidence(reading, drafts.get(number)) for number, reading in said.items()}
+    best = max(fitting, key=lambda number: (coverage(weights, told[number]), -number))
+    if not weights:
+        return best, True
+    if part.kind is None:
+        return best, True if coverage(weights, _all_of(told.values())) >= _limit("answered") else None
+    # What is asked about, names aside, must be spoken of where something of the right kind stands.
+    frame = {root: weight for root, weight in weights.items() if root not in asked.names} or weights
+    terse = sum(len(reading.content) for reading in said.values()) <= _TERSE
+    bare = terse and (part.kind in ("date", "number") or _is_name(facts, best))
+    return best, True if bare or coverage(frame, _all_of(told[number] for number in fitting)) > 0 else None
+
+
+def _own_weights(desk: Desk, part: QuestionPart, asked: Reading) -> dict[str, float]:
+    """The words of a part that no other part of the question has, where there are any: they tell the parts apart."""
+    others = [other for other in question_parts(desk.facts.case.question) if other != part]
+    shared = {root for other in others for root in _read_part(desk.facts, other).content}
+    weights = desk.index.weigh(asked)
+    return {root: weight for root, weight in weights.items() if root not in shared} or weights
+
+
+def _is_name(facts: RagFacts, number: int) -> bool:
+    """Whether a sentence is a bare name: every word of it but function words has a capital."""
+    words = _WORD.findall(facts.sentences[number - 1].text)
+    return all(word[0].isupper() for word in words if word.lower() not in stop_words(facts.language))
+
+
+def _all_of(groups: Iterable[tuple[Reading, ...]]) -> list[Reading]:
+    return [reading for group in groups for reading in group]
+
+
+def _with_evidence(reading: Reading, draft: Draft | None) -> tuple[Reading, ...]:
+    """A sentence and what it rests on, where that speaks of it at all: the nearest sentence need not."""
+    if draft is None or coverage(draft.pair.weights, draft.pair.found[:1]) < _limit("rests"):
+        return (reading,)
+    return (reading, draft.pair.found[0])
+
+
+def _has_value(reading: Reading, part: QuestionPart) -> bool:
+    return part.kind not in ("date", "number") or any(_fits(value, part) for value in reading.values)
+
+
+def _fits(value: Value, part: QuestionPart) -> bool:
+    """Whether a value is of the kind that is asked for: a date, time or span for "when", a quantity for "how many"."""
+    if part.kind == "date":
+        return value.kind != "number" or value.unit == "duration"
+    return value.kind == "number"
+
+
+def _has_kind(facts: RagFacts, number: int, reading: Reading, part: QuestionPart) -> bool:
+    """Whether a sentence could answer a question of this kind: a number is nobody, and a year is no place."""
+    if part.kind == "number" and len(reading.content) <= _TERSE and reading.values:
+        return True  # "2000" may be a year, or how many
+    if part.kind in ("date", "number"):
+        return _has_value(reading, part)
+    if part.kind is None or not reading.values:
+        return True
+    counting = {stem(word) for word in table("questions")["person"]["counting"].split()}
+    known = facts.question_reading.stems | reading.value_keys | {value.unit for value in reading.values} | counting
+    if all(root in known for root in reading.content):
+        return False
+    return part.kind == "person" or bool(reading.names - known) or _names_place(facts, number, reading)
+
+
+def _names_place(facts: RagFacts, number: int, reading: Reading) -> bool:
+    """A word of place with something after it that is no value: "on the coast", but not "in 1875"."""
+    before = frozenset(table("questions")["place"]["before"].split())
+    words = _WORD.findall(facts.sentences[number - 1].text.lower())
+    places = [place for place, word in enumerate(words) if word in before]
+    return any(stem(word) in reading.stems for place in places for word in words[place + 1 : place + 4])
+
+
+def _answering(desk: Desk) -> list[Draft]:
+    """The claims of sentences that speak to the one who asked, not to whoever judges the answer."""
+    return [draft for draft in desk.drafts if draft.sentence not in desk.facts.instructions]
+
+
+def directness(desk: Desk, any_answered: bool) -> Directness:
+    """Full when the first sentence that states anything is on topic; partly when a later one is, or it is padded."""
+    if not any_answered:
+        return "no"
+    drafts = _answering(desk)
+    if not drafts or not desk.index.question_weights:
+        return "full"
+    parts = [desk.index.weigh(_read_part(desk.facts, part)) for part in question_parts(desk.facts.case.question)]
+    on_topic = [_is_on_topic(desk, draft, parts) for draft in drafts]
+    return "partly" if not on_topic[0] or _is_padded(desk, on_topic) else "full"
+
+
+def _is_on_topic(desk: Desk, draft: Draft, parts: Sequence[Mapping[str, float]]) -> bool:
+    readings = _with_evidence(desk.facts.readings[draft.sentence - 1], draft)
+    return draft.polarity is not None or any(coverage(part, readings) >= _limit("on_topic") for part in parts)
+
+
+def _is_padded(desk: Desk, on_topic: Sequence[bool]) -> bool:
+    """A question for one thing got its answer and, for the greater part, something else. Open ones invite length."""
+    closed = all(part.kind is not None or part.wants_name for part in question_parts(desk.facts.case.question))
+    beside = on_topic.count(False)
+    return closed and len(on_topic) >= _FEWEST_PADDED and beside > _limit("padded") * len(on_topic)
+
+
+def _read_part(facts: RagFacts, part: QuestionPart) -> Reading:
+    return read_sentence(part.text, facts.question_language or facts.language)
+
+
+def _limit(name: str) -> float:
+    limit: float = table("local")["thresholds"][name]
+    return limit

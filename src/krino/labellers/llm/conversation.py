@@ -1,0 +1,89 @@
+"""What one conversation with a model needs: the schema bound to its case, and what was said so far."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+import orjson
+
+from krino.contract import Bound, CaseT, FactsT, Judge, LabelsT, Task, Usage
+from krino.labellers.llm import prompt
+from krino.labellers.llm.reply import READING
+from krino.labellers.llm.schema import AnswerCheck, bind, reply_tokens, strict_schema
+from krino.labellers.llm.wire import Channel, Strength, Turn
+
+MOST_FORMS = 1_000  # bound schemas kept in memory, by the bounds of their case
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A schema written as JSON, and the most tokens of a reply that fits it."""
+
+    schema: Any
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is the same for every case of one judge."""
+
+    schema: dict[str, Any]
+    check: AnswerCheck
+    systems: dict[Channel, str]
+    digest: Any
+    """A hash of everything that is the same for all requests, to which the case is added for the cache key."""
+    _forms: dict[tuple[int, Strength], tuple[Bound | None, Form]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, judge: Judge[Any, Any, Any], channels: Sequence[Channel], described: dict[str, Any]) -> Prepared:
+        schema = strict_schema(judge.labels_model)
+        systems = {channel: prompt.system_text(judge.prompt, channel, schema) for channel in channels}
+        digest = hashlib.blake2b(digest_size=20)
+        first = systems[channels[0]]
+        digest.update(orjson.dumps([READING, described, schema, first], option=orjson.OPT_SORT_KEYS))
+        return cls(schema, AnswerCheck(schema), systems, digest)
+
+    def form(self, bound: Bound | None, strength: Strength) -> Form:
+        """The schema bound to a case. Judges give cases of the same shape the same object, so it is found by that."""
+        strength = strength if bound is not None else "plain"
+        owner, known = self._forms.get((id(bound), strength), (None, None))
+        if known is None or owner is not bound:
+            narrowed = self.schema if bound is None else bind(self.schema, bound, strength)
+            measured = narrowed if bound is None else bind(self.schema, bound, "exact")
+            known = Form(orjson.Fragment(orjson.dumps(narrowed)), reply_tokens(measured))
+            if len(self._forms) >= MOST_FORMS:
+                self._forms.clear()
+            self._forms[id(bound), strength] = bound, known
+        return known
+
+
+@dataclass(slots=True)
+class Talk(Generic[CaseT, FactsT, LabelsT]):
+    """The conversation about one case: what was said so far and what the next request must do otherwise."""
+
+    task: Task[CaseT, FactsT, LabelsT]
+    prepared: Prepared
+    text: str
+    usage: Usage
+    media: frozenset[str]
+    tag: str = field(default_factory=prompt.new_tag)
+    later: tuple[Turn, ...] = ()
+    """What follows the first message, once a reply could not be used."""
+    exact: bool = False
+    """Labels did not fit the case: bind the schema as closely as the endpoint takes it."""
+    limit_factor: float = 1.0
+    most_tokens: int | None = None
+    """A longer limit for the reply was refused."""
+    timeouts: int = 0
+    useless: set[bytes] = field(default_factory=set)
+    """Requests that timed out or whose reply was cut off: none of them is sent again."""
+
+    def turns(self) -> tuple[Turn, ...]:
+        return (prompt.first_turn(self.task.questions, self.text, self.tag, self.media), *self.later)
+
+    def bounds(self, *, exact: bool) -> Bound | None:
+        task = self.task
+        return task.judge.bounds(task.case, task.facts, task.questions, exact)

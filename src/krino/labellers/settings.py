@@ -1,0 +1,178 @@
+"""Every setting of an LLM labeller, declared once: its type, its default, what it means and how it can be given.
+
+`krino.llm`, `krino.jury` and `krino.repeated` take these names as keywords; the command line makes a flag, a `KRINO_…`
+variable and a key of krino.toml from each that has a `flag`; a labeller's description holds those that are `recorded`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypedDict, cast, get_args, get_type_hints
+
+from krino.errors import UsageProblem
+
+Channel = Literal["json_schema", "tool", "json_object", "text"]
+MEDIA_KINDS = ("image", "audio", "file")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What is known of one setting beside its type."""
+
+    help: str
+    default: Any = None
+    flag: Any = None
+    """The type of its flag on the command line; None: it can be set in Python only."""
+    panel: Literal["model", "pace"] = "model"
+    """Under which heading of `krino judge --help` the flag stands."""
+    recorded: bool = False
+    """Whether it can change an answer: then it is part of the labeller's description and of every cache key."""
+    least: float | None = None
+    above: float | None = None
+    """What a number must be at least, or more than. Numbers are finite in any case."""
+
+
+class LlmSettings(TypedDict, total=False):
+    """The settings of one model. What is left out has its default."""
+
+    base_url: Annotated[str | None, Setting(help="Address of the endpoint.", flag=str)]
+    api_key: Annotated[
+        str | Callable[[], str] | None,
+        Setting(
+            help="The key, or a function that gets it (from a secret manager); by default the provider's variable."
+        ),
+    ]
+    api_version: Annotated[str | None, Setting(help="API version (Azure).", flag=str, recorded=True)]
+    channel: Annotated[
+        Channel | None,
+        Setting(
+            help="How the reply comes: json_schema, tool, json_object or text; by default the best that works.",
+            flag=str,
+            recorded=True,
+        ),
+    ]
+    temperature: Annotated[
+        float | Literal["usual"] | None,
+        Setting(
+            help="Sampling temperature (0, where it is taken).",
+            default="usual",
+            flag=float,
+            recorded=True,
+        ),
+    ]
+    seed: Annotated[int | None, Setting(help="Sampling seed.", flag=int, recorded=True)]
+    reply_tokens: Annotated[
+        int | None,
+        Setting(
+            help="Most tokens in one reply; by default what the longest useful answer to the case takes.",
+            flag=int,
+            recorded=True,
+            above=0,
+        ),
+    ]
+    effort: Annotated[str | None, Setting(help="Reasoning effort (low, medium, high, …).", flag=str, recorded=True)]
+    media: Annotated[
+        Sequence[str],
+        Setting(help="A kind of media the model takes, as `image`.", default=(), flag=list[str], recorded=True),
+    ]
+    reasks: Annotated[
+        int, Setting(help="Times an unusable reply is asked again with what was wrong.", default=2, flag=int, least=0)
+    ]
+    insist: Annotated[
+        Sequence[str],
+        Setting(
+            help="Parameters that must be sent as set: an endpoint that rejects one stops the run. Others are "
+            "left out where they are rejected, and the record says so.",
+            default=(),
+        ),
+    ]
+    concurrency: Annotated[
+        int,
+        Setting(
+            help="Most requests in flight; how many are useful is found out below that.",
+            default=32,
+            flag=int,
+            panel="pace",
+            least=1,
+        ),
+    ]
+    rpm: Annotated[float | None, Setting(help="Most requests a minute.", flag=float, panel="pace", above=0)]
+    tpm: Annotated[float | None, Setting(help="Most tokens a minute.", flag=float, panel="pace", above=0)]
+    timeout: Annotated[
+        float, Setting(help="Seconds to wait for one reply.", default=120.0, flag=float, panel="pace", above=0)
+    ]
+    retries: Annotated[
+        int,
+        Setting(help="Tries after 429, 5xx or a lost connection.", default=6, flag=int, panel="pace", least=0),
+    ]
+    backoff: Annotated[
+        float, Setting(help="Seconds before the first retry; each next one doubles.", default=0.5, least=0)
+    ]
+    patience: Annotated[
+        float | None,
+        Setting(
+            help="Stop when nothing has got through for so many seconds (290, or more with a long --timeout).",
+            flag=float,
+            panel="pace",
+            above=0,
+        ),
+    ]
+    max_cost: Annotated[
+        float | None, Setting(help="Stop before the run costs more.", flag=float, panel="pace", least=0)
+    ]
+    max_tokens: Annotated[int | None, Setting(help="Stop before the run takes more.", flag=int, panel="pace", least=0)]
+    price_in: Annotated[
+        float | None, Setting(help="Money per million input tokens.", flag=float, panel="pace", least=0)
+    ]
+    price_out: Annotated[
+        float | None, Setting(help="Money per million output tokens.", flag=float, panel="pace", least=0)
+    ]
+    cache: Annotated[
+        Path | str | None, Setting(help="File for replies already paid for, or `off`.", flag=str, panel="pace")
+    ]
+    env: Annotated[
+        Mapping[str, str] | None, Setting(help="Where keys and addresses are looked up, instead of the environment.")
+    ]
+
+
+@cache
+def known_settings() -> dict[str, Setting]:
+    """Every setting by its name, in the order of their declaration."""
+    hints = get_type_hints(LlmSettings, include_extras=True)
+    return {name: get_args(hint)[1] for name, hint in hints.items()}
+
+
+def complete(given: LlmSettings) -> LlmSettings:
+    """The settings with their defaults filled in; raises `UsageProblem` for a name or a value that cannot be."""
+    known = known_settings()
+    if "key" in given:
+        raise UsageProblem("`key` is called `api_key` now: krino.llm(model, api_key=…); a function works as well")
+    if unknown := sorted(given.keys() - known.keys()):
+        raise UsageProblem(f"there is no setting `{unknown[0]}` for a model; there are {', '.join(known)}")
+    values: dict[str, Any] = {name: given.get(name, setting.default) for name, setting in known.items()}
+    for name, setting in known.items():
+        _check_number(name, setting, values[name])
+    if values["channel"] is not None and values["channel"] not in get_args(Channel):
+        raise UsageProblem(f"unknown reply channel `{values['channel']}`; one of {', '.join(get_args(Channel))}")
+    if wrong := sorted(set(values["media"]) - set(MEDIA_KINDS)):
+        raise UsageProblem(f"unknown kind of media `{wrong[0]}`; one of {', '.join(MEDIA_KINDS)}")
+    return cast(LlmSettings, values)
+
+
+def _check_number(name: str, setting: Setting, value: Any) -> None:
+    """A limit that is no amount would switch off what it limits without a word."""
+    if value is None or value == setting.default or (setting.flag not in (int, float) and setting.least is None):
+        return
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    wanted = "a number"
+    if setting.least is not None:
+        number, wanted = number and value >= setting.least, f"at least {setting.least:g}"
+    if setting.above is not None:
+        number, wanted = number and value > setting.above, f"more than {setting.above:g}"
+    if not number:
+        flag = f" (--{name.replace('_', '-')})" if setting.flag else ""
+        raise UsageProblem(f"{name} must be {wanted}, not {value!r}{flag}")

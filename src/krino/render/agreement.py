@@ -1,0 +1,235 @@
+"""What is said of how far a run agrees with people: first a sentence, then where it disagrees, then the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from krino import blocks as b
+from krino.results.agreement.result import Agreement, CalibrationResult, Confusion, FieldAgreement, Figure
+from krino.results.wording import figure, interval_text
+
+_KINDS = {"category": "classes", "order": "classes in order", "scale": "steps of a scale", "number": "numbers"}
+_FIGURES = {
+    "agreement": "raw agreement",
+    "kappa": "Cohen's kappa",
+    "kappa_linear": "kappa, linear weights",
+    "kappa_quadratic": "kappa, squared weights",
+    "balanced_accuracy": "balanced accuracy",
+    "macro_f1": "macro F1",
+    "spearman": "Spearman's rho",
+    "pearson": "Pearson's r",
+    "mae": "mean absolute error",
+    "difference": "mean difference",
+    "alpha_nominal": "Krippendorff, nominal",
+    "alpha_ordinal": "Krippendorff, ordinal",
+    "alpha_interval": "Krippendorff, interval",
+    "mean_agreement": "raw agreement, by rater",
+    "mean_kappa": "Cohen's kappa, by rater",
+    "mean_kappa_quadratic": "squared kappa, by rater",
+    "mean_spearman": "Spearman, by rater",
+}
+"""In the order in which they are shown."""
+_MOST_CLASSES = 12  # a matrix of more is not read by anybody
+_SHOWN_LABELS = 6
+_SHOWN_SKIPPED = 12
+_SHOWN_RATERS = 6
+_FEW_CLUSTERS = 20
+
+
+def agreement_blocks(agreement: Agreement, title: str) -> Iterator[b.Block]:
+    yield b.Heading(title)
+    yield b.Paragraph(agreement.headline, strong=True)
+    counts = agreement.counts
+    parts = [b.Part("judged", counts.judged, "good"), b.Part("failed", counts.failed, "warn")]
+    yield b.Parts("labelled", [*parts, b.Part("error", counts.error, "bad")])
+    yield from (b.Paragraph(line, tone="warn") for line in _rest(agreement))
+    for field in agreement.fields:
+        yield from _field(field, alone=len(agreement.fields) == 1)
+    for calibration in agreement.calibration:
+        yield from _calibration(calibration)
+    yield from (b.Paragraph(line, small=True) for line in _footnotes(agreement))
+
+
+def _field(field: FieldAgreement, *, alone: bool) -> Iterator[b.Block]:
+    """`alone`: what is said of it has just been said of the whole."""
+    yield b.Heading(field.field, note=f"{_KINDS[field.kind]}, {_raters(field)}", level=3)
+    if not alone:
+        yield b.Paragraph(field.headline, strong=True)
+    if field.worst:
+        yield _worst(field)
+    without = field.counts.failed + field.counts.error
+    yield b.Paragraph(f"{_counts(field)}.", "warn" if without else "plain")
+    if field.figures:
+        yield b.Paragraph(_basis(field), small=True)
+        yield _figures(field)
+    if field.classes:
+        yield _classes(field)
+    if field.confusion is not None and len(field.confusion.values) <= _MOST_CLASSES:
+        yield _confusion(field.confusion)
+    if notes := [*_missing(field), *(f"{note}." for note in field.notes)]:
+        yield b.BulletList("", notes)
+
+
+def _figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | None]]:
+    """Name, the judge against people, people among themselves."""
+    for name, words in _FIGURES.items():
+        if name in field.figures:
+            yield words, field.figures[name], field.people.get(name)
+
+
+def _figures(field: FieldAgreement) -> b.DataTable:
+    heads = ("Judge and people", "n", "value", "95 % interval", "people", "95 % interval")
+    rows: list[Sequence[b.Value]] = []
+    for words, ours, theirs in _figure_rows(field):
+        beside = ("", "") if theirs is None else (_text(theirs), interval_text(theirs.interval))
+        rows.append((words, f"{ours.n:,}", b.Cell(_text(ours), strong=True), interval_text(ours.interval), *beside))
+    width = 6 if field.people else 4
+    return b.DataTable("", heads[:width], [row[:width] for row in rows], figures=range(1, width))
+
+
+def _classes(field: FieldAgreement) -> b.DataTable:
+    heads = ("Class", "people", "judge", "precision", "recall", "F1", "interval of F1")
+    rows = [
+        (
+            item.value,
+            f"{item.people:,}",
+            f"{item.judge:,}",
+            *(_text(each) for each in (item.precision, item.recall, item.f1)),
+            interval_text(item.f1.interval),
+        )
+        for item in field.classes
+    ]
+    return b.DataTable("", heads, rows, figures=range(1, 7))
+
+
+def _confusion(found: Confusion) -> b.DataTable:
+    rows: list[Sequence[b.Value]] = [
+        (
+            value,
+            *(
+                b.Cell(f"{count:,}", "good" if row == column else "bad" if count else "plain")
+                for column, count in enumerate(counts)
+            ),
+        )
+        for row, (value, counts) in enumerate(zip(found.values, found.counts, strict=True))
+    ]
+    heads = ("People say ↓ judge says →", *found.values)
+    return b.DataTable("", heads, rows, figures=range(1, len(heads)))
+
+
+def _worst(field: FieldAgreement) -> b.DataTable:
+    rows: list[Sequence[b.Value]] = []
+    for case in field.worst:
+        said = [f"{rater}: {label}" for rater, label in case.people.items()]
+        shown = ", ".join([*said[:_SHOWN_LABELS], *(["…"] if len(said) > _SHOWN_LABELS else [])])
+        rows.append((b.Cell(case.id, case=case.id), figure(case.distance), case.judge, shown, case.reason))
+    if more := field.disagreeing - len(field.worst):
+        rows.append((b.Cell(f"and {more:,} more", "plain"), "", "", "", ""))
+    return b.DataTable("", ("Disagrees most", "apart", "judge", "people", "why the judge says so"), rows, figures=(1,))
+
+
+def _calibration(found: CalibrationResult) -> Iterator[b.Block]:
+    yield b.Heading(found.field, note="a confidence", level=3)
+    yield b.Paragraph(
+        f"How sure the judge says it is (`{found.field}`), against how often its `{found.of}` is what the majority of "
+        f"people say: {found.error.n:,} cases.",
+        small=True,
+    )
+    yield b.Paragraph(
+        f"expected calibration error {_text(found.error)} ({interval_text(found.error.interval)}).", strong=True
+    )
+    bins = [
+        b.ReliabilityBin(item.low, item.high, item.n, item.confidence, item.right)
+        for item in found.bins
+        if item.confidence is not None and item.right is not None
+    ]
+    yield b.Reliability("", bins)
+    if found.notes:
+        yield b.BulletList("", [f"{note}." for note in found.notes])
+
+
+def _text(item: Figure) -> str:
+    return "–" if item.value is None else figure(item.value)
+
+
+def _raters(field: FieldAgreement) -> str:
+    if len(field.raters) == 1:
+        return f"one label a case ({field.raters[0]})"
+    shown = [*field.raters[:_SHOWN_RATERS], "…"] if len(field.raters) > _SHOWN_RATERS else list(field.raters)
+    return f"{len(field.raters)} raters ({', '.join(shown)})"
+
+
+def _counts(field: FieldAgreement) -> str:
+    counts = field.counts
+    parts = [f"{counts.judged:,} judged", f"{counts.failed:,} failed", f"{counts.error:,} error"]
+    if counts.absent:
+        parts.append(f"{counts.absent:,} not in the run")
+    text = f"{counts.labelled:,} labelled: {', '.join(parts)}; {counts.compared:,} compared"
+    if counts.null_in_verdict:
+        text += f"; {counts.null_in_verdict:,} judged null where people gave a value, not compared"
+    if counts.null_in_labels:
+        text += f"; {counts.null_in_labels:,} labelled null where the judge gave a value, not compared"
+    return text
+
+
+def _basis(field: FieldAgreement) -> str:
+    """Against what the figures hold the judge."""
+    if len(field.raters) == 1:
+        return "The judge against the label of each case."
+    ties = f" (without the {field.counts.ties:,} where there is none)" if field.counts.ties else ""
+    majority = f"the majority of the raters{ties}"
+    held = {
+        "category": f"The judge against {majority}",
+        "order": f"The judge against {majority}",
+        "scale": f"Agreement, kappa and F1 against {majority}, correlations and errors against their mean",
+        "number": "The judge against the mean of the raters",
+    }[field.kind]
+    rest = " By rater: the mean over pairs of judge and rater, beside it over pairs of raters." if field.people else ""
+    return f"{held}; Krippendorff's alpha takes the judge as one more rater.{rest}"
+
+
+def _missing(field: FieldAgreement) -> Iterator[str]:
+    """Why figures have no value or no interval, each reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for words, ours, theirs in _figure_rows(field):
+        for item, whose in ((ours, ""), (theirs, " among people")):
+            if item is not None and item.why is not None:
+                what = f"{words}{whose}" if item.value is None else f"the interval of {words}{whose}"
+                by_reason.setdefault(item.why, []).append(what)
+    for why, names in by_reason.items():
+        yield f"No value for {', '.join(names)}: {why}."
+
+
+def _footnotes(agreement: Agreement) -> Iterator[str]:
+    draws = {field.draws for field in agreement.fields if field.draws}
+    if draws:
+        drawn = "cases"
+        if (clusters := agreement.clusters) is not None:
+            alone = f", {clusters.without:,} cases without one drawn alone" if clusters.without else ""
+            few = "; so few make intervals too narrow" if clusters.count < _FEW_CLUSTERS else ""
+            drawn = (
+                f"clusters of `{clusters.column}` ({clusters.count:,} of them, from the {clusters.source}{alone}{few})"
+            )
+        many = " to ".join(f"{count:,}" for count in sorted(draws))
+        yield f"Intervals: {agreement.level:.0%} of a percentile bootstrap, {many} draws of {drawn}.".replace("%", " %")
+    if any(_without_width(item) for field in agreement.fields for item in field.figures.values()):
+        yield "An interval without width means that no draw could differ, not that the figure is certain."
+    if skipped := agreement.skipped:
+        shown = [f"{item.column} ({item.why})" for item in skipped[:_SHOWN_SKIPPED]]
+        more = f" and {len(skipped) - _SHOWN_SKIPPED} more" if len(skipped) > _SHOWN_SKIPPED else ""
+        yield f"Not compared: {', '.join(shown)}{more}."
+
+
+def _without_width(item: Figure) -> bool:
+    return item.interval is not None and item.interval[0] == item.interval[1]
+
+
+def _rest(agreement: Agreement) -> Iterator[str]:
+    """Labels without a case, and cases without a label."""
+    counts = agreement.counts
+    if not agreement.fields:
+        yield "no case of the run has a verdict: nothing can be compared"
+    if counts.absent:
+        yield f"labelled, but not in the run: {counts.absent:,} (as {', '.join(agreement.absent_ids)})"
+    if counts.unlabelled:
+        yield f"in the run, but not labelled: {counts.unlabelled:,}"

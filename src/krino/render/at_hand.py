@@ -1,0 +1,98 @@
+"""What only a judge at hand can say: how it shows a case, what a labeller was asked, and its overview of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from krino.blocks import Block, Paragraph
+from krino.contract import Judgement, Questions
+from krino.contract.judge import Overview
+from krino.engine.case import AnyJudge
+from krino.labellers.llm.prompt import TAG_SLOT, shown_texts, system_text, user_text
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """A judge, for those who show its judgements. What it does wrong costs its own blocks, never the report."""
+
+    judge: AnyJudge
+
+    def prompt(self) -> str:
+        """The part that is the same for every case, in the form that goes with a JSON schema."""
+        return system_text(self.judge.prompt, "json_schema", {})
+
+    def request(self, record: Record) -> str | None:
+        """The case's own part, `TAG` in the place of the random word; None where the facts leave nothing to ask."""
+        try:
+            case = self.judge.read(record)
+            questions = self.judge.ask(case, self.judge.study(case))
+        except Exception:  # a case that cannot be judged was never asked about
+            return None
+        if questions is None:
+            return None
+        if not questions.parts:
+            return _shown(questions)
+        calls = len(questions.parts)
+        return "\n\n".join(
+            f"[call {number} of {calls}]\n\n{_shown(part)}" for number, part in enumerate(questions.parts, 1)
+        )
+
+    def view(self, judgement: Record, record: Record) -> list[Block]:
+        """How the judge shows a case; nothing for one that it could not read or study."""
+        try:
+            case = self.judge.read(record)
+            facts = self.judge.study(case)
+        except Exception:
+            return []
+        kept = {name: value for name, value in judgement.items() if name != "case"}
+        try:
+            return list(self.judge.view(case, facts, Judgement.model_validate(kept)))
+        except Exception as fault:
+            return [_problem(self.judge, "view", fault)]
+
+
+@dataclass(slots=True)
+class RunOverview:
+    """What a judge says of all cases together, in one pass over them."""
+
+    judge: AnyJudge | None
+    _overview: Overview | None = None
+    _problems: list[Block] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.judge is not None:
+            try:
+                self._overview = self.judge.overview()
+            except Exception as fault:
+                self._give_up(fault)
+
+    def add(self, judgement: Record) -> None:
+        if self._overview is not None:
+            try:
+                self._overview.add(judgement)
+            except Exception as fault:
+                self._give_up(fault)
+
+    def blocks(self) -> list[Block]:
+        try:
+            return self._problems if self._overview is None else list(self._overview.blocks())
+        except Exception as fault:
+            self._give_up(fault)
+            return self._problems
+
+    def _give_up(self, fault: Exception) -> None:
+        assert self.judge is not None
+        self._overview, self._problems = None, [_problem(self.judge, "overview", fault)]
+
+
+def _problem(judge: AnyJudge, name: str, fault: Exception) -> Block:
+    told = f"`{name}` of judge `{judge.name}` failed: {type(fault).__name__}: {fault}"
+    return Paragraph(told, tone="warn")
+
+
+def _shown(questions: Questions) -> str:
+    return user_text(questions, shown_texts(questions)).replace(TAG_SLOT, "TAG")

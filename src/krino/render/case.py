@@ -1,0 +1,176 @@
+"""What is said of one case in full, and of the worst cases of a run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from krino.blocks import Block, DataTable, Field, Fields, Heading, Paragraph, Tone, Verbatim
+from krino.contract import Judgement
+from krino.render.summary import TONES, graded, signed
+from krino.results.named_cases import reason_of, rule_in_words
+from krino.results.stability import SPLIT, votes_of
+from krino.results.summary import LABELLER
+from krino.results.verdict_schema import Scales
+from krino.results.wording import labeller_name, spend_text
+from krino.results.worst import Record, Worst
+from krino.runs.fields import ROLL_UP, fields_of
+from krino.text.clean import clean_line
+
+_LONGEST_INPUT = 200
+_LONGEST_VALUE = 60
+_SHORT = 40  # a value of at most so many characters stands out
+_NO_SCALES: Scales = {}
+
+
+def case_blocks(
+    judgement: Judgement,
+    rules: Mapping[str, str] | None = None,
+    scales: Scales = _NO_SCALES,
+    own: Sequence[Block] = (),
+    *,
+    labels: bool = False,
+) -> Iterator[Block]:
+    """What was decided, by whom, on what evidence; or why it could not be.
+
+    `own`: how the judge shows the case, which then needs no other form; `labels`: the labels too.
+    """
+    yield _case_heading(judgement)
+    if own:
+        yield from own
+    elif judgement.inputs:
+        yield Fields("Case", [Field(name, text) for name, text in judgement.inputs.items()])
+    for title, text in (("Reason", judgement.reason), ("Error", judgement.error)):
+        if text:
+            yield Fields(title, [Field(judgement.status, text, TONES[judgement.status])])
+    if judgement.status == "ok" and judgement.verdict is not None:
+        yield Fields("Verdict", list(_verdict(judgement, rules or {}, scales)))
+    yield from votes_blocks(judgement.model_dump(mode="json", include={"ballots"}))
+    if findings := list(_findings(judgement, rules or {})):
+        yield Fields("Findings", findings)
+    if labels and judgement.labels is not None:
+        yield Verbatim("Labels", _pretty(judgement.labels))
+    if labels:
+        for ballot in judgement.ballots:
+            title = f"Labels of {ballot.member}, asked for time {ballot.repeat}"
+            yield Verbatim(title, _pretty(ballot.labels))
+    if judgement.raw_reply is not None:
+        yield Verbatim("Reply that could not be used", judgement.raw_reply)
+    yield Paragraph(spend_text(judgement.usage), tone="plain")
+
+
+def votes_blocks(judgement: Mapping[str, Any]) -> list[DataTable]:
+    """The votes of a panel, one column a seat; empty where no panel was asked."""
+    if (votes := votes_of(judgement)) is None:
+        return []
+    tones: list[Tone | None] = ["warn" if row[-1] == SPLIT else None for row in votes.rows]
+    return [DataTable("Votes", votes.columns, votes.rows, tones=tones)]
+
+
+def worst_blocks(found: Worst, rules: Mapping[str, str], scales: Scales, folder: Path) -> Iterator[Block]:
+    """Those that were not judged come first, apart: they have no value to be ranked by."""
+    if found.all_not_judged:
+        more = found.all_not_judged - len(found.not_judged)
+        shown = f", the first {len(found.not_judged):,} here" if more else ""
+        yield Heading(f"Not judged: {found.all_not_judged:,}{shown}")
+        for record in found.not_judged:
+            status = str(record["status"])
+            yield Heading(str(record["id"]), *signed(status), level=3)
+            yield _reasons(record, "", rules)
+    if not found.judged:
+        yield Heading("No case to rank.")
+    else:
+        nulls = f"({found.nulls:,} more have no value)" if found.nulls else ""
+        yield Heading(f"The worst {len(found.judged):,} of {found.ranked:,} {found.order.told()}", note=nulls)
+    for record in found.judged:
+        yield _ranked(record, found.order.field, scales)
+        yield _reasons(record, found.order.field, rules)
+    name = shlex.quote(str(folder))
+    yield Paragraph(f"krino show {name} ID shows a case in full; --by FIELD ranks by another field.", tone="plain")
+
+
+def _case_heading(judgement: Judgement) -> Heading:
+    status = judgement.status
+    facts = [f"{judgement.judge} {judgement.judge_version}"]
+    if judgement.source is not None:
+        facts.append(str(judgement.source))
+    if judgement.labeller:
+        facts.append(labeller_name(judgement.labeller))
+    return Heading(judgement.id, *signed(status), " · ".join(facts), level=1)
+
+
+def _verdict(judgement: Judgement, rules: Mapping[str, str], scales: Scales) -> Iterator[Field]:
+    """A finding about a field of the verdict (`where` names it) stands before its value: who reads the value has read
+    what was not looked for."""
+    decider = ""
+    for name, value in (judgement.verdict or {}).items():
+        before, decider = decider, _decider(judgement, name, rules)
+        yield Field(
+            name,
+            _value(value),
+            graded(scales, name, value) or TONES.get(value if isinstance(value, str) else ""),
+            "" if decider == before else decider,  # neighbours decided alike say so once
+            judgement.evidence.get(name, ()),
+            [f"{finding.text} ({finding.rule})" for finding in judgement.findings if finding.where == name],
+            strong=value is not None and len(str(value)) <= _SHORT,
+        )
+
+
+def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
+    decider = judgement.decided_by.get(name, "")
+    rule = judgement.rules.get(name) or (decider if decider != LABELLER else "")
+    said = rule_in_words(rule, rules)
+    who = "by the labeller's labels" if decider == LABELLER else "by rule"
+    return f"{who}, {said}" if decider == LABELLER and said else f"{who} {said}".strip()
+
+
+def _findings(judgement: Judgement, rules: Mapping[str, str]) -> Iterator[Field]:
+    """Those that stand above a field of the verdict are not told twice."""
+    shown = judgement.verdict or {} if judgement.status == "ok" else {}
+    for finding in (finding for finding in judgement.findings if finding.where not in shown):
+        where = f" ({finding.where})" if finding.where else ""
+        yield Field("!", f"{finding.text}{where}", "warn", rule_in_words(finding.rule, rules))
+
+
+def _ranked(record: Record, field: str, scales: Scales) -> Heading:
+    value = fields_of(record).get(field)
+    tone = TONES.get(str(value)) if field == ROLL_UP else graded(scales, field, value)
+    note = field
+    if (beside := _ruled(record, field)) != field:
+        note += f" · {beside} {_short((record.get('verdict') or {}).get(beside))}"
+    return Heading(str(record["id"]), _short(value), tone, note, level=3)
+
+
+def _reasons(record: Record, field: str, rules: Mapping[str, str]) -> Fields:
+    """What the case is about, why it ended so, and the rule that said so."""
+    about = [
+        Field(str(name), clean_line(str(text), _LONGEST_INPUT)) for name, text in (record.get("inputs") or {}).items()
+    ]
+    rule = (record.get("rules") or {}).get(_ruled(record, field))
+    said = rule_in_words(str(rule), rules) if rule else ""
+    return Fields("", [*about, Field("why", reason_of(record, field, rules) or "no reason is on record", by=said)])
+
+
+def _ruled(record: Record, field: str) -> str:
+    """The field whose rule explains: a roll-up has none of its own, the verdict's first field stands for it."""
+    return next(iter(record.get("verdict") or ()), "") if field == ROLL_UP else field
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else _pretty(value)
+
+
+def _pretty(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=repr).decode()
+
+
+def _short(value: Any) -> str:
+    return clean_line(", ".join(map(str, value)) if isinstance(value, list) else str(value), _LONGEST_VALUE)

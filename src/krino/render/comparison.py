@@ -1,0 +1,214 @@
+"""What is said of two runs side by side: their settings, how cases match, scores, labels, flips and money."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from krino.blocks import Block, BulletList, Cell, DataTable, Heading, Paragraph, Tone, Value
+from krino.results.comparison.changes import (
+    CodeChange,
+    Comparison,
+    Flip,
+    Interval,
+    LabelChange,
+    Matching,
+    NumberChange,
+    OtherChange,
+    Side,
+    Spending,
+)
+from krino.results.wording import duration, figure
+from krino.stats.moments import FEW
+
+_MOST_ROWS = 30
+_TONES: dict[str, Tone] = {"higher": "info", "lower": "warn"}
+_NAMES = {
+    "calls": "model calls",
+    "cached": "from cache",
+    "input_tokens": "tokens in",
+    "output_tokens": "tokens out",
+    "seconds": "labelling time",
+}
+
+
+def comparison_blocks(comparison: Comparison) -> Iterator[Block]:
+    for name, side in (("A", comparison.a), ("B", comparison.b)):
+        yield Heading(f"{name}  {side.run}", note=_side(side))
+    if comparison.settings:
+        yield BulletList("The runs were made with other settings", comparison.settings)
+    yield from (Paragraph(line) for line in _matching(comparison.matching))
+    yield from (Paragraph(line, tone="warn") for line in comparison.warnings)
+    scores = ("Score", "n", "A", "B", "B − A", "95 % interval", "B is")
+    yield from _table(scores, _scores(comparison), range(1, 6))
+    labels = ("Label", "A", "B", "B − A", "95 % interval", "flips", "p", "B is")
+    yield from _table(labels, _labels(comparison), range(1, 7))
+    yield from (Paragraph(line) for line in _unflipped(comparison))
+    yield from _table(("Field", "A → B", "cases", "ids"), _flips(comparison), range(2, 3))
+    yield from _table(("Spent", "A", "B", "B − A"), _spending(comparison), range(1, 4))
+    yield from (Paragraph(line, small=True) for line in _notes(comparison))
+
+
+def _table(heads: Sequence[str], rows: Iterator[Sequence[Value]], figures: range) -> Iterator[DataTable]:
+    if shown := list(rows):
+        yield DataTable("", heads, shown, figures=figures, most=_MOST_ROWS)
+
+
+def _side(side: Side) -> str:
+    counts = side.counts
+    ends = ", ".join(f"{count:,} {status}" for status, count in counts.model_dump().items())
+    facts = f"{side.judge} · {side.labeller} · {side.started} · {side.state}"
+    return f"{facts} · {counts.total:,} cases: {ends}"
+
+
+def _matching(matching: Matching) -> Iterator[str]:
+    yield f"{matching.matched:,} cases are in both, {matching.both_ok:,} of them judged in both."
+    for name, count, ids in (
+        ("A", matching.only_a, matching.only_a_ids),
+        ("B", matching.only_b, matching.only_b_ids),
+    ):
+        if count:
+            yield f"Only in {name}: {count:,}{_examples(ids, count)}."
+    if count := matching.other_content:
+        yield (
+            f"{count:,} of them have other content under the same id{_examples(matching.other_content_ids, count)}. "
+            "That is right where two systems are compared by one judge, wrong where two judges are."
+        )
+    if matching.repeated_ids:
+        yield f"{matching.repeated_ids:,} ids are given to several cases; those are matched in their order."
+
+
+def _scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    for item in comparison.fields:
+        if isinstance(item, NumberChange):
+            yield (
+                item.name,
+                f"{item.n:,}",
+                "–" if item.a is None else figure(item.a),
+                "–" if item.b is None else figure(item.b),
+                "–" if item.difference is None else _signed(item.difference),
+                _interval(item.interval),
+                _says(item),
+            )
+
+
+def _labels(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    """Labels that flipped; the others are named by `_unflipped`."""
+    for field in comparison.fields:
+        if isinstance(field, CodeChange):
+            for item in (item for item in field.labels if item.lost or item.gained):
+                yield (
+                    f"{field.name}: {item.label}",
+                    _percent(item.a / field.n) if field.n else "–",
+                    _percent(item.b / field.n) if field.n else "–",
+                    _points(item.difference),
+                    "–" if item.interval is None else f"{_points(item.interval[0])} to {_points(item.interval[1])}",
+                    f"−{item.lost:,} +{item.gained:,}",
+                    _p_text(item.p),
+                    _says(item),
+                )
+
+
+def _unflipped(comparison: Comparison) -> Iterator[str]:
+    """Fields in which no case flipped, with what could still have been there."""
+    for field in comparison.fields:
+        if isinstance(field, CodeChange) and field.n and not field.changed:
+            half = max(((item.interval[1] - item.interval[0]) / 2 for item in field.labels if item.interval), default=0)
+            yield f"{field.name}: no difference shown, no case flipped (±{100 * half:.1f} points of a hundred)."
+
+
+def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    """Changes of status, flips of labels, largest moves of scores, and texts that are not the same."""
+    for flip in comparison.statuses:
+        yield _flip_row("status", flip)
+    for field in comparison.fields:
+        if isinstance(field, CodeChange):
+            for flip in field.flips:
+                yield _flip_row(field.name, flip)
+            if rest := field.changed - sum(flip.count for flip in field.flips):
+                yield field.name, "in other ways", f"{rest:,}", ""
+        elif isinstance(field, NumberChange) and field.movers:
+            moved = f"up {field.risen:,}, down {field.fallen:,}"
+            named = ", ".join(f"{mover.id} ({figure(mover.a)} → {figure(mover.b)})" for mover in field.movers)
+            yield field.name, moved, f"{field.risen + field.fallen:,}", named
+        elif isinstance(field, OtherChange) and field.changed:
+            yield field.name, "another text", f"{field.changed:,}", ", ".join(field.ids)
+
+
+def _spending(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    for item in comparison.spending:
+        yield _NAMES.get(item.name, item.name), _amount(item, item.a), _amount(item, item.b), _more(item)
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    """How to read the figures."""
+    clustered = comparison.cluster is not None
+    kinds = {type(item) for item in comparison.fields}
+    if NumberChange in kinds:
+        yield "Intervals of scores are 95 % intervals of the mean difference (paired bootstrap)."
+        few = f"fewer than {FEW} {'clusters' if clustered else 'cases'}"
+        yield f"Of {few} a score is called higher or lower only if the exact test of their signs says so too."
+    if CodeChange in kinds and not clustered:
+        yield "p is McNemar's exact test of the flips, adjusted for the labels of a field (Holm)."
+    if clustered:
+        yield (
+            f"Cases with the same {comparison.cluster} were drawn together ({comparison.clusters:,} clusters), "
+            "and the intervals decide."
+        )
+    yield "± is half the interval: about the difference that these cases could have shown."
+
+
+def _signed(value: float) -> str:
+    return f"{'−' if value < 0 else '+'}{figure(abs(value))}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _points(difference: float) -> str:
+    """A difference of shares, in points of a hundred."""
+    return f"{'−' if difference < 0 else '+'}{abs(100 * difference):.1f}"
+
+
+def _p_text(p: float | None) -> str:
+    return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _says(item: NumberChange | LabelChange) -> str | Cell:
+    if item.says in ("higher", "lower", "too few to tell") or item.interval is None:
+        return Cell(item.says, _TONES.get(item.says), strong=item.says in _TONES)
+    half = (item.interval[1] - item.interval[0]) / 2
+    if item.says == "the same" and not half:
+        return "the same in every case"
+    shown = figure(half) if isinstance(item, NumberChange) else f"{100 * half:.1f}"
+    return f"{item.says} (±{shown})"
+
+
+def _interval(interval: Interval | None) -> str:
+    return "–" if interval is None else f"{_signed(interval[0])} to {_signed(interval[1])}"
+
+
+def _flip_row(name: str, flip: Flip) -> tuple[str, str, str, str]:
+    return name, f"{flip.before} → {flip.after}", f"{flip.count:,}", ", ".join(flip.ids)
+
+
+def _examples(ids: Sequence[str], count: int) -> str:
+    if not ids:
+        return ""
+    return f" ({', '.join(ids)}{', …' if len(ids) < count else ''})"
+
+
+def _amount(item: Spending, value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    if item.name == "seconds":
+        return duration(value)
+    return f"{value:,.4g}" if item.name == "cost" else f"{value:,.0f}"
+
+
+def _more(item: Spending) -> str:
+    if item.a is None or item.b is None:
+        return "–"
+    change = item.b - item.a
+    shown = f"{'−' if change < 0 else '+'}{_amount(item, abs(change))}"
+    return f"{shown} ({'−' if change < 0 else '+'}{abs(100 * change / item.a):.0f} %)" if item.a else shown

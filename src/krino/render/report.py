@@ -1,0 +1,228 @@
+"""Writes `report.html`: one file that holds the whole report, opens from disk and cannot reach any network."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
+from importlib import resources
+from pathlib import Path, PurePath
+from typing import IO, Any, Self
+
+import orjson
+
+from krino.blocks import Block
+from krino.engine.case import AnyJudge
+from krino.render.at_hand import AtHand, RunOverview
+from krino.render.embed import CaseOf, Collector, Kept, RecordedViews, columns_of, script_json
+from krino.render.html import to_html
+from krino.render.markup import Markup, join, tag
+from krino.render.summary import page_blocks
+from krino.results.finish import Collected, collect
+from krino.results.verdict_schema import scales_of
+from krino.results.wording import date_of, judge_of, labeller_of
+from krino.runs.manifest import Manifest
+from krino.text.clean import clean_line
+from krino.writing import replacing
+
+REPORT = "report.html"
+_READS_NO_PROMPT = ("local", "replay")
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+def write_report(
+    folder: Path, manifest: Manifest, judgements: Iterable[Mapping[str, Any]], judge: AnyJudge | None = None
+) -> Path:
+    """The report of judgements that are read for nothing else; each may have its record under `case`."""
+    with Report(folder, manifest, judge) as report:
+        return report.write(collect(judgements, report, schema=manifest.about.verdict_schema))
+
+
+class Report:
+    """Takes judgements one at a time, then writes the page."""
+
+    def __init__(
+        self, folder: Path, manifest: Manifest, judge: AnyJudge | None = None, case_of: CaseOf | None = None
+    ) -> None:
+        """`judge`: the one that judged, if it is at hand: it shows its cases, and what a labeller was asked of them.
+
+        `case_of` finds the case of a judgement; without it, the case is expected in the judgement under `case`.
+        """
+        self._target, self._manifest, self._own = folder / REPORT, manifest, RunOverview(judge)
+        self._scratch = ExitStack()
+        rows, texts, not_ok, first, later, cases = (
+            self._scratch.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
+            for _ in range(6)
+        )
+        hand = None if judge is None else AtHand(judge)
+        self._collector = Collector(rows, texts, not_ok, first, later, cases, hand, manifest.counts.total)
+        if case_of is not None:
+            self._collector.case_of = case_of
+        else:  # a report that is written again without the cases keeps what the last one shows of them
+            self._collector.recorded = RecordedViews(self._target).of
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._scratch.close()
+
+    def add(self, judgement: Mapping[str, Any], /) -> None:
+        self._collector.add(judgement)
+        self._own.add(judgement)
+
+    def write(self, found: Collected) -> Path:
+        """The old report stays until the new one is whole."""
+        with replacing(self._target) as page:
+            _write_page(page, found, self._own.blocks(), self._collector, self._manifest)
+        return self._target
+
+
+def _write_page(
+    page: IO[bytes], found: Collected, own: Sequence[Block], collector: Collector, manifest: Manifest
+) -> None:
+    """The template's places are filled in their order: the data stands before the note that says how much it is."""
+    scales = scales_of(manifest.about.verdict_schema)
+    info: dict[str, Any] = {
+        "columns": columns_of(found.summary, scales) + collector.extra_columns(),
+        "inputs": collector.words.names,
+        "counts": found.summary.counts.model_dump(),
+        "rules": manifest.about.rules,
+    }
+    style, script = _page_file("report.css"), _page_file("report.js")
+    places: dict[str, Callable[[], Iterable[bytes]]] = {
+        "policy": lambda: _text(_policy(style, script)),
+        "title": lambda: _text(tag("title", _title(manifest))),
+        "style": lambda: [style.encode()],
+        "header": lambda: _text(_header(manifest)),
+        "overview": lambda: _text(to_html(page_blocks(found.summary, manifest, found.slices, own))),
+        "prompt": lambda: _text(_prompt(collector.hand, manifest)),
+        "settings": lambda: _text(_settings(manifest)),
+        "info": lambda: [script_json(info)],
+        "rows": lambda: collector.rows(info["columns"]),
+        "texts": collector.texts,
+        "details": collector.details,
+        "requests": collector.requests,
+        "kept": lambda: _text(_kept_notes(collector.kept)),
+        "script": lambda: [script.encode()],
+    }
+    for part in _parts(_page_file("report.html"), places):
+        page.write(part)
+
+
+def _parts(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -> Iterator[bytes]:
+    for place, text in enumerate(_PLACE.split(template)):
+        if place % 2:
+            yield from places[text]()
+        else:
+            yield text.encode()
+
+
+def _text(markup: str) -> list[bytes]:
+    return [markup.encode("utf-8", "replace")]
+
+
+def _title(manifest: Manifest) -> str:
+    return clean_line(f"{judge_of(manifest)} · {labeller_of(manifest)} · {date_of(manifest)} · Krino", 200)
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing may be fetched or sent; only the two texts that we wrote may run or style."""
+    rules = [
+        "default-src 'none'",
+        f"style-src '{_digest(style)}'",
+        f"script-src '{_digest(script)}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return join(tag("meta", http_equiv="Content-Security-Policy", content="; ".join(rules)))
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _page_file(name: str) -> str:
+    return (resources.files("krino.render") / "page" / name).read_text("utf-8")
+
+
+def _header(manifest: Manifest) -> Markup:
+    facts = [("Labeller", labeller_of(manifest)), ("Started", date_of(manifest)), ("State", _state(manifest))]
+    facts.append(("Input", ", ".join(_names(manifest))))
+    shown = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts if value]
+    return tag(
+        "header",
+        tag("p", "Krino · evaluation report", class_="eyebrow"),
+        tag("h1", tag("span", judge_of(manifest))),
+        tag("dl", *shown, class_="facts"),
+        class_="top",
+    )
+
+
+def _settings(manifest: Manifest) -> Markup:
+    """How the run was made, folded away at the end."""
+    settings = {**manifest.plan.model_dump(mode="json"), "inputs": _names(manifest)}
+    plan = orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
+    return tag(
+        "details",
+        tag("summary", "How this run was made"),
+        tag("pre", plan, class_="code"),
+        tag("p", f"Krino {manifest.krino_version}, plan {manifest.plan.digest()}", class_="note"),
+        class_="panel fold",
+    )
+
+
+def _prompt(hand: AtHand | None, manifest: Manifest) -> Markup:
+    """What a model is told in every case; the page shows it beside each case's own request."""
+    if hand is None:
+        return join()
+    read = manifest.plan.labeller.get("kind") not in _READS_NO_PROMPT
+    note = None if read else "No model read it in this run: the embedded labeller and recorded labels need no prompt."
+    return tag(
+        "details",
+        tag("summary", "The judge's prompt"),
+        tag("p", note, class_="note") if note else None,
+        tag("pre", hand.prompt(), class_="code", id="prompt"),
+        class_="panel fold",
+    )
+
+
+def _kept_notes(kept: Kept) -> Markup:
+    """Says so where the page does not hold everything."""
+    lines = []
+    if kept.rows < kept.cases:
+        lines.append(
+            f"The table holds {kept.rows:,} of {kept.cases:,} cases: the others would make the page too large."
+        )
+    if kept.details < kept.cases:
+        lines.append(
+            f"Full details are kept for {kept.details:,} of {kept.cases:,} cases: {kept.details_not_ok:,} of the "
+            f"{kept.not_ok:,} that are not ok, and the first {kept.details - kept.details_not_ok:,} that are. "
+            "The run folder holds all; `krino show RUN ID` prints a case."
+        )
+    if kept.cut_texts_at is not None or kept.texts < kept.texts_made:
+        letters = f", {kept.cut_texts_at:,} letters at most" if kept.cut_texts_at is not None else ""
+        cases = f"{kept.texts:,} cases" if kept.texts < kept.texts_made else "each case"
+        lines.append(
+            f"The table has the first words of {cases}{letters}: the filter finds no others. "
+            "`krino export RUN cases.csv` has them all."
+        )
+    if kept.requests < min(kept.requests_made, kept.details):
+        lines.append(
+            f"What a labeller is asked is kept for {kept.requests:,} cases: more would make the page too large."
+        )
+    return join(*(tag("p", line, class_="notice", role="note") for line in lines))
+
+
+def _state(manifest: Manifest) -> str:
+    return manifest.state if manifest.stop_reason is None else f"{manifest.state}: {manifest.stop_reason}"
+
+
+def _names(manifest: Manifest) -> list[str]:
+    """File names alone: a report is passed on, and where its maker keeps files is nobody's business."""
+    return [PurePath(name).name or name for name in manifest.plan.inputs]

@@ -1,0 +1,92 @@
+"""Turns what a page draws or folds away into tables and lines: what terminal and Markdown have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from krino import blocks as b
+from krino.results.wording import figure, fraction, interval_text, share
+
+SIGNS: dict[b.Tone | None, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
+"""Beside a colour, for those who see none."""
+_SHOWN_CODES = 6
+_SHOWN_NEVER = 4
+
+
+def unfolded(blocks: Iterable[b.Block]) -> Iterator[b.Block]:
+    """Sections one after the other; tables and the like are known by their own headings and need no further title."""
+    for block in blocks:
+        if not isinstance(block, b.Section):
+            yield block
+        elif not block.folded and block.blocks:
+            if not isinstance(block.blocks[0], b.Parts | b.Scores | b.Categories | b.DataTable | b.KeyFigures):
+                yield b.Heading(block.title)
+            yield from unfolded(block.blocks)
+
+
+def scores_table(block: b.Scores, spread: Sequence[b.Value] = ()) -> b.DataTable:
+    """`spread`: one cell a score that draws how its values lie, where that can be drawn."""
+    rows: list[Sequence[b.Value]] = [
+        (
+            score.name,
+            f"{score.n:,}",
+            f"{score.nulls:,}" if score.nulls else "–",
+            b.Cell(figure(score.mean), score.tone, strong=True),
+            interval_text(score.interval),
+        )
+        for score in block.scores
+    ]
+    columns: tuple[str, ...] = ("Score", "n", "null", "mean", "95 % interval")
+    if spread:
+        columns, rows = (*columns, "spread"), [(*row, drawn) for row, drawn in zip(rows, spread, strict=True)]
+    return b.DataTable("", columns, rows, figures=(1, 2, 3, 4))
+
+
+def categories_table(block: b.Categories) -> b.DataTable:
+    rows = [(item.name, f"{item.n:,}", _counts(item)) for item in block.categories]
+    return b.DataTable("", ("Field", "n", "values"), rows, figures=(1,))
+
+
+def _counts(item: b.Category) -> str:
+    """The most frequent codes; of a closed list also those that were never given."""
+    given = [(code, count) for code, count in item.counts.items() if count]
+    shown = [f"{code} {count:,} ({share(count, item.n)})" for code, count in given[:_SHOWN_CODES]]
+    if (more := len(given) - _SHOWN_CODES) > 0:
+        shown.append(f"and {more} more")
+    if item.nulls:
+        shown.append(f"null {item.nulls:,}")
+    never = [code for code, count in item.counts.items() if not count]
+    if never:
+        more = len(never) - _SHOWN_NEVER
+        shown.append(f"never: {', '.join(never[:_SHOWN_NEVER])}" + (f" and {more} more" if more > 0 else ""))
+    return " · ".join(shown)
+
+
+def reliability_table(block: b.Reliability) -> b.DataTable:
+    rows = [
+        (f"{item.low:g} to {item.high:g}", f"{item.n:,}", figure(item.confidence), fraction(item.right))
+        for item in block.bins
+        if item.n
+    ]
+    return b.DataTable(block.title, ("Says", "n", "mean", "right"), rows, figures=(1, 2, 3))
+
+
+def figure_lines(block: b.KeyFigures) -> Iterator[tuple[str, str]]:
+    for item in block.figures:
+        yield item.name, f"{item.value} {item.note}".strip()
+
+
+def more_rows(block: b.DataTable) -> str:
+    """What is said of rows that are not shown."""
+    more = len(block.rows) - block.most if block.most else 0
+    return f"… and {more:,} more" if more > 0 else ""
+
+
+def value_text(value: b.Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, b.Cell):
+        return value.text
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)

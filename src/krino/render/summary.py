@@ -1,0 +1,259 @@
+"""What is said of a run as a whole: outcome, scores, categories, failures, stability, slices, findings and rules."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from krino import blocks as b
+from krino.render.short_form import SIGNS
+from krino.results.kinds import are_names
+from krino.results.named_cases import rule_in_words
+from krino.results.numbers import NumberField
+from krino.results.slices import Slice, SliceNumber, SliceTable, slice_heads
+from krino.results.stability import Stability
+from krino.results.summary import Summary, spent
+from krino.results.verdict_schema import Grade, Scales, closed_labels, grade, scales_of
+from krino.results.wording import (
+    FEW_NOTE,
+    INTERVAL_NOTE,
+    SMALL_NOTE,
+    date_of,
+    duration,
+    figure,
+    fraction,
+    interval_text,
+    judge_of,
+    labeller_of,
+    member_text,
+    panel_text,
+    share,
+    spend_text,
+)
+from krino.runs.manifest import Counts, Manifest
+
+TONES: dict[str, b.Tone] = {
+    "ok": "good",
+    "failed": "warn",
+    "error": "bad",
+    "pass": "good",
+    "review": "warn",
+    "fail": "bad",
+}
+"""Of statuses and of the one word that a judge rolls a verdict up to."""
+_MEANINGS = {"ok": "judged", "failed": "case cannot be judged", "error": "judging went wrong"}
+_GRADES: dict[Grade | None, b.Tone] = {"low": "bad", "middle": "warn", "high": "good"}
+_SHOWN_MESSAGES = 5
+_SHOWN_FINDINGS = 8
+
+
+def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterator[b.Block]:
+    """A run on one screen, with where its report and its cases are found."""
+    note = " · ".join((labeller_of(manifest), date_of(manifest), manifest.state))
+    yield b.Heading(judge_of(manifest), note=note, level=1)
+    yield counts_block(summary.counts)
+    yield from _overview(summary, manifest)
+    report = folder / "report.html"
+    name = shlex.quote(str(folder))
+    yield b.KeyFigures(
+        [
+            *_decided(summary),
+            b.KeyFigure(
+                "Spent", f"{spend_text(usage := spent(summary, manifest))}, {duration(usage.seconds)} of labelling"
+            ),
+            b.KeyFigure("Report", str(report)) if report.exists() else b.KeyFigure("Run", str(folder)),
+            b.KeyFigure("Cases", f"krino show {name} --worst 10 (ids and reasons), krino show {name} ID (one in full)"),
+        ]
+    )
+
+
+def page_blocks(
+    summary: Summary, manifest: Manifest, slices: Sequence[SliceTable], own: Sequence[b.Block] = ()
+) -> Iterator[b.Block]:
+    """The upper half of the report. `own`: what the judge itself says of all its cases."""
+    yield b.Section("Outcome", [b.KeyFigures(list(_cards(summary, manifest))), counts_block(summary.counts)], "outcome")
+    yield from _overview(summary, manifest, own)
+    yield from slices_sections(slices)
+    yield from _rules(summary, manifest)
+
+
+def _overview(summary: Summary, manifest: Manifest, own: Sequence[b.Block] = ()) -> Iterator[b.Block]:
+    about = manifest.about
+    if summary.numbers:
+        yield b.Section("Scores", list(_scores(summary.numbers, scales_of(about.verdict_schema))), "scores")
+    if summary.codes:
+        yield b.Section("Categories", [b.Categories(list(_categories(summary, manifest)))], "categories")
+    yield from own
+    if summary.messages:
+        yield b.Section("Why cases were not judged", [_messages(summary)], "failures")
+    if summary.stability is not None:
+        yield b.Section("Stability", list(_stability(summary.stability)), "stability")
+    if summary.findings:
+        rows = [(f"{count:,}", rule_in_words(rule, about.rules)) for rule, count in summary.findings.items()]
+        table = b.DataTable("", ("Findings", "what the rule says"), rows, figures=(0,), most=_SHOWN_FINDINGS)
+        yield b.Section("What was found on the way", [table], "findings")
+
+
+def counts_block(counts: Counts) -> b.Parts:
+    parts = [b.Part(name, count, TONES[name], _MEANINGS[name]) for name, count in counts.model_dump().items()]
+    return b.Parts("case" if counts.total == 1 else "cases", parts)
+
+
+def signed(status: str) -> tuple[str, b.Tone | None]:
+    """A status with its sign, and its colour."""
+    tone = TONES.get(status)
+    return f"{SIGNS[tone]} {status}" if tone else status, tone
+
+
+def graded(scales: Scales, field: str, value: object) -> b.Tone | None:
+    """The colour of a score by where it stands on its scale; none where the judge declares no scale."""
+    return _GRADES.get(grade(scales, field, value))
+
+
+def slices_blocks(tables: Sequence[SliceTable]) -> Iterator[b.Block]:
+    for table in tables:
+        yield _slices(table)
+    if any(table.numbers for table in tables):
+        yield b.Paragraph(f"{INTERVAL_NOTE}.", small=True)
+    if any(item.few for table in tables for item in table.slices):
+        yield b.Paragraph(SMALL_NOTE, small=True)
+
+
+def slices_sections(tables: Sequence[SliceTable]) -> Iterator[b.Section]:
+    """Folded away where every slice is small: then it says little, and the cases should not have to wait for it.
+
+    A column that mostly has a new value in each case (an id, a name) slices nothing.
+    """
+    tables = [table for table in tables if not are_names(len(table.slices), sum(item.n for item in table.slices))]
+    if tables:
+        few = all(item.few for table in tables for item in table.slices)
+        columns = ", ".join(spaced(table.column) for table in tables)
+        yield b.Section(f"Slices by {columns}" if few else "Slices", list(slices_blocks(tables)), "slices", folded=few)
+
+
+def spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _decided(summary: Summary) -> Iterator[b.KeyFigure]:
+    decided = summary.decided_by
+    if decided.total:
+        told = f"of {decided.total:,} verdict fields by rules alone, the rest with labels"
+        yield b.KeyFigure("Decided", share(decided.rules, decided.total), told)
+
+
+def _cards(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigure]:
+    counts, decided, usage = summary.counts, summary.decided_by, spent(summary, manifest)
+    yield b.KeyFigure("Cases", f"{counts.total:,}", f"{share(counts.ok, counts.total)} judged")
+    if decided.total:
+        by_rules = share(decided.rules, decided.total)
+        yield b.KeyFigure("Decided by rules alone", by_rules, f"of {decided.total:,} verdict fields")
+    kinds = len(summary.findings)
+    yield b.KeyFigure("Findings", f"{sum(summary.findings.values()):,}", f"by {kinds} rule{'' if kinds == 1 else 's'}")
+    if usage.calls or usage.cached:
+        cost = "no prices given" if usage.cost is None else f"cost {usage.cost:,.4g}"
+        yield b.KeyFigure(
+            "Model calls", f"{usage.calls:,}", f"{usage.cached:,} more from cache" if usage.cached else cost
+        )
+        yield b.KeyFigure("Tokens", f"{usage.tokens:,}", f"{usage.input_tokens:,} in, {usage.output_tokens:,} out")
+        if usage.cached and usage.cost is not None:
+            yield b.KeyFigure("Cost", f"{usage.cost:,.4g}", "as priced by the user")
+    else:
+        yield b.KeyFigure("Model calls", "0", "nothing was spent")
+    yield b.KeyFigure("Labelling time", duration(usage.seconds), "summed over cases")
+
+
+def _scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[b.Block]:
+    yield b.Scores(
+        [
+            b.Score(
+                **{key: getattr(item, key) for key in ("name", "n", "nulls", "mean", "interval")},
+                **{key: getattr(item.histogram, key) for key in ("low", "step", "counts", "whole")},
+                least=item.min,
+                most=item.max,
+                tone=graded(scales, item.name, item.mean),
+            )
+            for item in numbers
+        ]
+    )
+    if told := [item for item in numbers if item.interval is not None]:
+        few = f", {FEW_NOTE}" if any(item.few for item in told) else ""
+        yield b.Paragraph(f"{INTERVAL_NOTE}{few}; only ok cases count.", small=True)
+
+
+def _categories(summary: Summary, manifest: Manifest) -> Iterator[b.Category]:
+    for item in summary.codes:
+        closed = closed_labels(manifest.about.verdict_schema, item.name) or set()
+        never = dict.fromkeys(sorted(closed - item.counts.keys()), 0)
+        yield b.Category(item.name, item.n, item.nulls, {**item.counts, **never})
+
+
+def _messages(summary: Summary) -> b.DataTable:
+    rows: list[Sequence[b.Value]] = [
+        (
+            b.Cell(*signed(group.status)),
+            f"{group.count:,}",
+            group.text,
+            b.Cell(group.example, case=group.example),
+        )
+        for group in summary.messages
+    ]
+    heads = ("Not judged", "cases", "why (the first of its kind)", "example")
+    return b.DataTable("", heads, rows, figures=(1,), most=_SHOWN_MESSAGES)
+
+
+def _stability(stability: Stability) -> Iterator[b.Block]:
+    rows = [
+        (
+            item.name,
+            f"{item.n:,}",
+            fraction(item.agreement),
+            f"{item.split:,}",
+            *("–" if value is None else figure(value) for value in (item.spread, item.widest, item.sd)),
+        )
+        for item in stability.fields
+    ]
+    heads = ("Seats agree on", "n", "agree", "split", "spread", "widest", "sd")
+    yield b.DataTable("", heads, rows, figures=range(1, 7))
+    yield b.Paragraph(f"{panel_text(stability)} {member_text(stability)}".strip(), small=True)
+    yield b.Paragraph(
+        "Each seat's own verdict is compared with the others', before the votes were joined. Agree: the mean share of "
+        "seats that gave the commonest value.",
+        small=True,
+    )
+
+
+def _slices(table: SliceTable) -> b.DataTable:
+    heads = (table.column, *slice_heads(table))
+    rows = [(item.value, *_slice_cells(item, table)) for item in table.slices]
+    return b.DataTable("", heads, rows, figures=range(1, len(heads)), names=2)
+
+
+def _slice_cells(item: Slice, table: SliceTable) -> Iterator[b.Value]:
+    yield b.Cell(f"{item.n:,}{'*' if item.few else ''}", "plain" if item.few else None)
+    yield b.Cell(f"{item.not_ok:,}", "warn" if item.not_ok else "plain")
+    for word in table.roll_ups:
+        yield f"{item.roll_up.get(word, 0):,}"
+    for name in table.numbers:
+        yield _slice_mean(item.numbers[name])
+
+
+def _slice_mean(found: SliceNumber) -> b.Cell:
+    if found.mean is None:
+        return b.Cell("–", "plain")
+    below = "" if found.interval is None else interval_text(found.interval)
+    return b.Cell(figure(found.mean), strong=True, below=below)
+
+
+def _rules(summary: Summary, manifest: Manifest) -> Iterator[b.Section]:
+    known = manifest.about.rules
+    fired = dict.fromkeys([*known, *summary.rules, *summary.findings])
+    rows: list[Sequence[b.Value]] = [
+        (b.Cell(rule, code=True), known.get(rule, ""), f"{given:,}", f"{found:,}")
+        for rule in fired
+        if (given := summary.rules.get(rule, 0)) + (found := summary.findings.get(rule, 0))
+    ]
+    if rows:
+        table = b.DataTable("", ("Rule", "What it says", "Fields given", "Findings"), rows, figures=(2, 3))
+        yield b.Section(f"Rules that fired ({len(rows)})", [table], folded=True)

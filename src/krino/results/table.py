@@ -1,0 +1,394 @@
+"""The table of a run: one row a case, one column for each field of the verdict, in a few bytes a case and field.
+
+`Reader` turns judgements into parts of the table, some hundred rows at a time. Summary and slices add such parts up as
+they come, in flat memory. Comparison and gates need all rows at once: `read_table` reads the journal once, in whatever
+order its lines stand, and puts the rows in the order of the input.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from krino.cases.metadata import column_value
+from krino.results.kinds import MOST_VALUES, ColumnKind, as_number, codes_of, column_kind
+from krino.runs.fields import ROLL_UP
+from krino.runs.files import inside
+from krino.runs.journal import CODES
+from krino.runs.manifest import Counts, Manifest
+from krino.runs.reading import Found, Run, load_run
+from krino.runs.roll import Entry
+from krino.stats.resample import Floats
+
+Record = Mapping[str, Any]
+Labels = tuple[str, ...]
+Mask = NDArray[np.bool_]
+Places = NDArray[np.intp]
+
+NULL, ABSENT, NO_CODE = -1, -2, -3
+"""In place of a code: the value is null; there is no verdict or no such field; the value is no code."""
+SPENDING = ("calls", "cached", "input_tokens", "output_tokens", "cost", "seconds")
+ROWS = 500
+"""In one part of the table."""
+_FIRST_MARK = NO_CODE
+_MARK_BITS = (1 << 55) - 1
+_MOST_COMBINATIONS = 1_000
+_NAN = float("nan")
+_SPENT = itemgetter(*SPENDING)
+
+
+# --- parts of the table ----------------------------------------------------------------------------
+
+
+class Values(NamedTuple):
+    """Values of one field in some rows."""
+
+    rows: Places
+    numbers: Floats
+    """nan where there is none."""
+    codes: NDArray[np.int64]
+    """Place among the values of the coder, NULL, NO_CODE for a number, or below that the mark of a text."""
+
+
+class Part(NamedTuple):
+    """Some rows of the table, with the judgements that they were made of."""
+
+    records: Sequence[Record]
+    statuses: NDArray[np.uint8]
+    fields: dict[str, Values]
+
+
+@dataclass(slots=True)
+class Coder:
+    """Turns the values of one field into numbers and codes, and learns what kind of field it is."""
+
+    marks: bool = True
+    """Whether texts are told apart, for those who compare two runs."""
+    values: dict[Labels, int] = field(default_factory=dict)
+    """What a code stands for: the label, or the labels of a list, sorted."""
+    labels: set[str] = field(default_factory=set)
+    is_text: bool = False
+    _known: dict[Any, int] = field(default_factory=lambda: {None: NULL})
+    """Values seen before: most are one of a few."""
+
+    def read(self, values: Sequence[Any]) -> tuple[Floats, NDArray[np.int64]]:
+        kinds = set(map(type, values))
+        if kinds <= {float, type(None)}:  # by far the most common: scores
+            numbers = np.array(values, np.float64)
+            numbers[~(np.abs(numbers) < 1e100)] = np.nan
+            return numbers, np.where(np.isnan(numbers), NULL, NO_CODE)
+        if kinds.isdisjoint((float, int)):
+            return np.full(len(values), np.nan), np.fromiter(map(self._code, values), np.int64, len(values))
+        found = [as_number(value) for value in values]
+        numbers = np.array(found, np.float64)
+        codes = (NO_CODE if n is not None else self._code(v) for n, v in zip(found, values, strict=True))
+        return numbers, np.fromiter(codes, np.int64, len(values))
+
+    def forget(self) -> None:
+        """Let go of combinations of labels, if there are many: what was counted by them is counted."""
+        if len(self.values) > _MOST_COMBINATIONS:
+            self.values.clear()
+            self._known = {None: NULL}
+
+    def kind(self, numbers: Floats, codes: NDArray[np.int32]) -> ColumnKind:
+        coded = int((codes >= 0).sum())
+        has_numbers = not np.isnan(numbers).all()
+        return column_kind(has_numbers=has_numbers, is_text=self.is_text, labels=len(self.labels), coded=coded)
+
+    def marks_of(self, numbers: Floats, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each value a number, equal where values are equal, whatever they are."""
+        table = np.array([_mark(list(labels)) for labels in self.values] or [0], np.int64)
+        marks = np.where(codes >= 0, table[np.maximum(codes, 0)], codes)
+        return np.where(codes == NO_CODE, numbers.view(np.int64), marks)
+
+    def _code(self, value: Any) -> int:
+        try:
+            return self._known[value]
+        except (KeyError, TypeError):  # new, or a list
+            return self._new_code(value)
+
+    def _new_code(self, value: Any) -> int:
+        if isinstance(value, float | int) and not isinstance(value, bool):
+            return NULL  # a number that is none (nan, infinity) measures as little as null
+        labels = None if self.is_text else codes_of(value)
+        if labels is None:
+            self.is_text = True
+            return _mark(value) if self.marks else NO_CODE
+        key = tuple(sorted(labels))
+        if key not in self.values:
+            self.labels.update(key)
+            self.is_text = len(self.labels) > MOST_VALUES
+        code = self.values.setdefault(key, len(self.values))
+        if not isinstance(value, list):
+            self._known[value] = code
+        return code
+
+
+@dataclass(slots=True)
+class Reader:
+    """Makes parts of the table; `coders` are those of the fields, in the order in which they came up."""
+
+    wanted: Collection[str] | None = None
+    """Only these fields are kept; all, if None."""
+    marks: bool = True
+    coders: dict[str, Coder] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    """Of all fields that there are; the roll-up counts as one, where the judge gives it."""
+
+    def parts(self, records: Iterable[Record]) -> Iterator[Part]:
+        remaining = iter(records)
+        while some := list(islice(remaining, ROWS)):
+            yield self.part(some)
+
+    def part(self, records: Sequence[Record]) -> Part:
+        """Verdicts count only where the status is ok."""
+        statuses = np.fromiter((CODES[record["status"]] for record in records), np.uint8, len(records))
+        ok = np.flatnonzero(statuses == CODES["ok"])
+        judged = [record for record in records if record["status"] == "ok"]
+        verdicts = [record.get("verdict") or {} for record in judged]
+        rolled = [record.get(ROLL_UP) for record in judged]
+        for verdict, word in zip(verdicts, rolled, strict=True):
+            if word and ROLL_UP not in self.names:
+                self.names[ROLL_UP] = None
+            if not verdict.keys() <= self.names.keys():
+                self.names.update(dict.fromkeys(verdict))
+        fields = {}
+        for name in self.names:
+            if self.wanted is None or name in self.wanted:
+                rows, values = _column(name, ok, verdicts, rolled)
+                if values:
+                    fields[name] = Values(rows, *self._coder(name).read(values))
+        return Part(records, statuses, fields)
+
+    def _coder(self, name: str) -> Coder:
+        known = self.coders.get(name)
+        if known is None:
+            known = self.coders[name] = Coder(self.marks)
+        return known
+
+
+def _column(name: str, ok: Places, verdicts: Sequence[Record], rolled: Sequence[Any]) -> tuple[Places, list[Any]]:
+    """The rows that have a field, and what it holds there. A field of the judge's own goes before ours."""
+    try:
+        return ok, [verdict[name] for verdict in verdicts]
+    except KeyError:
+        held = [verdict.get(name, _NO_FIELD) for verdict in verdicts]
+    if name == ROLL_UP:
+        held = [own if own is not _NO_FIELD else word or _NO_FIELD for own, word in zip(held, rolled, strict=True)]
+    there = [place for place, value in enumerate(held) if value is not _NO_FIELD]
+    return ok[there], [held[place] for place in there]
+
+
+_NO_FIELD = object()
+
+
+# --- the whole table -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Column:
+    """One field of the verdict over all cases of a run, in the order of the run."""
+
+    name: str
+    kind: ColumnKind
+    numbers: Floats
+    """nan where there is none."""
+    codes: NDArray[np.int32]
+    """Place in `values`, or one of the signs above."""
+    values: tuple[Labels, ...]
+    """What a code stands for: the label, or the labels of a list, sorted."""
+    marks: NDArray[np.int64]
+    """Equal where values are equal, whatever they are (within one process)."""
+
+    def having(self, label: str) -> Mask:
+        """Which cases have this label."""
+        wanted = [place for place, labels in enumerate(self.values) if label in labels]
+        return np.isin(self.codes, wanted)
+
+    def labels(self) -> list[str]:
+        return sorted({label for labels in self.values for label in labels})
+
+
+@dataclass(frozen=True)
+class Table:
+    """All that comparing and gating need of a run."""
+
+    run: Run
+    ids: list[str]
+    positional: Mask
+    """Whose id is only a place in the input, because the case gave none: it says nothing of what the case is."""
+    statuses: NDArray[np.uint8]
+    digests: NDArray[np.uint64]
+    spending: Floats
+    """A row for each case, a column for each of `SPENDING`; cost is nan where no price is known."""
+    fields: dict[str, Column]
+    """Those that were asked for."""
+    field_names: tuple[str, ...]
+    """Of all that there are."""
+    slices: dict[str, list[str]]
+    """For each combination of metadata columns asked for: where each case belongs."""
+    metadata: frozenset[str]
+    """The metadata columns that there are."""
+    offsets: NDArray[np.int64]
+    """Where in the journal the line of each case begins."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def folder(self) -> Path:
+        return self.run.folder
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.run.manifest
+
+    @property
+    def ok(self) -> Mask:
+        judged: Mask = self.statuses == CODES["ok"]
+        return judged
+
+    def counts(self) -> Counts:
+        return Counts(**{status: int((self.statuses == code).sum()) for status, code in CODES.items()})
+
+    def records(self, places: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The judgements of a few cases, in their order, read again from where they stand in the journal."""
+        with inside(self.run.journal).open("rb") as journal:
+            for place in sorted(places):
+                journal.seek(int(self.offsets[place]))
+                yield place, self._same(journal.readline(), place)
+
+    def _same(self, line: bytes, place: int) -> dict[str, Any]:
+        """It was checked when it was read first; since then the journal can only have been emptied and filled again."""
+        with suppress(orjson.JSONDecodeError, KeyError, TypeError):
+            record: dict[str, Any] = orjson.loads(line)
+            if int(record["input_hash"][:16], 16) == self.digests[place]:
+                return {**record, "id": self.ids[place]}
+        raise self.run.begun_anew()
+
+
+def read_table(folder: Path, *, fields: Collection[str] | None = None, by: Sequence[Sequence[str]] = ()) -> Table:
+    """`fields`: only these (all, if None). `by`: combinations of metadata columns to slice or cluster by."""
+    run = load_run(folder)
+    builder = _TableBuilder(run, Reader(fields), [tuple(columns) for columns in by])
+    found = Found(run, builder.cases())
+    for line in run.lines():  # once through the journal, in whatever order: half the time of reading it in order
+        if found.note(line.data["input_hash"], line.data["status"], len(builder)):
+            builder.add(line.data, line.offset)
+    return builder.result(found)
+
+
+def slice_name(columns: Sequence[str]) -> str:
+    return "*".join(columns)
+
+
+@dataclass(slots=True)
+class _TableBuilder:
+    run: Run
+    reader: Reader
+    by: list[tuple[str, ...]]
+    ids: list[str] = field(default_factory=list)
+    """Of all cases on the roll; what follows is of lines."""
+    positional: bytearray = field(default_factory=bytearray)
+    offsets: array[int] = field(default_factory=lambda: array("q"))
+    digests: array[int] = field(default_factory=lambda: array("Q"))
+    spending: array[float] = field(default_factory=lambda: array("d"))
+    statuses: bytearray = field(default_factory=bytearray)
+    parts: dict[str, list[Values]] = field(default_factory=dict)
+    slices: dict[str, list[str]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    metadata: set[str] = field(default_factory=set)
+    waiting: list[Record] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def cases(self) -> Iterator[Entry]:
+        """The roll, whose ids are kept as it goes by."""
+        for index, entry in enumerate(self.run.roll()):
+            self.ids.append(entry.id)
+            self.positional.append(_is_positional(index, entry))
+            yield entry
+
+    def add(self, judgement: Record, offset: int) -> None:
+        self.offsets.append(offset)
+        self.digests.append(int(judgement["input_hash"][:16], 16))
+        spent = _SPENT(judgement["usage"])
+        self.spending.extend(spent if None not in spent else [_NAN if part is None else part for part in spent])
+        metadata = judgement.get("metadata") or {}
+        self.metadata.update(metadata)
+        for columns in self.by:
+            value = column_value(metadata, columns)
+            self.slices.setdefault(slice_name(columns), []).append(self.texts.setdefault(value, value))
+        self.waiting.append(judgement)
+        if len(self.waiting) == ROWS:
+            self._add_waiting()
+
+    def _add_waiting(self) -> None:
+        before, part = len(self.statuses), self.reader.part(self.waiting)
+        self.statuses += part.statuses.tobytes()
+        for name, values in part.fields.items():
+            self.parts.setdefault(name, []).append(values._replace(rows=values.rows + before))
+        self.waiting = []
+
+    def result(self, found: Found) -> Table:
+        """The rows that count, in the order of the input; cases of the same content share one."""
+        self._add_waiting()
+        judged, rows, again = found.at_once()
+        spending = np.array(self.spending, np.float64).reshape(len(self), len(SPENDING))[rows]
+        spending[again] *= 0.0  # paid for in the earlier case that it shares a verdict with; what is unknown stays so
+        sliced = {slice_name(columns): self.slices.get(slice_name(columns), []) for columns in self.by}
+        return Table(
+            run=self.run,
+            ids=self.ids if judged.all() else [self.ids[place] for place in np.flatnonzero(judged)],
+            positional=np.array(self.positional, np.bool_)[judged],
+            statuses=np.frombuffer(bytes(self.statuses), np.uint8)[rows],
+            digests=np.array(self.digests, np.uint64)[rows],
+            spending=spending,
+            fields={name: self._field(name, rows) for name in self.reader.names if name in self.parts},
+            field_names=tuple(self.reader.names),
+            slices={name: [values[row] for row in rows] for name, values in sliced.items()},
+            metadata=frozenset(self.metadata),
+            offsets=np.array(self.offsets, np.int64)[rows],
+        )
+
+    def _field(self, name: str, rows: NDArray[np.int64]) -> Column:
+        """`rows`: those that count, in order."""
+        numbers, found = np.full(len(self), np.nan), np.full(len(self), ABSENT, np.int64)
+        for part in self.parts.pop(name):
+            numbers[part.rows], found[part.rows] = part.numbers, part.codes
+        numbers, found = numbers[rows], found[rows]
+        coder = self.reader.coders[name]
+        codes = np.where(found < _FIRST_MARK, NO_CODE, found).astype(np.int32)
+        return Column(
+            name=name,
+            kind=coder.kind(numbers, codes),
+            numbers=numbers,
+            codes=codes,
+            values=tuple(coder.values),
+            marks=coder.marks_of(numbers, found),
+        )
+
+
+def _is_positional(index: int, case: Entry) -> bool:
+    """As the readers number cases without an id: by file and line, or from Python by their number."""
+    if case.source is None:
+        return case.id == str(index + 1)
+    file, _, line = case.id.rpartition(":")
+    return line == str(case.source["line"]) and file in ("stdin", PurePath(case.source["file"]).name)
+
+
+def _mark(value: Any) -> int:
+    """A number for a value, the same for the same value; always below the signs for nothing."""
+    text = value if isinstance(value, str) else orjson.dumps(value)
+    return _FIRST_MARK - 1 - (hash(text) >> 8 & _MARK_BITS)

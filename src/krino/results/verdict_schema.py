@@ -1,0 +1,116 @@
+"""What the schema of a judge's verdict declares of its fields: labels, scales, and which end of a scale is good.
+
+A higher number is better, unless the field says otherwise:
+`seconds: float = Field(ge=0, le=60, json_schema_extra={"better": "lower"})`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from krino.results.kinds import as_number, codes_of
+
+Schema = Mapping[str, Any]
+Scale: TypeAlias = tuple[float, float]
+Scales: TypeAlias = Mapping[str, Scale]
+"""Of verdict fields: the worst value and the best one."""
+Grade = Literal["low", "middle", "high"]
+
+_MIDDLE, _HIGH = 0.5, 0.75  # of the way from the worst to the best
+_T = TypeVar("_T")
+
+
+def closed_labels(schema: Schema | None, field: str) -> set[str] | None:
+    """All labels that a field can have; None where the schema does not close the list, or knows no such field."""
+    labels = _read(schema, field, _labels)
+    return None if labels is None or None in labels else {label for label in labels if label is not None}
+
+
+def declared_scale(schema: Schema | None, field: str) -> Scale | None:
+    """The ends of a field of numbers; None where an end is open, or there is no such field."""
+    scales = _read(schema, field, _scales)
+    if not scales or None in scales:
+        return None
+    ends = [end for scale in scales if scale is not None for end in scale]
+    return min(ends), max(ends)
+
+
+def _read(schema: Schema | None, field: str, read: Callable[[Schema, Schema], Iterator[_T]]) -> list[_T] | None:
+    """What is read from each plain part of a field's schema. A schema comes from a run folder, and that from anyone: of
+    one that makes no sense nothing is known."""
+    try:
+        whole: Schema = schema or {}
+        return [found for part in _plain_parts(whole["properties"][field], whole) for found in read(part, whole)]
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _plain_parts(part: Schema, schema: Schema) -> Iterator[Schema]:
+    """The part itself, or what it refers to, or each of its choices."""
+    if "$ref" in part:
+        yield from _plain_parts(schema["$defs"][str(part["$ref"]).rpartition("/")[2]], schema)
+    elif "anyOf" in part:
+        for choice in part["anyOf"]:
+            yield from _plain_parts(choice, schema)
+    else:
+        yield part
+
+
+def _labels(part: Schema, schema: Schema) -> Iterator[str | None]:
+    """Every label that a part allows; None where it allows any."""
+    if "enum" in part or "const" in part:
+        for value in part.get("enum", [part.get("const")]):
+            yield from codes_of(value) or ()
+    elif part.get("type") == "array" and isinstance(part.get("items"), Mapping):
+        for item in _plain_parts(part["items"], schema):
+            yield from _labels(item, schema)
+    elif part.get("type") == "boolean":
+        yield from ("true", "false")
+    elif part.get("type") != "null":
+        yield None
+
+
+def _scales(part: Schema, schema: Schema) -> Iterator[Scale | None]:
+    """Of every number that a part allows; None where it has no end."""
+    if "enum" in part or "const" in part:
+        for number in map(as_number, part.get("enum", [part.get("const")])):
+            if number is not None:
+                yield number, number
+    elif part.get("type") in ("number", "integer"):
+        least, most = (part.get(end, part.get(f"exclusive{end.title()}")) for end in ("minimum", "maximum"))
+        yield None if least is None or most is None else (float(least), float(most))
+
+
+def scales_of(schema: Schema | None) -> Scales:
+    """Every field whose scale the judge declares."""
+    found = {name: declared_scale(schema, name) for name in (schema or {}).get("properties", {})}
+    lower = lower_is_better(schema)
+    return {
+        name: (scale[1], scale[0]) if name in lower else scale
+        for name, scale in found.items()
+        if scale is not None and scale[0] < scale[1]
+    }
+
+
+def lower_is_better(schema: Schema | None) -> frozenset[str]:
+    parts = (schema or {}).get("properties", {})
+    return frozenset(
+        name for name, part in parts.items() if isinstance(part, Mapping) and part.get("better") == "lower"
+    )
+
+
+def standing(scales: Scales, field: str, value: Any) -> float | None:
+    """0 at the worst end of the scale, 1 at the best; None without a scale or a number."""
+    number, scale = as_number(value), scales.get(field)
+    if number is None or scale is None:
+        return None
+    worst, best = scale
+    return min(max((number - worst) / (best - worst), 0.0), 1.0)
+
+
+def grade(scales: Scales, field: str, value: Any) -> Grade | None:
+    place = standing(scales, field, value)
+    if place is None:
+        return None
+    return "low" if place < _MIDDLE else "middle" if place < _HIGH else "high"

@@ -1,0 +1,163 @@
+"""An engine: every case taken comes back once, in memory that does not grow, and what is paid for is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import krino
+from krino.cases.item import CaseItem
+from krino.contract import Labelled
+from krino.engine.case import judge_item
+from krino.engine.pool import LocalPool
+from krino.engine.protocol import Assignment, Engine, OpenCase, Receive, judged_in_order, opened
+from krino.labellers.local import LocalLabeller
+from krino.runs.manifest import Plan
+from krino.runs.session import Session
+from toy_judge import ToyJudge, ToyLabels
+
+GOOD = ToyLabels(label="good", quote="fine")
+
+
+def items(count: int) -> Iterator[CaseItem]:
+    return (CaseItem(number, f"c{number}", {"text": f"fine {number}"}) for number in range(count))
+
+
+class Late(krino.Labeller):
+    """Answers the first of its cases last, and stops the run at the case `stops_at`."""
+
+    workers = 8
+
+    def __init__(self, stops_at: int | None = None, paid: bool = False) -> None:
+        self.stops_at, self.paid = stops_at, paid
+        self.under_way = self.most_under_way = 0
+        self.told_to_stop = False
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "late"}
+
+    async def label(self, task: Any) -> Any:
+        self.under_way += 1
+        self.most_under_way = max(self.most_under_way, self.under_way)
+        await asyncio.sleep(0.05 if task.index == 0 else 0.001)
+        self.under_way -= 1
+        if task.index == self.stops_at:
+            stop = krino.RunStopped("no more", kind="budget")
+            raise krino.LabelFailed("half done", usage=krino.Usage(calls=1), stopped=stop) if self.paid else stop
+        return Labelled(GOOD, self.describe())
+
+    def stop(self) -> None:
+        self.told_to_stop = True
+
+
+async def carried(
+    labeller: krino.Labeller, stream: Iterator[CaseItem]
+) -> tuple[dict[int, str | None], Exception | None]:
+    """How each case came back, and what the engine raised in the end."""
+    back: dict[int, str | None] = {}
+
+    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+        assert item.index not in back, "a case comes back once"
+        back[item.index] = None if judgement is None else judgement.status
+
+    try:
+        await LocalPool().run(Assignment(ToyJudge(), labeller), opened(stream, lambda item, digest: True), receive)
+    except Exception as fault:
+        return back, fault
+    return back, None
+
+
+async def test_every_case_comes_back_as_it_finishes_and_as_many_are_judged_as_the_labeller_takes() -> None:
+    labeller = Late()
+    back, fault = await carried(labeller, items(50))
+    assert (sorted(back), fault) == (list(range(50)), None)
+    assert next(iter(back)) != 0, "the first case was the slowest"
+    assert labeller.most_under_way == labeller.workers
+
+
+@pytest.mark.parametrize("paid", [False, True])
+async def test_a_stop_begins_nothing_new_and_keeps_what_is_under_way(paid: bool) -> None:
+    labeller = Late(stops_at=20, paid=paid)
+    back, fault = await carried(labeller, items(1000))
+    assert isinstance(fault, krino.RunStopped)
+    assert labeller.told_to_stop
+    assert back[20] == ("error" if paid else None), "what is paid for is on record"
+    assert back[0] == "ok", "it was under way"
+    assert len(back) <= 20 + 2 * labeller.workers
+    assert sorted(back) == list(range(len(back))), "every case that was taken came back"
+
+
+async def test_a_stream_that_breaks_leaves_what_is_under_way_to_finish() -> None:
+    def broken() -> Iterator[CaseItem]:
+        yield from items(3)
+        raise OSError("the disk is gone")
+
+    labeller = Late()
+    back, fault = await carried(labeller, broken())
+    assert back == {0: "ok", 1: "ok", 2: "ok"}
+    assert str(fault) == "the disk is gone"
+    assert not labeller.told_to_stop, "a case under way may need another request"
+
+
+async def test_in_order_hands_out_the_rest_before_it_tells_of_a_stop() -> None:
+    seen = []
+    with pytest.raises(krino.RunStopped, match="no more"):
+        assignment = Assignment(ToyJudge(), Late(stops_at=20))
+        async for judgement in judged_in_order(LocalPool(), assignment, items(1000), window=9):
+            seen.append(judgement.index)
+    assert seen[:20] == list(range(20))
+    assert 20 not in seen
+    assert seen == sorted(seen)
+
+
+async def test_in_order_reads_no_further_ahead_than_its_window() -> None:
+    read = 0
+
+    def counted() -> Iterator[CaseItem]:
+        nonlocal read
+        for item in items(1000):
+            read += 1
+            yield item
+
+    stream = judged_in_order(LocalPool(), Assignment(ToyJudge(), Late()), counted(), window=10)
+    async with contextlib.aclosing(stream):
+        async for judgement in stream:
+            await asyncio.sleep(0.01)
+            assert read <= judgement.index + 10 + 2
+            if judgement.index == 30:
+                break
+
+
+# --- another engine ----------------------------------------------------------------------------------
+
+
+class OneByOne:
+    """The smallest engine: no concurrency at all."""
+
+    stopping = False
+
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        async for case in cases:
+            if self.stopping:
+                await receive(case.item, None)
+                return
+            judgement = await judge_item(assignment.judge, assignment.labeller, case.item, case.digest)
+            await receive(case.item, judgement)
+
+    def stop(self) -> None:
+        self.stopping = True
+
+
+async def test_a_session_works_with_any_engine(tmp_path: Path) -> None:
+    plan = Plan(judge=ToyJudge().fingerprint(), labeller=LocalLabeller().describe(), inputs=["x"])
+    engine: Engine = OneByOne()
+    session = Session(ToyJudge(), LocalLabeller(), plan, tmp_path, make_engine=lambda: engine)
+    manifest = await session.run(lambda: items(5))
+    assert (manifest.state, manifest.counts.ok) == ("finished", 5)
+    lines = (tmp_path / "judgements.jsonl").read_text().splitlines()
+    assert [f'"id":"c{number}"' in line for number, line in enumerate(lines)] == [True] * 5

@@ -1,0 +1,51 @@
+"""Where sentences begin and end, in five languages."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krino.judges.rag.reading.sentences import split_sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It rained. It stopped.", ["It rained.", "It stopped."]),
+        ("Dr. Meier came at 3.5 km/h. He left.", ["Dr. Meier came at 3.5 km/h.", "He left."]),
+        ("See e.g. Smith. J. K. Rowling wrote it.", ["See e.g. Smith.", "J. K. Rowling wrote it."]),
+        ("No. It was not. See No. 5 there.", ["No.", "It was not.", "See No. 5 there."]),
+        ("Am 3. Mai kam er. Im 19. Jahrhundert nicht.", ["Am 3. Mai kam er.", "Im 19. Jahrhundert nicht."]),
+        ("- first thing\n- second thing\n3. third", ["first thing", "second thing", "third"]),
+        ("1. Open it. 2. Close it.", ["Open it.", "Close it."]),
+        ("It was a line\nthat wraps. Next", ["It was a line that wraps.".replace(" that", "\nthat"), "Next"]),
+        ('He said "No!" Then he left.', ['He said "No!"', "Then he left."]),
+        ("Really?! Yes…", ["Really?!", "Yes…"]),
+        ("橋は古い。港は新しい。", ["橋は古い。", "港は新しい。"]),
+        ("It opens at 9 a.m. The café opens at noon.", ["It opens at 9 a.m.", "The café opens at noon."]),
+        ("It opens at 9 a.m. Monday to Friday.", ["It opens at 9 a.m. Monday to Friday."]),
+        ("...", ["..."]),
+        ("", []),
+    ],
+)
+def test_sentences(text: str, expected: list[str]) -> None:
+    assert [sentence.text for sentence in split_sentences(text)] == expected
+
+
+@given(st.text(alphabet=st.sampled_from("aB1. \n-!?)(•é\u200b#"), max_size=120) | st.text(max_size=120))
+def test_sentences_stand_where_they_say_in_order(text: str) -> None:
+    sentences = split_sentences(text)
+    assert all(text[item.start : item.end] == item.text for item in sentences)
+    assert all(first.end <= second.start for first, second in pairwise(sentences))
+    assert bool(sentences) == bool(text.strip())
+
+
+def test_long_hostile_text_is_split_in_linear_time() -> None:
+    started = time.perf_counter()
+    for piece in ("Dr. ", "- ", "1. ", "A. ", "\n", "((", "not "):
+        split_sentences(piece * 40_000)
+    assert time.perf_counter() - started < 5

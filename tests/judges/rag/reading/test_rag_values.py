@@ -1,0 +1,133 @@
+"""Numbers, units, dates and times as values, in five languages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krino.judges.rag.reading.values import comparable, find_names, find_values, offered, stated
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("in 1904", ["1904"]),
+        ("1,000 or 1.000 or 1 000 chairs", ["1000", "1000", "1000"]),
+        ("2,50 and 2.5", ["2.5", "2.5"]),
+        ("two hundred lifts", ["200"]),
+        ("five hundred and ten", ["510"]),
+        ("two three", ["2", "3"]),
+        ("1.5 million", ["1500000"]),
+        ("5 million, five million", ["5000000", "5000000"]),
+        ("see [3] and [1, 2]", []),
+        ("v1.2.3", ["1.2.3"]),
+        ("007", ["7"]),
+        ("the 3rd", ["3"]),
+        ("one of them", []),
+        ("deux cents", ["200"]),
+        ("quatre-vingt-dix-sept", ["97"]),
+        ("vijfentwintig of drieduizend", ["25", "3000"]),
+        ("fünfundzwanzig oder zweitausendfünfhundert", ["25", "2500"]),
+        ("treinta y cinco", ["35"]),
+        ("tres mil", ["3000"]),
+        ("you may go", []),
+        ("the 1990s", ["1990s"]),
+        ("2000 employees", ["2000"]),
+    ],
+)
+def test_numbers(text: str, keys: list[str]) -> None:
+    assert [key for value in find_values(text) for key in value.keys] == keys
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("1.5 km", "1,500 metres"),
+        ("90 minutes", "one and a half hours"),
+        ("une heure et demie", "90 min"),
+        ("anderhalf uur", "90 minuten"),
+        ("7 days", "one week"),
+        ("within a week", "in 7 Tagen"),
+        ("2 kg", "2000 g"),
+        ("15 %", "15 percent"),
+        ("€20", "20 euros"),
+        ("$4.1m", "4.1 million dollars"),
+        ("1,5 Mio. Euro", "1.500.000 EUR"),
+        ("half an hour", "30 minutes"),
+        ("two years", "24 months"),
+        ("3 May 1998", "1998-05-03"),
+        ("May 3rd, 1998", "le 3 mai 1998"),
+        ("am 03.05.1998", "3 de mayo de 1998"),
+        ("3/5/1998", "3 May 1998"),
+        ("5/3/1998", "May 3, 1998"),
+        ("9 a.m.", "09:00"),
+        ("5:30 pm", "17:30"),
+        ("um 9 Uhr", "à 9 heures"),
+        ("9h30", "9:30"),
+        ("noon", "12:00"),
+        ("three thousand seats", "3,000 seats"),
+        ("on Monday", "le lundi"),
+        ("two dozen eggs", "24 eggs"),
+    ],
+)
+def test_the_same_value_in_other_words(first: str, second: str) -> None:
+    ours, theirs = find_values(first), find_values(second)
+    assert ours and theirs
+    assert all(stated(value, offered(theirs)) for value in ours)
+    assert all(stated(value, offered(ours)) for value in theirs)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("40 euros", "40,000 euros"),
+        ("4.1 million people", "4.1 billion people"),
+        ("5 g", "5 mg"),
+        ("three weeks", "three days"),
+        ("20 EUR", "20 USD"),
+        ("9 a.m.", "9 p.m."),
+        ("3 May 1998", "13 May 1998"),
+        ("3 May 1998", "3 June 1998"),
+        ("in 1904", "in 1905"),
+        ("on Monday", "on Tuesday"),
+        ("-5 °C", "5 °C"),
+        ("2 weken", "2 maanden lang, 3 weken"),
+    ],
+)
+def test_another_value_of_the_same_kind(first: str, second: str) -> None:
+    (value,) = find_values(first)
+    others = find_values(second)
+    assert not stated(value, offered(others))
+    assert any(comparable(value, other) for other in others)
+
+
+@pytest.mark.parametrize(("claimed", "said"), [("May 1998", "3 May 1998"), ("in 1998", "3 May 1998"), ("15 %", "15")])
+def test_less_is_stated_where_more_is(claimed: str, said: str) -> None:
+    (value,) = find_values(claimed)
+    assert stated(value, offered(find_values(said)))
+
+
+@pytest.mark.parametrize(("claimed", "said"), [("3 May 1998", "May 1998"), ("3 May", "in 1998"), ("5:30 pm", "5 pm")])
+def test_more_is_not_stated_where_less_is(claimed: str, said: str) -> None:
+    (value,) = find_values(claimed)
+    assert not stated(value, offered(find_values(said)))
+
+
+def test_a_rate_is_no_length_of_time() -> None:
+    assert [value.text for value in find_values("20 euros a month, twice a day")] == ["20 euros"]
+
+
+def test_a_range_has_one_unit() -> None:
+    assert [value.unit for value in find_values("5-10 km")] == ["length", "length"]
+
+
+def test_names_are_capitalised_words_inside_a_sentence() -> None:
+    assert find_names("Yesterday Anna Berg met Ole's aunt. Nobody saw.") == ("Anna", "Berg", "Ole")
+
+
+@given(st.text(alphabet=st.sampled_from("0123456789 .,:-/%€hmMayone'İ²٣"), max_size=40) | st.text(max_size=60))
+def test_values_stand_where_they_say(text: str) -> None:
+    for value in find_values(text):
+        assert 0 <= value.start < value.end <= len(text)
+        assert value.keys

@@ -1,0 +1,73 @@
+"""Sentences as sets of things to match: stems, values, denials, opposites."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krino.judges.rag.reading.words import opposed_words, opposite_words, read_sentence
+from krino.text.language import READ_LANGUAGES
+from krino.text.words import stem
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("built", "build"),
+        ("cities", "city"),
+        ("opening", "opened"),
+        ("stopped", "stop"),
+        ("construction", "constructed"),
+    ],
+)
+def test_inflected_forms_meet(first: str, second: str) -> None:
+    assert stem(first) == stem(second)
+
+
+def test_words_that_only_one_side_denies() -> None:
+    stated = read_sentence("The bridge is safe.", "en")
+    denied = read_sentence("The bridge isn't safe.", "en")
+    assert [stated.surface[word] for word in opposed_words(stated, denied)] == ["safe"]
+    assert opposed_words(stated, read_sentence("The bridge is not only safe.", "en")) == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "language"),
+    [
+        ("The museum is open.", "The museum is closed.", "en"),
+        ("Arrive before noon.", "Arrive after noon.", "en"),
+        ("Prices rose.", "Prices fell.", "en"),
+        ("Le musée est ouvert.", "Le musée est fermé.", "fr"),
+        ("De prijzen stegen.", "De prijzen daalden.", "nl"),
+        ("Die Preise stiegen.", "Die Preise sanken.", "de"),
+        ("El museo abre.", "El museo cierra.", "es"),
+    ],
+)
+def test_opposites_are_found_both_ways(first: str, second: str, language: str) -> None:
+    ours, theirs = read_sentence(first, language), read_sentence(second, language)
+    assert opposite_words(ours, theirs) is not None
+    assert opposite_words(theirs, ours) is not None
+    assert opposite_words(ours, ours) is None
+
+
+def test_an_opposite_that_is_denied_or_stands_on_both_sides_is_none() -> None:
+    stated = read_sentence("The museum is open.", "en")
+    assert opposite_words(stated, read_sentence("The museum is not closed.", "en")) is None
+    assert opposite_words(stated, read_sentence("The museum is open, the shop closed.", "en")) is None
+
+
+def test_a_no_before_the_statement_denies_nothing_in_it() -> None:
+    assert read_sentence("No, the museum is open.", "en").denials == 0
+    assert read_sentence("No museum is open.", "en").denials == 1
+
+
+def test_a_value_is_one_thing_whatever_its_unit() -> None:
+    ours, theirs = read_sentence("The tunnel is 1.5 km long.", "en"), read_sentence("1,500 metres", "en")
+    assert set(theirs.content) <= set(ours.content)
+
+
+@given(st.text(max_size=80), st.sampled_from([*READ_LANGUAGES, "pt", None]))
+def test_any_text_can_be_read(text: str, language: str | None) -> None:
+    reading = read_sentence(text, language)
+    assert set(reading.content) <= reading.stems

@@ -1,0 +1,191 @@
+"""Which labels of a RAG case are sent back and which are taken, at the edges of each rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krino.judges.rag.labels import check_labels
+from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
+
+SECOND = claim_of(sentence=2, quote="carries two railway tracks")
+HELD, NOT_HELD = (
+    [{"need": "the year", "passage": 1, "held": True}],
+    [{"need": "the year", "passage": None, "held": False}],
+)
+
+
+def problems(case: dict[str, Any] | None = None, **labels: Any) -> list[str]:
+    return check_labels(facts_of(**(case or {})), labels_of(**labels))
+
+
+# --- quotations ------------------------------------------------------------------------------------
+
+
+def test_a_quotation_that_stands_nowhere_is_shown_with_120_letters_and_no_passage_is_suggested() -> None:
+    told = problems(claims=[claim_of(quote="q" * 130), SECOND])
+    assert told == [
+        f"claims[0].quote does not occur in passage 1: '{'q' * 120}'; copy it letter by letter, without gaps"
+    ]
+
+
+def test_of_many_passages_twenty_are_named() -> None:
+    case = {"context": [f"The bridge was opened in 1904, says source {number}." for number in range(21)]}
+    passages = [{"passage": number, "useful_sentences": [1]} for number in range(1, 22)]
+    told = problems(case, claims=[claim_of(passage=99), claim_of(sentence=2)], passages=passages)
+    assert told == [f"claims[0].passage is 99: the passages are {', '.join(map(str, range(1, 21)))}"]
+
+
+# --- sentences that are said to claim nothing ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sentence", "claims_something"),
+    [
+        ("It was opened in 1904.", True),
+        ("Was it opened in 1904?", False),
+        ("These are the 3 facts:", False),
+        ("It was opened in May.", False),
+        ("It has two tracks.", False),
+    ],
+)
+def test_a_statement_with_a_figure_is_never_empty(sentence: str, claims_something: bool) -> None:
+    told = problems({"answer": sentence}, claims=[], empty_sentences=[1])
+    wanted = ["sentence 1 is in empty_sentences but states a number: label its claims"] if claims_something else []
+    assert told == wanted
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaints"),
+    [
+        ("I cannot say what happened in 1904.", []),
+        ("I cannot say who built it, but it was opened in 1904.", [1]),
+        ("I cannot say. It was opened in 1904.", [2]),
+    ],
+)
+def test_a_figure_in_a_sentence_that_only_declines_claims_nothing(answer: str, complaints: list[int]) -> None:
+    empty = list(range(1, answer.count(".") + 1))
+    told = problems({"answer": answer}, claims=[], empty_sentences=empty, refusal=refusal_of(is_refusal=False))
+    assert told == [
+        f"sentence {number} is in empty_sentences but states a number: label its claims" for number in complaints
+    ]
+
+
+# --- refusals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("refusal", "needs", "complaint"),
+    [
+        (refusal_of(), HELD, True),
+        (refusal_of(), NOT_HELD, False),
+        (refusal_of(right_to_refuse=False), HELD, False),
+        (refusal_of(is_refusal=False), HELD, False),
+        (refusal_of(category="safety"), HELD, False),
+        (refusal_of(is_refusal=False, right_to_refuse=False), NOT_HELD, False),
+    ],
+)
+def test_a_right_to_refuse_for_want_of_context_contradicts_a_context_that_holds_all(
+    refusal: dict[str, Any], needs: list[dict[str, Any]], complaint: bool
+) -> None:
+    told = problems(refusal=refusal, needs=needs)
+    assert [item.split(" is true")[0] for item in told] == (["refusal.right_to_refuse"] if complaint else [])
+
+
+def test_five_sentences_that_decline_are_named() -> None:
+    answer = "I cannot say. " * 6
+    told = problems({"answer": answer}, claims=[], empty_sentences=list(range(1, 7)))
+    assert told == [
+        "refusal is null, but answer sentence 1, 2, 3, 4, 5 reads like one: fill it in (is_refusal may be false)"
+    ]
+
+
+def test_of_a_refusal_that_its_words_settle_no_parts_are_asked() -> None:
+    answer = "I cannot answer because the retrieved context is empty, which falls under insufficient context."
+    case = {"context": [], "answer": answer, "reference": "In 1904."}
+    labels: dict[str, Any] = {"claims": [], "parts": [], "passages": [], "needs": [], "similarity": "none"}
+    assert problems(case, **labels) == []
+
+
+# --- similarity ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "score", "fits"),
+    [("close", 0.8, True), ("close", 0.65, True), ("close", 0.64, False), ("close", 0.9, False), ("same", 0.9, True)],
+)
+def test_a_measured_score_must_belong_to_its_step(step: str, score: float, fits: bool) -> None:
+    told = problems({"reference": "1904"}, similarity=step, similarity_score=score)
+    wanted = [f"similarity_score is {score}, which is not of the step {step}: leave it out"]
+    assert told == ([] if fits else wanted)
+
+
+def test_good_labels_have_no_problem() -> None:
+    assert check_labels(facts_of(), labels_of()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"claims": [claim_of(quote="opened in 1905"), SECOND]}, "claims[0].quote does not occur in passage 1"),
+        ({"claims": [claim_of(passage=2), SECOND]}, "it stands in passage 1"),
+        ({"claims": [claim_of(passage=9), SECOND]}, "claims[0].passage is 9: the passages are 1, 2"),
+        ({"claims": [claim_of(quote=None), SECOND]}, "claims[0] is supported: it needs passage and quote"),
+        ({"claims": [claim_of(passage=None, label="unsupported"), SECOND]}, "quote is given without passage"),
+        ({"claims": [claim_of(critical=True), SECOND]}, "only a contradicted claim can be critical"),
+        (
+            {"claims": [claim_of(sentence=3), claim_of(), SECOND]},
+            "claims[0].sentence is 3: the answer sentences are 1 to 2",
+        ),
+        ({"claims": [claim_of(text=" "), SECOND]}, "claims[0].text is empty"),
+        ({"claims": [claim_of()]}, "sentence 2 of the answer is not covered"),
+        ({"empty_sentences": [2]}, "sentence 2 has claims and is in empty_sentences"),
+        ({"empty_sentences": [7]}, "empty_sentences holds 7"),
+        ({"claims": [SECOND], "empty_sentences": [1]}, "sentence 1 is in empty_sentences but states a number"),
+        ({"passages": [{"passage": 1, "useful_sentences": [1]}]}, "label passage 2 exactly once, not 0 times"),
+        (
+            {"passages": [{"passage": n, "useful_sentences": [1]} for n in (1, 2, 2)]},
+            "passage 2 exactly once, not 2 times",
+        ),
+        ({"passages": [{"passage": n, "useful_sentences": [1]} for n in (1, 2, 5)]}, "passage 5, which does not exist"),
+        ({"needs": []}, "needs is empty"),
+        ({"parts": []}, "parts is empty"),
+        ({"similarity": "same"}, "similarity must be null"),
+        ({"similarity_score": 0.5}, "similarity_score is 0.5, which is not of the step None"),
+        ({"refusal": refusal_of()}, "every need is held"),
+    ],
+)
+def test_a_wrong_label_is_named(changes: dict[str, Any], problem: str) -> None:
+    problems = check_labels(facts_of(), labels_of(**changes))
+    assert len(problems) == 1
+    assert problem in problems[0]
+
+
+def test_a_reference_asks_for_a_step_of_the_scale() -> None:
+    assert "choose a step" in check_labels(facts_of(reference="1904"), labels_of())[0]
+    assert check_labels(facts_of(reference="1904"), labels_of(similarity="close")) == []
+
+
+def test_wording_that_declines_must_be_read() -> None:
+    facts = facts_of(answer="I cannot say. It carries two railway tracks.")
+    labels = labels_of(claims=[SECOND], empty_sentences=[1])
+    assert "reads like one" in check_labels(facts, labels)[0]
+
+
+def test_a_quotation_may_differ_in_case_spaces_and_quotes_and_come_from_the_title() -> None:
+    facts = facts_of(
+        context=[{"title": "Bridges", "text": "It’s\nOPENED in 1904; it carries two railway tracks."}, "x"]
+    )
+    quotes = ["it's opened  in 1904", "bridges"]
+    labels = labels_of(claims=[claim_of(quote=quotes[0]), claim_of(sentence=2, quote=quotes[1])])
+    assert check_labels(facts, labels) == []
+
+
+def test_an_unsupported_claim_needs_no_quotation() -> None:
+    assert check_labels(facts_of(), labels_of(claims=[claim_of(), unsupported_claim()])) == []
+
+
+def test_what_was_not_asked_is_not_looked_at() -> None:
+    labels = labels_of(claims=[], passages=[], needs=[])
+    assert check_labels(facts_of(context=[]), labels) == []

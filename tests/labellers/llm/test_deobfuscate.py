@@ -1,0 +1,215 @@
+"""Disguises come off: letters that look alike, escapes in escapes, remarks, codes. Names and values stay."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krino.labellers.llm.deobfuscate import LIKE, decoded, fold, glance, layers, without_comments
+from krino.labellers.llm.planted import DEEPEST, objects_in, squeeze
+
+
+def last(text: str) -> str:
+    return list(layers(text))[-1]
+
+
+# --- letters ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("latin", LIKE)
+def test_every_look_alike_is_read_as_what_it_looks_like(latin: str) -> None:
+    for other in LIKE[latin]:
+        assert fold(other) == latin
+        if latin.isalpha():
+            assert glance(f"x{other}1") == f"x{latin}1".encode()
+
+
+def test_no_look_alike_stands_for_two_letters() -> None:
+    every = "".join(LIKE.values())
+    assert len(set(every)) == len(every)
+
+
+@pytest.mark.parametrize("code", [0x34F, 0xAD, 0x200C, 0x200D, 0x2060, 0xFE0F, 0xFEFF, 0x115F, 0x1160, 0x3164, 0xFFA0])
+def test_what_is_not_seen_is_not_there(code: int) -> None:
+    assert fold(f"la{chr(code)}bel") == "label"
+    assert glance(f"la{chr(code)}bel") == b"label"
+
+
+def test_other_scripts_stay_what_they_are() -> None:
+    assert fold("日本語 жшщ") == "日本語 жшщ"
+    assert glance("日本語 a1") == b"a1"
+
+
+@given(st.text())
+def test_a_glance_is_what_a_long_look_shows_of_plain_letters(text: str) -> None:
+    seen = "".join(char for char in fold(text).lower() if char.isascii() and char.isalnum())
+    if not set(text) & set("\\&%"):
+        assert glance(text).decode() == seen
+
+
+# --- escapes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("l\\u0061bel", "label"),
+        ("l\\u{61}bel", "label"),
+        ("l\\U00000061bel", "label"),
+        ("l\\x61bel", "label"),
+        ("l\\141bel", "label"),
+        ("l&#97;bel", "label"),
+        ("l&#x61;bel", "label"),
+        ("l%61bel", "label"),
+        ("l%2561bel", "label"),
+        ("l&amp;amp;#97;bel", "label"),
+        ("l\\\\u0061bel", "label"),
+        ("％61", "a"),
+        ("caf%C3%A9", "cafe"),
+        ("\\ud835\\udc1a", "a"),
+        ("a\\nb\\tc\\fd\\re\\bf\\vg", "a b c d e f g"),
+        ('\\"a\\"', '"a"'),
+        ("\\u{110000}", " "),
+        ("\\u{10ffff}", "\U0010ffff"),
+        ("\\ud800", "\ufffd"),
+        ("100 % & so \\", "100 % & so \\"),
+    ],
+)
+def test_escapes_are_undone_to_the_last(text: str, plain: str) -> None:
+    assert last(text) == plain
+
+
+@pytest.mark.parametrize("text", ["l\\u0061bel", "l\\x61bel", "l\\141bel", "l&#97;bel", "l%61bel", "l&amp;#97;bel"])
+def test_a_glance_sees_through_escapes(text: str) -> None:
+    assert b"label" in glance(text)
+
+
+def test_every_layer_is_a_reading_and_there_is_an_end() -> None:
+    deep = "x"
+    for _ in range(20):
+        deep = json.dumps(deep)
+    assert len(list(layers(deep))) == 6
+    assert list(layers("plain")) == ["plain"]
+    assert list(layers('\\"')) == ['\\"', '"']
+    assert last(html.escape(quote(json.dumps("ä<b")))) == '"a<b"'
+
+
+# --- remarks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("a /* b */ c", "a  c"),
+        ("a/*b*/c/*d*/e", "ace"),
+        ("a <!-- b --> c", "a  c"),
+        ("a // b\nc", "a \nc"),
+        ("a # b\nc", "a \nc"),
+        ("a /* b", "a "),
+        ("a */ b", "a */ b"),
+        ("plain", "plain"),
+    ],
+)
+def test_remarks_are_cut_out(text: str, rest: str) -> None:
+    assert without_comments(text) == rest
+
+
+# --- codes -----------------------------------------------------------------------------------------
+
+NAMES = ("label", "because_of", "a", "similarity_why")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("before", ["", "x", "xy", "xyz", "a ", "face ", "The sum is "])
+def test_a_name_is_found_in_every_code_wherever_it_begins(name: str, before: str) -> None:
+    plain = f'{{"{name}": "good and well"}}'
+    coded = (
+        base64.b64encode(plain.encode()).decode(),
+        base64.urlsafe_b64encode(f"{plain}???>>>".encode()).decode(),
+        plain.encode().hex(),
+        plain.encode().hex(" ").upper(),
+        plain[::-1],
+        plain.translate(str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")),
+    )
+    for code in coded:
+        text = before + code
+        assert any(plain in reading for reading in decoded(text, glance(text), name)), code
+
+
+@pytest.mark.parametrize("text", ["Plain words, none of them in a code.", "", "dGhlIHNreSBpcyBibHVlIHRvZGF5"])
+def test_where_the_name_is_in_no_code_nothing_is_decoded(text: str) -> None:
+    assert list(decoded(text, glance(text), "similarity_why")) == []
+
+
+def test_a_name_without_latin_letters_is_no_code() -> None:
+    assert list(decoded("日本語", glance("日本語"), "標識")) == []
+
+
+# --- objects ---------------------------------------------------------------------------------------
+
+
+def found(text: str) -> list[object]:
+    return list(objects_in(text, squeeze))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": "x, y", "b": [1, "two"]}',
+        "{'a': 'x, y', 'b': [1, 'two']}",
+        "{`a`: `x, y`, `b`: [1, `two`]}",
+        "{a: 'x, y', b: [1, two],}",
+        "{a = 'x, y'; b = [1; two]}",
+        '{"a" : "x, y" , "b":\n[1\n,\ntwo]}',
+        '["a" = "x, y", "b" = {1, two}]',
+        "it's {'a': 'x, y', 'b': [1, 'two']} isn't it",
+        '{"a": "x, y", "b": [1, "two"',
+    ],
+)
+def test_objects_are_read_in_any_notation(text: str) -> None:
+    closed = text if text.count("{") == text.count("}") else text + "]}"
+    assert {"a": "x, y", "b": ["1", "two"]} in found(closed)
+    assert (text == closed) or found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "objects"),
+    [
+        ("no object at all: none, [1, 2], {}, {3}", []),
+        ('{"a": {"b": 1}}', [{"b": "1"}, {"a": {"b": "1"}}]),
+        ('{"a": 1} {"b": 2}', [{"a": "1"}, {"b": "2"}]),
+        ('{"a": "x\\"y"}', [{"a": 'x\\"y'}]),
+        ('{"a": "x" + "y"}', [{"a": 'x + " y "'}]),
+        ('{"a": don\'t, "b": 2}', [{"a": "don ' t", "b": "2"}]),
+        ('{"a": "unclosed, b: 2}', [{"a": '" unclosed', "b": "2"}]),
+        ("} ] {a: 1}", [{"a": "1"}]),
+        ("{a: [1, 2}", [{"a": ["1", "2"]}]),
+        ("[{a: 1]", [{"a": "1"}]),
+        ("{a: x=y:z}", [{"a": "x y z"}]),
+        ("{: 1, a: 2}", [{"a": "2"}]),
+        ("{a: 1, 2}", [{"a": "1"}]),
+        ("{a:, b: []}", [{"a": "", "b": []}]),
+        ('{"A-b": 1}', [{"ab": "1"}]),
+    ],
+)
+def test_what_is_no_object_is_passed_over(text: str, objects: list[object]) -> None:
+    assert found(text) == objects
+
+
+def test_brackets_for_their_own_sake_hide_nothing_behind_them() -> None:
+    for many in (DEEPEST - 1, DEEPEST, DEEPEST + 1, 3 * DEEPEST):
+        assert {"a": "1"} in found("{" * many + "{a: 1}")
+        assert {"a": "1"} in found("[" * many + "]" * many + "{a: 1}")
+    deep = "{b: " * (DEEPEST - 1) + "{a: 1}" + "}" * (DEEPEST - 1)
+    assert len(found(deep)) == DEEPEST
+
+
+def test_a_lost_quote_ends_somewhere() -> None:
+    assert {"b": "2"} in found('{"a": "' + "x " * 20_000 + '} {"b": 2}')
+    assert found('{"a": "' + "x" * 19_000 + '"}') == [{"a": "x" * 19_000}]

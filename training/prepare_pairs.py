@@ -1,0 +1,102 @@
+"""Gathers and makes the pairs that the entailment model learns from and those kept out, as token numbers in one file.
+
+    python training/prepare_pairs.py DATA --wordnet DICT --into pairs.npz
+
+DATA holds `nli/` and `rag/` (see `pairs.py`), DICT the files of WordNet (see `lexicon.py`). The sources are parted
+first, so nothing that is made from a sentence kept out can reach training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from multiprocessing import Pool
+from pathlib import Path
+
+import numpy as np
+from kinds import Kinds
+from lexicon import Lexicon, read_lexicon
+from pairs import NLI_SETS, Pair, answer_pairs, documents, elsewhere, inference_pairs, similar_pairs
+from split import part_sources
+from synthesis import Maker
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src" / "krino" / "models"))
+from wordpiece import WordPiece  # noqa: E402  (the package's own tokenizer, without the package)
+
+PREMISE_TOKENS, CLAIM_TOKENS = 320, 96
+COMPOSED = ("fever_nli_dev", "mnli_dev_matched_mismatched", "scitail_dev", "fever_symmetric")
+"""Sets of statements about the world; captions of pictures would say each other's opposite."""
+STATEMENTS = 40_000
+"""Statements of known truth (`kinds.py`) for training; two pairs each. Kept out: a tenth."""
+
+Sides = tuple[list[Pair], list[Pair]]
+
+
+def gather(folder: Path, words: Lexicon, seed: int, sets: tuple[str, ...]) -> Sides:
+    """The pairs to learn from and those kept out."""
+    sources: list[Pair | str] = [*inference_pairs(folder, sets), *similar_pairs(folder), *answer_pairs(folder)]
+    learned, kept = part_sources([*sources, *documents(folder)], _texts)
+    return make(learned, words, seed, kept=False), make(kept, words, seed, kept=True)
+
+
+def _texts(source: Pair | str) -> tuple[str, ...]:
+    return (source,) if isinstance(source, str) else (source.premise, source.claim)
+
+
+def make(sources: Sequence[Pair | str], words: Lexicon, seed: int, kept: bool) -> list[Pair]:
+    """From one side's sources: pairs that people labelled, some in longer surroundings, and pairs made by rule."""
+    pairs = [source for source in sources if isinstance(source, Pair)]
+    people = [pair for pair in pairs if pair.origin != "clapnq"]
+    answers = [pair for pair in pairs if pair.origin == "clapnq"]
+    answers += elsewhere(answers)
+    maker = Maker([source for source in sources if isinstance(source, str)], seed)
+    strangers = [sentence for document in maker.documents for sentence in document]
+    kinds = Kinds(seed, kept, maker.names)
+    made = [*maker.pairs(most_a_document=6), *maker.retold(words, kinds)]
+    made += kinds.pairs(STATEMENTS // 10 if kept else STATEMENTS, strangers)
+    again = [*maker.surrounded(people, 0.5), *maker.edited(people + answers, 0.5)]
+    again += maker.composed([pair for pair in people if pair.origin in COMPOSED], len(people) * 2 // 3)
+    return [*people, *answers * (1 if kept else 3), *made, *again]
+
+
+_pieces: WordPiece | None = None
+
+
+def encode(pair: Pair) -> list[int]:
+    global _pieces
+    if _pieces is None:
+        _pieces = WordPiece(ROOT / "src" / "krino" / "models" / "minilm" / "vocab.txt")
+    claim = _pieces.encode(pair.claim, CLAIM_TOKENS)
+    return _pieces.encode(pair.premise, PREMISE_TOKENS) + claim[1:]
+
+
+def packed(pairs: Sequence[Pair], prefix: str) -> dict[str, np.ndarray]:
+    """Token numbers one after the other, how many each pair has, its label, and its origin."""
+    with Pool() as pool:
+        encoded = pool.map(encode, pairs, chunksize=2_000)
+    return {
+        f"{prefix}_ids": np.array([number for ids in encoded for number in ids], np.uint16),
+        f"{prefix}_lengths": np.array([len(ids) for ids in encoded], np.uint16),
+        f"{prefix}_labels": np.array([pair.label for pair in pairs], np.uint8),
+        f"{prefix}_origins": np.array([pair.origin for pair in pairs]),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--wordnet", type=Path, required=True)
+    parser.add_argument("--into", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+", default=list(NLI_SETS))
+    args = parser.parse_args()
+    learned, kept = gather(args.data, read_lexicon(args.wordnet), 0, tuple(args.sets))
+    for name, side in (("learned", learned), ("kept", kept)):
+        print(f"{name}: {len(side)} pairs;", dict(sorted(Counter(pair.origin for pair in side).items())), flush=True)
+    np.savez_compressed(args.into, **packed(learned, "learned"), **packed(kept, "kept"))
+
+
+if __name__ == "__main__":
+    main()
