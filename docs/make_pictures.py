@@ -27,7 +27,7 @@ import krino
 from krino.cases import read_cases
 from krino.cases.item import CaseItem
 from krino.render.case import case_blocks
-from krino.render.embed import recorded_view
+from krino.render.embed import RecordedViews
 from krino.render.report import REPORT, write_report
 from krino.render.summary import summary_blocks
 from krino.render.terminal import show
@@ -116,7 +116,7 @@ def terminal_pages(base: Path) -> dict[str, str]:
         )
     one = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     judgement = run["half-supported"]
-    own = recorded_view(run.folder / REPORT, judgement.index)
+    own = RecordedViews(run.folder / REPORT).of(judgement.model_dump())
     show(one, case_blocks(judgement, rules, scales, own))
     return {
         "summary.png": terminal_page(summary, "krino show krino-demo/rag"),

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from krino.cases import count, count_hint
+from krino.cases import count_hint, reader
 
 
 def test_lines_and_metadata_are_counted_over_all_inputs(tmp_path: Path) -> None:
@@ -38,5 +38,5 @@ def test_stdin_and_missing_files_are_unknown(tmp_path: Path) -> None:
 
 def test_a_large_file_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"{}\n{}\n")
-    monkeypatch.setattr(count, "_MAX_COUNTED_BYTES", 5)
+    monkeypatch.setattr(reader, "_MAX_COUNTED_BYTES", 5)
     assert count_hint([tmp_path / "a.jsonl"]) is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from krino.cases import CaseItem, parse_splits, read_cases
-from krino.cases.separators import looked_for_separators
+from krino.cases.watching import looked_for_separators
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge
 from toy_judge import ToyJudge

@@ -70,7 +70,7 @@ def test_worst_does_not_go_with_an_id_and_by_still_means_slices_without_it(judge
 def test_the_summary_says_how_to_find_ids_and_puts_findings_into_words(judged: Path) -> None:
     shown = call("show", judged).stdout
     assert "--worst 10 (ids and reasons)" in " ".join(shown.split())
-    assert "RAG-N2: The answer holds numbers, dates or names" in shown
+    assert "RAG-N2: The answer holds quantities, dates, times or names" in shown
     missing = str(call("show", judged, "nobody").exception)
     assert "--worst 10` lists the worst by their ids" in missing
 
@@ -142,3 +142,22 @@ def test_a_case_of_a_finished_run_is_shown_as_its_judge_shows_it(tmp_path: Path)
     (tmp_path / "r" / "report.html").unlink()
     plain = " ".join(call("show", tmp_path / "r", "ranked-second").stdout.split())
     assert "citation Arbeidshof Antwerpen, afd. Hasselt" in plain and "Candidates" not in plain
+
+
+def test_a_judge_of_ones_own_shows_its_cases_also_when_its_file_is_gone(tmp_path: Path) -> None:
+    judge = tmp_path / "shown_judge.py"
+    judge.write_text(
+        "from krino.blocks import MarkedText, Segment\n"
+        "from toy_judge import ToyJudge\n\n\n"
+        "class Shown(ToyJudge):\n"
+        "    name = 'shown'\n\n"
+        "    def view(self, case, facts, judgement):\n"
+        "        return [MarkedText('Weighed', [Segment(case.text, 'heavy')], {'heavy': 'bad'})]\n"
+    )
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(json.dumps({"id": "a", "text": "good as gold"}) + "\n")
+    assert call("judge", f"{judge}:Shown", cases, "--run", tmp_path / "r").exit_code == 0
+    judge.unlink()
+    cases.unlink()
+    shown = call("show", tmp_path / "r", "a").stdout
+    assert "Weighed\n  good as gold [heavy]" in shown

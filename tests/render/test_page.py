@@ -357,6 +357,7 @@ async def test_what_was_not_looked_for_stands_above_the_score(window: Tab, told:
     shown = await page.run("document.querySelector('#case-body .ruling').innerText")
     assert shown.index("detours were not looked for") < shown.index("0.6")
     assert await page.run("document.querySelectorAll('#case-body .caution').length") == 1
+    assert await page.run("document.querySelectorAll('#case-body .finding').length") == 0, "it is not told twice"
 
 
 async def test_a_reader_chooses_which_columns_beside_the_verdict_are_shown(window: Tab, told: str) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from krino.blocks import Block, BulletList, DataTable, MarkedText, Section, Segment, as_data
+from krino.blocks import Block, BulletList, DataTable, MarkedText, Score, Scores, Section, Segment, as_data
 from krino.contract import Judgement
 from krino.contract.judge import Overview
 from krino.render import embed
-from krino.render.embed import recorded_view, script_json
+from krino.render.embed import RecordedViews, script_json
 from krino.render.report import write_report
 from krino.runs.manifest import JudgeCard
 from made_judgements import HOSTILE, error, failed, manifest, many, ok
@@ -304,20 +304,41 @@ def test_a_judge_may_add_blocks_to_its_cases(tmp_path: Path) -> None:
     assert table["rows"] == [["search", 3], [None, True]]
 
 
+def recorded(report: Path, judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return as_data(RecordedViews(report).of(judgement))
+
+
 def test_what_a_judge_showed_can_be_read_from_the_report_again(tmp_path: Path) -> None:
-    _page(tmp_path, SEEN, {**ok(1, score=0.1), "index": 1}, judge=Viewed())
-    judgement = Judgement.model_validate(ok(0, score=0.5))
-    shown = Viewed().view(ToyCase(text="good"), 4, judgement)
-    assert as_data(recorded_view(tmp_path / "report.html", 0)) == as_data(shown)
-    assert recorded_view(tmp_path / "report.html", 1) == recorded_view(tmp_path / "gone.html", 0) == []
+    _page(tmp_path, SEEN, ok(1, score=0.1), judge=Viewed())
+    shown = Viewed().view(ToyCase(text="good"), 4, Judgement.model_validate(ok(0, score=0.5)))
+    report = tmp_path / "report.html"
+    assert recorded(report, ok(0, score=0.5)) == as_data(shown)
+    assert recorded(report, ok(1, score=0.1)) == recorded(tmp_path / "gone.html", SEEN) == []
+    other = {**ok(0, score=0.5), "input_hash": "f" * 32}
+    assert recorded(report, other) == [], "another case may have taken its place since"
+
+
+def test_a_report_written_again_without_the_cases_keeps_what_was_shown_of_them(tmp_path: Path) -> None:
+    before = dict(_page(tmp_path, SEEN, judge=Viewed()).data("details"))
+    after = dict(_page(tmp_path, ok(0, score=0.5)).data("details"))
+    assert after[0]["blocks"] == before[0]["blocks"] and after[0]["own"] == 4
 
 
 @pytest.mark.parametrize(
-    "line", ["[0,{", '[0,{"blocks": 7, "own": []}]', '[0,{"blocks": [7, {"kind": "x"}], "own": 2}]']
+    "line",
+    ["[0,{", '[0,{"blocks": 7, "own": []}]', '[0,{"blocks": [7, {"kind": "x"}], "own": 2}]', '[0,{"own": 9}, []]'],
 )
 def test_a_report_that_was_tampered_with_shows_no_view(tmp_path: Path, line: str) -> None:
-    (tmp_path / "report.html").write_text(f"<script>\n{line}\n</script>")
-    assert recorded_view(tmp_path / "report.html", 0) == []
+    told = line.replace("[0,{", f'[0,{{"input_hash": "{0:032x}", ') if line != "[0,{" else line
+    (tmp_path / "report.html").write_text(f"<script>\n{told}\n</script>")
+    assert recorded(tmp_path / "report.html", ok(0, score=0.5)) == []
+
+
+def test_a_report_that_leads_out_of_its_folder_is_not_read(tmp_path: Path) -> None:
+    _page(tmp_path, SEEN, judge=Viewed())
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "report.html").symlink_to(tmp_path / "report.html")
+    assert recorded(tmp_path / "run" / "report.html", SEEN) == []
 
 
 def test_a_view_that_fails_does_not_cost_the_report(tmp_path: Path) -> None:
@@ -343,6 +364,8 @@ class Counted:
     def blocks(self) -> Sequence[Block]:
         if self.fails_in == "blocks":
             raise KeyError("verdict")
+        if self.fails_in == "drawing":
+            return [Scores([Score("s", 1, 0, 0.5, None, 0, 1, 0, 0, (), whole=False)])]
         return [Section("Court names", [DataTable("", ["name", "n"], [[HOSTILE, self.cases]])])]
 
 
@@ -362,8 +385,8 @@ def test_a_judge_may_say_something_of_all_its_cases(tmp_path: Path) -> None:
     assert not any(tag == "img" for tag, _ in page.tags)
 
 
-@pytest.mark.parametrize("part", ["begin", "add", "blocks"])
+@pytest.mark.parametrize("part", ["begin", "add", "blocks", "drawing"])
 def test_an_overview_that_fails_does_not_cost_the_report(tmp_path: Path, part: str) -> None:
     page = _page(tmp_path, ok(0, score=0.5), judge=counting(part))
-    assert "`overview` of judge `toy` failed: KeyError" in page.visible
+    assert re.search("`overview` of judge `toy` failed: (KeyError|ZeroDivisionError)", page.visible)
     assert len(page.data("rows")) == 1

@@ -49,6 +49,11 @@ def test_summary_shows_scores_categories_and_reasons() -> None:
     assert "95 % intervals of the mean" in shown
 
 
+def test_a_sparkline_shows_where_nothing_lies() -> None:
+    shown = _summary([ok(score=value) for value in (0.0, 0.05, 1.0, 1.0)])
+    assert "█        █" in shown
+
+
 def test_a_small_n_is_marked() -> None:
     assert "n < 30" in " ".join(_summary([ok(score=0.5)] * 2).split())
     assert "n < 30" not in " ".join(_summary([ok(score=0.5)] * 30).split())
@@ -85,7 +90,8 @@ def test_one_judgement_shows_value_decider_rule_and_evidence() -> None:
 def test_what_was_not_looked_for_stands_before_the_score() -> None:
     case = {**ok(score=1.0), "findings": [{"rule": "N1", "text": "detours were not looked for", "where": "score"}]}
     shown = _judgement(case)
-    assert shown.index("! detours were not looked for") < shown.index("score  1.0")
+    assert shown.index("! detours were not looked for (N1)") < shown.index("score  1.0")
+    assert shown.count("detours") == 1, "and is not told again among the findings"
 
 
 def test_labels_are_shown_and_named_as_the_decider() -> None:

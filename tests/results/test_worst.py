@@ -15,8 +15,9 @@ from krino.errors import UsageProblem
 from krino.render.case import worst_blocks
 from krino.render.terminal import show
 from krino.results.named_cases import reason_of
-from krino.results.verdict_schema import grade, judge_scales, scales_of
+from krino.results.verdict_schema import grade, scales_of
 from krino.results.worst import worst
+from krino.runs.manifest import JudgeCard
 from made_judgements import HOSTILE, error, failed, ok
 from toy_judge import ToyJudge
 
@@ -184,7 +185,8 @@ def test_a_verdict_without_a_schema_has_no_colours_and_costs_no_run() -> None:
     class Scaled(ToyJudge):
         verdict_model = Verdict  # type: ignore[assignment]
 
-    assert judge_scales(OddJudge()) == {} and judge_scales(Scaled()) == SCALES
+    assert scales_of(JudgeCard.of(OddJudge()).verdict_schema) == {}
+    assert scales_of(JudgeCard.of(Scaled()).verdict_schema) == SCALES
 
 
 def test_scores_are_coloured_unless_the_user_wants_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,10 @@ from krino.results.agreement.agree import agree
 from krino.results.comparison.compare import compare
 from krino.results.gates.gate import Gate, check_run
 from krino.results.table import read_table
-from krino.runs import lines
 from krino.runs.checking import LineCheck
-from krino.runs.labels import RecordedLabels
+from krino.runs.files import read_lines
 from krino.runs.manifest import JudgeCard, Manifest
+from krino.runs.reading import RecordedLabels
 from made_runs import Row, failed_row, make_run, row
 
 
@@ -272,17 +272,17 @@ def test_no_number_in_a_file_asks_for_memory(tmp_path: Path) -> None:
 def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
     path.write_bytes(b'"' + b"x" * 98 + b'"\n' + b'"' + b"x" * 5_000)
-    assert [len(line.data) for line in lines.read_lines(path, "do", most_bytes=5_002)] == [98]
-    assert [len(line.data) for line in lines.read_lines(path, "do", most_bytes=5_001)] == [98]
+    assert [len(line.data) for line in read_lines(path, "do", most_bytes=5_002)] == [98]
+    assert [len(line.data) for line in read_lines(path, "do", most_bytes=5_001)] == [98]
     with pytest.raises(krino.UsageProblem, match=r"f.jsonl:2: the line is longer than 5,000 bytes; do"):
-        list(lines.read_lines(path, "do", most_bytes=5_000))
+        list(read_lines(path, "do", most_bytes=5_000))
     with pytest.raises(krino.UsageProblem, match=r"f.jsonl:1: the line is longer than 100 bytes; do"):
-        list(lines.read_lines(path, "do", most_bytes=100))
+        list(read_lines(path, "do", most_bytes=100))
 
 
 def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(krino.UsageProblem, match=f"{tmp_path} is no plain file"):
-        list(lines.read_lines(tmp_path, "do"))
+        list(read_lines(tmp_path, "do"))
     (tmp_path / "run.json").mkdir()
     with pytest.raises(krino.UsageProblem, match=r"run.json is no plain file"):
         Manifest.load(tmp_path)

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import krippendorff
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, cohen_kappa_score
@@ -18,8 +17,6 @@ from krino.stats.agreement import (
     Level,
     Ratings,
     cohen_kappa,
-    encode,
-    krippendorff_alpha,
     raw_agreement,
     weighted_kappa,
 )
@@ -71,7 +68,7 @@ def test_weights_count_an_item_so_many_times(pairs: list[tuple[int, int]], data:
     table = np.stack([first, second], axis=1)
     for level in LEVELS:
         ours = Ratings.of(table).alpha(level, places, weights)
-        assert same(ours, krippendorff_alpha(table.repeat(times, axis=0), level, places))
+        assert same(ours, Ratings.of(table.repeat(times, axis=0)).alpha(level, places))
 
 
 def test_an_item_that_one_side_did_not_rate_is_not_compared() -> None:
@@ -144,7 +141,7 @@ def reference_alpha(table: list[list[int]], level: Level) -> float:
 @example([[-1, -1, -1]], "nominal")
 @example([[0, -1], [-1, 3]], "interval")
 def test_alpha_equals_the_krippendorff_package_with_missing_ratings(table: list[list[int]], level: Level) -> None:
-    assert same(krippendorff_alpha(table, level, PLACES), reference_alpha(table, level))
+    assert same(Ratings.of(table).alpha(level, PLACES), reference_alpha(table, level))
 
 
 def test_alpha_of_the_example_in_krippendorffs_paper() -> None:
@@ -156,9 +153,9 @@ def test_alpha_of_the_example_in_krippendorffs_paper() -> None:
         (1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, 0),
     )
     table = np.array(observers).T - 1
-    assert round(krippendorff_alpha(table), 3) == 0.743
-    assert round(krippendorff_alpha(table, "ordinal"), 3) == 0.815
-    assert round(krippendorff_alpha(table, "interval", range(1, 6)), 3) == 0.849
+    assert round(Ratings.of(table).alpha(), 3) == 0.743
+    assert round(Ratings.of(table).alpha("ordinal"), 3) == 0.815
+    assert round(Ratings.of(table).alpha("interval", range(1, 6)), 3) == 0.849
 
 
 @given(st.lists(st.lists(CODE, min_size=3, max_size=3), min_size=2, max_size=15))
@@ -170,23 +167,7 @@ def test_alpha_is_near_fleiss_kappa_when_nobody_is_missing(table: list[list[int]
         return
     total = 3 * len(table)
     kappa = fleiss_kappa(aggregate_raters(np.array(table))[0])
-    assert same(krippendorff_alpha(table), 1 - (1 - kappa) * (total - 1) / total)
-
-
-# --- codes ------------------------------------------------------------------------------------------------
-
-
-def test_values_become_codes_in_their_own_order_and_none_is_missing() -> None:
-    values, (first, second) = encode(["b", None, "a"], ["a", "c", "a"])
-    assert values == ["a", "b", "c"]
-    assert first.tolist() == [1, -1, 0]
-    assert second.tolist() == [0, 2, 0]
-
-
-@pytest.mark.parametrize("mixed", [[1, "a", True], ["x", 2.5]])
-def test_values_without_a_common_order_can_still_be_compared(mixed: list[Any]) -> None:
-    _, (first, second) = encode(mixed, mixed)
-    assert raw_agreement(first, second) == 1.0
+    assert same(Ratings.of(table).alpha(), 1 - (1 - kappa) * (total - 1) / total)
 
 
 def test_statsmodels_reads_our_pairs_as_we_do() -> None:

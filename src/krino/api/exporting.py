@@ -16,7 +16,7 @@ from krino.exports.csv_file import write_csv
 from krino.exports.excel_file import write_excel
 from krino.exports.otel import label_fields, otel_lines, write_otel
 from krino.exports.parquet_file import write_parquet
-from krino.render.at_hand import our_judge
+from krino.judges.registry import our_judge
 from krino.results.verdict_schema import scales_of
 from krino.runs.inputs import kept_inputs, with_cases
 from krino.runs.reading import Run
@@ -90,7 +90,7 @@ def _with_cases(run: Run, inputs: Sequence[str] | None) -> Iterable[Mapping[str,
     files = inputs
 
     def cases() -> Iterator[CaseItem]:
-        judge = our_judge(run.manifest)
+        judge = our_judge(run.manifest.plan.judge["name"])
         return read_cases(files, format=plan.format, mapping=plan.mapping, judge=judge)  # type: ignore[arg-type]
 
     return with_cases(run.records(), cases)

@@ -13,9 +13,9 @@ from krino.blocks import Block
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.exports.frame import FrameKind, frame
+from krino.judges.registry import our_judge
 from krino.render import html
 from krino.render.agreement import agreement_blocks
-from krino.render.at_hand import our_judge
 from krino.render.comparison import comparison_blocks
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
@@ -69,7 +69,7 @@ class Run(reading.Run):
 
     def report(self) -> Path:
         """Write `report.html` into the folder again, without the cases: those are shown by the report of the run."""
-        return write_report(self.folder, self.manifest, self.records(), our_judge(self.manifest))
+        return write_report(self.folder, self.manifest, self.records(), our_judge(self.manifest.plan.judge["name"]))
 
     def agree(self, labels: Labelled, **settings: Any) -> Agreement:
         """Hold the run against the labels of people; `settings` as in `krino.agree`."""

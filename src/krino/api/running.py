@@ -20,11 +20,12 @@ from krino.api.recorded_run import Run, load_run
 from krino.cases import CaseItem, read_cases
 from krino.cases.item import as_text
 from krino.cases.origin import Format
-from krino.cases.separators import looked_for_separators
-from krino.cases.unread import watched
+from krino.cases.watching import watched
 from krino.contract import Forecast, Labeller, Task
 from krino.engine import sync
 from krino.engine.case import AnyJudge, input_hash, open_questions
+from krino.engine.pool import LocalPool
+from krino.engine.protocol import Engine
 from krino.engine.rehearsal import rehearse_first, rehearsed
 from krino.errors import RunStopped, UsageProblem
 from krino.exports.parquet_file import ParquetBeside
@@ -36,10 +37,11 @@ from krino.results.finish import collect
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.validate import refuse_for
 from krino.results.summary import Summary
+from krino.runs.contents import Contents
 from krino.runs.folder import RunLocation, find_location
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
-from krino.runs.labels import RecordedLabels
 from krino.runs.manifest import Manifest, Plan
+from krino.runs.reading import RecordedLabels
 from krino.runs.session import CaseSource, Session, Tally
 from krino.text.clean import clean_line
 
@@ -63,6 +65,7 @@ def run(
     gate: Gate | None = None,
     on_progress: Callable[[Tally], None] | None = None,
     on_message: Tell | None = None,
+    engine: Callable[[], Engine] = LocalPool,
 ) -> Run:
     """Judge the cases of `source` into a run folder, as `krino judge` does, and give the run.
 
@@ -71,7 +74,7 @@ def run(
     stopped. `mapping` and `split` as `--map` and `--split`: `{"question": "query"}`, `{"context": "|||"}`. `fresh`
     judges anew what the folder holds. `gate`: rules (`krino.gate_rules`) that are checked before anything is paid, and
     held against the run in the end: `run.gated`. `on_progress` is called after every judgement, `on_message` with what
-    the command would say about the input and the folder.
+    the command would say about the input and the folder. `engine` makes what judges the cases (`engine.protocol`).
 
     A run that was stopped (a spent budget, a dead endpoint) is given back unfinished: `run.manifest.state` and
     `run.manifest.stop_reason` say so, and no gate lets it pass.
@@ -87,7 +90,7 @@ def run(
         chosen = labeller_from(labeller)
         try:
             with inputs_of(source) as inputs:
-                running = Running(ready, address, chosen, inputs, settings, on_message, on_progress)
+                running = Running(ready, address, chosen, inputs, settings, on_message, on_progress, engine)
                 judged = await running.carry_out()
         finally:
             if chosen is not labeller:
@@ -152,6 +155,8 @@ class RunSettings:
     mapping: Mapping[str, str] = field(default_factory=dict)
     split: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
+    again: bool = False
+    """Judge every case again, yet only in a folder that is this run's own: no other run is ever overwritten."""
 
 
 @dataclass(slots=True)
@@ -165,8 +170,11 @@ class Running:
     settings: RunSettings = field(default_factory=RunSettings)
     tell: Tell | None = None
     on_progress: Callable[[Tally], None] | None = None
+    make_engine: Callable[[], Engine] = LocalPool
     stopped: RunStopped | None = None
     """What ended the run before its cases did, if that was no interruption."""
+    _lines: Contents | None = None
+    """Where the lines of the journal begin, from the session that wrote them."""
 
     def plan(self) -> Plan:
         return Plan(
@@ -203,24 +211,24 @@ class Running:
                 first = self.cases()
             return self._watched(first)
 
-        session = Session(self.judge, self.labeller, plan, location.folder, fresh=self.settings.fresh)
-        session.on_judgement = self.on_progress
+        fresh, engine = self.settings.fresh or self.settings.again, self.make_engine
+        session = Session(self.judge, self.labeller, plan, location.folder, fresh, engine, self.on_progress)
         manifest = await conduct(session, cases)
-        self.stopped = session.stopped
+        self.stopped, self._lines = session.stopped, session.lines
         return Run(location.folder, manifest)
 
     def finish(self, run: Run) -> Summary:
         """Sum up what there is; of a finished run, write the report and the table too, from one reading."""
-        schema = run.manifest.about.verdict_schema
+        schema, records = run.manifest.about.verdict_schema, run.found(self._lines).records
         if run.manifest.state != "finished":
-            return collect(run.records(), schema=schema).summary
+            return collect(records(), schema=schema).summary
         if not run.manifest.cases:
             raise UsageProblem(f"{', '.join(run.manifest.plan.inputs)}: there are no cases in it")
         with (
             Report(run.folder, run.manifest, self.judge, CasesBeside(self.cases).case_of) as report,
-            ParquetBeside(run.folder, run.records) as table,
+            ParquetBeside(run.folder, records) as table,
         ):
-            found = collect(run.records(), report, table, schema=schema)
+            found = collect(records(), report, table, schema=schema)
             report.write(found)
             table.write()
         return found.summary
@@ -243,7 +251,7 @@ class Running:
         """The cases, with what is odd about their fields told on the way."""
         if self.tell is None:
             return items
-        return looked_for_separators(watched(items, self.judge, self.tell), self.judge, self.tell)
+        return watched(items, self.judge, self.tell)
 
     def _announce(self, location: RunLocation) -> None:
         """Say where the run goes and, when an earlier one cannot be continued, why not."""
@@ -325,8 +333,8 @@ def resettling(
     address = named if isinstance(named, str) else address_of(type(ready))
     recorded = RecordedLabels(run)
     labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.folder.name, **plan.labeller})
-    # Afresh: the labels of the run may be others than they were, and settling costs nothing.
-    how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, fresh=True)  # type: ignore[arg-type]
+    # Again: the labels of the run may be others than they were, and settling costs nothing.
+    how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, again=True)  # type: ignore[arg-type]
     try:
         with _kept(run, command) if source is None else inputs_of(source) as inputs:
             yield Running(ready, address, labeller, inputs, how, tell)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from krino.cases.folder import json_files
 from krino.errors import UsageProblem
 
 Format = Literal["auto", "jsonl", "json", "csv", "parquet", "folder"]
@@ -119,3 +118,16 @@ def _suffix(path: Path) -> str:
 def _storable(path: str) -> str:
     """A path as text that can be written as UTF-8, whatever bytes the file name holds."""
     return path.encode("utf-8", "backslashreplace").decode()
+
+
+def json_files(folder: Path, shown: str) -> list[str]:
+    """The names of the *.json files right inside the folder, sorted; hidden ones are left out."""
+    try:
+        names = [entry.name for entry in folder.iterdir() if entry.name.lower().endswith(".json")]
+    except OSError as error:
+        raise UsageProblem(f"{shown}: the folder cannot be read: {error.strerror}") from None
+    if visible := sorted(name for name in names if not name.startswith(".")):
+        return visible
+    raise UsageProblem(
+        f"{shown}: the folder holds no *.json files; name files of other formats one by one ({shown}/*.jsonl)"
+    )

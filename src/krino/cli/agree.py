@@ -14,47 +14,47 @@ if TYPE_CHECKING:
     from krino.results.agreement.result import Agreement
 
 
+def _option(text: str, *names: str, panel: str | None = None) -> object:
+    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False)
+
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
+LabelFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="LABELS",
+        help="File of labels: a column `id` and one a field; several raters in a column `rater`, or FIELD:RATER.",
+    ),
+]
+Fields = Annotated[list[str] | None, _option("Compare this field only; may be repeated.", "--field")]
+Confidence = Annotated[
+    list[str] | None,
+    _option("What a confidence is about, as certainty=match (if names do not tell).", "--confidence"),
+]
+Cluster = Annotated[str | None, _option("Column of the labels or metadata: cases that belong together.")]
+Values = Annotated[
+    list[str] | None,
+    _option(
+        "What words of the labels stand for: good=1,bad=0, or in one field faithfulness:good=1,bad=0; may be repeated. "
+        "Capitals do not matter.",
+        "--values",
+    ),
+]
+Markdown = Annotated[Path | None, _option("Write it to this file too.", panel=options.OUTPUT)]
+
+
 def agree(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
-    labels: Annotated[
-        str,
-        typer.Argument(
-            metavar="LABELS",
-            help="File of labels: a column `id` and one a field; several raters in a column `rater`, or FIELD:RATER.",
-        ),
-    ],
-    field: Annotated[
-        list[str] | None, typer.Option("--field", help="Compare this field only; may be repeated.", show_default=False)
-    ] = None,
-    confidence: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--confidence",
-            help="What a confidence is about, as certainty=match (if names do not tell).",
-            show_default=False,
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(help="Column of the labels or metadata: cases that belong together.", show_default=False),
-    ] = None,
-    values: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--values",
-            help="What words of the labels stand for: good=1,bad=0, or in one field faithfulness:good=1,bad=0; "
-            "may be repeated. Capitals do not matter.",
-            show_default=False,
-        ),
-    ] = None,
+    run: RunFolder,
+    labels: LabelFile,
+    field: Fields = None,
+    confidence: Confidence = None,
+    cluster: Cluster = None,
+    values: Values = None,
     worst: Annotated[int, typer.Option(min=0, help="Cases to list that disagree most, a field.")] = 10,
     draws: Annotated[int, typer.Option(min=1, help="Draws of the bootstrap behind the intervals.")] = 1_000,
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
-    markdown: Annotated[
-        Path | None,
-        typer.Option(help="Write it to this file too.", rich_help_panel=options.OUTPUT, show_default=False),
-    ] = None,
+    markdown: Markdown = None,
     json: options.AsJson = False,
 ) -> None:
     """Hold RUN against the labels of people.

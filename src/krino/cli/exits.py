@@ -84,6 +84,8 @@ def _code_of_cut(end: BaseException | None) -> int:
         return INTERRUPTED
     if isinstance(end, OSError):
         raise end
+    if isinstance(end, SystemExit) and isinstance(end.__context__, BrokenPipeError):  # how rich ends `--help | head`
+        raise end.__context__
     return _fault(end or RuntimeError("ended without a reason"))
 
 

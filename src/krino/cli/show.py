@@ -115,12 +115,12 @@ def _summary(run: Run) -> None:
 def _one(judgement: dict[str, Any], run: Run, labels: bool) -> None:
     from krino.contract import Judgement
     from krino.render.case import case_blocks
-    from krino.render.embed import recorded_view
+    from krino.render.embed import RecordedViews
     from krino.render.report import REPORT
     from krino.render.terminal import screen, show
     from krino.results.verdict_schema import scales_of
 
     about = run.manifest.about
-    own = recorded_view(run.folder / REPORT, judgement["index"])
+    own = RecordedViews(run.folder / REPORT).of(judgement)
     shown = Judgement.model_validate(judgement)
     show(screen(), case_blocks(shown, about.rules, scales_of(about.verdict_schema), own, labels=labels))

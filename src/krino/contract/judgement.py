@@ -41,7 +41,10 @@ class Ruling(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something worth a reader's eye that is no field of the verdict (a warning, a suspicious text)."""
+    """Something worth a reader's eye that is no field of the verdict (a warning, a suspicious text).
+
+    `where` names a part of the case, or a field of the verdict: then it is shown above the value of that field.
+    """
 
     rule: str
     text: str

@@ -11,9 +11,8 @@ from weakref import WeakSet
 from pydantic import BaseModel, RootModel
 
 from krino.contract import AsksInParts, Judge, ReadsRecords
-from krino.contract.conduct import in_words
+from krino.contract.conduct import in_words, written_faults
 from krino.contract.places import fault_in, place_of_attribute, place_of_class
-from krino.contract.written import written_faults
 from krino.errors import UsageProblem
 
 TEXTS = {

@@ -2,10 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
+
+Schema = Mapping[str, Any]
+
+_SHRINK_BELOW = 6  # from here on a recursive schema is closed off as early as it allows
+_DEEPEST = 60
+_WORDS = "The fake server made up this text so that the reply has the right shape. "
+_FORMATS = {
+    "date": "2024-01-01",
+    "date-time": "2024-01-01T00:00:00Z",
+    "time": "00:00:00Z",
+    "email": "someone@example.org",
+    "uri": "https://example.org/",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+}
+
+
+def example_of(schema: Schema) -> Any:
+    """A small instance of a JSON schema: always the same one, first enum value, fewest items."""
+    return _build(schema, schema, 0)
+
+
+def resolve(schema: Schema, root: Schema) -> Schema:
+    """A schema with `$ref` followed and `allOf` merged."""
+    for _ in range(_DEEPEST):
+        if isinstance(reference := schema.get("$ref"), str):
+            target: Any = root
+            for part in reference.lstrip("#").strip("/").split("/"):
+                if part:
+                    target = target[part.replace("~1", "/").replace("~0", "~")]
+            schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+        elif parts := schema.get("allOf"):
+            merged: Schema = {key: value for key, value in schema.items() if key != "allOf"}
+            for part in parts:
+                merged = _merge(merged, resolve(part, root))
+            schema = merged
+        else:
+            return schema
+    raise ValueError("the schema refers to itself without end")
+
+
+def _merge(one: Schema, other: Schema) -> Schema:
+    merged = {**one, **other}
+    if "properties" in one and "properties" in other:
+        merged["properties"] = {**one["properties"], **other["properties"]}
+    if "required" in one and "required" in other:
+        merged["required"] = [*one["required"], *other["required"]]
+    return merged
+
+
+def alternatives(schema: Schema) -> list[Schema]:
+    """The branches of `anyOf`/`oneOf`, those that are not null first."""
+    branches = schema.get("anyOf") or schema.get("oneOf") or []
+    return sorted(branches, key=lambda branch: branch.get("type") == "null")
+
+
+def type_of(schema: Schema) -> str | None:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((one for one in kind if one != "null"), "null")
+    if kind is None and schema.get("properties"):
+        return "object"
+    return kind
+
+
+def _build(schema: Schema, root: Schema, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise ValueError("no finite instance of this schema was found")
+    schema = resolve(schema, root)
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    if branches := alternatives(schema):
+        return _build(branches[-1 if depth > _SHRINK_BELOW else 0], root, depth + 1)
+    builder = _BUILDERS.get(type_of(schema) or "any")
+    return builder(schema, root, depth) if builder else {}
+
+
+def _object(schema: Schema, root: Schema, depth: int) -> dict[str, Any]:
+    properties = schema.get("properties") or {}
+    if depth > _SHRINK_BELOW:
+        properties = {name: properties[name] for name in schema.get("required", ()) if name in properties}
+    return {name: _build(part, root, depth + 1) for name, part in properties.items()}
+
+
+def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:
+    leading = [_build(part, root, depth + 1) for part in schema.get("prefixItems", ())]
+    fewest = schema.get("minItems", 0)
+    wanted = fewest if depth > _SHRINK_BELOW else max(fewest, min(1, schema.get("maxItems", 1)))
+    items = schema.get("items")
+    if not isinstance(items, dict):
+        items = {"type": "string"} if items is None and not leading else None
+    missing = max(0, wanted - len(leading)) if items is not None else 0
+    return leading + ([_build(items, root, depth + 1)] * missing if missing and items is not None else [])
+
+
+def _string(schema: Schema, root: Schema, depth: int) -> str:
+    if ready := _FORMATS.get(schema.get("format", "")):
+        return ready
+    shortest: int = schema.get("minLength", 0)
+    longest: int = schema.get("maxLength", len(_WORDS))
+    length = max(shortest, min(longest, len(_WORDS) - 1))
+    return (_WORDS * (1 + length // len(_WORDS)))[:length]
+
+
+def _number(schema: Schema, root: Schema, depth: int) -> float:
+    low = schema.get("minimum", schema.get("exclusiveMinimum"))
+    high = schema.get("maximum", schema.get("exclusiveMaximum"))
+    value: float = 0 if low is None else low
+    if low is None and high is not None and high <= 0:
+        value = high - ("exclusiveMaximum" in schema)
+    elif "exclusiveMinimum" in schema:
+        value = value + 1 if high is None else (value + high) / 2
+    if step := schema.get("multipleOf"):
+        value = math.ceil(value / step) * step
+    return value
+
+
+def _integer(schema: Schema, root: Schema, depth: int) -> int:
+    if "exclusiveMinimum" in schema:
+        above = {"minimum": math.floor(schema["exclusiveMinimum"]) + 1}
+        schema = {key: value for key, value in schema.items() if key != "exclusiveMinimum"} | above
+    return math.ceil(_number(schema, root, depth))
+
+
+_BUILDERS: dict[str, Callable[[Schema, Schema, int], Any]] = {
+    "object": _object,
+    "array": _array,
+    "string": _string,
+    "number": _number,
+    "integer": _integer,
+    "boolean": lambda schema, root, depth: True,
+    "null": lambda schema, root, depth: None,
+}
+
 
 VARIANTS = 6
 _LONGEST = 60
@@ -16,7 +152,7 @@ def made_labels(model: type[BaseModel], texts: Sequence[str]) -> Iterator[BaseMo
 
     What cannot be made this way (a pattern, a check of the model's own) is left out, so there may be none.
     """
-    from krino.contract.schema_instances import example_of
+    from krino.engine.made_labels import example_of
 
     schema = model.model_json_schema()
     words = [text.strip()[:_LONGEST].strip() for text in texts if text.strip()] or ["text"]

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from krino.cases.item import CaseItem
 from krino.contract import Judgement, Labeller
 from krino.engine.case import AnyJudge, input_hash
-from krino.engine.trial import Trial
+from krino.engine.rehearsal import Trial
 
 BREATH = 64
 """Cases that are read without waiting for anything before other tasks get a turn."""

@@ -1,26 +1,28 @@
-"""Tries a judge on its first case with made-up labels, so that faults in its own code show before any call is paid.
+"""Tries a judge before it costs much: on made-up labels before any call is paid, and on its first paid cases.
 
 `settle` meets labels for the first time when they have been paid for. So it is tried before, on labels made from their
 schema: what it gives back must be a settlement with a known rule for every field. Labels that the judge's own `check`
 accepts could come from a model, so a field whose value changes with them must say that labels decided it. An exception
-counts only where no data could be to blame (an unknown name, a wrong number of arguments): made labels are odd.
+counts only where no data could be to blame (an unknown name, a wrong number of arguments): made labels are odd. A judge
+that breaks on all of the first cases that were labelled for it stops the run.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
 from pydantic import BaseModel, ValidationError
 
 from krino.cases.item import CaseItem
-from krino.contract import Judge, Questions, Settlement, describe_validation
+from krino.contract import Judge, Judgement, Questions, Settlement, describe_validation
 from krino.contract.conduct import BrokenContract, questions_of, settlement_problems, verdict_of
 from krino.contract.places import fault_in, place_of_attribute
 from krino.engine.made_labels import made_labels
-from krino.errors import UsageProblem
+from krino.errors import RunStopped, UsageProblem
 
 AnyJudge = Judge[Any, Any, Any]
 MOST_TRIED = 20
@@ -144,3 +146,34 @@ def _shown(value: Any) -> str:
 def _texts(questions: Questions) -> list[str]:
     pieces = [questions, *questions.parts]
     return [passage.text for piece in pieces for passage in piece.passages]
+
+
+MOST_BROKEN = 3
+
+
+@dataclass(slots=True)
+class Trial:
+    """Watches the first judgements. One that comes out ends the watch: what breaks after it is an odd case."""
+
+    passed: bool = False
+    broken: int = 0
+
+    def check(self, judgement: Judgement) -> None:
+        """Raise `RunStopped` where the run must not go on after this judgement."""
+        self.passed = self.passed or judgement.status == "ok"
+        if self.passed or not _broke_after_payment(judgement):
+            return
+        self.broken += 1
+        if self.broken < MOST_BROKEN:
+            return
+        raise RunStopped(
+            f"the judge's own code broke on each of the first {self.broken} cases that were labelled for it, and on "
+            f"none did it come to a verdict: {judgement.error}. Put that right first: going on would only pay "
+            "for more of them (replies that are in the cache are not paid again)",
+            kind="judge",
+        )
+
+
+def _broke_after_payment(judgement: Judgement) -> bool:
+    """An error that has labels came after labelling: from `settle` or what reads its result."""
+    return judgement.status == "error" and judgement.labels is not None and judgement.usage.calls > 0

@@ -9,7 +9,8 @@ access take as they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -33,20 +34,39 @@ _SURE: Mapping[str, Kind] = {
     **dict.fromkeys((*FIRST, *BEFORE_VERDICT, *AFTER_VERDICT, *LAST[1:], *NESTED), "text"),
 }
 _FOR_MACHINES = frozenset({*(f"usage_{name}" for name in USAGE), *LAST, *NESTED})
+AT_ONCE = 200
+"""Judgements that are turned into columns together."""
+_PLAIN = frozenset({str, bool, int, float, type(None)})
 _OPEN = ("inputs", "verdict", "metadata")
 """The fields of a judgement whose names are the judge's or the user's own: each name is a column."""
 
 
-def row_of(judgement: Record) -> dict[str, Value]:
-    """The judgement's own columns; another judgement of the run may have others."""
-    row: dict[str, Value] = {name: judgement.get(name) for name in (*FIRST, *BEFORE_VERDICT, *AFTER_VERDICT, *LAST)}
-    row["notes"] = notes_of(judgement)
-    for prefix in _OPEN:
-        row |= {f"{prefix}_{name}": _scalar(value) for name, value in (judgement.get(prefix) or {}).items()}
-    usage = judgement.get("usage") or {}
-    row |= {f"usage_{name}": usage.get(name) for name in USAGE}
-    ballots = judgement.get("ballots") or None  # only panels have them: none is null, however it was written
-    return row | {name: _json(judgement.get(name)) for name in NESTED} | {"ballots": _json(ballots)}
+def rows_of(judgements: Iterable[Record], kinds: Mapping[str, Kind]) -> Iterator[tuple[Value, ...]]:
+    """One row a judgement, as the columns hold it."""
+    remaining = iter(judgements)
+    while some := list(islice(remaining, AT_ONCE)):
+        cells = cells_of(some, kinds)
+        yield from zip(*(as_column(kind, cells[name]) for name, kind in kinds.items()), strict=True)
+
+
+def cells_of(judgements: Sequence[Record], names: Iterable[str]) -> dict[str, list[Value]]:
+    """Some judgements as columns of these names; a judgement that has no such field has null there."""
+    opened = {prefix: [judgement.get(prefix) or {} for judgement in judgements] for prefix in (*_OPEN, "usage")}
+    return {name: _cells(name, judgements, opened) for name in names}
+
+
+def _cells(name: str, judgements: Sequence[Record], opened: Mapping[str, Sequence[Record]]) -> list[Value]:
+    if name == "notes":
+        return [notes_of(judgement) for judgement in judgements]
+    if name == "ballots":  # only panels have them: none is null, however it was written
+        return [_json(judgement.get(name) or None) for judgement in judgements]
+    if name in NESTED:
+        return [_json(judgement.get(name)) for judgement in judgements]
+    if name in _SURE and not name.startswith("usage_"):
+        return [judgement.get(name) for judgement in judgements]
+    prefix, _, key = name.partition("_")
+    values = [given.get(key) for given in opened[prefix]]
+    return [value if value.__class__ in _PLAIN else _json(value) for value in values]
 
 
 def notes_of(judgement: Record) -> str | None:
@@ -98,22 +118,17 @@ class Columns:
 def as_column(kind: Kind, values: Iterable[Value]) -> list[Value]:
     """All values of a column as it holds them; plain text, by far the most common, needs no look."""
     if kind == "text":
-        return [v if v is None or (v.__class__ is str and v.isascii()) else as_kind(kind, v) for v in values]
+        return [v if v is None or (v.__class__ is str and v.isascii()) else _as_text(v) for v in values]
     return [None if value is None else float(value) for value in values] if kind == "float" else list(values)
 
 
-def as_kind(kind: Kind, value: Value) -> Value:
-    """The value as its column holds it."""
-    if value is None:
-        return None
-    if kind == "text":
-        text = value if isinstance(value, str) else _json(value) or ""
-        return text if text.isascii() else text.encode("utf-8", "replace").decode()  # half a character is no text
-    return float(value) if kind == "float" else value
+def _as_text(value: Value) -> str:
+    text = value if isinstance(value, str) else _json(value) or ""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()  # half a character is no text
 
 
 def _in_order(open_names: Iterable[str]) -> list[str]:
-    """Inputs, verdict fields and metadata, also those that only later judgements have, each with their kin."""
+    """Inputs, verdict fields and metadata, also those that only later judgements have, each group together."""
     known = list(open_names)
     inputs, verdict, metadata = ([name for name in known if name.startswith(f"{prefix}_")] for prefix in _OPEN)
     usage = [f"usage_{name}" for name in USAGE]
@@ -123,10 +138,6 @@ def _in_order(open_names: Iterable[str]) -> list[str]:
 def _note(finding: Mapping[str, Any]) -> str:
     where = f" ({finding['where']})" if finding.get("where") else ""
     return f"{finding.get('text') or ''}{where} [{finding.get('rule')}]"
-
-
-def _scalar(value: Any) -> Value:
-    return value if isinstance(value, str | bool | int | float | None) else _json(value)
 
 
 def _json(value: Any) -> str | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from typing import IO
 
-from krino.exports.columns import Record, Value, as_kind, columns_of, for_people, row_of
+from krino.exports.columns import Record, Value, columns_of, for_people, rows_of
 from krino.text.clean import clean
 
 RUNS_AS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -36,9 +36,8 @@ def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, ev
     try:
         table = csv.writer(text, lineterminator="\n")
         table.writerow(map(harmless, kinds))
-        for judgement in judgements():
-            row = row_of(judgement)
-            table.writerow([cell(as_kind(kind, row.get(name))) for name, kind in kinds.items()])
+        for row in rows_of(judgements(), kinds):
+            table.writerow(map(cell, row))
             count += 1
     finally:
         text.detach()  # the sink belongs to the caller

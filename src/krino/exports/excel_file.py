@@ -7,11 +7,11 @@ text when somebody edits the cell. Rows go to disk as they are made: memory does
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any
 
 from krino.errors import UsageProblem
-from krino.exports.columns import Kind, Record, Value, as_kind, columns_of, for_people, row_of
+from krino.exports.columns import Kind, Record, Value, columns_of, for_people, rows_of
 from krino.exports.csv_file import RUNS_AS_FORMULA
 from krino.text.clean import clean
 
@@ -46,8 +46,8 @@ def write_excel(
         raise UsageProblem(f"an Excel sheet holds {MOST_COLUMNS:,} columns, the run has {len(kinds):,}: write csv")
     with xlsxwriter.Workbook(sink, {"constant_memory": True}) as book:
         sheet = _Sheet(book, kinds)
-        for judgement in judgements():
-            sheet.add(row_of(judgement))
+        for row in rows_of(judgements(), kinds):
+            sheet.add(row)
         sheet.finish(scales or {})
         return sheet.rows
 
@@ -69,12 +69,12 @@ class _Sheet:
             self._sheet.set_column(place, place, _WIDE if name.startswith("inputs_") else _WIDTHS[kind])
             self._sheet.write_string(0, place, _fitting(clean(name)), heading)
 
-    def add(self, row: Mapping[str, Value]) -> None:
+    def add(self, row: Sequence[Value]) -> None:
         self.rows += 1
         if self.rows >= MOST_ROWS:
             raise UsageProblem(f"an Excel sheet holds {MOST_ROWS - 1:,} cases, the run has more: write csv or parquet")
-        for place, (name, kind) in enumerate(self.kinds.items()):
-            self._write(place, as_kind(kind, row.get(name)))
+        for place, value in enumerate(row):
+            self._write(place, value)
 
     def finish(self, scales: Mapping[str, tuple[float, float]]) -> None:
         if self.rows:

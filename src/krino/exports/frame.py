@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.exports.columns import Kind, Record, Value, as_column, columns_of, row_of
+from krino.exports.columns import Kind, Record, Value, as_column, cells_of, columns_of
 from krino.runs.reading import Run, load_run
 
 FrameKind = Literal["pandas", "polars", "arrow"]
@@ -36,8 +36,7 @@ def frame(judgements: str | PathLike[str] | Run | Iterable[Judgement | Record], 
         raise UsageProblem(f"krino.frame(..., kind={kind!r}) needs {package}: {how}") from None
     records = list(_records(judgements))
     kinds = columns_of(records)
-    rows = [row_of(record) for record in records]
-    columns = {name: as_column(kind, (row.get(name) for row in rows)) for name, kind in kinds.items()}
+    columns = {name: as_column(kinds[name], values) for name, values in cells_of(records, kinds).items()}
     return {"pandas": _pandas, "polars": _polars, "arrow": _arrow}[kind](library, columns, kinds)
 
 

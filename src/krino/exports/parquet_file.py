@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from shutil import copyfileobj
 from typing import IO, Any, Self
 
 from krino.errors import UsageProblem
-from krino.exports.columns import Columns, Kind, Record, Value, as_column, columns_of, row_of
+from krino.exports.columns import AT_ONCE, Columns, Kind, Record, Value, as_column, cells_of, columns_of
 from krino.writing import replacing
 
 ROWS = 5_000
@@ -31,7 +32,7 @@ class ParquetBeside:
         self._target, self._again = folder / TABLE, again
         self._able = _is_installed()
         self._columns = Columns()
-        self._waiting: list[dict[str, Value]] = []
+        self._waiting: list[Record] = []
         self._rows: _Rows | None = None
         self._scratch = ExitStack()
 
@@ -42,12 +43,11 @@ class ParquetBeside:
         self._scratch.close()
 
     def add(self, judgement: Record) -> None:
-        if not self._able:
-            return
-        self._columns.add(judgement)
-        self._waiting.append(row_of(judgement))
-        if len(self._waiting) == ROWS:
-            self._write_waiting()
+        if self._able:
+            self._columns.add(judgement)
+            self._waiting.append(judgement)
+            if len(self._waiting) == AT_ONCE:
+                self._write_waiting()
 
     def write(self) -> Path | None:
         """None without pyarrow, or without judgements."""
@@ -56,7 +56,7 @@ class ParquetBeside:
             return None
         kinds = self._columns.kinds()
         with replacing(self._target) as sink:
-            if self._rows.kinds == kinds:
+            if self._rows.holds(kinds):
                 self._rows.close()
                 self._draft.seek(0)
                 copyfileobj(self._draft, sink)
@@ -68,9 +68,10 @@ class ParquetBeside:
         if self._waiting and self._rows is None:
             draft = tempfile.TemporaryFile(dir=self._target.parent)  # noqa: SIM115 - closed with the rest
             self._draft = self._scratch.enter_context(draft)
-            self._rows = self._scratch.enter_context(_Rows(self._draft, self._columns.kinds()))
-        if self._rows is not None and self._rows.kinds == self._columns.kinds():
-            self._rows.write(self._waiting)
+            self._rows = self._scratch.enter_context(_Rows(self._draft))
+        kinds = self._columns.kinds()
+        if self._rows is not None and self._rows.holds(kinds):
+            self._rows.add(self._waiting, kinds)
         self._waiting = []
 
 
@@ -97,40 +98,57 @@ def _is_installed() -> bool:
 
 
 def _write(sink: IO[bytes], judgements: Iterable[Record], kinds: Kinds) -> int:
-    count = 0
-    with _Rows(sink, kinds) as rows:
-        waiting: list[dict[str, Value]] = []
-        for count, judgement in enumerate(judgements, 1):  # noqa: B007 - the last number is the result
-            waiting.append(row_of(judgement))
-            if len(waiting) == ROWS:
-                rows.write(waiting)
-                waiting = []
-        rows.write(waiting)
+    count, remaining = 0, iter(judgements)
+    with _Rows(sink) as rows:
+        while some := list(islice(remaining, AT_ONCE)):
+            rows.add(some, kinds)
+            count += len(some)
+        rows.close(kinds)
     return count
 
 
 class _Rows:
-    """A Parquet file that is written some thousand rows at a time."""
+    """A Parquet file, written some thousand rows at a time; the first of them say what its columns hold."""
 
-    def __init__(self, sink: IO[bytes], kinds: Kinds) -> None:
-        import pyarrow.parquet as pq
+    def __init__(self, sink: IO[bytes]) -> None:
+        self._sink = sink
+        self._kinds: Kinds = {}
+        self._cells: dict[str, list[Value]] = {}
+        self._count = 0
+        self._writer: Any = None
 
-        self.kinds = dict(kinds)
-        self._schema = arrow_schema(kinds)
-        self._writer = pq.ParquetWriter(sink, self._schema)
+    def holds(self, kinds: Kinds) -> bool:
+        """Whether columns of these kinds can still be written."""
+        return self._writer is None or self._kinds == kinds
 
-    def write(self, rows: list[dict[str, Value]]) -> None:
-        import pyarrow as pa
+    def add(self, judgements: Sequence[Record], kinds: Kinds) -> None:
+        self._kinds = kinds
+        for name, values in cells_of(judgements, kinds).items():
+            self._cells.setdefault(name, [None] * self._count).extend(values)
+        self._count += len(judgements)
+        if self._count >= ROWS:
+            self._write()
 
-        if rows:
-            columns = {name: as_column(kind, (row.get(name) for row in rows)) for name, kind in self.kinds.items()}
-            self._writer.write_table(pa.table(columns, schema=self._schema))
+    def close(self, kinds: Kinds | None = None) -> None:
+        """`kinds`: of the columns of a file without rows."""
+        self._kinds = self._kinds or kinds or {}
+        if self._count or self._writer is None:
+            self._write()
+        self._writer.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        if self._writer is not None:
+            self._writer.close()
 
-    def close(self) -> None:
-        self._writer.close()
+    def _write(self) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        schema = arrow_schema(self._kinds)
+        self._writer = self._writer or pq.ParquetWriter(self._sink, schema)
+        columns = {name: as_column(kind, self._cells.get(name, ())) for name, kind in self._kinds.items()}
+        self._writer.write_table(pa.table(columns, schema=schema))
+        self._cells, self._count = {}, 0

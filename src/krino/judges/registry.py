@@ -38,6 +38,11 @@ def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str 
     return made(_class(judge_names().get(name, name), name), options, prompt, rival)
 
 
+def our_judge(name: str) -> Judge[Any, Any, Any] | None:
+    """A judge of Krino's own; None for any other, so that reading a run loads nobody else's code."""
+    return load_judge(name) if name in OURS else None
+
+
 def rival(name: str, kind: type) -> str | None:
     """Where another judge lives that this name means already: one of ours, or one that a package offers."""
     if (ours := OURS.get(name)) is not None:

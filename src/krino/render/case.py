@@ -11,7 +11,7 @@ import orjson
 
 from krino.blocks import Block, DataTable, Field, Fields, Heading, Paragraph, Tone, Verbatim
 from krino.contract import Judgement
-from krino.render.summary import SIGNS, TONES, graded
+from krino.render.summary import TONES, graded, signed
 from krino.results.named_cases import reason_of, rule_in_words
 from krino.results.stability import SPLIT, votes_of
 from krino.results.summary import LABELLER
@@ -50,8 +50,8 @@ def case_blocks(
     if judgement.status == "ok" and judgement.verdict is not None:
         yield Fields("Verdict", list(_verdict(judgement, rules or {}, scales)))
     yield from votes_blocks(judgement.model_dump(mode="json", include={"ballots"}))
-    if judgement.findings:
-        yield Fields("Findings", list(_findings(judgement, rules or {})))
+    if findings := list(_findings(judgement, rules or {})):
+        yield Fields("Findings", findings)
     if labels and judgement.labels is not None:
         yield Verbatim("Labels", _pretty(judgement.labels))
     if labels:
@@ -79,7 +79,7 @@ def worst_blocks(found: Worst, rules: Mapping[str, str], scales: Scales, folder:
         yield Heading(f"Not judged: {found.all_not_judged:,}{shown}")
         for record in found.not_judged:
             status = str(record["status"])
-            yield Heading(str(record["id"]), f"{SIGNS.get(status, '')} {status}", TONES.get(status), level=3)
+            yield Heading(str(record["id"]), *signed(status), level=3)
             yield _reasons(record, "", rules)
     if not found.judged:
         yield Heading("No case to rank.")
@@ -100,7 +100,7 @@ def _case_heading(judgement: Judgement) -> Heading:
         facts.append(str(judgement.source))
     if judgement.labeller:
         facts.append(labeller_name(judgement.labeller))
-    return Heading(judgement.id, f"{SIGNS[status]} {status}", TONES[status], " · ".join(facts), level=1)
+    return Heading(judgement.id, *signed(status), " · ".join(facts), level=1)
 
 
 def _verdict(judgement: Judgement, rules: Mapping[str, str], scales: Scales) -> Iterator[Field]:
@@ -115,7 +115,7 @@ def _verdict(judgement: Judgement, rules: Mapping[str, str], scales: Scales) -> 
             graded(scales, name, value) or TONES.get(value if isinstance(value, str) else ""),
             "" if decider == before else decider,  # neighbours decided alike say so once
             judgement.evidence.get(name, ()),
-            [finding.text for finding in judgement.findings if finding.where == name],
+            [f"{finding.text} ({finding.rule})" for finding in judgement.findings if finding.where == name],
             strong=value is not None and len(str(value)) <= _SHORT,
         )
 
@@ -129,7 +129,9 @@ def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
 
 
 def _findings(judgement: Judgement, rules: Mapping[str, str]) -> Iterator[Field]:
-    for finding in judgement.findings:
+    """Those that stand above a field of the verdict are not told twice."""
+    shown = judgement.verdict or {} if judgement.status == "ok" else {}
+    for finding in (finding for finding in judgement.findings if finding.where not in shown):
         where = f" ({finding.where})" if finding.where else ""
         yield Field("!", f"{finding.text}{where}", "warn", rule_in_words(finding.rule, rules))
 

@@ -35,8 +35,7 @@ def comparison_blocks(comparison: Comparison) -> Iterator[Block]:
     for name, side in (("A", comparison.a), ("B", comparison.b)):
         yield Heading(f"{name}  {side.run}", note=_side(side))
     if comparison.settings:
-        yield Paragraph("The runs were made with other settings:", tone="warn")
-        yield BulletList("", comparison.settings)
+        yield BulletList("The runs were made with other settings", comparison.settings)
     yield from (Paragraph(line) for line in _matching(comparison.matching))
     yield from (Paragraph(line, tone="warn") for line in comparison.warnings)
     scores = ("Score", "n", "A", "B", "B − A", "95 % interval", "B is")

@@ -9,6 +9,7 @@ All of it is collected on disk, so memory does not grow with the run.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,13 +19,14 @@ from typing import IO, Any
 import orjson
 
 from krino.blocks import Block, as_data, from_data
+from krino.errors import UsageProblem
 from krino.render.at_hand import AtHand
 from krino.render.case import votes_blocks
 from krino.results.numbers import NumberField
 from krino.results.opening_words import OpeningWords
 from krino.results.summary import CodeField, Summary
 from krino.results.verdict_schema import Scales
-from krino.runs.inside import inside
+from krino.runs.files import inside
 
 LARGE_RUN = 5_000
 FIRST_DETAILS = 2_000
@@ -51,9 +53,10 @@ _MOST_ITEMS = 200
 _MOST_BLOCK_ITEMS = 2_000  # the steps of a long trace: a judge's view says itself where it ends
 _DEEPEST = 12
 _MOST_COLUMNS = 8
-_MOST_EXTRA = 12
+_MOST_EXTRA = 24
 _AROUND = 8  # bytes of a number, or of what stands around a text
 _DETAIL_KEYS = (
+    "input_hash",
     "roll_up",
     "verdict",
     "reason",
@@ -69,6 +72,7 @@ _DETAIL_KEYS = (
     "metadata",
     "raw_reply",
 )
+_DETAIL_LINE = re.compile(rb"\[(\d{1,18}),\{")
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _UNSAFE_BYTES = tuple((char.encode(), escaped.encode()) for char, escaped in _UNSAFE.items())
 
@@ -132,6 +136,8 @@ class Collector:
     expected: int = 0
     """How many cases are said to come: of a large run nothing is made that would be left out."""
     case_of: CaseOf = lambda judgement: judgement.get("case")
+    recorded: Callable[[Mapping[str, Any]], Sequence[Block]] = lambda judgement: ()
+    """How a case was shown before, for one that is not at hand."""
     kept: Kept = field(default_factory=Kept)
     words: OpeningWords = field(default_factory=OpeningWords)
     _extra: dict[str, _Extra] = field(default_factory=dict)
@@ -159,7 +165,7 @@ class Collector:
         if ok and not first and large:
             return
         case = self.case_of(judgement)
-        own = self.hand.view(judgement, case) if self.hand is not None and case else []
+        own = self.hand.view(judgement, case) if self.hand is not None and case else self.recorded(judgement)
         line = script_json([index, detail_of(judgement, own)]) + b"\n"
         if not ok:
             self._spool_not_ok(line)
@@ -275,20 +281,39 @@ def detail_of(judgement: Mapping[str, Any], own: Sequence[Block] = ()) -> dict[s
     return bounded
 
 
-def recorded_view(report: Path, index: int) -> list[Block]:
-    """How the judge showed a case when its report was written; nothing where the report does not hold it.
+class RecordedViews:
+    """How the judge showed its cases when a report was written: for those who have the judgements, not the cases.
 
     The report may come from anyone: of it data is taken, and nothing runs.
     """
-    try:
-        with inside(report).open("rb") as page:
-            for line in page:
-                if line.startswith(b"[%d,{" % index):
-                    detail = orjson.loads(line)[1]
-                    return from_data(detail.get("blocks"))[: int(detail.get("own") or 0)]
-    except (OSError, ValueError, TypeError, AttributeError, IndexError):
-        return []
-    return []
+
+    def __init__(self, report: Path) -> None:
+        self._report = report
+        self._places: dict[int, int] = {}
+        """Where in the file the line of a case begins: the lines themselves may be many megabytes."""
+        at = 0
+        try:
+            with inside(report).open("rb") as page:
+                for line in page:
+                    if (found := _DETAIL_LINE.match(line)) and b'"own":' in line:
+                        self._places[int(found[1])] = at
+                    at += len(line)
+        except (OSError, UsageProblem):
+            self._places.clear()
+
+    def of(self, judgement: Mapping[str, Any]) -> list[Block]:
+        """Nothing where the report does not hold the case, or another one in its place."""
+        if (at := self._places.get(judgement["index"])) is None:
+            return []
+        try:
+            with self._report.open("rb") as page:
+                page.seek(at)
+                detail = orjson.loads(page.readline())[1]
+            if detail.get("input_hash") != judgement["input_hash"]:
+                return []
+            return from_data(detail.get("blocks"))[: int(detail.get("own") or 0)]
+        except (OSError, ValueError, TypeError, AttributeError, IndexError):
+            return []
 
 
 def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from krino.blocks import Block, Cell, DataTable, Heading, Paragraph, Tone, Value
+from krino.render.short_form import SIGNS
 from krino.results.gates.result import Check, GateResult
 
-_SIGNS = {"holds": "✓", "broken": "✗", "too few": "–"}
-_TONES: dict[str, Tone] = {"holds": "good", "broken": "bad", "too few": "plain"}
+_TONES: dict[str, Tone] = {"holds": "good", "broken": "bad", "too few": "warn"}
 _SHOWN = 50
 _SHOWN_LISTS = 12  # of worst cases: a page has an end, and so has the comment on a pull request
 
@@ -16,12 +16,12 @@ _SHOWN_LISTS = 12  # of worst cases: a page has an end, and so has the comment o
 def gate_blocks(result: GateResult, *, known: bool = False) -> Iterator[Block]:
     """`known`: what run it is has just been said."""
     outcome = "holds" if result.passed else "broken"
-    yield Heading(f"{_SIGNS[outcome]} {_headline(result)}", note="" if known else _facts(result))
+    yield Heading(f"{SIGNS[_TONES[outcome]]} {_headline(result)}", note="" if known else _facts(result))
     sliced = any(check.slice for check in result.checks)
     rows: list[Sequence[Value]] = []
     for check in _shown(result):
         where = [check.slice or ""] if sliced else []
-        sign = Cell(_SIGNS[check.outcome], _TONES[check.outcome])
+        sign = Cell(SIGNS[_TONES[check.outcome]], _TONES[check.outcome])
         rows.append((sign, Cell(check.rule, code=True), *where, check.message))
     yield DataTable("", ("", "Rule", *(["Slice"] if sliced else []), "Found"), rows)
     for check in _with_cases(result):

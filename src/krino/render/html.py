@@ -10,10 +10,9 @@ from urllib.parse import quote
 from krino import blocks as b
 from krino.render import charts
 from krino.render.markup import Markup, join, tag
-from krino.render.short_form import reliability_table, value_text
+from krino.render.short_form import SIGNS, reliability_table, value_text
 from krino.results.wording import figure, interval_text, share
 
-_SIGNS: dict[b.Tone, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
 _SHOWN_CODES = 24
 
 
@@ -86,7 +85,7 @@ def _heading(block: b.Heading) -> Markup:
 def _legend(block: b.Parts) -> Iterator[Markup]:
     for part in block.parts:
         told = " · ".join(filter(None, (share(part.count, block.total), part.meaning)))
-        sign = tag("span", _SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
+        sign = tag("span", SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
         yield tag("li", sign, tag("strong", f"{part.count:,}"), f" {part.name} ", tag("span", told, class_="soft"))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from krino import blocks as b
 from krino.render.short_form import (
+    SIGNS,
     categories_table,
     figure_lines,
     more_rows,
@@ -27,7 +28,6 @@ _BREAK = "\u200b"  # invisible; GitHub makes no link or mention across it
 _LONGEST_CELL = 240
 _LONGEST = 1_000
 _LONGEST_VERBATIM = 4_000
-_SIGNS: dict[b.Tone | None, str] = {"bad": "✗ ", "good": "✓ "}
 
 
 def to_markdown(blocks: Iterable[b.Block]) -> str:
@@ -87,7 +87,7 @@ def _paragraph(block: b.Paragraph) -> str:
     text = escape(block.text, _LONGEST)
     if block.small:
         return f"<sub>{text}</sub>"
-    sign = "⚠ " if block.tone == "warn" else _SIGNS.get(block.tone, "")
+    sign = "⚠ " if block.tone == "warn" else f"{SIGNS[block.tone]} " if block.tone in ("good", "bad") else ""
     return f"**{sign}{text}**" if block.strong else f"{sign}{text}"
 
 

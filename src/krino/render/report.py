@@ -18,7 +18,7 @@ import orjson
 from krino.blocks import Block
 from krino.engine.case import AnyJudge
 from krino.render.at_hand import AtHand, RunOverview
-from krino.render.embed import CaseOf, Collector, Kept, columns_of, script_json
+from krino.render.embed import CaseOf, Collector, Kept, RecordedViews, columns_of, script_json
 from krino.render.html import to_html
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
@@ -62,6 +62,8 @@ class Report:
         self._collector = Collector(rows, texts, not_ok, first, later, cases, hand, manifest.counts.total)
         if case_of is not None:
             self._collector.case_of = case_of
+        else:  # a report that is written again without the cases keeps what the last one shows of them
+            self._collector.recorded = RecordedViews(self._target).of
 
     def __enter__(self) -> Self:
         return self

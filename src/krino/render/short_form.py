@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from krino import blocks as b
 from krino.results.wording import figure, fraction, interval_text, share
 
+SIGNS: dict[b.Tone | None, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
+"""Beside a colour, for those who see none."""
 _SHOWN_CODES = 6
 _SHOWN_NEVER = 4
 
@@ -56,7 +58,7 @@ def _counts(item: b.Category) -> str:
     never = [code for code, count in item.counts.items() if not count]
     if never:
         more = len(never) - _SHOWN_NEVER
-        shown.append(f"never {', '.join(never[:_SHOWN_NEVER])}" + (f" and {more} more" if more > 0 else ""))
+        shown.append(f"never: {', '.join(never[:_SHOWN_NEVER])}" + (f" and {more} more" if more > 0 else ""))
     return " · ".join(shown)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from krino import blocks as b
+from krino.render.short_form import SIGNS
 from krino.results.kinds import are_names
 from krino.results.named_cases import rule_in_words
 from krino.results.numbers import NumberField
@@ -41,7 +42,6 @@ TONES: dict[str, b.Tone] = {
     "fail": "bad",
 }
 """Of statuses and of the one word that a judge rolls a verdict up to."""
-SIGNS = {"ok": "✓", "failed": "–", "error": "✗"}
 _MEANINGS = {"ok": "judged", "failed": "case cannot be judged", "error": "judging went wrong"}
 _GRADES: dict[Grade | None, b.Tone] = {"low": "bad", "middle": "warn", "high": "good"}
 _SHOWN_MESSAGES = 5
@@ -98,6 +98,12 @@ def _overview(summary: Summary, manifest: Manifest, own: Sequence[b.Block] = ())
 def counts_block(counts: Counts) -> b.Parts:
     parts = [b.Part(name, count, TONES[name], _MEANINGS[name]) for name, count in counts.model_dump().items()]
     return b.Parts("case" if counts.total == 1 else "cases", parts)
+
+
+def signed(status: str) -> tuple[str, b.Tone | None]:
+    """A status with its sign, and its colour."""
+    tone = TONES.get(status)
+    return f"{SIGNS[tone]} {status}" if tone else status, tone
 
 
 def graded(scales: Scales, field: str, value: object) -> b.Tone | None:
@@ -186,7 +192,7 @@ def _categories(summary: Summary, manifest: Manifest) -> Iterator[b.Category]:
 def _messages(summary: Summary) -> b.DataTable:
     rows: list[Sequence[b.Value]] = [
         (
-            b.Cell(f"{SIGNS.get(group.status, '')} {group.status}", TONES.get(group.status)),
+            b.Cell(*signed(group.status)),
             f"{group.count:,}",
             group.text,
             b.Cell(group.example, case=group.example),

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from krino import blocks as b
 from krino.render.short_form import (
+    SIGNS,
     categories_table,
     figure_lines,
     more_rows,
@@ -37,7 +38,6 @@ _STYLES: dict[b.Tone | None, str] = {
     "plain": "dim",
     None: "",
 }
-_SIGNS: dict[b.Tone, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _SPARK_BINS = 10
 _LONGEST_TEXT = 4_000
@@ -86,7 +86,8 @@ def _draw(block: b.Block, width: int) -> Iterator[RenderableType]:
             yield _heading(block, width)
         case b.Paragraph():
             style = "dim" if block.small and block.tone is None else _STYLES[block.tone]
-            text = Text(clean_line(block.text), style=f"bold {style}".strip() if block.strong else style)
+            sign = "! " if block.tone == "warn" else ""
+            text = Text(sign + clean_line(block.text), style=f"bold {style}".strip() if block.strong else style)
             yield Padding(text, (0, 0, 0, 2), expand=False) if block.small else text
         case b.Parts():
             yield _parts(block)
@@ -132,7 +133,7 @@ def _parts(block: b.Parts) -> Text:
     line = Text.assemble((f"{block.total:,}", "bold"), f" {clean_line(block.what)}: ")
     shown = [
         Text(
-            f"{_SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
+            f"{SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
             style=_STYLES[part.tone] if part.count else "dim",
         )
         for part in block.parts
@@ -203,10 +204,14 @@ def _table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
     if block.title:
         yield Text(clean_line(block.title, 240), style="bold")
     heads = [Text(clean_line(name, 40)) for name in block.columns]
+    if not heads:
+        return
     tones = [*block.tones, *[None] * len(block.rows)]
-    rows = [[_cell(value, tone) for value in row] for row, tone in zip(block.rows, tones, strict=False)]
-    if block.most:
-        rows = rows[: block.most]
+    empty = [""] * len(heads)  # a row may be short: a table may be anybody's
+    rows = [
+        [_cell(value, tone) for value in [*row, *empty][: len(heads)]]
+        for row, tone in zip(block.rows[: block.most or None], tones, strict=False)
+    ]
     wide = [_width(column) for column in zip(heads, *rows, strict=True)]
     for number, places in enumerate(_split(block, wide, width)):
         if number:
@@ -228,9 +233,7 @@ def _split(block: b.DataTable, wide: Sequence[int], width: int) -> Iterator[list
     fixed = sum(min(wide[place], width // 3) for place in first) + sum(wide[place] for place in names[1:])
     places, taken = [*names, *words], fixed + sum(min(wide[place], _LEAST_TEXT) for place in words)
     taken += _GAP * (len(places) - 1)
-    for place in block.figures:
-        if place < len(names):
-            continue
+    for place in (place for place in block.figures if len(names) <= place < len(wide)):
         if taken + _GAP + wide[place] > width and any(at in block.figures for at in places if at not in names):
             yield sorted(places)
             places, taken = list(names), fixed + _GAP * (len(names) - 1)
@@ -250,10 +253,15 @@ def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
 
 def _cell(value: b.Value, tone: b.Tone | None) -> Text:
     if not isinstance(value, b.Cell):
-        return Text(clean_line(value_text(value), _LONGEST_CELL), style=_STYLES[tone])
+        return Text(_line(value_text(value)), style=_STYLES[tone])
     style = _STYLES[value.tone or tone] or ("bold" if value.strong else "")
-    shown = Text(clean_line(value.text, _LONGEST_CELL), style=style)
-    return Text.assemble(shown, (f"\n{clean_line(value.below, _LONGEST_CELL)}", "dim")) if value.below else shown
+    shown = Text(_line(value.text), style=style)
+    return Text.assemble(shown, (f"\n{_line(value.below)}", "dim")) if value.below else shown
+
+
+def _line(text: str) -> str:
+    """What is one short line already stays as it is, blanks and all: a sparkline is made of them."""
+    return text if len(text) <= _LONGEST_CELL and text.isprintable() else clean_line(text, _LONGEST_CELL)
 
 
 def _width(cells: Iterable[Text]) -> int:

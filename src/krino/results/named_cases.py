@@ -6,25 +6,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from krino.contract import Status
+from krino.results import Frozen
 from krino.results.kinds import codes_of
 from krino.results.wording import figure
 from krino.runs.fields import fields_of
 from krino.text.clean import clean_line
 
 WORST = 10
-"""How many cases are named where nobody says how many."""
+"""How many cases are named by default."""
 _LONGEST = 400
 _WHOLE_VERDICT = ("reason", "reasons", "reasoning", "rationale", "explanation", "why", "note", "notes", "comment")
 """How the names of fields end by which judges explain all of their verdict."""
 
 
-class NamedCase(BaseModel):
+class NamedCase(Frozen):
     """A case that is worth a look, and why it got what it got."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     status: Status
@@ -33,7 +32,7 @@ class NamedCase(BaseModel):
     before: Any = None
     """Of a comparison: the same field in the other run."""
     reason: str
-    inputs: dict[str, Any] = {}
+    inputs: dict[str, Any] = Field(default_factory=dict)
     """The main inputs of the case (its question and answer, say), where the judgement carries them."""
 
     @property

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
+from krino.results import Frozen
 from krino.stats.moments import FEW, Moments, MomentsByGroup, mean_interval
 from krino.stats.resample import Floats
 
@@ -17,10 +17,8 @@ _FINEST = -6  # cells begin as 10**-6 wide
 _NUDGE = 1e-9  # so that 0.3, a little less than 0.3 in binary, falls into the cell that begins at 0.3
 
 
-class Histogram(BaseModel):
+class Histogram(Frozen):
     """Equal bins from `low`, each `step` wide and open above; the last holds its upper edge too."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     low: float
     step: float
@@ -32,10 +30,8 @@ class Histogram(BaseModel):
         return round(self.low + place * self.step, 9), round(self.low + (place + 1) * self.step, 9)
 
 
-class NumberField(BaseModel):
+class NumberField(Frozen):
     """A numeric field of the verdict over all cases judged `ok`. The interval is that of the mean, 95 %."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     n: int

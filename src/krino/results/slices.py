@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from krino.cases.metadata import column_value
 from krino.errors import UsageProblem
+from krino.results import Frozen
 from krino.results.table import NULL, Part, Reader, slice_name
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
@@ -30,10 +30,8 @@ _STATUSES = max(CODES.values()) + 1
 _PLACES = {word: place for place, word in enumerate(ROLL_UPS)}
 
 
-class SliceNumber(BaseModel):
+class SliceNumber(Frozen):
     """A score in one slice. The interval is the report's: 95 %, of the mean."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     n: int
     nulls: int
@@ -41,9 +39,7 @@ class SliceNumber(BaseModel):
     interval: tuple[float, float] | None
 
 
-class Slice(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class Slice(Frozen):
     value: str
     n: int
     failed: int
@@ -60,10 +56,8 @@ class Slice(BaseModel):
         return self.failed + self.error
 
 
-class SliceTable(BaseModel):
+class SliceTable(Frozen):
     """One column (or several together, `court*language`), its values from the most frequent down."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     column: str
     slices: tuple[Slice, ...]

@@ -13,9 +13,9 @@ from math import fsum, sqrt
 from typing import Any, NamedTuple
 
 import orjson
-from pydantic import BaseModel, ConfigDict
 
 from krino.labellers.panel import TIE
+from krino.results import Frozen
 from krino.results.kinds import as_number, is_text, key_of
 from krino.runs.fields import fields_of
 
@@ -23,10 +23,8 @@ LABELLER = "labeller"
 """In `decided_by`: labels fed the field, not facts alone."""
 
 
-class FieldStability(BaseModel):
+class FieldStability(Frozen):
     """One field of the verdict, over the cases with two seats at least that labels and not rules alone decided."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     n: int
@@ -41,10 +39,8 @@ class FieldStability(BaseModel):
     """Of numbers: the mean standard deviation over the seats of a case."""
 
 
-class MemberStability(BaseModel):
+class MemberStability(Frozen):
     """One member over all its seats. `agreement`: share of fields that it gave as the panel decided them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     seats: int
@@ -52,10 +48,8 @@ class MemberStability(BaseModel):
     agreement: float | None
 
 
-class Stability(BaseModel):
+class Stability(Frozen):
     """What the ballots of a run say about its labellers."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     cases: int
     """Cases that a panel was asked about."""

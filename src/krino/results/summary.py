@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from krino.contract import Usage
-from krino.results.kinds import are_names
+from krino.results import Frozen
+from krino.results.kinds import column_kind
 from krino.results.numbers import NumberField, NumberTally
 from krino.results.stability import LABELLER as LABELLER
 from krino.results.stability import Stability, StabilityTally
@@ -27,10 +27,8 @@ from krino.runs.manifest import Counts, Manifest
 TOP_MESSAGES = 10
 
 
-class CodeField(BaseModel):
+class CodeField(Frozen):
     """A categorical field of the verdict over all cases judged `ok`; a list counts once for each value in it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     n: int
@@ -39,10 +37,8 @@ class CodeField(BaseModel):
     """From the most frequent down."""
 
 
-class Deciders(BaseModel):
+class Deciders(Frozen):
     """How many verdict fields were decided by rules alone, and how many with the labeller's labels."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rules: int = 0
     labeller: int = 0
@@ -52,10 +48,8 @@ class Deciders(BaseModel):
         return self.rules + self.labeller
 
 
-class MessageGroup(BaseModel):
+class MessageGroup(Frozen):
     """A reason or an error, how often it came, and one case where it did."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     status: str
     text: str
@@ -65,10 +59,8 @@ class MessageGroup(BaseModel):
     """Id of the first such case."""
 
 
-class Summary(BaseModel):
+class Summary(Frozen):
     """What a run says. `interval` of a number is the 95 % interval of its mean."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     counts: Counts
     numbers: tuple[NumberField, ...]
@@ -179,9 +171,9 @@ class SummaryTally:
 
     def _codes(self) -> Iterator[CodeField]:
         for name, tally in self._fields.items():
-            if self.reader.coders[name].is_text or not tally.coded:
-                continue
-            if closed_labels(self.schema or {}, name) or not are_names(len(tally.counts), tally.coded):
+            text, closed = self.reader.coders[name].is_text, bool(closed_labels(self.schema, name))
+            labels, coded = len(tally.counts), tally.coded
+            if column_kind(has_numbers=False, is_text=text, labels=labels, coded=coded, closed=closed) == "codes":
                 counts = dict(sorted(tally.counts.items(), key=lambda item: (-item[1], item[0])))
                 yield CodeField(name=name, n=tally.coded, nulls=tally.nulls, counts=counts)
 

@@ -6,85 +6,80 @@ A higher number is better, unless the field says otherwise:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from krino.contract import Judge
 from krino.results.kinds import as_number, codes_of
 
 Schema = Mapping[str, Any]
-
-
-def closed_labels(schema: Schema, field: str) -> set[str] | None:
-    """None where the schema does not close the list, or knows no such field; also where it is no schema at all: it
-    comes from a run folder, and that from anyone."""
-    try:
-        part = schema.get("properties", {}).get(field)
-        labels = set(_labels(part, schema)) if isinstance(part, Mapping) else {None}
-    except (AttributeError, KeyError, TypeError, RecursionError):
-        return None
-    return None if None in labels else {label for label in labels if label is not None}
-
-
-def _labels(part: Schema, schema: Schema) -> Iterator[str | None]:
-    """Every label that a part of the schema allows; None where it allows any."""
-    if "$ref" in part:
-        yield from _labels(schema["$defs"][str(part["$ref"]).rpartition("/")[2]], schema)
-    elif "anyOf" in part:
-        for choice in part["anyOf"]:
-            yield from _labels(choice, schema)
-    elif "enum" in part:
-        for value in part["enum"]:
-            yield from codes_of(value) or ()
-    elif "const" in part:
-        yield from codes_of(part["const"]) or ()
-    elif part.get("type") == "array" and isinstance(part.get("items"), Mapping):
-        yield from _labels(part["items"], schema)
-    elif part.get("type") == "boolean":
-        yield from ("true", "false")
-    elif part.get("type") != "null":
-        yield None
-
-
 Scale: TypeAlias = tuple[float, float]
+Scales: TypeAlias = Mapping[str, Scale]
+"""Of verdict fields: the worst value and the best one."""
+Grade = Literal["low", "middle", "high"]
+
+_MIDDLE, _HIGH = 0.5, 0.75  # of the way from the worst to the best
+_T = TypeVar("_T")
+
+
+def closed_labels(schema: Schema | None, field: str) -> set[str] | None:
+    """All labels that a field can have; None where the schema does not close the list, or knows no such field."""
+    labels = _read(schema, field, _labels)
+    return None if labels is None or None in labels else {label for label in labels if label is not None}
 
 
 def declared_scale(schema: Schema | None, field: str) -> Scale | None:
-    """None where an end is open, or there is no such field."""
-    properties = schema.get("properties") if schema is not None else None
-    part = properties.get(field) if isinstance(properties, Mapping) else None
-    if schema is None or not isinstance(part, Mapping):
-        return None
-    try:
-        scales = list(_scales(part, schema))
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):  # a run folder may hold any nonsense
-        return None
+    """The ends of a field of numbers; None where an end is open, or there is no such field."""
+    scales = _read(schema, field, _scales)
     if not scales or None in scales:
         return None
     ends = [end for scale in scales if scale is not None for end in scale]
     return min(ends), max(ends)
 
 
-def _scales(part: Schema, schema: Schema) -> Iterator[Scale | None]:
-    """Of every number that a part of the schema allows; None where it has no end."""
+def _read(schema: Schema | None, field: str, read: Callable[[Schema, Schema], Iterator[_T]]) -> list[_T] | None:
+    """What is read from each plain part of a field's schema. A schema comes from a run folder, and that from anyone: of
+    one that makes no validator nothing is known."""
+    try:
+        whole: Schema = schema or {}
+        return [found for part in _plain_parts(whole["properties"][field], whole) for found in read(part, whole)]
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _plain_parts(part: Schema, schema: Schema) -> Iterator[Schema]:
+    """The part itself, or what it refers to, or each of its choices."""
     if "$ref" in part:
-        yield from _scales(schema["$defs"][str(part["$ref"]).rpartition("/")[2]], schema)
+        yield from _plain_parts(schema["$defs"][str(part["$ref"]).rpartition("/")[2]], schema)
     elif "anyOf" in part:
         for choice in part["anyOf"]:
-            yield from _scales(choice, schema)
-    elif "enum" in part or "const" in part:
+            yield from _plain_parts(choice, schema)
+    else:
+        yield part
+
+
+def _labels(part: Schema, schema: Schema) -> Iterator[str | None]:
+    """Every label that a part allows; None where it allows any."""
+    if "enum" in part or "const" in part:
         for value in part.get("enum", [part.get("const")]):
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                yield float(value), float(value)
+            yield from codes_of(value) or ()
+    elif part.get("type") == "array" and isinstance(part.get("items"), Mapping):
+        for item in _plain_parts(part["items"], schema):
+            yield from _labels(item, schema)
+    elif part.get("type") == "boolean":
+        yield from ("true", "false")
+    elif part.get("type") != "null":
+        yield None
+
+
+def _scales(part: Schema, schema: Schema) -> Iterator[Scale | None]:
+    """Of every number that a part allows; None where it has no end."""
+    if "enum" in part or "const" in part:
+        for number in map(as_number, part.get("enum", [part.get("const")])):
+            if number is not None:
+                yield number, number
     elif part.get("type") in ("number", "integer"):
         least, most = (part.get(end, part.get(f"exclusive{end.title()}")) for end in ("minimum", "maximum"))
         yield None if least is None or most is None else (float(least), float(most))
-
-
-Grade = Literal["low", "middle", "high"]
-Scales: TypeAlias = Mapping[str, tuple[float, float]]
-"""Of verdict fields: the worst value and the best one."""
-_MIDDLE, _HIGH = 0.5, 0.75  # of the way from the worst to the best
 
 
 def scales_of(schema: Schema | None) -> Scales:
@@ -96,14 +91,6 @@ def scales_of(schema: Schema | None) -> Scales:
         for name, scale in found.items()
         if scale is not None and scale[0] < scale[1]
     }
-
-
-def judge_scales(judge: Judge[Any, Any, Any]) -> Scales:
-    """Of a judge at hand; none where its verdict has no schema: colours are not worth a finished run."""
-    try:
-        return scales_of(judge.verdict_model.model_json_schema())
-    except Exception:  # a verdict of the user's own may hold types that have no schema
-        return {}
 
 
 def lower_is_better(schema: Schema | None) -> frozenset[str]:

@@ -39,8 +39,13 @@ def date_of(manifest: Manifest) -> str:
     return f"{manifest.started:%Y-%m-%d %H:%M} {manifest.started.tzname() or ''}".strip()
 
 
+def counted(count: int, word: str = "case") -> str:
+    """`1 case`, `1,200 cases`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 def figure(value: float) -> str:
-    """Three decimals for scores, fewer for what is large; what rounds to nought has no sign."""
+    """Three decimals for scores, fewer for what is large; what rounds to zero has no sign."""
     size = abs(value)
     if size >= 1e6:
         return f"{value:.3g}"
@@ -70,7 +75,7 @@ def share(part: int, whole: int) -> str:
 def spend_text(usage: Usage) -> str:
     if not usage.calls and not usage.cached:
         return "no model calls"
-    parts = [f"{usage.calls:,} model call{'' if usage.calls == 1 else 's'}"]
+    parts = [counted(usage.calls, "model call")]
     if usage.cached:
         parts.append(f"{usage.cached:,} from cache")
     parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
@@ -80,7 +85,7 @@ def spend_text(usage: Usage) -> str:
 
 def panel_text(stability: Stability) -> str:
     """The ballots of a run in a few sentences."""
-    cases = f"{stability.cases:,} case{'' if stability.cases == 1 else 's'}"
+    cases = counted(stability.cases)
     undecided = f" ({stability.undecided:,} left undecided)" if stability.undecided else ""
     differ = f"they differ in {stability.split:,} and tie in {stability.tied:,}{undecided}"
     lines = [f"{stability.seats:,} seats in {cases}: {differ}."]

@@ -28,7 +28,7 @@ from krino.cases.origin import known_suffixes
 from krino.cases.stream import MAX_CASE_BYTES
 from krino.contract import hash_record
 from krino.errors import KrinoError, UsageProblem
-from krino.runs.inside import inside
+from krino.runs.files import inside
 from krino.writing import replacing
 
 Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Iterable[Mapping[str, Any]]

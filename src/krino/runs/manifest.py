@@ -16,7 +16,7 @@ from krino.contract import Judge, Usage, describe_validation
 from krino.contract.fingerprint import schema_of
 from krino.contract.judgement import is_newer
 from krino.errors import UsageProblem
-from krino.runs.inside import inside
+from krino.runs.files import inside
 from krino.writing import replacing
 
 MANIFEST = "run.json"

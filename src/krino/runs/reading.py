@@ -1,9 +1,9 @@
-"""A run folder read from Python: its manifest, and its judgements in the order of the input."""
+"""A run folder that is there: its manifest, its judgements in the order of the input, and its recorded labels."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import orjson
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
-from krino.contract import Judgement, Status
+from krino.contract import Ballot, Finding, Judgement, Status, Task
 from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents
-from krino.runs.inside import inside
-from krino.runs.journal import CODES, JOURNAL, NAMES, is_open, known_fields, read_journal
-from krino.runs.lines import Line
+from krino.runs.files import Line, inside
+from krino.runs.journal import CODES, JOURNAL, NAMES, is_open, known_fields, line_of, read_journal
 from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.roll import Entry, read_roll
 
@@ -70,10 +70,13 @@ class Run:
     def begun_anew(self) -> UsageProblem:
         return UsageProblem(f"{self.folder} was begun anew while it was read; try again")
 
-    def found(self) -> Found:
-        """Where in the journal each case has its line, for those who read the judgements more than once."""
-        found = Found(self)
-        for line in self.lines():
+    def found(self, lines: Contents | None = None) -> Found:
+        """Where in the journal each case has its line, for those who read the judgements more than once.
+
+        `lines`: what the session that has just written the run knows (`Session.lines`), so that nothing is read for it.
+        """
+        found = Found(self, lines=lines)
+        for line in self.lines() if lines is None else ():
             found.note(line.data["input_hash"], line.data["status"], line.offset)
         return found
 
@@ -92,16 +95,20 @@ class Found:
     First `note` every line, then take the cases, `in_order` or all `at_once`.
     """
 
-    def __init__(self, run: Run, cases: Iterator[Entry] | None = None) -> None:
-        """`cases`: the roll of the run, for those who want to see it go by."""
+    def __init__(self, run: Run, cases: Iterator[Entry] | None = None, lines: Contents | None = None) -> None:
+        """`cases`: the roll of the run, for those who want to see it go by. `lines`: those that are known already."""
         self._run = run
         self._slots = Contents()
         self._slot_of = array("q")
         """For each case, which of the contents it has."""
+        self._numbers, self._codes = array("q"), bytearray()
         for entry in run.roll() if cases is None else cases:
-            self._slot_of.append(self._slots.add(entry.input_hash, len(self._slots)))
-        self._numbers = array("q", bytes(8 * len(self._slots)))
-        self._codes = bytearray(len(self._slots))
+            slot = self._slots.add(entry.input_hash, len(self._codes))
+            self._slot_of.append(slot)
+            if slot == len(self._codes):
+                offset, code = line_of(None if lines is None else lines.get(entry.input_hash))
+                self._numbers.append(offset)
+                self._codes.append(code)
 
     def note(self, digest: str, status: Status, number: int) -> bool:
         """Whether the line counts, as far as can be told before the next."""
@@ -191,3 +198,43 @@ def load_run(folder: str | PathLike[str]) -> Run:
     if not path.is_dir():
         raise UsageProblem(f"{path} is no run folder: there is no such folder")
     return Run(path, Manifest.load(path))
+
+
+_BALLOT = TypeAdapter(Ballot)
+_FINDING = TypeAdapter(Finding)
+
+
+class RecordedLabels:
+    """Looks labels up in the journal of a run; holds no more than a few bytes a case."""
+
+    def __init__(self, run: Run) -> None:
+        self._offsets = Contents()
+        for line in run.lines():
+            if line.data["status"] != "error" and self._offsets.get(line.data["input_hash"]) is None:
+                self._offsets.set(line.data["input_hash"], line.offset)
+        self._file = inside(run.journal).open("rb")
+
+    def __call__(self, task: Task[Any, Any, Any]) -> Mapping[str, Any] | None:
+        labels = self._line(task).get("labels")
+        return labels if isinstance(labels, dict) else None
+
+    def ballots(self, task: Task[Any, Any, Any]) -> list[Ballot]:
+        """What each seat of a panel said; empty where one labeller was asked."""
+        return [_BALLOT.validate_python(ballot) for ballot in self._line(task).get("ballots") or ()]
+
+    def findings(self, task: Task[Any, Any, Any]) -> list[Finding]:
+        """What came with the labels: the rules of today find their own again, these nobody would."""
+        line = self._line(task)
+        count = line.get("labeller_findings") or 0
+        return [_FINDING.validate_python(found) for found in (line.get("findings") or [])[-count:]] if count else []
+
+    def _line(self, task: Task[Any, Any, Any]) -> Mapping[str, Any]:
+        offset = self._offsets.get(task.input_hash)
+        if offset is None:
+            return {}
+        self._file.seek(offset)
+        line: dict[str, Any] = orjson.loads(self._file.readline())
+        return line
+
+    def close(self) -> None:
+        self._file.close()

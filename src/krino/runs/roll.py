@@ -18,10 +18,9 @@ from pydantic_core import SchemaValidator, core_schema
 
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
-from krino.runs.inside import inside
-from krino.runs.lines import read_lines
+from krino.runs.checking import HASH, SOURCE, TEXT, typed
+from krino.runs.files import inside, read_lines
 from krino.runs.manifest import MANIFEST, Manifest
-from krino.runs.schemas import HASH, SOURCE, TEXT, typed
 
 ROLL = "roll.jsonl"
 ADVICE = "run the command again: the roll is written anew, and what is judged stays judged"

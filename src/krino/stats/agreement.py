@@ -1,15 +1,14 @@
 """How far raters agree: raw agreement, Cohen's kappa (also weighted) and Krippendorff's alpha.
 
-Ratings are codes, whole numbers from 0, -1 where there is none (`encode` makes them). Weights say how often each item
+Ratings are codes, whole numbers from 0, -1 where there is none. Weights say how often each item
 counts, 1 unless given: that is how the bootstrap asks. A figure that is undefined is nan; the docstrings say when.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,19 +18,6 @@ from krino.stats.resample import Floats, dot, ratio, tally
 Codes = NDArray[np.intp]
 Level = Literal["nominal", "ordinal", "interval"]
 MISSING = -1
-
-
-def encode(*columns: Sequence[Hashable]) -> tuple[list[Any], list[Codes]]:
-    """All values that occur, in order where they have one, and each column as codes into them; None is missing."""
-    found = {value for column in columns for value in column if value is not None}
-    try:
-        values: list[Any] = sorted(found)
-    except TypeError:
-        values = sorted(found, key=repr)
-    numbers: dict[Hashable, int] = {value: code for code, value in enumerate(values)}
-    return values, [
-        np.array([MISSING if value is None else numbers[value] for value in column], np.intp) for column in columns
-    ]
 
 
 def both_given(first: Codes, second: Codes, weights: Floats | None) -> tuple[Codes, Codes, Floats]:
@@ -152,11 +138,6 @@ class Ratings:
         squares = tally(self.item, (own - middle[self.item]) ** 2, self.items)
         spread: Floats = 2.0 * self.per_item * squares / np.maximum(self.per_item - 1.0, 1.0)
         return spread
-
-
-def krippendorff_alpha(table: ArrayLike, level: Level = "nominal", positions: ArrayLike | None = None) -> float:
-    """Alpha of a table of codes, a row an item and a column a rater; see `Ratings.alpha`."""
-    return Ratings.of(table).alpha(level, positions)
 
 
 @dataclass(frozen=True)

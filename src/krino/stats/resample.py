@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,11 +84,6 @@ class Resampler:
         shares = np.bincount(kinds, minlength=count) / self.size
         for _ in range(self.draws):
             yield generator.multinomial(self.size, shares).astype(np.float64)
-
-
-def bootstrap(statistic: Callable[[Floats], float], resampler: Resampler) -> tuple[float, float] | None:
-    """The percentile interval of `statistic(weights)`, where the weights say how often each case was drawn."""
-    return percentile_interval(np.fromiter(map(statistic, resampler.weights()), np.float64))
 
 
 def percentile_interval(values: NDArray[Any], level: float = LEVEL) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ import orjson
 import krino
 from citation_cases import CASSATION, candidate, citation, match
 from krino.blocks import DataTable, Reliability, Section
-from krino.exports.columns import row_of
+from krino.exports.columns import cells_of, columns_of
 from krino.judges.citation.overview import CitationOverview
 from made_views import view_of
 
@@ -38,7 +38,8 @@ def test_confidence_match_and_citation_are_columns_of_their_own() -> None:
     known = judgement.metadata
     assert (known["decided_by"], known["matched"], known["confidence"]) == ("number", FIRST, 97.0)
     assert known["cited_court_name"] == "Cass." and known["cited_case_number"] == "RG C.17.0234.F"
-    exported = row_of(judgement.model_dump(mode="json"))
+    record = judgement.model_dump(mode="json")
+    exported = {name: cells[0] for name, cells in cells_of([record], columns_of([record])).items()}
     assert exported["metadata_confidence"] == 97.0 and exported["metadata_matched"] == FIRST
 
 

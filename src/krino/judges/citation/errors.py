@@ -10,6 +10,7 @@ from krino.judges.citation.candidates import CandidateFacts, Cited
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.outcome import Ceiling, Outcome, ceiling
 from krino.judges.citation.outcome import ceiling as court_ceiling
+from krino.judges.citation.reasoning.claims import Claim
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
 
 # The order in which one label wins over the others.
@@ -173,8 +174,8 @@ def find_errors(
     return tuple(error for error in ORDER if error in found) or ("NONE",)
 
 
-def told_by(errors: Sequence[ErrorType], facts: CitationFacts) -> tuple[str, ...]:
-    """The words of the reasoning that show an error, as `ERROR: words`, where words show it."""
+def claims_behind(errors: Sequence[str], facts: CitationFacts) -> list[tuple[str, Claim]]:
+    """The errors that words of the reasoning show, each with those words."""
     claims = facts.claims
     made = {
         "FR_NL_CONFUSION": lambda: claims.court,
@@ -184,7 +185,7 @@ def told_by(errors: Sequence[ErrorType], facts: CitationFacts) -> tuple[str, ...
         "OVERFIT_TO_KEYWORDS": lambda: claims.words,
     }
     found = ((error, made[error]()) for error in errors if error in made)
-    return tuple(f"{error}: {claim.words}" for error, claim in found if claim is not None)
+    return [(error, claim) for error, claim in found if claim is not None]
 
 
 def breaks_a_ceiling(outcome: Outcome, ceiling: Ceiling | None) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from krino.blocks import Block, Cell, DataTable, Paragraph, Reliability, ReliabilityBin, Section, Value
 from krino.judges.citation.truth import Signal
@@ -31,20 +32,29 @@ _SIGNALS: Mapping[Signal, str] = {
 }
 
 
-@dataclass(slots=True)
+class _Ending(NamedTuple):
+    """How a case ended, as far as it is counted here: most end in one of a few ways."""
+
+    signal: str
+    court: str
+    correctness: str
+    calibration: str
+    errors: tuple[str, ...]
+
+
 class _Tally:
     """Judged cases that have something in common."""
 
-    n: int = 0
-    correctness: Counter[str] = field(default_factory=Counter)
-    calibration: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self.n = 0
+        self.correctness, self.calibration, self.errors = Counter[str](), Counter[str](), Counter[str]()
 
-    def add(self, verdict: Mapping[str, Any]) -> None:
-        self.n += 1
-        self.correctness[verdict["match_correctness"]] += 1
-        self.calibration[verdict["confidence_calibration"]] += 1
-        self.errors.update(verdict["errors"])
+    def add(self, ending: _Ending, count: int) -> None:
+        self.n += count
+        self.correctness[ending.correctness] += count
+        self.calibration[ending.calibration] += count
+        for error in ending.errors:
+            self.errors[error] += count
 
     @property
     def right(self) -> int:
@@ -57,8 +67,7 @@ class CitationOverview:
 
     _confidence: dict[int, list[float]] = field(default_factory=dict)
     """By bin: cases, the sum of their confidences, and how many are right."""
-    _signals: dict[str, _Tally] = field(default_factory=dict)
-    _courts: dict[str, _Tally] = field(default_factory=dict)
+    _endings: Counter[_Ending] = field(default_factory=Counter)
     _unread: Counter[str] = field(default_factory=Counter)
 
     def add(self, judgement: Mapping[str, Any], /) -> None:
@@ -67,14 +76,21 @@ class CitationOverview:
             self._unread[name] += 1
         if judgement["status"] != "ok":
             return
-        verdict, signal = judgement["verdict"], known.get("decided_by")
-        self._signals.setdefault(signal or "nothing", _Tally()).add(verdict)
-        self._courts.setdefault(known.get("court") or "unknown", _Tally()).add(verdict)
+        verdict, signal = judgement["verdict"], known.get("decided_by") or "nothing"
+        correctness = verdict["match_correctness"]
+        errors, calibration = tuple(verdict["errors"]), verdict["confidence_calibration"]
+        self._endings[_Ending(signal, known.get("court") or "unknown", correctness, calibration, errors)] += 1
         if (percent := known.get("confidence")) is not None and signal != "nothing":
             bin_ = self._confidence.setdefault(min(int(percent // _BIN), 100 // _BIN - 1), [0, 0.0, 0])
             bin_[0] += 1
             bin_[1] += percent
-            bin_[2] += verdict["match_correctness"] in RIGHT
+            bin_[2] += correctness in RIGHT
+
+    def _by(self, part: Callable[[_Ending], str]) -> dict[str, _Tally]:
+        found: dict[str, _Tally] = {}
+        for ending, count in self._endings.items():
+            found.setdefault(part(ending), _Tally()).add(ending, count)
+        return found
 
     def blocks(self) -> Sequence[Block]:
         return list(self._sections())
@@ -82,7 +98,7 @@ class CitationOverview:
     def _sections(self) -> Iterator[Block]:
         if self._confidence:
             yield Section("Does the matcher's confidence hold?", list(self._reliability()), "reliability")
-        if self._signals:
+        if self._endings:
             note = "Where nothing decides, an answer is called correct because nothing speaks against it."
             yield Section("Accuracy by what decided", [self._by_signal(), Paragraph(note, small=True)], "signals")
             yield Section("Courts", [self._by_court()], "courts")
@@ -107,10 +123,11 @@ class CitationOverview:
         )
 
     def _by_signal(self) -> DataTable:
-        codes = [code for code in _CODES if any(tally.correctness[code] for tally in self._signals.values())]
+        signals = self._by(attrgetter("signal"))
+        codes = [code for code in _CODES if any(tally.correctness[code] for tally in signals.values())]
         rows: list[Sequence[Value]] = []
         for signal, words in _SIGNALS.items():
-            if (tally := self._signals.get(signal)) is not None:
+            if (tally := signals.get(signal)) is not None:
                 counts = (f"{tally.correctness[code]:,}" for code in codes)
                 rows.append((words, f"{tally.n:,}", _share(tally.right, tally.n), *counts))
         heads = ("Decided by", "n", "right", *(code.lower().replace("_", " ") for code in codes))
@@ -118,7 +135,7 @@ class CitationOverview:
 
     def _by_court(self) -> DataTable:
         rows: list[Sequence[Value]] = []
-        for court, tally in sorted(self._courts.items(), key=lambda item: -item[1].n):
+        for court, tally in sorted(self._by(attrgetter("court")).items(), key=lambda item: -item[1].n):
             wrong = [(code, count) for code, count in tally.errors.most_common() if code != "NONE"]
             told = ", ".join(f"{code} {_percent(count, tally.n)}" for code, count in wrong[:_SHOWN_ERRORS])
             more = len(wrong) - _SHOWN_ERRORS

@@ -77,7 +77,7 @@ class EfficiencyFacts:
 
     def is_restyling(self, place: int) -> bool:
         """A small thing, if nobody asked for it; a model that adds something is not."""
-        return place in self.restyled or brings_nothing_new(self.steps, place)
+        return brings_nothing_new(self.steps, place)
 
     def is_certain(self, place: int) -> bool:
         """The same call with the same result, and nothing that could have changed it: redundant, whoever labels."""
@@ -127,7 +127,7 @@ def _gather(
     unknown: frozenset[int],
 ) -> EfficiencyFacts:
     steps = trace.steps
-    worked_on = errors_of_use(steps, calls, search.recovered)
+    worked_on = errors_of_use(steps, calls, search)
     aside = {place for place, repeat in search.repeats.items() if repeat.waste} | unknown
     aside.update(place for place, step in enumerate(steps) if step.error is not None and place not in worked_on)
     echoed = frozenset(echoes(steps, aside))

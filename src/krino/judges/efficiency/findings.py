@@ -28,7 +28,7 @@ def gather_findings(
     """`by_facts`: the embedded labeller found nothing, which says less than it seems to."""
     trace = facts.trace
     if by_facts:
-        yield Finding("EFF-N9", _NOT_LOOKED_FOR)
+        yield Finding("EFF-N9", _NOT_LOOKED_FOR, "score")
     yield Finding("EFF-N1", f"read as {trace.format} ({trace.seen}): {len(trace.steps)} steps")
     if trace.orphans:
         yield Finding("EFF-N7", f"{trace.orphans} of its spans name a parent that is not in the record")

@@ -374,7 +374,7 @@
       ...Object.entries(detail.inputs || {}).flatMap(([name, text]) => section(capital(words(name)), [panel(el("p", { class: "text" }, text))])),
       ...(detail.blocks || []).flatMap(drawBlock),
       ...section("Verdict", status === "ok" ? drawVerdict(detail) : failedForm(detail)),
-      ...section("Findings", (detail.findings || []).map(drawFinding)),
+      ...section("Findings", (detail.findings || []).filter((finding) => status !== "ok" || !Object.hasOwn(detail.verdict || {}, finding.where)).map(drawFinding)),
       ...section("Labels", detail.labels ? [panel(drawGroups(detail.labels))] : []),
       ...section("Prompt", drawPrompt(requestOf(row[0]))),
       ...section("Reply that could not be used", detail.raw_reply ? [panel(el("pre", { class: "text" }, detail.raw_reply))] : []),
@@ -441,7 +441,7 @@
     if (!long) head.append(el("span", { class: number ? "value" : "value word" }, graded(value, scale, scalar(value))));
     const evidence = (detail.evidence || {})[name] || [];
     return el("div", { class: "panel ruling" },
-      (detail.findings || []).filter((finding) => finding.where === name).map((finding) => el("p", { class: "caution text" }, finding.text)),
+      (detail.findings || []).filter((finding) => finding.where === name).map((finding) => el("p", { class: "caution text" }, `${finding.text} (${finding.rule})`)),
       head,
       number && value >= 0 && value <= 1 ? bar(value) : null,
       long ? el("div", { class: "why text" }, isScalar(value) ? scalar(value) : drawValue(value, 0)) : null,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from krino.results.agreement.result import AgreementCounts, FieldAgreement, Figure, Standing
+from krino.results.wording import counted
 from krino.stats.moments import FEW
 
 _BY_PAIRS = {
@@ -42,7 +43,7 @@ def overall(fields: Sequence[FieldAgreement], counts: AgreementCounts) -> str:
     if not fields:
         sentences.append("Nothing could be compared.")
     if counts.without_verdict:
-        cases = f"{counts.without_verdict:,} labelled case{'' if counts.without_verdict == 1 else 's'}"
+        cases = counted(counts.without_verdict, "labelled case")
         sentences.append(f"No figure counts {cases} without a verdict.")
     return " ".join(sentences)
 
@@ -89,7 +90,7 @@ def _measure(field: FieldAgreement) -> str | None:
 
 def _beside_people(name: str, ours: Figure, theirs: Figure, gap: Figure) -> tuple[Standing, str]:
     judge, people = _two(ours), _two(theirs)
-    measure = f"({_MEASURES[name]}; {_cases(gap.n)})"
+    measure = f"({_MEASURES[name]}; {counted(gap.n)})"
     crowd = name in _BY_ALPHA  # so many raters that no pairs of them are made
     agrees = "With the judge as one more rater, people agree" if crowd else "The judge agrees with your raters"
     beside = "without it" if crowd else "they agree with each other"
@@ -115,11 +116,10 @@ def _with_one(field: FieldAgreement) -> str:
     if _known(figures.get("agreement")):
         kappa = "kappa" if field.kind == "category" else "kappa_quadratic"
         beyond = f" (kappa {_two(figures[kappa])}; 0 is chance)" if _known(figures.get(kappa)) else ""
-        return (
-            f"The judge says what people say in {100 * _value(figures['agreement']):.0f} % of {_cases(n)}{beyond}{few}."
-        )
+        share = f"{100 * _value(figures['agreement']):.0f} %"
+        return f"The judge says what people say in {share} of {counted(n)}{beyond}{few}."
     order = f" (Spearman's rank correlation {_two(figures['spearman'])})" if _known(figures.get("spearman")) else ""
-    return f"Over {_cases(n)} the judge is {_value(figures['mae']):.3g} away from people on average{order}{few}."
+    return f"Over {counted(n)} the judge is {_value(figures['mae']):.3g} away from people on average{order}{few}."
 
 
 def _known(item: Figure | None) -> bool:
@@ -137,7 +137,3 @@ def _two(item: Figure) -> str:
 
 def _signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
-
-
-def _cases(count: int) -> str:
-    return f"{count:,} case{'' if count == 1 else 's'}"

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from krino.results import Frozen
 from krino.results.agreement.kinds import Kind
 
 Standing = Literal["more", "about as much", "less", "too few", "one rater", "nothing"]
 """The judge agrees with people more than they with each other, ...; or why that cannot be told."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Figure(_Frozen):
+class Figure(Frozen):
     """One statistic. `value` is null where it is undefined, `interval` where too few cases can vary: `why` says so."""
 
     value: float | None
@@ -26,7 +21,7 @@ class Figure(_Frozen):
     why: str | None = None
 
 
-class ClassAgreement(_Frozen):
+class ClassAgreement(Frozen):
     """One class: how often people (majority) and judge say it, and how well the judge finds it."""
 
     value: str
@@ -37,14 +32,14 @@ class ClassAgreement(_Frozen):
     f1: Figure
 
 
-class Confusion(_Frozen):
+class Confusion(Frozen):
     """Cases by what people say (rows, majority) and what the judge says (columns)."""
 
     values: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
 
 
-class Disagreement(_Frozen):
+class Disagreement(Frozen):
     """A case on which judge and people differ."""
 
     id: str
@@ -57,7 +52,7 @@ class Disagreement(_Frozen):
     """Classes: the share of raters that say something else. Numbers: how far from the mean of the raters."""
 
 
-class FieldCounts(_Frozen):
+class FieldCounts(Frozen):
     """Where the labelled cases of a field went; nothing is dropped without being counted here."""
 
     labelled: int
@@ -75,7 +70,7 @@ class FieldCounts(_Frozen):
     compared: int
 
 
-class FieldAgreement(_Frozen):
+class FieldAgreement(Frozen):
     """How far judge and people agree in one field of the verdict."""
 
     field: str
@@ -101,7 +96,7 @@ class FieldAgreement(_Frozen):
     notes: tuple[str, ...]
 
 
-class Bin(_Frozen):
+class Bin(Frozen):
     """Judgements of like confidence."""
 
     low: float
@@ -111,7 +106,7 @@ class Bin(_Frozen):
     right: float | None
 
 
-class CalibrationResult(_Frozen):
+class CalibrationResult(Frozen):
     """Whether a confidence means what it says. Right is: the judge's `of` is what the majority of people say."""
 
     field: str
@@ -121,14 +116,14 @@ class CalibrationResult(_Frozen):
     notes: tuple[str, ...] = ()
 
 
-class Skipped(_Frozen):
+class Skipped(Frozen):
     """A column of the labels that was not compared."""
 
     column: str
     why: str
 
 
-class Clusters(_Frozen):
+class Clusters(Frozen):
     """What the bootstrap drew instead of single cases."""
 
     column: str
@@ -138,7 +133,7 @@ class Clusters(_Frozen):
     """Cases without a value: each stands for itself."""
 
 
-class AgreementCounts(_Frozen):
+class AgreementCounts(Frozen):
     """The labelled cases of all compared fields together, and the rest of the run."""
 
     labelled: int
@@ -154,7 +149,7 @@ class AgreementCounts(_Frozen):
         return self.failed + self.error
 
 
-class Agreement(_Frozen):
+class Agreement(Frozen):
     """A run against the labels of people."""
 
     headline: str = ""

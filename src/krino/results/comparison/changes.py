@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from krino.results import Frozen
 from krino.runs.manifest import Counts, RunState
 
 Interval = tuple[float, float]
@@ -13,11 +12,7 @@ Says = Literal["higher", "lower", "no difference shown", "the same", "too few to
 """Of B against A. `the same`: in every case."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Side(_Part):
+class Side(Frozen):
     """One of the two runs."""
 
     run: str
@@ -33,7 +28,7 @@ class Side(_Part):
         return self.state == "finished" and not (self.counts.failed or self.counts.error)
 
 
-class Matching(_Part):
+class Matching(Frozen):
     """Which cases could be compared. Lists of ids are cut to as many as were asked for."""
 
     matched: int
@@ -47,7 +42,7 @@ class Matching(_Part):
     other_content_ids: tuple[str, ...]
 
 
-class Flip(_Part):
+class Flip(Frozen):
     """Cases that went from one value to another."""
 
     before: str
@@ -56,7 +51,7 @@ class Flip(_Part):
     ids: tuple[str, ...]
 
 
-class LabelChange(_Part):
+class LabelChange(Frozen):
     """How often one label was given, in the cases that are ok in both runs."""
 
     label: str
@@ -72,7 +67,7 @@ class LabelChange(_Part):
     says: Says
 
 
-class CodeChange(_Part):
+class CodeChange(Frozen):
     """A field with few values."""
 
     kind: Literal["codes"] = "codes"
@@ -83,13 +78,13 @@ class CodeChange(_Part):
     flips: tuple[Flip, ...]
 
 
-class Mover(_Part):
+class Mover(Frozen):
     id: str
     a: float
     b: float
 
 
-class NumberChange(_Part):
+class NumberChange(Frozen):
     """A field of numbers, in the cases where both runs have one."""
 
     kind: Literal["number"] = "number"
@@ -108,7 +103,7 @@ class NumberChange(_Part):
     says: Says
 
 
-class OtherChange(_Part):
+class OtherChange(Frozen):
     """Free text, or names of things: counted where it changed, not judged."""
 
     kind: Literal["other"] = "other"
@@ -121,7 +116,7 @@ class OtherChange(_Part):
 FieldChange = NumberChange | CodeChange | OtherChange
 
 
-class Spending(_Part):
+class Spending(Frozen):
     """What the matched cases took in each run; null where it is not known."""
 
     name: str
@@ -129,7 +124,7 @@ class Spending(_Part):
     b: float | None
 
 
-class Comparison(_Part):
+class Comparison(Frozen):
     """B against A."""
 
     a: Side

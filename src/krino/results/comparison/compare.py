@@ -12,7 +12,7 @@ from krino.errors import UsageProblem
 from krino.results.comparison.changes import Comparison, Flip, Matching, Side, Spending
 from krino.results.comparison.fields import JudgedByBoth
 from krino.results.table import SPENDING, Places, Table, read_table, slice_name
-from krino.results.wording import date_of, judge_of, labeller_of
+from krino.results.wording import counted, date_of, judge_of, labeller_of
 from krino.runs.journal import NAMES
 from krino.runs.manifest import HASHES, Plan, differing
 from krino.stats.resample import Resampler
@@ -155,7 +155,7 @@ def other_settings(a: Table, b: Table) -> Iterator[str]:
 
 
 def _who(plan: Plan) -> tuple[object, set[str]]:
-    """What kind of labeller it is, and who sits on it, if several do."""
+    """The kind of labeller, and the members of a panel."""
     return plan.labeller.get("kind"), set(plan.labeller.get("members", ()))
 
 
@@ -169,7 +169,7 @@ def _warnings(a: Table, b: Table) -> Iterator[str]:
         if state != "finished":
             yield f"{name} is not finished ({state}): cases that were not reached are not compared"
         if missing := counts.failed + counts.error:
-            yield f"{name} has {missing:,} case{'' if missing == 1 else 's'} without a verdict: fields leave them out"
+            yield f"{name} has {counted(missing)} without a verdict: fields leave them out"
     for name, run, other in (("A", a, b), ("B", b, a)):
         if alone := [field for field in run.fields if field not in other.fields]:
             yield f"only {name} has the field{'' if len(alone) == 1 else 's'} {clean_line(', '.join(alone), 200)}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import computed_field
 
+from krino.results import Frozen
 from krino.results.named_cases import NamedCase
 from krino.runs.manifest import Counts
 
@@ -13,9 +14,7 @@ Outcome = Literal["holds", "broken", "too few"]
 """`too few`: a slice with too few cases to be gated. It is shown, and neither holds nor breaks."""
 
 
-class Check(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class Check(Frozen):
     rule: str
     slice: str | None = None
     outcome: Outcome
@@ -41,9 +40,7 @@ def fact(rule: str, holds: bool, message: str, cases: int) -> Check:
     return Check(rule=rule, outcome="holds" if holds else "broken", message=message, cases=cases)
 
 
-class GateResult(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class GateResult(Frozen):
     run: str
     judge: str
     labeller: str

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from krino.judges.efficiency.finders.effects import Effect, effect_of, names, reads_by_name
+from krino.judges.efficiency.finders.effects import Effect, effect_of, name_parts, names, reads_by_name
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -21,6 +21,7 @@ _COMMENT = re.compile(r"^\s*#[^\n]*$", re.MULTILINE)
 _MAX_TEXT = 20_000
 _MAX_DEPTH = 20
 _LONGEST_MARK = 40
+_PAGING_NAMES = words("cues", "paging") | words("cues", "paged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def call_of(step: Step) -> Call:
         has_result=bool(result_text),
         is_empty=blank and bool(result_text),
         is_moving=names(step.name, "moving") and not reads,
-        is_paging=names(step.name, "paging"),
+        is_paging=names(step.name, "paging") and _PAGING_NAMES.issuperset(name_parts(step.name)),
         is_watching=names(step.name, "watching"),
         is_search=step.kind == "retrieval" or (reads and names(step.name, "search")),
         is_read=reads,

@@ -47,8 +47,10 @@ class Ordered:
 
     reads: int
     acts: int
-    perhaps: bool = False
-    """Whether anything in it can be read as an order to repeat: then no rule of code overrules a labeller."""
+    perhaps_reads: bool = False
+    """Whether anything in it can be read as an order to look again: then no rule of code overrules a labeller."""
+    perhaps_acts: bool = False
+    """The same for doing something again: any amount will do."""
 
 
 ONCE = Ordered(1, 1)
@@ -119,14 +121,14 @@ def ordered_by(task: str) -> Ordered:
     said = [_NUMBER_WORDS[word] for word in found if word in _TIMES]
     times = max([1, *said, *map(_count, _ORDERED_TIMES.findall(text))])
     if times > 1:
-        return Ordered(times, times, perhaps=True)
+        return Ordered(times, times, True, True)
     again = any(cue in text if " " in cue else cue in found for cue in table("cues")["repetition"])
     several = not words("cues", "amounts").isdisjoint(found)
     number = max([1, *map(int, _AMOUNT.findall(text)), *(_NUMBER_WORDS.get(word, 1) for word in found)])
     perhaps = again or several or number > 1
     if len(found) > _LONG_TASK:
-        return Ordered(1, 1, perhaps)
-    return Ordered(_MANY if again else 1, _MANY if again or several else number, perhaps)
+        return Ordered(1, 1, again, perhaps)
+    return Ordered(_MANY if again else 1, _MANY if again or several else number, again, perhaps)
 
 
 def _count(word: str) -> int:

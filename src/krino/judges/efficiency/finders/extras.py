@@ -23,6 +23,7 @@ _WORD = re.compile(r"[^\W_]+")
 _MAX_TEXT = 20_000
 _INSTRUCTION = 300
 _QUERY = 40
+_FIRST = 5
 _LEAST_REWORDED = 8
 _LEAST_NUMBERS = 2
 _NEARBY = 20
@@ -62,7 +63,7 @@ def brings_nothing_new(steps: Sequence[Step], place: int) -> bool:
         return False
     said = words_of(step.output)
     new = said - words_of(step.input)
-    for earlier in steps[:place]:
+    for earlier in steps[max(0, place - _NEARBY) : place]:
         if earlier.kind in ("llm", "message") and new:
             new -= words_of(earlier.output)
     most: float = table("nearness")["new_share"] * len(said)
@@ -116,7 +117,7 @@ def _extra(
         if is_bookkeeping(step) and _free("bookkeeping", asked):
             yield Extra("speculative", "keeps a note that nobody asked for")
     if step.kind in ("tool", "retrieval") and call.is_search:
-        yield from _beside_the_point(step, call, asked, place > searches[0], len(searches))
+        yield from _beside_the_point(steps, calls, place, asked, searches)
     if step.kind == "tool" and _free("checking", asked):
         yield from _worked_out_again(steps, calls, place)
 
@@ -130,7 +131,7 @@ def _of_a_model(
         yield Extra("speculative", "thinks about the work instead of doing it")
     if names(step.name, "checking") and _free("checking", asked):
         yield Extra("speculative", "checks what was there")
-    if not earlier or not asked.isdisjoint(words("cues", "rewording_tasks")):
+    if not earlier or not _free("rewording_tasks", asked) or not _free("restyling", asked):
         return
     last = earlier[-1]
     told = {*name_parts(step.name), *_WORD.findall(_instruction(step).split(":")[0])}
@@ -139,7 +140,7 @@ def _of_a_model(
         yield Extra("enrichment", "adds to an earlier output", last)
     if place in restyled:
         yield Extra("enrichment", "rewords an earlier output", restyled[place])
-    if names(step.name, "restyling") and _free("restyling", asked):
+    if names(step.name, "restyling"):
         same = brings_nothing_new(steps, place)
         if over or same:
             yield Extra("enrichment", "rewords an earlier output" if same else "goes beyond an earlier output", last)
@@ -161,20 +162,24 @@ def _asked_back(step: Step, place: int, asked: set[str], spoken: Sequence[int]) 
         yield Extra("speculative", "asks back what the task says")
 
 
-def _beside_the_point(step: Step, call: Call, asked: set[str], is_later: bool, searches: int) -> Iterator[Extra]:
+def _beside_the_point(
+    steps: Sequence[Step], calls: Sequence[Call], place: int, asked: set[str], searches: Sequence[int]
+) -> Iterator[Extra]:
     """A question to a search tool that is not the only one, with words of confirming or embellishing."""
-    query = _WORD.findall(call.wording.lower() or " ".join(words_of(step.input)))
-    if searches < 2 or len(query) > _QUERY:
+    query = _WORD.findall(calls[place].wording.lower() or " ".join(words_of(steps[place].input)))
+    if len(searches) < 2 or len(query) > _QUERY:
         return
-    if query[:1] and query[0] in words("cues", "checking") and _free("checking", asked) and is_later:
+    if query[:1] and query[0] in words("cues", "checking") and _free("checking", asked) and place > searches[0]:
         yield Extra("speculative", "asks to confirm what was found")
     beside = set(query) & words("cues", "embellishing")
-    if beside and _free("embellishing", asked) and not asked.isdisjoint(words_in(" ".join(query))):
-        yield Extra("enrichment", f"looks up what was not asked for ({sorted(beside)[0]})")
+    if beside and _free("embellishing", asked):
+        topic = asked.union(*(words_of(steps[other].output) for other in searches[:_FIRST] if other < place))
+        if not topic.isdisjoint(words_in(" ".join(query))):
+            yield Extra("enrichment", f"looks up what was not asked for ({sorted(beside)[0]})")
 
 
 def _worked_out_again(steps: Sequence[Step], calls: Sequence[Call], place: int) -> Iterator[Extra]:
-    """Another tool was given the same numbers and gave the same number: a second way to what was known."""
+    """The same numbers were given in another way, or to another tool, and gave the same number."""
     result = calls[place].result
     nearby = range(max(0, place - _NEARBY), place)
     alike = [earlier for earlier in nearby if calls[earlier].result == result] if result is not None else []
@@ -183,8 +188,8 @@ def _worked_out_again(steps: Sequence[Step], calls: Sequence[Call], place: int) 
         return
     for earlier in alike:
         other = steps[earlier]
-        another = other.kind == "tool" and other.name != steps[place].name
-        if another and _numbers(dump(other.input)) == numbers:
+        another_way = other.name != steps[place].name or calls[place].effect == "unclear"
+        if other.kind == "tool" and another_way and _numbers(dump(other.input)) == numbers:
             yield Extra("speculative", "works out again what was known", earlier)
 
 

@@ -7,7 +7,7 @@ against steps that were themselves no repeats, so that taking a repeat out chang
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
@@ -82,11 +82,14 @@ class RepeatSearch:
     _near: dict[bytes, NearIndex] = field(default_factory=dict)
     _said: dict[str, tuple[dict[str, int], NearIndex]] = field(default_factory=dict)
     _results: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
+    _replies: dict[tuple[str, bytes], int] = field(default_factory=dict)
     _known: KnownResults = field(default_factory=KnownResults)
     _changes: list[int] = field(default_factory=list)
     """For each place, how many steps before it changed something and were no repeats in vain."""
     _unclear: list[int] = field(default_factory=list)
-    """The same for steps that may."""
+    """How many steps before it may have changed something."""
+    _writes: list[int] = field(default_factory=list)
+    """How many steps before it write, repeats among them."""
     _last_before: dict[int, int] = field(default_factory=dict)
     """From a place to the last place before it where the same call was made."""
     _news: dict[int, int] = field(default_factory=dict)
@@ -109,25 +112,39 @@ class RepeatSearch:
     # --- the same call ---
 
     def _note_changes(self) -> None:
-        unclear = 0
+        unclear = writes = 0
         following: dict[bytes, int] = {}
         for call in self.calls:
             self._unclear.append(unclear)
+            self._writes.append(writes)
             unclear += call.effect != "none"
+            writes += call.effect == "changes"
+        latest: dict[bytes, int] = {}
+        for place, call in enumerate(self.calls):
+            if call.normal in latest:
+                self._last_before[place] = latest[call.normal]
+            latest[call.normal] = place
         for place in range(len(self.calls) - 1, -1, -1):
-            call = self.calls[place]
-            after = following.get(call.normal)
-            if after is not None:
-                same = self.calls[after].result == call.result
-                self._news[place] = self._news.get(after, -1) if same else after
-                self._last_before[after] = place
+            call, state = self.calls[place], self._state(place)
+            if state is None:
+                continue  # an error, or no record, is no news
+            if (after := following.get(call.normal)) is not None:
+                self._news[place] = self._news.get(after, -1) if self._state(after) == state else after
             following[call.normal] = place
+
+    def _state(self, place: int) -> bytes | None:
+        """What a call found: the key of its result, or that there was nothing; None where that is not recorded."""
+        call = self.calls[place]
+        if self.steps[place].error is not None or not call.has_result:
+            return None
+        return b"nothing" if call.is_empty else call.result
 
     def _again(self, place: int, seen: _Seen) -> Repeat:
         step, call = self.steps[place], self.calls[place]
         level: Level = "exact" if call.exact in self._exact else "normalised"
-        known = call.result is None or call.result in seen.results
-        of = seen.results.get(call.result, seen.leader) if call.result is not None else seen.leader
+        state = self._state(place)
+        known = state is None or state in seen.results
+        of = seen.leader if state is None else seen.results.get(state, seen.leader)
         changed = self._changes[place] > self._changes[seen.last + 1]
         if not seen.succeeded:
             again = step.error is not None and self._same_error(place, seen.failures[-1]) and not changed
@@ -151,8 +168,7 @@ class RepeatSearch:
         if self.steps[place].kind == "llm" or (call.is_search and not call.is_watching):
             return False
         news = self._news.get(place, -1)
-        between = self.calls[place + 1 : news]
-        comes_by_itself = news > place and not any(other.effect == "changes" for other in between)
+        comes_by_itself = news > place and self._writes[news] == self._writes[place + 1]
         return comes_by_itself or is_pending(self.steps[seen.last])
 
     def may_have_changed(self, place: int, earlier: int) -> bool:
@@ -171,7 +187,7 @@ class RepeatSearch:
                 yield place
 
     def _may_be_ordered(self, call: Call) -> bool:
-        return self.ordered.reads > 1 or (self.ordered.perhaps and call.effect != "none")
+        return self.ordered.perhaps_reads if call.effect == "none" else self.ordered.perhaps_acts
 
     def _passed(self, failures: Sequence[int]) -> bool:
         return all(_passing().search(self.steps[place].error or "") for place in failures)
@@ -189,7 +205,11 @@ class RepeatSearch:
         if self.steps[place].kind == "message":  # a conversation may say alike things; only equal ones are repeats
             return None
         return (
-            self._near_call(place) or self._same_result(place) or self._known_result(place) or self._same_words(place)
+            self._near_call(place)
+            or self._same_result(place)
+            or self._known_result(place)
+            or self._same_reply(place)
+            or self._same_words(place)
         )
 
     def _near_call(self, place: int) -> Repeat | None:
@@ -263,6 +283,14 @@ class RepeatSearch:
     def _brings_results(self, place: int) -> bool:
         return self.steps[place].kind in ("tool", "retrieval")
 
+    def _same_reply(self, place: int) -> Repeat | None:
+        """A model that was given the same and said the same, whatever the step is called."""
+        step, call = self.steps[place], self.calls[place]
+        if step.kind != "llm" or call.speaks or call.result is None or self._decides(place):
+            return None
+        earlier = self._replies.setdefault((squeeze(dump(step.input)), call.result), place)
+        return None if earlier == place else Repeat(place, earlier, "same_words", same_result=True, waste=True)
+
     def _same_words(self, place: int) -> Repeat | None:
         step = self.steps[place]
         if step.kind != "llm" or self.calls[place].speaks or self._decides(place):
@@ -307,8 +335,8 @@ class RepeatSearch:
         seen.times += 1
         if ok:
             seen.succeeded = True
-            if call.result is not None:
-                seen.results.setdefault(call.result, repeat.of if repeat and repeat.waste else place)
+            if (state := self._state(place)) is not None:
+                seen.results.setdefault(state, repeat.of if repeat and repeat.waste else place)
         elif not seen.succeeded:
             seen.failures.append(place)
         if ok and (repeat is None or repeat.retry):
@@ -329,17 +357,23 @@ class RepeatSearch:
             index.add(place, read_wording(said))
 
 
-def errors_of_use(steps: Sequence[Step], calls: Sequence[Call], recovered: Mapping[int, int]) -> dict[int, str]:
+def errors_of_use(steps: Sequence[Step], calls: Sequence[Call], search: RepeatSearch) -> dict[int, str]:
     """Errors that told something: of a run that was worked on after it, or of the last attempt, which is reported."""
     found: dict[int, str] = {}
-    acts = [place for place, step in enumerate(steps) if step.kind not in ("llm", "message")]
-    for place in acts:
-        if steps[place].error is None or place in recovered:
+    following: int | None = None
+    reported = False
+    for place in range(len(steps) - 1, -1, -1):
+        step = steps[place]
+        if step.kind in ("llm", "message"):
+            repeat = search.repeats.get(place)
+            in_vain = step.error is not None or not step.output or (repeat is not None and repeat.waste)
+            reported = reported or not in_vain
             continue
-        later = [other for other in acts if other > place]
-        runs = calls[place].effect == "unclear" or names(steps[place].name, "runs")
-        if runs and later and calls[later[0]].is_write and steps[later[0]].name != steps[place].name:
-            found[place] = "its error was worked on"
-        elif not later and place + 1 < len(steps):
-            found[place] = "the last attempt, and its error is the result"
+        if step.error is not None and place not in search.recovered:
+            runs = calls[place].effect == "unclear" or names(step.name, "runs")
+            if following is None and reported:
+                found[place] = "the last attempt, and its error is the result"
+            elif following is not None and runs and calls[following].is_write and steps[following].name != step.name:
+                found[place] = "its error was worked on"
+        following = place
     return found

@@ -38,7 +38,7 @@ def split_answer(answer: str) -> tuple[Sentence, ...]:
     found = _json_values(bare)
     if found is None:
         found = [item for item in _units(bare) if not _says_nothing(item.text)]
-    kept = tuple(replace(item, text=_EMPHASIS.sub("", item.text)) for item in found)
+    kept = tuple(replace(item, text=_lead().sub("", _EMPHASIS.sub("", item.text))) for item in found)
     return kept or tuple(split_sentences(bare)) or split_sentences(answer)
 
 
@@ -136,12 +136,20 @@ def _leaves(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 
 def _says_nothing(text: str) -> bool:
     """A greeting, a thank-you, a closing, a name under a letter, or a line that only names sources."""
-    return _nothing().fullmatch(straighten(text[:_LONGEST]).lower().strip(" *_¡¿")) is not None
+    plain = straighten(text[:_LONGEST]).lower().strip(" *_¡¿")
+    has_figure = any(map(str.isdecimal, plain))
+    return _whole("sources" if has_figure else "says_nothing").fullmatch(plain) is not None
 
 
 @cache
-def _nothing() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in table("answers")["says_nothing"]))
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in table("answers")[name]))
+
+
+@cache
+def _lead() -> re.Pattern[str]:
+    """ "Answer: " before what is answered."""
+    return re.compile(table("answers")["lead"], re.I)
 
 
 def find_instructions(sentences: Sequence[Sentence], question: str) -> frozenset[int]:

@@ -19,7 +19,7 @@ import pytest
 
 import krino
 from krino.contract import Ballot, Judgement
-from krino.exports.columns import FIRST, NESTED, columns_of, row_of
+from krino.exports.columns import FIRST, NESTED, cells_of, columns_of
 from krino.exports.csv_file import RUNS_AS_FORMULA, write_csv
 from krino.exports.parquet_file import ParquetBeside, write_parquet
 from made_judgements import failed, manifest, many, ok
@@ -76,7 +76,7 @@ def test_the_ballots_of_a_panel_are_kept_and_none_is_null_however_written() -> N
     ballot = Ballot("a", labels={"label": "good"}, verdict={"score": 1.0})
     with_ballots = {**ok(0, score=1.0), "ballots": [asdict(ballot)]}
     unwritten = {name: value for name, value in ok(2, score=1.0).items() if name != "ballots"}
-    told, empty, left_out = (row_of(judgement)["ballots"] for judgement in (with_ballots, ok(1, score=1.0), unwritten))
+    told, empty, left_out = cells_of([with_ballots, ok(1, score=1.0), unwritten], ["ballots"])["ballots"]
     assert [(seat["member"], seat["verdict"]) for seat in json.loads(str(told))] == [("a", {"score": 1.0})]
     assert (empty, left_out) == (None, None)
 
@@ -203,6 +203,7 @@ def test_a_column_that_turns_out_to_hold_something_else_is_written_again(
     tmp_path: Path, last: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("krino.exports.parquet_file.ROWS", 2)
+    monkeypatch.setattr("krino.exports.parquet_file.AT_ONCE", 1)
     judgements = [ok(0, score=1), ok(1, score=2), ok(2, score=3), ok(3, **last)]
     table, read = beside(tmp_path, judgements)
     assert table.to_pylist() == parquet_rows(*judgements).to_pylist()
@@ -309,7 +310,7 @@ def test_parquet_without_pyarrow_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_row_of_a_judgement_has_usage_as_numbers() -> None:
-    row = row_of(ok(0, score=0.5))
+    row = {name: cells[0] for name, cells in cells_of([ok(0, score=0.5)], columns_of([ok(0, score=0.5)])).items()}
     assert (row["usage_calls"], row["usage_cost"]) == (1, 0.25)
 
 

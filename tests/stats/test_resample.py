@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from krino.stats.resample import Resampler, bootstrap, percentile_interval
+from krino.stats.resample import Resampler, percentile_interval
 
 
 def test_every_draw_is_as_large_as_the_sample() -> None:
@@ -41,12 +41,13 @@ def test_a_cluster_is_asked_for_every_case() -> None:
 
 def test_without_cases_nothing_is_drawn() -> None:
     assert list(Resampler.of(0).weights()) == []
-    assert bootstrap(np.sum, Resampler.of(0)) is None
+    assert percentile_interval(np.empty(0)) is None
 
 
 def test_the_interval_of_a_share_is_near_the_binomial_one() -> None:
     right = np.repeat([1.0, 0.0], [300, 100])
-    interval = bootstrap(lambda weights: float(weights @ right / weights.sum()), Resampler.of(400, draws=4_000))
+    draws = Resampler.of(400, draws=4_000).weights()
+    interval = percentile_interval(np.array([weights @ right / weights.sum() for weights in draws]))
     assert interval is not None
     exact = stats.binom(400, 0.75).ppf([0.025, 0.975]) / 400
     assert interval == pytest.approx(exact, abs=0.006)

@@ -12,7 +12,7 @@ from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field
 
 import krino
 from krino.cases import CaseItem
-from krino.cases.unread import names_read, watched
+from krino.cases.watching import names_read, watched
 from krino.judges.registry import load_judge
 from toy_judge import ToyJudge
 

@@ -1,0 +1,146 @@
+"""What a step does to the world, what a task orders to be repeated, and what is waited for: word by word."""
+
+from __future__ import annotations
+
+import pytest
+
+from efficiency_making import labels, settle, study
+from krino.judges.efficiency.finders.effects import effect_of, is_pending, ordered_by
+from krino.judges.efficiency.finders.nearness import ask_another, read_wording
+from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.traces.steps import Step
+
+CUES = table("cues")
+
+
+def tool(name: str, given: object = None, gave: object = None) -> Step:
+    return Step("s", "tool", name, given, gave)
+
+
+@pytest.mark.parametrize(
+    ("name", "effect"),
+    [
+        ("get_order", "none"),
+        ("order_search", "none"),
+        ("getOrder", "none"),
+        ("create_order", "changes"),
+        ("order_item", "changes"),
+        ("sleep", "waits"),
+        ("ring_bell", "unclear"),
+    ],
+)
+def test_the_verb_of_a_name_says_what_a_tool_does(name: str, effect: str) -> None:
+    assert effect_of(tool(name)) == effect
+
+
+@pytest.mark.parametrize("word", CUES["waiting"])
+def test_every_waiting_word_lets_time_pass(word: str) -> None:
+    assert effect_of(tool(f"{word}_a_bit")) == "waits"
+
+
+@pytest.mark.parametrize("word", [*CUES["shell_reads"], *(f"git {word}" for word in CUES["git_reads"])])
+def test_every_reading_command_changes_nothing_unless_it_is_redirected(word: str) -> None:
+    assert effect_of(tool("bash", {"command": f"{word} src"})) == "none"
+    assert effect_of(tool("bash", {"command": f"{word} src > out.txt"})) == "changes"
+
+
+@pytest.mark.parametrize("sign", CUES["code_writes"])
+def test_every_sign_of_writing_in_code_is_seen(sign: str) -> None:
+    assert effect_of(tool("python", f"x {sign} y")) == "changes"
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("sed -i s/a/b/ x.py", "changes"),
+        ("git commit -am x", "changes"),
+        ("rm x", "changes"),
+        ("ls && rm x", "changes"),
+        ("cat a | grep b", "none"),
+        ("python -m pytest -q", "unclear"),
+        ("make test", "unclear"),
+    ],
+)
+def test_a_command_line_changes_something_if_one_of_its_commands_does(command: str, effect: str) -> None:
+    assert effect_of(tool("bash", {"command": command})) == effect
+
+
+@pytest.mark.parametrize("word", CUES["pending"])
+def test_every_pending_word_is_waited_for(word: str) -> None:
+    assert is_pending(tool("get_job", {}, f"state: {word}"))
+    assert not is_pending(tool("get_job", {}, "state: done"))
+
+
+@pytest.mark.parametrize("word", CUES["repetition"])
+def test_every_word_of_repetition_orders_one(word: str) -> None:
+    assert ordered_by(f"Look {word} at the gauge.").reads > 1
+    assert ordered_by("Look at the gauge.").reads == 1
+
+
+@pytest.mark.parametrize("word", CUES["amounts"])
+def test_every_amount_orders_acts_but_no_reading_twice(word: str) -> None:
+    ordered = ordered_by(f"Send {word} letters.")
+    assert ordered.acts > 1
+    assert ordered.reads == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "reads", "acts"),
+    [
+        ("Ring the bell three times.", 3, 3),
+        ("Read it twice.", 2, 2),
+        ("Press it 4x.", 4, 4),
+        ("Add 2 units of tea.", 1, 2),
+        ("Add two units of tea.", 1, 2),
+        ("Pay invoice 2.", 1, 1),
+        ("Pay invoice 2 of 2024.", 1, 1),
+    ],
+)
+def test_numbers_that_order_a_repetition(task: str, reads: int, acts: int) -> None:
+    assert (ordered_by(task).reads, ordered_by(task).acts) == (reads, acts)
+
+
+def test_in_a_long_task_a_bare_every_orders_nothing_but_leaves_the_labeller_its_say() -> None:
+    ordered = ordered_by("word " * 80 + "every now and then")
+    assert (ordered.reads, ordered.acts, ordered.perhaps_reads) == (1, 1, True)
+
+
+@pytest.mark.parametrize("pair", [(group[0], other) for group in CUES["opposites"] for other in group[1:]])
+def test_questions_that_differ_in_opposites_are_two(pair: tuple[str, str]) -> None:
+    one, other = (read_wording(f"the {word} value of the oven in question") for word in pair)
+    assert ask_another(one, other)
+
+
+@pytest.mark.parametrize("word", CUES["negations"])
+def test_a_question_that_denies_something_is_another_one(word: str) -> None:
+    one, other = (read_wording(f"flights to Rome {denied} a stop in Paris") for denied in ("with", word))
+    assert ask_another(one, other)
+
+
+READ = {"name": "read_gauge", "input": {"id": 1}, "output": "4 bar"}
+SAID = {"type": "message", "name": "message", "output": "It is 4 bar."}
+
+
+def overruled(*between: dict[str, object], task: str = "What does gauge 1 show?") -> bool:
+    """Whether code calls the second reading redundant though the labeller said necessary."""
+    facts = study(READ, *between, READ, SAID, task=task)
+    return any(finding.rule == "EFF-F2" for finding in settle(facts, labels(facts)).findings)
+
+
+def test_a_repeat_is_certain_only_where_nothing_between_could_have_changed_the_result() -> None:
+    assert overruled()
+    assert overruled({"name": "get_weather", "input": {"city": "Mons"}, "output": "rain"})
+    for name in ("set_valve", "ring_bell", "sleep"):
+        assert not overruled({"name": name, "input": {"id": 1}, "output": "ok"})
+    assert not overruled({"type": "message", "name": "message", "output": "Open the valve, please."})
+
+
+@pytest.mark.parametrize("task", ["Read gauge 1 twice.", "Read gauge 1 every hour.", "Keep an eye on gauge 1."])
+def test_a_repeat_is_not_certain_where_the_task_asks_for_it(task: str) -> None:
+    assert not overruled(task=task)
+
+
+def test_a_repeat_of_a_tool_that_watches_or_moves_is_left_to_the_labeller() -> None:
+    for name in ("get_status", "roll_die", "next_page"):
+        facts = study({**READ, "name": name}, {**READ, "name": name}, SAID)
+        assert settle(facts, labels(facts)).rulings["score"].value == 1.0

@@ -1,0 +1,98 @@
+"""Work beside the task: each cue word is seen, and left alone where the task asks for that kind of work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from efficiency_making import JUDGE, labels, settle, study
+from krino.judges.efficiency.tables import table
+
+CUES = table("cues")
+FACT = {"name": "search", "input": {"q": "height of the belfry"}, "output": "91 metres"}
+SAID = {"type": "message", "name": "message", "output": "It is 91 metres high."}
+DRAFT = {
+    "type": "llm",
+    "name": "answer",
+    "input": "91 metres",
+    "output": "The belfry of the town is 91 metres high, counted from its foot to the dragon on top.",
+}
+
+
+def label_of(place: int, *steps: dict[str, Any], task: str = "How high is the belfry of the town?") -> str:
+    facts = study(*steps, task=task)
+    return JUDGE.label_locally([(JUDGE.read({"task": task, "trace": []}), facts)])[0].steps[place].label
+
+
+def over(name: str, output: str, instruction: str = "") -> dict[str, Any]:
+    return {"type": "llm", "name": name, "input": f"{instruction}{DRAFT['output']}", "output": output}
+
+
+@pytest.mark.parametrize("word", CUES["musing"])
+def test_every_musing_step_is_speculative_unless_it_is_the_task(word: str) -> None:
+    step = {"name": word, "input": {"text": "how to find the height"}, "output": "ok"}
+    assert label_of(0, step, FACT, SAID) == "speculative"
+    assert label_of(0, step, FACT, SAID, task=f"Please {word} about the height of the belfry.") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["bookkeeping"])
+def test_every_note_to_oneself_is_speculative_unless_it_is_the_task(word: str) -> None:
+    step = {"name": f"save_{word}", "input": {"text": "belfry"}, "output": "ok"}
+    assert label_of(1, FACT, step, SAID) == "speculative"
+    assert label_of(1, FACT, step, SAID, task=f"Find the height and put it into the {word}.") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["checking"])
+def test_every_check_by_a_model_is_speculative_unless_it_is_the_task(word: str) -> None:
+    step = {"type": "llm", "name": word, "input": "91 metres?", "output": "yes"}
+    assert label_of(1, FACT, step, SAID) == "speculative"
+    assert label_of(1, FACT, step, SAID, task=f"Find the height and {word} it.") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["embellishing"])
+def test_every_lookup_beside_the_point_is_enrichment_unless_it_is_asked_for(word: str) -> None:
+    step = {"name": "search", "input": {"q": f"{word} of the belfry"}, "output": f"{word}: built from 1313 on"}
+    told = {**SAID, "output": "It is 91 metres high, built from 1313 on."}
+    assert label_of(1, FACT, step, told) == "enrichment"
+    assert label_of(1, FACT, step, told, task=f"The height and the {word} of the belfry?") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["restyling"])
+def test_every_restyling_by_name_is_enrichment_unless_it_is_the_task(word: str) -> None:
+    step = over(word, "From its foot to the dragon on top the belfry of the town is 91 metres high.")
+    assert label_of(2, FACT, DRAFT, step) == "enrichment"
+    assert label_of(2, FACT, DRAFT, step, task=f"Tell the height of the belfry, then {word} the text.") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["adding"])
+def test_every_addition_is_enrichment_and_never_small(word: str) -> None:
+    step = over(word, f"{DRAFT['output']} It was begun by guilds and rings on feast days.", f"{word}: ")
+    facts = study(FACT, DRAFT, step, task="How high is the belfry of the town?")
+    assert settle(facts).rulings["score"].value == 0.25
+    assert settle(facts, labels(facts, s3="enrichment")).rulings["score"].value == 0.25
+
+
+@pytest.mark.parametrize("word", CUES["asking_back"])
+def test_a_question_back_is_held_against_the_task_without_its_own_words(word: str) -> None:
+    step = {"type": "message", "name": "message", "output": f"The belfry of the town, how high, {word}?"}
+    assert label_of(0, step, FACT, SAID) == "speculative"
+    asked = {**step, "output": "Do you mean the belfry of Ghent or of Bruges?"}
+    assert label_of(0, asked, FACT, SAID) == "necessary"
+
+
+def test_a_restyling_that_brings_nothing_new_is_small_and_one_that_does_is_not() -> None:
+    same = over("write", "The belfry of the town: 91 metres high, from its foot to the dragon on top.")
+    more = over("write", f"{DRAFT['output']} Guilds paid for its bells, and tourists climb it every summer evening.")
+    for step, score in ((same, 0.75), (more, 0.25)):
+        facts = study(FACT, DRAFT, step)
+        assert settle(facts, labels(facts, s3="enrichment")).rulings["score"].value == score
+
+
+def test_the_same_numbers_worked_out_again_are_speculative() -> None:
+    first = {"name": "calculator", "input": {"expression": "4+9+16"}, "output": "29"}
+    again = {"name": "python", "input": {"code": "sum([4, 9, 16])"}, "output": "29"}
+    other = {"name": "python", "input": {"code": "sum([4, 9, 17])"}, "output": "30"}
+    assert label_of(1, first, again, SAID, task="Sum 4, 9 and 16.") == "speculative"
+    assert label_of(1, first, other, SAID, task="Sum 4, 9 and 16.") == "necessary"
+    assert label_of(1, first, again, SAID, task="Sum 4, 9 and 16, and verify it.") == "necessary"
