@@ -104,7 +104,7 @@ def stsb(folder: Path) -> None:
     people = [row["score"] for row in pairs]
     measured = [nearness(row["s1"], row["s2"]) for row in pairs]
     print(f"STS-B test: {len(pairs)} pairs; Spearman of nearness {spearman(measured, people):.3f} (mark: 0.80)")
-    cases = [{"question": "?", "answer": row["s1"], "reference": row["s2"]} for row in pairs]
+    cases = [{"question": "What is said?", "answer": row["s1"], "reference": row["s2"]} for row in pairs]
     scores = [_similarity(labels) for labels in label_all(cases)]
     print(f"  of the judge's similarity score {spearman(scores, people):.3f}")
     steps = {"same": 4.0, "close": 3.0, "partial": 2.0, "little": 1.0, "none": 0.0}
@@ -161,7 +161,10 @@ def clapnq(folder: Path) -> None:
         }
         for place, row in enumerate(read)
     ]
-    useful = [[use.useful for use in labels.passages] if labels else [False, False] for labels in label_all(cases)]
+    useful = [
+        [bool(use.useful_sentences) for use in labels.passages] if labels else [False, False]
+        for labels in label_all(cases)
+    ]
     for name, kept in (("answer the question", True), ("are near but do not answer it", False)):
         chosen = [pair[0] for pair, row in zip(useful, read, strict=True) if bool(row["answerable"]) == kept]
         print(f"CLAP NQ: passages that {name}: {100 * sum(chosen) / len(chosen):.1f} % found useful of {len(chosen)}")

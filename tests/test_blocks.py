@@ -137,3 +137,12 @@ def test_a_notebook_gets_the_blocks_with_their_styles() -> None:
     assert ".krino" in style and "@import" not in style and "url(" not in style
     assert all(line.startswith((".krino", "/*")) for line in style.splitlines() if line), "nothing outside is touched"
     assert not {"script", "img"} & {tag for tag, _ in page.tags}
+
+
+def test_a_table_with_rows_of_any_length_is_shown_all_the_same() -> None:
+    """It may come from a judge of the user's own, or from a report of anyone's making."""
+    table = DataTable("", ("a", "b"), [("one",), ("two", "three", "four"), ()], figures=(1, 7), tones=["warn"] * 9)
+    out = io.StringIO()
+    show(Console(file=out, width=80), [table, DataTable("", (), [("x",)])])
+    assert "one" in out.getvalue() and "three" in out.getvalue()
+    assert "one" in to_markdown([table]) and "one" in to_html([table])

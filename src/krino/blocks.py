@@ -267,15 +267,20 @@ def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
-        given = ((item.name, getattr(value, item.name), item.default) for item in fields(value))
-        return {
-            name: _plain(held)
-            for name, held, default in given
-            if name == "kind" or (held != default and (default is not MISSING or held not in ({}, ())))
-        }
+        kind: Any = type(value)
+        held = ((name, getattr(value, name), default) for name, default in _defaults(kind).items())
+        return {name: _plain(item) for name, item, default in held if name == "kind" or item != default}
     if isinstance(value, Mapping):
         return {str(name): _plain(held) for name, held in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, list | tuple | range) else value
+
+
+@cache
+def _defaults(kind: Any) -> dict[str, Any]:
+    """Of each field; MISSING, which nothing equals, where it must be given."""
+    return {
+        item.name: item.default if item.default_factory is MISSING else item.default_factory() for item in fields(kind)
+    }
 
 
 def from_data(data: Any) -> list[Block]:

@@ -414,7 +414,8 @@ def test_judges_and_schema_describe_what_there_is(tmp_path: Path) -> None:
     rag = next(entry for entry in listed if entry["name"] == "rag")
     assert rag["inputs"]["question"] in {"required", "optional"}
     assert "faithfulness" in rag["outputs"]
-    assert "rag" in krino("judges", cwd=tmp_path).stdout
+    shown = krino("judges", cwd=tmp_path).stdout
+    assert "languages of the embedded labeller: English, French, Dutch, German, Spanish" in shown
     schema = json.loads(krino("schema", "rag", cwd=tmp_path).stdout)
     assert set(schema) == {"case", "labels", "verdict", "judgement"}
     verdict = json.loads(krino("schema", "rag", "--part", "verdict", cwd=tmp_path).stdout)

@@ -70,7 +70,7 @@ def test_worst_does_not_go_with_an_id_and_by_still_means_slices_without_it(judge
 def test_the_summary_says_how_to_find_ids_and_puts_findings_into_words(judged: Path) -> None:
     shown = call("show", judged).stdout
     assert "--worst 10 (ids and reasons)" in " ".join(shown.split())
-    assert "RAG-N2: The answer holds numbers, dates or names" in shown
+    assert "RAG-N2: The answer holds quantities, dates, times or names" in shown
     missing = str(call("show", judged, "nobody").exception)
     assert "--worst 10` lists the worst by their ids" in missing
 

@@ -18,10 +18,9 @@ from typer.testing import CliRunner
 
 import krino as package
 from fake_llm import FakeServer, Faults
-from krino.cli import app
+from krino.cli import app, demo
 from krino.cli.settings import load_settings
 from krino.errors import KrinoError
-from krino.judges import registry
 
 TOY = Path(__file__).parents[1] / "toy_judge.py"
 
@@ -327,7 +326,7 @@ def test_a_file_whose_name_is_no_text_is_judged_like_any_other() -> None:
 
 
 def test_the_judges_of_the_demo_are_judged_anew_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "OURS", {"citation": registry.OURS["citation"]})
+    monkeypatch.setattr(demo, "EXAMPLES", {name: demo.EXAMPLES[name] for name in ("citation", "rag")})
     assert krino("demo").code == 0
     manifest = Path("krino-demo/citation/run.json")
     data = orjson.loads(manifest.read_bytes())

@@ -81,3 +81,20 @@ def test_of_a_large_run_only_the_cases_that_are_shown_in_full_are_looked_up(
     with Report(tmp_path, run, case_of=case_of) as report:
         report.write(collect(judgements, report))
     assert looked_up == [0, 1, 7]
+
+
+def test_a_run_that_was_just_written_is_read_once_and_not_searched_for_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [{"id": f"c{number}", "text": "good" if number % 3 else ""} for number in range(12)]
+    krino.run(ToyJudge, cases[:5], into=tmp_path / "r")
+
+    def searched(*_: Any) -> None:
+        raise AssertionError("the journal was searched")
+
+    monkeypatch.setattr("krino.runs.reading.read_journal", searched)
+    run = krino.run(ToyJudge, cases, into=tmp_path / "r")
+    monkeypatch.undo()
+    table = pq.read_table(run.folder / "judgements.parquet").to_pylist()
+    assert table == krino.frame(run, "arrow").to_pylist()
+    assert [row["id"] for row in table] == [case["id"] for case in cases]

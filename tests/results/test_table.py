@@ -12,7 +12,7 @@ from krino.cases.item import CaseItem
 from krino.contract import Judgement
 from krino.results.table import Table, read_table
 from krino.runs.journal import Journal
-from krino.runs.manifest import Counts, Manifest
+from krino.runs.manifest import Counts, JudgeCard, Manifest
 from krino.runs.roll import RollWriter
 from made_runs import error_row, failed_row, make_run, row, scores
 
@@ -107,6 +107,14 @@ def test_a_field_is_what_it_holds(tmp_path: Path, given: list[object], kind: str
 def test_more_labels_than_a_category_has_are_names(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", [row(f"c{n}", field=f"name{n}") for n in range(40)])
     assert read_table(run).fields["field"].kind == "other"
+
+
+def test_a_closed_list_of_labels_is_a_category_however_many_there_are(tmp_path: Path) -> None:
+    schema = {"properties": {"field": {"enum": [f"name{n}" for n in range(8)]}}}
+    rows = [row(f"c{n}", field=f"name{n}") for n in range(8)]
+    listed = make_run(tmp_path / "r", rows, about=JudgeCard(verdict_schema=schema))
+    assert read_table(listed).fields["field"].kind == "codes"
+    assert read_table(make_run(tmp_path / "open", rows)).fields["field"].kind == "other"
 
 
 def test_equal_values_have_equal_marks_in_two_runs_whatever_stood_before_them(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import krino
 from krino.contract import Status
 from krino.runs import journal as journal_module
 from krino.runs.checking import LineCheck
-from krino.runs.journal import Journal, is_open, read_journal
+from krino.runs.journal import CODES, Journal, is_open, line_of, read_journal
 from krino.runs.manifest import Manifest, Plan
 
 A, B = "ab" * 16, "cd" * 16
@@ -198,3 +198,25 @@ def test_a_journal_that_is_a_link_out_of_the_folder_is_neither_read_nor_written(
         with pytest.raises(krino.UsageProblem, match="a link"):
             next(read_journal(folder, check), None)
         assert (tmp_path / "outside").exists() == there
+
+
+def test_the_journal_knows_where_the_line_of_each_content_begins(tmp_path: Path) -> None:
+    """After a torn line, over two sessions, and where an error gives way to a verdict."""
+    Journal(tmp_path).close()
+    first = written(tmp_path, judgement(0, "error", A), judgement(1, "ok", B))
+    first.close()
+    with first.path.open("ab") as file:
+        file.write(b'{"torn": ')
+    journal = Journal(tmp_path)
+    journal.load(check(tmp_path))
+    journal.append(judgement(0, "failed", A))
+    journal.append(judgement(1, "failed", B))  # comes too late to count
+    journal.append(judgement(2, "ok"))
+    journal.close()
+    whole = journal.path.read_bytes()
+    places = {}
+    for digest in (A, B, f"{2:032x}"):
+        offset, code = line_of(journal.lines.get(digest))
+        places[digest] = whole[:offset].count(b"\n"), code
+        assert digest.encode() in whole[offset:].partition(b"\n")[0]
+    assert places == {A: (2, CODES["failed"]), B: (1, CODES["ok"]), f"{2:032x}": (4, CODES["ok"])}

@@ -37,6 +37,7 @@ from krino.results.finish import collect
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.validate import refuse_for
 from krino.results.summary import Summary
+from krino.runs.contents import Contents
 from krino.runs.folder import RunLocation, find_location
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
 from krino.runs.manifest import Manifest, Plan
@@ -154,6 +155,8 @@ class RunSettings:
     mapping: Mapping[str, str] = field(default_factory=dict)
     split: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
+    again: bool = False
+    """Judge every case again, yet only in a folder that is this run's own: no other run is ever overwritten."""
 
 
 @dataclass(slots=True)
@@ -170,6 +173,8 @@ class Running:
     make_engine: Callable[[], Engine] = LocalPool
     stopped: RunStopped | None = None
     """What ended the run before its cases did, if that was no interruption."""
+    _lines: Contents | None = None
+    """Where the lines of the journal begin, from the session that wrote them."""
 
     def plan(self) -> Plan:
         return Plan(
@@ -206,24 +211,24 @@ class Running:
                 first = self.cases()
             return self._watched(first)
 
-        fresh, engine = self.settings.fresh, self.make_engine
+        fresh, engine = self.settings.fresh or self.settings.again, self.make_engine
         session = Session(self.judge, self.labeller, plan, location.folder, fresh, engine, self.on_progress)
         manifest = await conduct(session, cases)
-        self.stopped = session.stopped
+        self.stopped, self._lines = session.stopped, session.lines
         return Run(location.folder, manifest)
 
     def finish(self, run: Run) -> Summary:
         """Sum up what there is; of a finished run, write the report and the table too, from one reading."""
-        schema = run.manifest.about.verdict_schema
+        schema, records = run.manifest.about.verdict_schema, run.found(self._lines).records
         if run.manifest.state != "finished":
-            return collect(run.records(), schema=schema).summary
+            return collect(records(), schema=schema).summary
         if not run.manifest.cases:
             raise UsageProblem(f"{', '.join(run.manifest.plan.inputs)}: there are no cases in it")
         with (
             Report(run.folder, run.manifest, self.judge, CasesBeside(self.cases).case_of) as report,
-            ParquetBeside(run.folder, run.records) as table,
+            ParquetBeside(run.folder, records) as table,
         ):
-            found = collect(run.records(), report, table, schema=schema)
+            found = collect(records(), report, table, schema=schema)
             report.write(found)
             table.write()
         return found.summary
@@ -328,8 +333,8 @@ def resettling(
     address = named if isinstance(named, str) else address_of(type(ready))
     recorded = RecordedLabels(run)
     labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.folder.name, **plan.labeller})
-    # Afresh: the labels of the run may be others than they were, and settling costs nothing.
-    how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, fresh=True)  # type: ignore[arg-type]
+    # Again: the labels of the run may be others than they were, and settling costs nothing.
+    how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, again=True)  # type: ignore[arg-type]
     try:
         with _kept(run, command) if source is None else inputs_of(source) as inputs:
             yield Running(ready, address, labeller, inputs, how, tell)

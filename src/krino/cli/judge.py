@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from krino.cli import exits, options
 from krino.cli.settings import load_settings
 from krino.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from krino.contract import Labeller
+    from krino.engine.protocol import Engine
 
 FILES = (
     "Files or folders of cases; - is stdin. A JSON list is a list of cases, a JSON object is one case; to the "
@@ -30,6 +35,7 @@ def judge(
     api_key_env: options.ApiKey = None,
     llm: options.LlmFlags = options.NOTHING_SET,
     prompt: options.Prompt = None,
+    workers: options.Workers = None,
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     split: options.Split = None,
@@ -70,9 +76,23 @@ def judge(
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
     settings = RunSettings(run, None, format.value, mapping, splits, fresh)
     with inputs_of(files) as inputs:
-        running = Running(ready, judge_name, chosen, inputs, settings, runner.tell)
+        engine = _engine_for(chosen, workers)
+        running = Running(ready, judge_name, chosen, inputs, settings, runner.tell, make_engine=engine)
         code = _dry_run(running, json) if dry_run else runner.carry_out(running, as_json=json, gating=gating)
     raise typer.Exit(code)
+
+
+def _engine_for(labeller: Labeller, workers: int | None) -> Callable[[], Engine]:
+    """All cores where the labelling is done here; a model is asked by one process, which alone keeps its budget."""
+    from krino.engine.pool import LocalPool
+    from krino.engine.processes import AllCores
+    from krino.labellers.local import LocalLabeller
+
+    if isinstance(labeller, LocalLabeller):
+        return lambda: AllCores(workers)
+    if workers not in (None, 1):
+        raise UsageProblem("--workers is for the embedded labeller; a model is asked by one process: leave it out")
+    return LocalPool
 
 
 def _dry_run(running: Any, as_json: bool) -> int:

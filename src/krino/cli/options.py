@@ -63,6 +63,17 @@ Repeat = Annotated[
         "KRINO_REPEAT",
     ),
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes that judge with the embedded labeller; by default one a core, once there is enough to do.",
+        rich_help_panel=PACE,
+        envvar="KRINO_WORKERS",
+        show_default=False,
+    ),
+]
 ApiKey = Annotated[
     str | None,
     typer.Option(

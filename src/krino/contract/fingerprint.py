@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KRINO = Path(__file__).resolve().parents[1]
 OF_KRINO = (
-    *(f"contract/{name}.py" for name in ("__init__", "judge", "judgement", "labeller", "joining")),
+    *(f"contract/{name}.py" for name in ("__init__", "bounds", "judge", "judgement", "labeller", "joining")),
     *("errors.py", "cases/row.py", "judges/lazy.py", "judges/shuffling.py", "text"),
 )
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""

@@ -128,7 +128,7 @@ def _as_text(value: Value) -> str:
 
 
 def _in_order(open_names: Iterable[str]) -> list[str]:
-    """Inputs, verdict fields and metadata, also those that only later judgements have, each with their kin."""
+    """Inputs, verdict fields and metadata, also those that only later judgements have, each group together."""
     known = list(open_names)
     inputs, verdict, metadata = ([name for name in known if name.startswith(f"{prefix}_")] for prefix in _OPEN)
     usage = [f"usage_{name}" for name in USAGE]

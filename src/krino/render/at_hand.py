@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from krino.blocks import Block, Paragraph
+from krino.blocks import Block, Paragraph, as_data, from_data
 from krino.contract import Judgement, Questions
 from krino.contract.judge import Overview
 from krino.engine.case import AnyJudge
 from krino.labellers.llm.prompt import TAG_SLOT, shown_texts, system_text, user_text
+from krino.render.html import to_html
 
 Record = Mapping[str, Any]
 
@@ -78,11 +79,15 @@ class RunOverview:
                 self._give_up(fault)
 
     def blocks(self) -> list[Block]:
+        if self._overview is None:
+            return self._problems
+        found: list[Block] = []
         try:
-            return self._problems if self._overview is None else list(self._overview.blocks())
+            found = from_data(as_data(self._overview.blocks()))
+            to_html(found)  # what cannot be drawn must not cost the report
         except Exception as fault:
             self._give_up(fault)
-            return self._problems
+        return self._problems or found
 
     def _give_up(self, fault: Exception) -> None:
         assert self.judge is not None

@@ -53,7 +53,7 @@ _MOST_ITEMS = 200
 _MOST_BLOCK_ITEMS = 2_000  # the steps of a long trace: a judge's view says itself where it ends
 _DEEPEST = 12
 _MOST_COLUMNS = 8
-_MOST_EXTRA = 12
+_MOST_EXTRA = 24
 _AROUND = 8  # bytes of a number, or of what stands around a text
 _DETAIL_KEYS = (
     "input_hash",

@@ -204,10 +204,14 @@ def _table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
     if block.title:
         yield Text(clean_line(block.title, 240), style="bold")
     heads = [Text(clean_line(name, 40)) for name in block.columns]
+    if not heads:
+        return
     tones = [*block.tones, *[None] * len(block.rows)]
-    rows = [[_cell(value, tone) for value in row] for row, tone in zip(block.rows, tones, strict=False)]
-    if block.most:
-        rows = rows[: block.most]
+    empty = [""] * len(heads)  # a row may be short: a table may be anybody's
+    rows = [
+        [_cell(value, tone) for value in [*row, *empty][: len(heads)]]
+        for row, tone in zip(block.rows[: block.most or None], tones, strict=False)
+    ]
     wide = [_width(column) for column in zip(heads, *rows, strict=True)]
     for number, places in enumerate(_split(block, wide, width)):
         if number:
@@ -229,9 +233,7 @@ def _split(block: b.DataTable, wide: Sequence[int], width: int) -> Iterator[list
     fixed = sum(min(wide[place], width // 3) for place in first) + sum(wide[place] for place in names[1:])
     places, taken = [*names, *words], fixed + sum(min(wide[place], _LEAST_TEXT) for place in words)
     taken += _GAP * (len(places) - 1)
-    for place in block.figures:
-        if place < len(names):
-            continue
+    for place in (place for place in block.figures if len(names) <= place < len(wide)):
         if taken + _GAP + wide[place] > width and any(at in block.figures for at in places if at not in names):
             yield sorted(places)
             places, taken = list(names), fixed + _GAP * (len(names) - 1)

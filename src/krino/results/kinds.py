@@ -96,15 +96,18 @@ def _code_of(value: Any) -> str | None:
 # --- a column of values ----------------------------------------------------------------------------
 
 
-def column_kind(*, has_numbers: bool, is_text: bool, labels: int, coded: int) -> ColumnKind:
-    """Of a field with so many different labels in so many cases that have one."""
+def column_kind(*, has_numbers: bool, is_text: bool, labels: int, coded: int, closed: bool) -> ColumnKind:
+    """Of a field with so many different labels in so many cases that have one.
+
+    `closed`: the judge's schema lists its labels, so that it is a category however many of them a small run has.
+    """
     if has_numbers:
         return "number"
     if is_text:
         return "other"
     if not labels:
         return "empty"
-    return "other" if are_names(labels, coded) else "codes"
+    return "codes" if closed or not are_names(labels, coded) else "other"
 
 
 def are_names(labels: int, cases: int) -> bool:

@@ -16,7 +16,7 @@ from krino.runs.fields import fields_of
 from krino.text.clean import clean_line
 
 WORST = 10
-"""How many cases are named where nobody says how many."""
+"""How many cases are named by default."""
 _LONGEST = 400
 _WHOLE_VERDICT = ("reason", "reasons", "reasoning", "rationale", "explanation", "why", "note", "notes", "comment")
 """How the names of fields end by which judges explain all of their verdict."""

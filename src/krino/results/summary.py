@@ -15,7 +15,7 @@ import numpy as np
 
 from krino.contract import Usage
 from krino.results import Frozen
-from krino.results.kinds import are_names
+from krino.results.kinds import column_kind
 from krino.results.numbers import NumberField, NumberTally
 from krino.results.stability import LABELLER as LABELLER
 from krino.results.stability import Stability, StabilityTally
@@ -171,9 +171,9 @@ class SummaryTally:
 
     def _codes(self) -> Iterator[CodeField]:
         for name, tally in self._fields.items():
-            if self.reader.coders[name].is_text or not tally.coded:
-                continue
-            if closed_labels(self.schema or {}, name) or not are_names(len(tally.counts), tally.coded):
+            text, closed = self.reader.coders[name].is_text, bool(closed_labels(self.schema, name))
+            labels, coded = len(tally.counts), tally.coded
+            if column_kind(has_numbers=False, is_text=text, labels=labels, coded=coded, closed=closed) == "codes":
                 counts = dict(sorted(tally.counts.items(), key=lambda item: (-item[1], item[0])))
                 yield CodeField(name=name, n=tally.coded, nulls=tally.nulls, counts=counts)
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from krino.cases.metadata import column_value
 from krino.results.kinds import MOST_VALUES, ColumnKind, as_number, codes_of, column_kind
+from krino.results.verdict_schema import closed_labels
 from krino.runs.fields import ROLL_UP
 from krino.runs.files import inside
 from krino.runs.journal import CODES
@@ -73,7 +74,7 @@ class Coder:
     """Turns the values of one field into numbers and codes, and learns what kind of field it is."""
 
     marks: bool = True
-    """Whether texts are told apart, for those who compare two runs."""
+    """Whether different texts get different marks, which only a comparison of two runs needs."""
     values: dict[Labels, int] = field(default_factory=dict)
     """What a code stands for: the label, or the labels of a list, sorted."""
     labels: set[str] = field(default_factory=set)
@@ -100,10 +101,14 @@ class Coder:
             self.values.clear()
             self._known = {None: NULL}
 
-    def kind(self, numbers: Floats, codes: NDArray[np.int32]) -> ColumnKind:
-        coded = int((codes >= 0).sum())
-        has_numbers = not np.isnan(numbers).all()
-        return column_kind(has_numbers=has_numbers, is_text=self.is_text, labels=len(self.labels), coded=coded)
+    def kind(self, numbers: Floats, codes: NDArray[np.int32], *, closed: bool) -> ColumnKind:
+        return column_kind(
+            has_numbers=not np.isnan(numbers).all(),
+            is_text=self.is_text,
+            labels=len(self.labels),
+            coded=int((codes >= 0).sum()),
+            closed=closed,
+        )
 
     def marks_of(self, numbers: Floats, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each value a number, equal where values are equal, whatever they are."""
@@ -369,10 +374,11 @@ class _TableBuilder:
             numbers[part.rows], found[part.rows] = part.numbers, part.codes
         numbers, found = numbers[rows], found[rows]
         coder = self.reader.coders[name]
+        closed = bool(closed_labels(self.run.manifest.about.verdict_schema, name))
         codes = np.where(found < _FIRST_MARK, NO_CODE, found).astype(np.int32)
         return Column(
             name=name,
-            kind=coder.kind(numbers, codes),
+            kind=coder.kind(numbers, codes, closed=closed),
             numbers=numbers,
             codes=codes,
             values=tuple(coder.values),

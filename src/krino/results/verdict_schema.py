@@ -38,7 +38,7 @@ def declared_scale(schema: Schema | None, field: str) -> Scale | None:
 
 def _read(schema: Schema | None, field: str, read: Callable[[Schema, Schema], Iterator[_T]]) -> list[_T] | None:
     """What is read from each plain part of a field's schema. A schema comes from a run folder, and that from anyone: of
-    one that makes no sense nothing is known."""
+    one that makes no validator nothing is known."""
     try:
         whole: Schema = schema or {}
         return [found for part in _plain_parts(whole["properties"][field], whole) for found in read(part, whole)]

@@ -45,7 +45,7 @@ def counted(count: int, word: str = "case") -> str:
 
 
 def figure(value: float) -> str:
-    """Three decimals for scores, fewer for what is large; what rounds to nought has no sign."""
+    """Three decimals for scores, fewer for what is large; what rounds to zero has no sign."""
     size = abs(value)
     if size >= 1e6:
         return f"{value:.3g}"

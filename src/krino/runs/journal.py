@@ -41,6 +41,16 @@ def known_fields(data: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name in _KNOWN}
 
 
+def packed_line(offset: int, status: Status) -> int:
+    """Where a line of the journal begins and the status it has, as one number."""
+    return offset << 2 | CODES[status]
+
+
+def line_of(packed: int | None) -> tuple[int, int]:
+    """The offset, and the code of the status; code 0 where there is no line."""
+    return (0, 0) if packed is None else (packed >> 2, packed & 3)
+
+
 def is_open(status: Status | None) -> bool:
     """Whether a later line for the same content still counts: nothing was said so far, or only that it went wrong."""
     return status is None or status == "error"
@@ -51,8 +61,8 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / JOURNAL
-        self.statuses = Contents()
-        """The code of how each content ended."""
+        self.lines = Contents()
+        """For each content where its line begins that counts, and how it ended; see `packed_line`."""
         self.usage = Usage()
         """What all its lines have cost."""
         self.has_verdicts = False
@@ -63,6 +73,7 @@ class Journal:
             raise UsageProblem(
                 f"{folder} cannot be written: {error.strerror}; name another folder with --run"
             ) from None
+        self._end = os.fstat(self._file.fileno()).st_size
         try:
             _lock(self._file.fileno())
         except OSError:
@@ -75,20 +86,21 @@ class Journal:
 
     def load(self, check: LineCheck) -> None:
         """Learn what it holds; a torn last line is cut off."""
-        end = 0
+        self._end = 0
         for line in read_journal(self.path.parent, check):
             data = line.data
-            self._note(data["input_hash"], data["status"], Usage.of(data["usage"]))
-            end = line.offset + line.size
-        self._file.truncate(end)
+            self._note(data["input_hash"], data["status"], Usage.of(data["usage"]), line.offset)
+            self._end = line.offset + line.size
+        self._file.truncate(self._end)
 
     def clear(self) -> None:
         """Forget everything: the run is judged anew."""
         self._file.truncate(0)
+        self._end = 0
 
     def status(self, digest: str) -> Status | None:
         """How the case with this content ended, if it did."""
-        return NAMES.get(self.statuses.get(digest) or 0)
+        return NAMES.get(line_of(self.lines.get(digest))[1])
 
     def append(self, judgement: Judgement) -> None:
         """Raises `ValueError` for what cannot be written down."""
@@ -98,7 +110,8 @@ class Journal:
         written = self._file.write(line)
         while written < len(line):  # a full disk raises; a short write (rare on files) goes on
             written += self._file.write(line[written:])
-        self._note(judgement.input_hash, judgement.status, judgement.usage)
+        self._note(judgement.input_hash, judgement.status, judgement.usage, self._end)
+        self._end += len(line)
 
     def is_in_place(self) -> bool:
         """False when the file was deleted or replaced while it was written."""
@@ -110,10 +123,10 @@ class Journal:
     def close(self) -> None:
         self._file.close()
 
-    def _note(self, digest: str, status: Status, usage: Usage) -> None:
+    def _note(self, digest: str, status: Status, usage: Usage, offset: int) -> None:
         self.has_verdicts = self.has_verdicts or status == "ok"
         if is_open(self.status(digest)):
-            self.statuses.set(digest, CODES[status])
+            self.lines.set(digest, packed_line(offset, status))
         self.usage.add(usage)
 
 

@@ -20,7 +20,7 @@ from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents
 from krino.runs.files import Line, inside
-from krino.runs.journal import CODES, JOURNAL, NAMES, is_open, known_fields, read_journal
+from krino.runs.journal import CODES, JOURNAL, NAMES, is_open, known_fields, line_of, read_journal
 from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.roll import Entry, read_roll
 
@@ -70,10 +70,13 @@ class Run:
     def begun_anew(self) -> UsageProblem:
         return UsageProblem(f"{self.folder} was begun anew while it was read; try again")
 
-    def found(self) -> Found:
-        """Where in the journal each case has its line, for those who read the judgements more than once."""
-        found = Found(self)
-        for line in self.lines():
+    def found(self, lines: Contents | None = None) -> Found:
+        """Where in the journal each case has its line, for those who read the judgements more than once.
+
+        `lines`: what the session that has just written the run knows (`Session.lines`), so that nothing is read for it.
+        """
+        found = Found(self, lines=lines)
+        for line in self.lines() if lines is None else ():
             found.note(line.data["input_hash"], line.data["status"], line.offset)
         return found
 
@@ -92,16 +95,20 @@ class Found:
     First `note` every line, then take the cases, `in_order` or all `at_once`.
     """
 
-    def __init__(self, run: Run, cases: Iterator[Entry] | None = None) -> None:
-        """`cases`: the roll of the run, for those who want to see it go by."""
+    def __init__(self, run: Run, cases: Iterator[Entry] | None = None, lines: Contents | None = None) -> None:
+        """`cases`: the roll of the run, for those who want to see it go by. `lines`: those that are known already."""
         self._run = run
         self._slots = Contents()
         self._slot_of = array("q")
         """For each case, which of the contents it has."""
+        self._numbers, self._codes = array("q"), bytearray()
         for entry in run.roll() if cases is None else cases:
-            self._slot_of.append(self._slots.add(entry.input_hash, len(self._slots)))
-        self._numbers = array("q", bytes(8 * len(self._slots)))
-        self._codes = bytearray(len(self._slots))
+            slot = self._slots.add(entry.input_hash, len(self._codes))
+            self._slot_of.append(slot)
+            if slot == len(self._codes):
+                offset, code = line_of(None if lines is None else lines.get(entry.input_hash))
+                self._numbers.append(offset)
+                self._codes.append(code)
 
     def note(self, digest: str, status: Status, number: int) -> bool:
         """Whether the line counts, as far as can be told before the next."""

@@ -61,6 +61,8 @@ class Session:
     interrupted: bool = False
     stopped: RunStopped | None = None
     """What ended the session before its cases did, if that was no interruption."""
+    lines: Contents | None = None
+    """Where in the journal the line of each content begins, once the session is over; see `Journal.lines`."""
     _engine: Engine | None = None
     _met: Contents = field(default_factory=Contents)
     """Where each content came by first: a record that stands in the input twice is judged once."""
@@ -87,6 +89,7 @@ class Session:
             raise
         finally:
             journal.close()
+        self.lines = journal.lines
         if self._problem is not None:
             raise self._problem
         return manifest

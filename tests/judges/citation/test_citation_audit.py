@@ -18,20 +18,20 @@ from krino.errors import CannotJudge
 FOLDER = Path(__file__).parent / "audit"
 GROUPS = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 AS_EXPECTED = 0.95
-# The marks are 0.90 of the reasonings that commit an error and 0.95 of those that do not. They are not reached: these
-# are the shares that are, so that no change loses what there is. Raise them with the code, never lower them.
+# The shares that are reached, of the wordings looked at while building and of those kept aside alike, so that no change
+# loses what there is. Raise them with the code, never lower them.
 RECOGNISED = {
-    "FR_NL_CONFUSION": 0.48,
-    "ABBREVIATION_MISSED": 0.51,
-    "GENERIC_OVERPUNISHED": 0.36,
-    "MISSING_CASE_NUMBER_PENALIZED": 0.30,
-    "OVERFIT_TO_KEYWORDS": 0.0,
+    "FR_NL_CONFUSION": 0.91,
+    "ABBREVIATION_MISSED": 0.88,
+    "GENERIC_OVERPUNISHED": 0.87,
+    "MISSING_CASE_NUMBER_PENALIZED": 0.88,
+    "OVERFIT_TO_KEYWORDS": 0.93,
 }
 UNALARMED = {
-    "FR_NL_CONFUSION": 0.70,
-    "ABBREVIATION_MISSED": 0.95,
-    "GENERIC_OVERPUNISHED": 0.47,
-    "MISSING_CASE_NUMBER_PENALIZED": 0.90,
+    "FR_NL_CONFUSION": 0.96,
+    "ABBREVIATION_MISSED": 1.0,
+    "GENERIC_OVERPUNISHED": 1.0,
+    "MISSING_CASE_NUMBER_PENALIZED": 1.0,
     "OVERFIT_TO_KEYWORDS": 1.0,
 }
 KNOWN: dict[str, str] = {}
@@ -124,7 +124,7 @@ def test_a_group_of_the_audit_is_as_expected(group: str) -> None:
 def test_the_whole_audit_is_as_expected_known_differences_included() -> None:
     found = {name: items for group in GROUPS for name, items in differing(group).items()}
     total = sum(len(rows(group)) for group in GROUPS)
-    assert total >= 420
+    assert total >= 580
     assert 1 - len(found) / total >= AS_EXPECTED, f"{len(found)} of {total} differ: {sorted(found)}"
 
 

@@ -27,6 +27,8 @@ KNOWN = {
     "round-trip": "a detour: that one step would have done takes understanding",
     "translate-for-nothing": "a result of one word is too short to say that nothing uses it",
     "look-around-shell": "a result of two words is too short to say that nothing uses it",
+    "greeting-first": "words that do nothing: of messages only questions back are looked at",
+    "search-narrow": "a first search that did not find it counts as unused: in doubt unnecessary",
     "unit-detour": "a detour: that one step would have done takes understanding",
 }
 """Rows that differ from the expectation, each with the reason."""

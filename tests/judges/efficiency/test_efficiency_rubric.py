@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from efficiency_making import ANSWER, JUDGE, SEARCH, labels, settle, study
 from krino import CannotJudge
 from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.judges.efficiency.rubric import Tally, look_up
+from krino.judges.efficiency.tables import package_text, table
+from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.wording import check_reason
 
 
@@ -160,3 +164,69 @@ def test_no_task_and_no_steps_are_no_score() -> None:
         JUDGE.study(JUDGE.read({"task": " ", "trace": [SEARCH]}))
     with pytest.raises(CannotJudge, match="no steps"):
         JUDGE.study(JUDGE.read({"task": "x", "trace": []}))
+
+
+# --- what is not known -----------------------------------------------------------------------------
+
+
+BARE = {"type": "llm", "name": "model"}
+
+
+def test_a_step_of_which_nothing_was_recorded_is_not_counted_and_said_to_be_unknown() -> None:
+    facts = study(BARE, SEARCH, ANSWER)
+    for given in (labels(facts), labels(facts, s1="speculative")):
+        settlement = settle(facts, given)
+        assert settlement.rulings["score"].value == 1.0
+        assert [finding.where for finding in settlement.findings if finding.rule == "EFF-N8"] == ["s1"]
+        assert "in 2 steps. Of 1 more step nothing was recorded." in settlement.rulings["reason"].value
+    assert check_reason(settle(facts).rulings["reason"].value, 1.0, []) == []
+
+
+@pytest.mark.parametrize("mark", [*table("fields")["redacted"], "***", "•••••", " [REDACTED] "])
+def test_a_trace_of_nothing_but_marks_of_redaction_is_not_judged(mark: str) -> None:
+    with pytest.raises(CannotJudge, match="records nothing"):
+        study({"name": "search", "input": mark, "output": mark}, {"name": "search", "input": None, "output": mark})
+
+
+def test_a_perfect_score_from_facts_alone_says_what_was_not_looked_for() -> None:
+    facts = study(SEARCH, ANSWER)
+    embedded, model = settle(facts), settle(facts, labels(facts))
+    assert (embedded.findings[0].rule, embedded.findings[0].where) == ("EFF-N9", "score")  # shown above the score
+    assert "detours" in embedded.findings[0].text
+    assert "EFF-N9" not in {finding.rule for finding in model.findings}
+    assert "EFF-N9" not in {finding.rule for finding in settle(study(SEARCH, SEARCH, ANSWER)).findings}
+
+
+def test_a_model_writes_the_shortest_sequence_first_and_the_ground_before_each_label() -> None:
+    schema = EfficiencyLabels.model_json_schema()
+    assert list(schema["properties"]) == schema["required"] == ["shortest", "steps"]
+    assert list(schema["$defs"]["StepLabel"]["properties"]) == ["step", "why", "because_of", "label"]
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("redundant s1", "was not needed after step s1"),
+        ("speculative", "was not asked for"),
+        ("enrichment", "goes beyond the task"),
+        ("indirect", "takes a detour"),
+        ("failed", "brought nothing of use"),
+    ],
+)
+def test_a_reason_says_nothing_that_the_trace_does_not_bear_out(label: str, said: str) -> None:
+    used = {"type": "tool", "name": "open_page", "input": {"url": "x"}, "output": "open from nine to five"}
+    facts = study(SEARCH, used, {**ANSWER, "input": "from nine to five", "output": "It opens at nine."})
+    assert f"Step s2 {said}" in settle(facts, labels(facts, s2=label)).rulings["reason"].value
+
+
+@pytest.mark.parametrize("name", table("fields")["input"])
+def test_arguments_are_read_under_every_name(name: str) -> None:
+    step = {"type": "tool", "name": "get_price", "output": "9"}
+    facts = study({**step, name: {"item": "tea"}}, {**step, name: {"item": "milk"}})
+    assert [found.input for found in facts.steps] == [{"item": "tea"}, {"item": "milk"}]
+
+
+def test_the_card_tells_of_every_format_and_every_rule_that_needs_words() -> None:
+    card = package_text("card.md")
+    assert [name for name in get_args(Format) if name != "auto" and f"`{name}`" not in card] == []
+    assert [rule for rule in ("EFF-N7", "EFF-N8", "EFF-N9", "EFF-W2") if rule not in card] == []

@@ -11,6 +11,7 @@ INVOICE = {
     "input": {"number": "A-17"},
     "output": {"due": "1 March", "paid": False, "client": "Declercq", "currency": "EUR"},
 }
+LAMP = {"name": "set_lamp", "input": {"on": True}, "output": "ok"}
 YES = {"type": "message", "name": "message", "output": "Yes."}
 
 
@@ -20,7 +21,13 @@ def spare(*steps: dict[str, Any], task: str) -> dict[int, str]:
 
 def test_an_answer_may_rest_on_a_result_without_its_words_if_the_task_names_what_was_read() -> None:
     assert spare(INVOICE, YES, task="Is invoice A-17 overdue?") == {}
-    assert spare(INVOICE, YES, task="Is the shop open?") == {0: "unused"}
+    assert spare(INVOICE, LAMP, YES, task="Turn on the lamp.") == {0: "unused"}
+
+
+def test_an_answer_that_rests_on_readings_alone_may_rest_on_any_if_the_task_names_none() -> None:
+    other = {**INVOICE, "name": "get_hours", "input": {"shop": "Lier"}, "output": "nine until five, not on Sunday"}
+    assert spare(INVOICE, YES, task="Can I still come by?") == {}
+    assert spare(INVOICE, other, YES, task="Is the shop in Lier open?") == {0: "unused"}
 
 
 def test_what_the_task_names_is_covered_by_a_reading_whose_words_are_used() -> None:
@@ -46,16 +53,23 @@ def test_one_of_a_list_that_is_gone_through_is_needed() -> None:
     read = [{"name": "get_ticket", "input": {"id": f"T-{n}"}, "output": text} for n, text in enumerate(texts, 1)]
     told = {**YES, "output": "T-1."}
     assert spare(listed, *read, told, task="Which one is about printers?") == {}
-    assert spare(*read, told, task="Which one is about printers?") == {0: "unused", 1: "unused"}
+    assert spare(*read, LAMP, told, task="Turn on the lamp.") == {0: "unused", 1: "unused"}
+
+
+def test_where_the_task_names_the_one_the_others_are_spare_and_where_it_does_not_all_are_needed() -> None:
+    texts = ("Parties, subject and scope", "Prices, payment and delivery", "Fines for late work")
+    pages = [{"name": "read_page", "input": {"page": n}, "output": text} for n, text in enumerate(texts, 1)]
+    told = {**YES, "output": "Fines for late work."}
+    assert spare(*pages, told, task="Which page speaks of fines?") == {}
+    assert spare(*pages, told, task="What does page 3 say?") == {0: "unused", 1: "unused"}
 
 
 def test_what_is_read_only_for_a_step_that_nothing_uses_is_spare_too() -> None:
     user = {"name": "get_user", "input": {"name": "mia"}, "output": "id 4711, member since 2019, plan gold"}
     photo = {"name": "get_photo", "input": {"user": "4711"}, "output": "a portrait before brick walls, greyscale"}
-    lamp = {"name": "set_lamp", "input": {"on": True}, "output": "ok"}
     told = {**YES, "output": "Done: the light shines from noon on."}
-    assert spare(user, photo, lamp, told, task="Turn on the lamp.") == {0: "unused", 1: "unused"}
-    assert spare(user, photo, lamp, YES, task="Turn on the lamp.") == {}  # a bare word may rest on anything
+    assert spare(user, photo, LAMP, told, task="Turn on the lamp.") == {0: "unused", 1: "unused"}
+    assert spare(user, photo, LAMP, YES, task="Turn on the lamp.") == {}  # a bare word may rest on anything
 
 
 def test_a_trace_that_ends_with_a_reading_does_not_say_what_it_was_for() -> None:

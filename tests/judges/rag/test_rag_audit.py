@@ -20,7 +20,10 @@ GROUPS = sorted(path.stem for path in FOLDER.glob("*.jsonl") if not path.stem.st
 JUDGE = RagJudge()
 AS_EXPECTED = 0.85
 RECALL, PRECISION = 0.90, 0.95
-KNOWN: dict[str, str] = {}
+KNOWN = {
+    "c2-json-list": "a size of one letter is a function word to the embedded reader, so it claims nothing",
+    "ctx2-two-needed": "a sentence whose subject is a pronoun has too few words of the question to be seen as useful",
+}
 """Cases that differ from the expectation, each with the reason. None of them is decided by rule."""
 
 Row = dict[str, Any]
@@ -81,9 +84,9 @@ def test_the_known_differences_still_differ() -> None:
     assert sorted(KNOWN.keys() - differing) == []
 
 
-@pytest.mark.parametrize("half", ["build", "kept"])
+@pytest.mark.parametrize("half", ["build", "kept", "later"])
 def test_refusals_are_told_from_answers_that_look_like_them(half: str) -> None:
-    """The `kept` half was not looked at while the patterns were written."""
+    """`kept` was not looked at while the patterns were written; `later` widened them after a first look."""
     declared = {row["id"]: row["kind"] == "whole" for row in rows(f"refusals_{half}")}
     seen = {row["id"]: declines_wholly(row["text"]) for row in rows(f"refusals_{half}")}
     right = sum(declared[key] and seen[key] for key in declared)

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import krino
+from fake_llm import FakeServer
 from krino.contract import Questions, Task
 from krino.errors import UsageProblem
 from krino.judges.rag import RagJudge
-from rag_making import BRIDGE, QUESTION, case_of, judge_locally, raw_labels, values_of
+from rag_making import BRIDGE, QUESTION, case_of, claim_of, judge_locally, raw_labels, values_of
 
 JUDGE = RagJudge()
 
@@ -137,3 +138,42 @@ def test_a_goal_for_the_run_may_be_a_name_or_words(goal: str) -> None:
 def test_a_goal_for_the_run_that_says_nothing_is_refused() -> None:
     with pytest.raises(krino.UsageProblem, match="names no known goal; there are balanced, "):
         krino.load_judge("rag", {"goal": "nonsense"})
+
+
+# --- languages -------------------------------------------------------------------------------------
+
+RUSSIAN = {
+    "question": "Когда был открыт мост?",
+    "context": ["Мост был открыт в 1904 году."],
+    "answer": "Он был открыт в 1904 году.",
+}
+
+
+def test_the_embedded_labeller_fails_what_it_cannot_read_and_says_what_it_can() -> None:
+    judgements = list(krino.judge_many("rag", [case_of(), RUSSIAN, case_of()]))
+    assert [item.status for item in judgements] == ["ok", "failed", "ok"]
+    reason = judgements[1].reason or ""
+    assert reason.startswith("unsupported language: the question is in Russian; the embedded labeller reads English, ")
+    assert (judgements[1].verdict or {})["evaluation_status"] == "failed"
+
+
+def test_a_model_may_read_what_the_embedded_labeller_cannot() -> None:
+    quoted = {"quote": "открыт в 1904 году", "text": "Мост был открыт в 1904 году."}
+    reply = raw_labels(claims=[claim_of(**quoted)], passages=[{"passage": 1, "useful_sentences": [1]}])
+    with FakeServer(reply=reply) as server:
+        judgement = krino.judge("rag", RUSSIAN, labeller=krino.llm("m", base_url=server.url, cache=None))
+    assert judgement.status == "ok", judgement.error or judgement.reason
+
+
+def test_a_model_that_cannot_read_a_case_says_so_and_its_call_is_on_record() -> None:
+    reply = raw_labels(unreadable="Russian", claims=[], passages=[], needs=[], parts=[], direct="no")
+    with FakeServer(reply=reply) as server:
+        judgement = krino.judge("rag", RUSSIAN, labeller=krino.llm("m", base_url=server.url, cache=None))
+    assert (judgement.status, judgement.reason) == ("failed", "the labeller cannot read the case: Russian")
+    assert judgement.usage.calls == 1
+
+
+def test_what_differs_from_the_reference_is_shown_as_data() -> None:
+    questions = asked(answer="It was opened in 1904.", reference="It was opened in 1905.")
+    assert blocks(questions)["differs"] == "the answer says 1904, the reference 1905"
+    assert "differs" not in blocks(asked(reference="In 1904, by the king."))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krino.judges.rag.labels import check_labels
+from krino.judges.rag.labels import RagLabels, check_labels
 from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 
 SECOND = claim_of(sentence=2, quote="carries two railway tracks")
@@ -189,3 +189,48 @@ def test_an_unsupported_claim_needs_no_quotation() -> None:
 def test_what_was_not_asked_is_not_looked_at() -> None:
     labels = labels_of(claims=[], passages=[], needs=[])
     assert check_labels(facts_of(context=[]), labels) == []
+
+
+# --- evidence before labels ------------------------------------------------------------------------
+
+
+def test_what_a_label_rests_on_stands_before_it_in_the_schema() -> None:
+    parts = RagLabels.model_json_schema()["$defs"]
+    order = {name: list(part["properties"]) for name, part in parts.items()}
+    assert order["Claim"].index("quote") < order["Claim"].index("why") < order["Claim"].index("label")
+    assert order["Need"] == ["need", "passage", "held"]
+    assert order["Part"] == ["part", "sentence", "answered"]
+    assert order["RefusalLabel"][0] == "why"
+    whole = list(RagLabels.model_json_schema()["properties"])
+    assert whole.index("similarity_why") < whole.index("similarity")
+    assert whole[0] == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"needs": [{"need": "n", "passage": None, "held": True}]}, "needs[0] is held: name a passage that holds it"),
+        ({"needs": [{"need": "n", "passage": 7, "held": True}]}, "needs[0].passage is 7: the passages are 1, 2"),
+        (
+            {"parts": [{"part": "p", "sentence": None, "answered": True}]},
+            "parts[0] is answered: name the answer sentence",
+        ),
+        ({"parts": [{"part": "p", "sentence": 9, "answered": True}]}, "parts[0].sentence is 9"),
+        (
+            {"passages": [{"passage": 1, "useful_sentences": [2]}, {"passage": 2, "useful_sentences": []}]},
+            "useful_sentences of passage 1 holds 2: the sentences are 1 to 1",
+        ),
+        ({"unreadable": " "}, "unreadable is empty"),
+    ],
+)
+def test_a_label_without_what_it_rests_on_is_sent_back(changes: dict[str, Any], problem: str) -> None:
+    assert problem in "\n".join(problems(**changes))
+
+
+def test_of_what_cannot_be_read_nothing_else_is_asked() -> None:
+    assert problems(unreadable="it is in Frisian", claims=[], passages=[], needs=[], parts=[]) == []
+
+
+def test_the_number_of_a_sentence_may_be_copied_with_it() -> None:
+    numbered = f"[1] {claim_of()['quote']}"
+    assert problems(claims=[claim_of(quote=numbered), SECOND]) == []

@@ -300,3 +300,14 @@ def test_what_the_case_does_not_ask_stays_empty() -> None:
     declined = joined({"similarity": "none"}, {"similarity": "none"}, case=case).labels
     assert (declined.parts, declined.direct, declined.refusal, declined.similarity) == ([], "no", None, "none")
     assert joined({"similarity": "close"}, {"similarity": "close"}).labels.similarity is None
+
+
+# --- what cannot be read ---------------------------------------------------------------------------
+
+
+def test_a_case_is_unreadable_where_more_than_half_say_so() -> None:
+    lost = {"unreadable": "it is in Frisian", "claims": [], "passages": [], "needs": [], "parts": []}
+    assert joined(lost, lost, {}).labels.unreadable == "it is in Frisian"
+    assert joined(lost, {}, {}).labels == joined({}, {}).labels
+    split = joined(lost, {})
+    assert (split.labels.unreadable, split.ties) == (None, ("unreadable: yes 1, no 1; taken as no",))

@@ -68,10 +68,11 @@ CITATION_ANSWER = {
     "reasoning": {name: {"yes": True, "why": "it does"} for name in Reasoning.model_fields},
 }
 EFFICIENCY_ANSWER = {
+    "shortest": "one lookup",
     "steps": [
         {"step": "s1", "label": "necessary", "why": "the answer needs it", "because_of": None},
         {"step": "s2", "label": "redundant", "why": "it was known", "because_of": "s1"},
-    ]
+    ],
 }
 
 

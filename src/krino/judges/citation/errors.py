@@ -10,6 +10,7 @@ from krino.judges.citation.candidates import CandidateFacts, Cited
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.outcome import Ceiling, Outcome, ceiling
 from krino.judges.citation.outcome import ceiling as court_ceiling
+from krino.judges.citation.reasoning.claims import Claim
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
 
 # The order in which one label wins over the others.
@@ -114,7 +115,7 @@ def name_error(outcome: Outcome) -> ErrorType:
     if missed is None:
         missed = next(candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME")
     if _is_short(cited) == _is_short(missed.named):
-        return "ABBREVIATION_MISSED" if _speak_alike(cited, missed.named) else "FR_NL_CONFUSION"
+        return "FR_NL_CONFUSION"
     # A matcher that writes the short name out in full has read it: then the other language misled it. That is asked of
     # its own words alone, so that the French and the Dutch form of a citation are judged alike.
     spelled_out = cues.writes_a_court_out and not _quoted_short(outcome, missed)
@@ -126,12 +127,6 @@ def _quoted_short(outcome: Outcome, candidate: CandidateFacts) -> bool:
     return any(
         isinstance(court, Court) and court.abbreviated and outcome.facts.cues.quotes(court.alias) for court in courts
     )
-
-
-def _speak_alike(one: object, other: object) -> bool:
-    """Whether two names are of one language, so that no other language can have misled anybody."""
-    languages = [court.name_language for court in (one, other) if isinstance(court, Court)]
-    return len(languages) == 2 and languages[0] == languages[1] is not None
 
 
 def _is_short(court: object) -> bool:
@@ -173,8 +168,8 @@ def find_errors(
     return tuple(error for error in ORDER if error in found) or ("NONE",)
 
 
-def told_by(errors: Sequence[ErrorType], facts: CitationFacts) -> tuple[str, ...]:
-    """The words of the reasoning that show an error, as `ERROR: words`, where words show it."""
+def claims_behind(errors: Sequence[str], facts: CitationFacts) -> list[tuple[str, Claim]]:
+    """The errors that words of the reasoning show, each with those words."""
     claims = facts.claims
     made = {
         "FR_NL_CONFUSION": lambda: claims.court,
@@ -184,7 +179,7 @@ def told_by(errors: Sequence[ErrorType], facts: CitationFacts) -> tuple[str, ...
         "OVERFIT_TO_KEYWORDS": lambda: claims.words,
     }
     found = ((error, made[error]()) for error in errors if error in made)
-    return tuple(f"{error}: {claim.words}" for error, claim in found if claim is not None)
+    return [(error, claim) for error, claim in found if claim is not None]
 
 
 def breaks_a_ceiling(outcome: Outcome, ceiling: Ceiling | None) -> bool:

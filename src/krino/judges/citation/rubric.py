@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from krino.contract import Ruling, Settlement
 from krino.judges.citation.belgium.courts import Court, Other
-from krino.judges.citation.errors import alignment_faults, find_errors, rule_of, told_by, withholds_for_court
+from krino.judges.citation.errors import alignment_faults, claims_behind, find_errors, rule_of, withholds_for_court
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.findings import find_remarks
 from krino.judges.citation.labels import CitationLabels
@@ -132,11 +132,10 @@ def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
         suggestions = write_suggestions(outcome, advised)
     notes = write_notes(outcome, scored.expected, scored.ceiling, errors, quality, lacks)
     by_labels = outcome.labelled
+    told = tuple(f"{error}: {claim.words}" for error, claim in claims_behind(errors, outcome.facts))
     return {
         "reasoning_quality": Ruling(quality, "CIT-Q1", (*outcome.answers.words(), *lacks), by_labels),
-        "errors": Ruling(
-            list(errors), "CIT-E1" if errors != ("NONE",) else "CIT-E2", told_by(errors, outcome.facts), by_labels
-        ),
+        "errors": Ruling(list(errors), "CIT-E1" if errors != ("NONE",) else "CIT-E2", told, by_labels),
         "evaluation_notes": Ruling(notes, "CIT-W1", (), by_labels),
         "improvement_suggestions": Ruling(suggestions, "CIT-W2" if suggestions else "CIT-W3", (), by_labels),
     }

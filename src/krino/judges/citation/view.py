@@ -11,7 +11,7 @@ from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Alignment
 from krino.judges.citation.candidates import CandidateFacts, key_of
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.errors import told_by
+from krino.judges.citation.errors import claims_behind
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.reasoning.cues import read_reasoning
@@ -116,9 +116,8 @@ def _told(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
     reasoning = facts.answer.reasoning or ""
     errors: Sequence[ErrorType] = (judgement.verdict or {}).get("errors", ())
     found: dict[str, list[str]] = {}
-    for told in told_by(errors, facts):
-        error, _, words = told.partition(": ")
-        found.setdefault(words, []).append(error)
+    for error, claim in claims_behind(errors, facts):
+        found.setdefault(reasoning[claim.start : claim.end], []).append(error)
     for sentence in _SENTENCE.findall(reasoning):
         cues = read_reasoning(sentence)
         if "CASE_NUMBER_FALSE_MATCH" in errors and cues.claims_number_match:

@@ -9,7 +9,7 @@ from typing import get_args
 from krino.contract.bounds import NULL, Bound
 from krino.judges.efficiency.labels import StepLabelName
 
-_WHY, _SHORT = Bound.text(200), Bound.text(60)
+_WHY, _SHORT, _SEQUENCE = Bound.text(200), Bound.text(60), Bound.text(600)
 _MOST_EARLIER = 30
 _NOT_REDUNDANT = tuple(name for name in get_args(StepLabelName) if name != "redundant")
 
@@ -18,10 +18,12 @@ _NOT_REDUNDANT = tuple(name for name in get_args(StepLabelName) if name != "redu
 def bounds_of(wanted: tuple[str, ...], known: tuple[str, ...], exact: bool) -> Bound:
     """`wanted` are the steps to label, in order; `known` those that are shown, in the order of the trace."""
     if exact:
-        return Bound.holding(steps=Bound.each(_step(step, known[: known.index(step)]) for step in wanted))
+        return Bound.holding(
+            shortest=_SHORT, steps=Bound.each(_step(step, known[: known.index(step)]) for step in wanted)
+        )
     because = Bound.one_of((*known, None))
     step = Bound.holding(step=Bound.one_of(wanted), why=_WHY, because_of=because)
-    return Bound.holding(steps=Bound.many(step, least=len(wanted), most=len(wanted)))
+    return Bound.holding(shortest=_SEQUENCE, steps=Bound.many(step, least=len(wanted), most=len(wanted)))
 
 
 def _step(step: str, earlier: Sequence[str]) -> Bound:

@@ -127,7 +127,7 @@ def _gather(
     unknown: frozenset[int],
 ) -> EfficiencyFacts:
     steps = trace.steps
-    worked_on = errors_of_use(steps, calls, search.recovered)
+    worked_on = errors_of_use(steps, calls, search)
     aside = {place for place, repeat in search.repeats.items() if repeat.waste} | unknown
     aside.update(place for place, step in enumerate(steps) if step.error is not None and place not in worked_on)
     echoed = frozenset(echoes(steps, aside))

@@ -21,6 +21,8 @@ def write_questions(facts: RagFacts) -> Questions | None:
     ]
     if facts.open.similarity and case.reference is not None:
         passages.append(Passage("reference", case.reference))
+    if facts.open.similarity and facts.difference is not None:
+        passages.append(Passage("differs", facts.difference))
     if facts.open.claims and (absent := _absent(facts)):
         passages.append(Passage("absent", absent))
     return Questions(tuple(passages), _request(facts))

@@ -11,6 +11,7 @@ from krino.errors import CannotJudge
 from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
 from krino.judges.rag.reading.answer import find_instructions, split_answer
+from krino.judges.rag.reading.difference import find_difference
 from krino.judges.rag.reading.goals import Goal, read_goal
 from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
@@ -148,6 +149,14 @@ class RagFacts:
     def same_as_reference(self) -> bool:
         reference = self.case.reference
         return reference is not None and same_text(reference, self.case.answer)
+
+    @lazy
+    def difference(self) -> str | None:
+        """In what answer and reference cannot agree, to the letter; None where nothing shows or none is given."""
+        reference = self.case.reference
+        if reference is None or self.same_as_reference:
+            return None
+        return find_difference(self.case.question, self.said, reference, self.language)
 
     @lazy
     def open(self) -> Open:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from krino.contract import Finding
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels
-from krino.judges.rag.reading.values import find_values, offered, stated
-from krino.judges.rag.reading.words import may_deny, opposed_words, read_sentence
+from krino.judges.rag.reading.values import Value, comparable, find_values, offered, stated
+from krino.judges.rag.reading.words import Reading, may_conflict, opposed_words, opposite_words, read_sentence
 from krino.text.language import language_name
 
 _MOST = 8
@@ -69,16 +69,29 @@ def _unchecked_numbers(facts: RagFacts, labels: RagLabels | None) -> Iterator[Fi
 
 
 def _odd_support(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
+    """Claims called supported by words that say otherwise, as far as letters show."""
     if labels is None or not facts.has_context:
         return
     for claim in labels.claims:
-        if claim.label != "supported" or not claim.quote or not may_deny(claim.text + " " + claim.quote):
+        if claim.label != "supported" or not claim.quote or not may_conflict(claim.text + " " + claim.quote):
             continue
+        where = f"sentence {claim.sentence}"
         claimed, quoted = (read_sentence(text, facts.language) for text in (claim.text, claim.quote))
         if (claimed.negated or quoted.negated) and (words := opposed_words(claimed, quoted)):
-            yield Finding(
-                "RAG-N7", f"only one of the two denies '{claimed.surface[words[0]]}'", f"sentence {claim.sentence}"
-            )
+            yield Finding("RAG-N7", f"only one of the two denies '{claimed.surface[words[0]]}'", where)
+        elif pair := opposite_words(claimed, quoted):
+            yield Finding("RAG-N9", f"it says '{pair[0]}', its quotation '{pair[1]}'", where)
+        elif values := _other_value(claimed, quoted):
+            yield Finding("RAG-N9", f"it says {values[0].text}, its quotation {values[1].text}", where)
+
+
+def _other_value(claimed: Reading, quoted: Reading) -> tuple[Value, Value] | None:
+    known, said = quoted.offered, claimed.offered
+    for value in claimed.values:
+        for other in quoted.values:
+            if not stated(value, known) and not stated(other, said) and comparable(value, other):
+                return value, other
+    return None
 
 
 def _uncertainty(labels: RagLabels | None) -> Iterator[Finding]:

@@ -273,6 +273,10 @@ def _similarity(facts: RagFacts, labels: RagLabels | None) -> Score:
     why = (labels.similarity_why or "no reason given").strip().rstrip(".")
     text = f"Meaning compared with the reference: {labels.similarity} ({why})."
     step = f"step: {labels.similarity}"
+    measured = similarity(labels.similarity) if labels.similarity_score is None else labels.similarity_score
+    if facts.difference is not None and measured > (most := _worth("similarity_cap")["difference"]):
+        told = f"{text} At most {float(most)}, because they differ to the letter: {facts.difference}."
+        return Score(two_decimals(most), "RAG-S5", told, (step, f"difference: {facts.difference}"), True)
     if labels.similarity_score is None:
         return Score(similarity(labels.similarity), "RAG-S3", text, (step,), True)
     return Score(two_decimals(labels.similarity_score), "RAG-S4", text, (step, "measured within the step"), True)

@@ -18,8 +18,8 @@ from krino.results.agreement.figures import (
     MOST_PAIRED,
     PEOPLE,
     Patterns,
-    battery_of,
     estimate,
+    statistics_of,
 )
 from krino.results.agreement.kinds import Coding, coarsened, code_field
 from krino.results.agreement.labels import LabelColumn, Labels
@@ -131,11 +131,11 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
     if not len(compared):
         return _nothing(data)
     patterns = Patterns.of(data.judge[compared], data.people[compared], data.coding.positions)
-    parts = battery_of(patterns, data.coding, named=data.named)
+    parts = statistics_of(patterns, data.coding, named=data.named)
     drawn, drawn_parts = patterns, parts
     if data.coding.kind == "number" and len(data.coding.values) > FINE:
         drawn, coding = _coarse(data, compared)
-        drawn_parts = battery_of(drawn, coding, named=data.named)
+        drawn_parts = statistics_of(drawn, coding, named=data.named)
     resampler = sampling.resampler(compared, len(drawn.counts))
     draws = resampler.tallies(drawn.pattern, len(drawn.counts))
     found = estimate(parts, patterns.counts, draws, resampler.units, drawn_parts)

@@ -130,7 +130,7 @@ class Part:
     figures: Callable[[Floats], Figures]
 
 
-def battery_of(patterns: Patterns, coding: Coding, *, named: bool) -> list[Part]:
+def statistics_of(patterns: Patterns, coding: Coding, *, named: bool) -> list[Part]:
     """`named`: the columns of the patterns are raters, so that pairs of raters can be made."""
     parts = [*_alphas(patterns, coding)]
     if coding.kind != "number":

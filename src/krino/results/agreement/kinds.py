@@ -99,7 +99,7 @@ def _read_number(name: str, value: Any, place: str, words: Sequence[str]) -> flo
 
 
 def _tidy(value: float) -> float:
-    """0.1 + 0.2 is 0.3 to whoever labels."""
+    """0.1 + 0.2 is 0.3 for people who label."""
     return round(float(value), 9)
 
 

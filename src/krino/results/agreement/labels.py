@@ -87,7 +87,7 @@ class LabelColumn:
         return np.array(self.labels, np.int64).reshape(-1, 3)
 
 
-_Home: TypeAlias = tuple[LabelColumn | None, int | None]
+_Destination: TypeAlias = tuple[LabelColumn | None, int | None]
 """The labels that a column of the file belongs to, and its rater where its name tells."""
 
 
@@ -99,7 +99,7 @@ class Labels:
     raters: dict[str, int] = field(default_factory=dict)
     columns: dict[str, LabelColumn] = field(default_factory=dict)
     _rows: dict[tuple[int, int], str] = field(default_factory=dict)
-    _homes: dict[str, _Home] = field(default_factory=dict)
+    _destinations: dict[str, _Destination] = field(default_factory=dict)
     _forms: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], place: str) -> None:
@@ -120,7 +120,7 @@ class Labels:
                 f"or tell the raters apart in a column `{RATER}`"
             )
         for name, value in row.items():
-            column, own_rater = self._homes.get(name) or self._find_home(name, place)
+            column, own_rater = self._destinations.get(name) or self._find_destination(name, place)
             if column is None or value != value:  # nan, the one value unlike itself, is how frames write nothing
                 continue
             if isinstance(value, float) and math.isinf(value):
@@ -137,10 +137,10 @@ class Labels:
     def _rater(self, name: str) -> int:
         return self.raters.setdefault(name, len(self.raters))
 
-    def _find_home(self, name: str, place: str) -> _Home:
+    def _find_destination(self, name: str, place: str) -> _Destination:
         """Where the values of a column go: `score` to the row's rater, `score:anna` to Anna, the id nowhere."""
         field_name, _, rater = (part.strip() for part in str(name).partition(":"))
-        home: _Home = (None, None)
+        found: _Destination = (None, None)
         if name not in (RATER, *ID_FIELDS):
             by_column = bool(field_name and rater)
             field_name = field_name if by_column else str(name)
@@ -150,9 +150,9 @@ class Labels:
                     f"{place}: columns {shown(known)} and {shown(name)} both give {shown(field_name)}; "
                     "write every rater as a column FIELD:RATER, or leave one of the two out"
                 )
-            home = (self.columns.setdefault(field_name, LabelColumn()), self._rater(rater) if by_column else None)
-        self._homes[name] = home
-        return home
+            found = (self.columns.setdefault(field_name, LabelColumn()), self._rater(rater) if by_column else None)
+        self._destinations[name] = found
+        return found
 
 
 def read_labels(

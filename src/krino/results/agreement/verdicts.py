@@ -39,7 +39,7 @@ class Verdicts:
 
     labels: Labels
     confidences: frozenset[str] = frozenset()
-    """Further fields to keep for the sake of calibration."""
+    """Further fields to keep, for calibration."""
     cluster: str | None = None
     """A column of the metadata to keep."""
     status: bytearray = field(init=False)

@@ -155,7 +155,7 @@ def other_settings(a: Table, b: Table) -> Iterator[str]:
 
 
 def _who(plan: Plan) -> tuple[object, set[str]]:
-    """What kind of labeller it is, and who sits on it, if several do."""
+    """The kind of labeller, and the members of a panel."""
     return plan.labeller.get("kind"), set(plan.labeller.get("members", ()))
 
 

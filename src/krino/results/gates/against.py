@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from krino.results.comparison.compare import Pairs
-from krino.results.gates.measures import Mask, has_value
+from krino.results.gates.measures import has_value, paired
 from krino.results.gates.result import Check
 from krino.results.gates.rules import NEARLY, NULL, Rule
 from krino.results.named_cases import NamedCase, named_case
-from krino.results.table import Places, Table
+from krino.results.table import Mask, Places, Table
 from krino.results.wording import counted
 from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 from krino.stats.resample import Floats
@@ -99,26 +99,22 @@ def against(run: Table, rule: Rule, cases: Mask, *, nulls_allowed: bool) -> Agai
 
 def against_change(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask, *, nulls_allowed: bool) -> Against:
     """Of the cases that both runs have."""
-    wanted = cases[pairs.b] & base.ok[pairs.a]
-    in_base, in_run = pairs.a[wanted], pairs.b[wanted]
-    assert rule.target.field is not None
-    old, new = base.fields.get(rule.target.field), run.fields.get(rule.target.field)
-    if old is None or new is None:
+    both = paired(base, run, pairs, rule, cases)
+    if both is None:
         return Against(of_field=rule.target.field)
-    had, has = has_value(old)[in_base], has_value(new)[in_run]
+    had, has = both.had, both.has
     if rule.target.label is None:
-        change = new.numbers[in_run] - old.numbers[in_base]
-        worse = -change if rule.lower else change
+        worse = -both.change() if rule.lower else both.change()
         are, places = "that fell" if rule.lower else "that rose", _ranked(had & has & (worse > NEARLY), worse)
     else:
-        before, after = old.having(rule.target.label)[in_base], new.having(rule.target.label)[in_run]
+        before, after = both.having(rule.target.label)
         are = f"that {'lost' if rule.lower else 'got'} {rule.target}"
         places = np.flatnonzero(had & (before & ~after if rule.lower else has & after & ~before))
-    nulls = _none() if nulls_allowed else np.flatnonzero(had & run.ok[in_run] & ~has)
+    nulls = _none() if nulls_allowed else np.flatnonzero(had & both.judged & ~has)
     nulls = nulls[~np.isin(nulls, places)]
     chosen = np.concatenate([places, nulls])
-    where = dict(zip(in_run[chosen].tolist(), in_base[chosen].tolist(), strict=True))
-    return Against(are, in_run[places], in_run[nulls], rule.target.field, where)
+    where = dict(zip(both.in_run[chosen].tolist(), both.in_base[chosen].tolist(), strict=True))
+    return Against(are, both.in_run[places], both.in_run[nulls], rule.target.field, where)
 
 
 def _over(numbers: Floats, rule: Rule) -> Floats:

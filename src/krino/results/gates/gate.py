@@ -11,12 +11,12 @@ import numpy as np
 
 from krino.results.comparison.compare import Pairs, match, other_settings
 from krino.results.gates.against import Against, Found, against, against_change, with_cases, without_verdict
-from krino.results.gates.measures import Mask, Measure, measure, measure_change, tell
+from krino.results.gates.measures import Measure, measure, measure_change, tell
 from krino.results.gates.result import Check, GateResult, fact
 from krino.results.gates.rules import NULL, Limit, Rule, Target
-from krino.results.gates.validate import Sense
+from krino.results.gates.validate import Validator
 from krino.results.named_cases import WORST
-from krino.results.table import Places, Table, read_table, slice_name
+from krino.results.table import Mask, Places, Table, read_table, slice_name
 from krino.results.wording import counted, date_of, judge_of, labeller_of
 from krino.stats.moments import FEW
 from krino.text.clean import clean_line
@@ -120,9 +120,9 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
     fields = {rule.target.field for rule in gate.rules if rule.target.field is not None}
     run = read_table(folder, fields=fields, by=gate.by)
     base = read_table(gate.base, fields=fields) if gate.base is not None else None
-    sense = Sense(run, base)
-    sense.refuse(gate.rules, gate.by)
-    found = [*_whole(run), *_Held(run, base, gate, sense).checks()]
+    validator = Validator(run, base)
+    validator.refuse(gate.rules, gate.by)
+    found = [*_whole(run), *_Checks(run, base, gate, validator).checks()]
     manifest = run.manifest
     return GateResult(
         run=str(folder),
@@ -159,11 +159,11 @@ def _whole(run: Table) -> Iterator[Found]:
 
 
 @dataclass(frozen=True)
-class _Held:
+class _Checks:
     run: Table
     base: Table | None
     gate: Gate
-    sense: Sense
+    validator: Validator
 
     def checks(self) -> Iterator[Found]:
         pairs = None
@@ -217,7 +217,7 @@ class _Held:
             rule=str(rule),
             slice=where,
             outcome="holds" if told.holds else "broken",
-            message="; ".join([told.message, *alone, *self.sense.doubts(rule)]),
+            message="; ".join([told.message, *alone, *self.validator.doubts(rule)]),
             cases=int(cases.sum()),
             nulls=found.nulls,
             value=found.value,

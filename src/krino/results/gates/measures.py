@@ -10,17 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from krino.results.comparison.compare import Pairs
 from krino.results.gates.rules import NULL, Limit, Rule, Target
-from krino.results.table import Column, Table
+from krino.results.table import Column, Mask, Places, Table
 from krino.results.wording import counted, figure
 from krino.stats.moments import FEW, Moments, careful_interval, wilson
 from krino.stats.paired import mean_intervals, share_difference
 from krino.stats.resample import Floats, Resampler
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -60,23 +57,52 @@ def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
     return Measure(part / whole if whole else None, whole, wilson(part, whole), nulls, ok)
 
 
-def measure_change(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask) -> Measure:
-    """A rule over how the cases of a run differ from the same cases of another one."""
+@dataclass(frozen=True)
+class Paired:
+    """A field in the cases that two runs share and that the other one has judged."""
+
+    in_base: Places
+    in_run: Places
+    old: Column
+    new: Column
+    had: Mask
+    """Which cases had a value in the other run."""
+    has: Mask
+    judged: Mask
+    """Which cases the run itself has judged."""
+
+    def change(self) -> Floats:
+        return self.new.numbers[self.in_run] - self.old.numbers[self.in_base]
+
+    def having(self, label: str) -> tuple[Mask, Mask]:
+        """Which cases had the label before, and which have it now."""
+        return self.old.having(label)[self.in_base], self.new.having(label)[self.in_run]
+
+
+def paired(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask) -> Paired | None:
+    """None where one of the runs has no such field."""
     wanted = cases[pairs.b] & base.ok[pairs.a]
     in_base, in_run = pairs.a[wanted], pairs.b[wanted]
-    assert rule.target.field is not None
-    old, new = base.fields.get(rule.target.field), run.fields.get(rule.target.field)
+    old, new = (one.fields.get(rule.target.field or "") for one in (base, run))
     if old is None or new is None:
+        return None
+    return Paired(in_base, in_run, old, new, has_value(old)[in_base], has_value(new)[in_run], run.ok[in_run])
+
+
+def measure_change(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask) -> Measure:
+    """A rule over how the cases of a run differ from the same cases of another one."""
+    both = paired(base, run, pairs, rule, cases)
+    if both is None:
         return Measure(None, 0)
-    had, has, judged = has_value(old)[in_base], has_value(new)[in_run], run.ok[in_run]
-    nulls, ok = int((had & judged & ~has).sum()), int((had & judged).sum())
+    had, has = both.had, both.has
+    nulls, ok = int((had & both.judged & ~has).sum()), int((had & both.judged).sum())
     if rule.target.label is None:
-        change = (new.numbers[in_run] - old.numbers[in_base])[had & has]
+        change = both.change()[had & has]
         return Measure(float(change.mean()) if change.size else None, change.size, _change(change), nulls, ok)
-    before, after = old.having(rule.target.label)[in_base], new.having(rule.target.label)[in_run]
-    counted = had if rule.lower else had & has
-    lost, gained = (int((counted & flip).sum()) for flip in (before & ~after, after & ~before))
-    n = int(counted.sum())
+    before, after = both.having(rule.target.label)
+    compared = had if rule.lower else had & has
+    lost, gained = (int((compared & flip).sum()) for flip in (before & ~after, after & ~before))
+    n = int(compared.sum())
     return Measure((gained - lost) / n if n else None, n, share_difference(lost, gained, n), nulls, ok)
 
 

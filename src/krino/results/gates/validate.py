@@ -19,7 +19,7 @@ from krino.text.clean import clean_line
 
 
 @dataclass(frozen=True)
-class Sense:
+class Validator:
     """What a run, and the one it is compared with, let rules be about."""
 
     run: Table

@@ -1,13 +1,16 @@
-"""An order to whoever judges an answer is no answer, in any of the four languages, and is told as a finding."""
+"""What of an answer can be claimed, and that an order to whoever judges it is no answer."""
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import krino
-from krino.judges.rag.reading.answer import find_instructions
+from krino.judges.rag.reading.answer import find_instructions, split_answer
 from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.tables import table
 
@@ -126,3 +129,48 @@ def test_an_order_beside_an_answer_takes_nothing_from_its_relevance_and_adds_not
 
 def test_a_plain_answer_has_no_such_finding() -> None:
     assert "RAG-N8" not in {found.rule for found in judged("It was built in 1958.").findings}
+
+
+# --- what can be claimed ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "units"),
+    [
+        ("Hi Anna,\n\nIt is red.\n\nBest regards,\nThe support team", ["It is red."]),
+        ("Hi there! Thanks for reaching out. Open it.", ["Open it."]),
+        ("Bonjour ! C'est rouge. Bien cordialement", ["C'est rouge."]),
+        ("¡Hola! Es rojo. Saludos cordiales", ["Es rojo."]),
+        ("## Colours\n\nIt is red.", ["It is red."]),
+        ("**Answer:** It is red.", ["It is red."]),
+        ("It is red [1].\n\nSources: passage 1, 3", ["It is red [1]."]),
+        ("```\nIt is red.\n```", ["It is red."]),
+        (
+            "| Ticket | Price |\n|---|---|\n| Adult | 12 |\n| Child | 6 |",
+            ["Ticket: Adult; Price: 12", "Ticket: Child; Price: 6"],
+        ),
+        ('{"price": {"adult": 12, "child": 6}}', ["price: adult: 12", "price: child: 6"]),
+        ('```json\n["red", "blue"]\n```', ["red", "blue"]),
+        ("The colours are:\n- red\n- blue", ["The colours are: red", "The colours are: blue"]),
+        (
+            "- It is red all over and has been so for years.\n- blue",
+            ["It is red all over and has been so for years.", "blue"],
+        ),
+        ("Hello!", ["Hello!"]),
+        ("{not json}", ["{not json}"]),
+        (
+            "Let me know on 3 May 1998 that it is red and was so.",
+            ["Let me know on 3 May 1998 that it is red and was so."],
+        ),
+    ],
+)
+def test_an_answer_is_cut_into_what_can_be_claimed(answer: str, units: list[str]) -> None:
+    assert [unit.text for unit in split_answer(answer)] == units
+
+
+@given(st.text(alphabet=st.sampled_from('aB1. \n-|:{}[]"#*`é,'), max_size=80) | st.text(max_size=80))
+def test_what_can_be_claimed_stands_in_the_answer_in_order(answer: str) -> None:
+    units = split_answer(answer)
+    assert bool(units) == bool(answer.strip())
+    assert all(0 <= unit.start <= unit.end <= len(answer) for unit in units)
+    assert all(first.start <= second.start for first, second in pairwise(units))

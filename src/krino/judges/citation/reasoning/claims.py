@@ -26,10 +26,11 @@ from krino.judges.citation.reasoning.clauses import (
     Clause,
     Stance,
     Statement,
+    may_object,
     pattern,
     sentences,
 )
-from krino.judges.citation.reasoning.cues import LONGEST
+from krino.judges.citation.reasoning.cues import LONGEST, Cues
 from krino.judges.lazy import lazy
 
 _OF_COURTS = frozenset({"court", "language", "short", "jurisdiction"})
@@ -42,6 +43,7 @@ _OTHER = frozenset({("differ", False), ("unrelated", False), ("agree", True)})
 _UNCLEAR = frozenset({("unknown", False), ("known", True)})
 _REMEMBERED = 3
 """Clauses of earlier sentences in which the reason for a cost is looked for."""
+_SURE = 85
 _CEILINGS = frozenset({90, 95})
 _DUTCH = ("dutch", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
 _NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|option|#)\s*(\d{1,2})(?!\d)")
@@ -52,9 +54,11 @@ Spoken = tuple[Clause, list[Statement]]
 
 
 class Claim(NamedTuple):
-    """The words that make a claim; of one about courts, whether language or a short name is blamed."""
+    """The words that make a claim, where they stand, and, of courts, whether language or a short name is blamed."""
 
     words: str
+    start: int
+    end: int
     by_language: bool = False
     by_short_name: bool = False
 
@@ -63,9 +67,9 @@ class Claims:
     """The claims of one reasoning, each looked for when it is first asked for."""
 
     def __init__(
-        self, case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...], answer: Answer
+        self, case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...], answer: Answer, cues: Cues
     ) -> None:
-        self._case, self._cited, self._candidates, self._answer = case, cited, candidates, answer
+        self._case, self._cited, self._candidates, self._answer, self._cues = case, cited, candidates, answer, cues
         self._written = (answer.reasoning or "")[:LONGEST]
 
     # --- the cited court said to be another ------------------------------------------------------------
@@ -73,7 +77,7 @@ class Claims:
     @lazy
     def court(self) -> Claim | None:
         """What is held against a court that is the cited one. The last word on the courts counts."""
-        if not any(candidate.alignment == "SAME" for candidate in self._candidates):
+        if not self._may_object or not any(candidate.alignment == "SAME" for candidate in self._candidates):
             return None
         claim, agreed = None, False
         for clause, said in self._said:
@@ -81,7 +85,7 @@ class Claims:
             if stance == "same":
                 claim, agreed = None, True
             elif stance == "other" or (stance == "unclear" and not agreed):
-                claim = self._court_claim(clause, claim)
+                claim = self._court_claim(clause, claim, unclear=stance == "unclear")
         return claim if claim or agreed else self._set_against_each_other()
 
     def _court_stance(self, clause: Clause, said: list[Statement]) -> str | None:
@@ -160,18 +164,26 @@ class Claims:
             at += found[1] if found is not None else 1
         return False
 
-    def _court_claim(self, clause: Clause, before: Claim | None) -> Claim:
+    def _court_claim(self, clause: Clause, before: Claim | None, *, unclear: bool = False) -> Claim:
+        """Where a court is called unclear and no name or language is spoken of, its name was not understood."""
+        nameless = not any(
+            item.marks & {CITED, FOUND} or "language" in item.topic_names
+            for clauses in self._sentences
+            for item in clauses
+        )
         courts = [self._cited.court] if CITED in clause.marks else []
         if FOUND in clause.marks:
             courts += [item.named for item in self._candidates if item.alignment == "SAME"]
         written = [court for court in courts if isinstance(court, Court) and not court.abbreviated]
         tongues = {court.name_language for court in written if court.name_language}
-        return Claim(
-            self._words(clause),
+        return self._claim(
+            clause,
             by_language="language" in clause.topic_names
             or len(tongues) > 1
             or (before is not None and before.by_language),
-            by_short_name="short" in clause.topic_names or (before is not None and before.by_short_name),
+            by_short_name="short" in clause.topic_names
+            or (unclear and nameless and clause.says("stances", "unknown"))
+            or (before is not None and before.by_short_name),
         )
 
     def _set_against_each_other(self) -> Claim | None:
@@ -193,6 +205,8 @@ class Claims:
     @lazy
     def jurisdiction(self) -> Claim | None:
         """That it is held against a court that the citation names none of its kind."""
+        if not self._may_object:
+            return None
         said = list(self._statements(_PLACE_FIRST))
         if any(clause.says("stances", "all_fit") for clause, _ in said):
             said = [(clause, [item for item in items if item.stance in ("costs", "excused")]) for clause, items in said]
@@ -201,7 +215,7 @@ class Claims:
     @lazy
     def number(self) -> Claim | None:
         """That a match is marked down because the citation gives no number."""
-        return self._blame(self._said, "number")
+        return self._blame(self._said, "number") if self._may_object else None
 
     def _blame(self, said: Sequence[Spoken], topic: str) -> Claim | None:
         """A clause that holds it against a match that something is lacking, unless it is said not to count.
@@ -230,7 +244,7 @@ class Claims:
         if against is None and not elsewhere and unsure is not None:
             blamed = not accepted if topic == "jurisdiction" else not self._answer.matches or self._says_more(unsure)
             against = unsure if blamed else None
-        return Claim(self._words(against)) if against is not None else None
+        return self._claim(against) if against is not None else None
 
     def _is_open_court(self, clause: Clause, item: Statement) -> bool:
         """Whether it is the court of a citation without a jurisdiction that a clause speaks of, not its name."""
@@ -254,7 +268,7 @@ class Claims:
             if found is None and clause.link != "concession":
                 by_words = "words" in clause.affirmed_topics or self._quotes_a_shared_word(clause)
                 found = clause if by_words else None
-        return Claim(self._words(found)) if found is not None else None
+        return self._claim(found) if found is not None else None
 
     def _quotes_a_shared_word(self, clause: Clause) -> bool:
         """Whether a single word is quoted that stands in the snippet and in the decision that was taken."""
@@ -277,6 +291,8 @@ class Claims:
         return self._denied("court")
 
     def _denied(self, topic: str) -> Claim | None:
+        if not self._may_object:
+            return None
         found = None
         for clause, statements in self._said:
             if self._is_of_others(clause):
@@ -287,7 +303,14 @@ class Claims:
             is_another = topic == "number" and not said and clause.says("who", "is_not")
             if said & _OTHER or (is_another and topic in clause.topic_names):
                 found = found or clause
-        return Claim(self._words(found)) if found is not None else None
+        return self._claim(found) if found is not None else None
+
+    @lazy
+    def _may_object(self) -> bool:
+        """Whether the reasoning can hold anything against a match: one that is sure of it needs a word for that."""
+        top = self._answer.matches[0] if self._answer.matches else None
+        sure = top is not None and top.percent is not None and top.percent > _SURE
+        return self._cues.written and (not sure or may_object(self._cues.text))
 
     # --- clauses and statements ------------------------------------------------------------------------
 
@@ -331,8 +354,11 @@ class Claims:
     def _sentence_of(self, clause: Clause) -> list[Clause]:
         return next(clauses for clauses in self._sentences if clause in clauses)
 
-    def _words(self, clause: Clause) -> str:
-        return " ".join(self._written[clause.start : clause.end].split()).strip(" ,")
+    def _claim(self, clause: Clause, *, by_language: bool = False, by_short_name: bool = False) -> Claim:
+        text = self._written[clause.start : clause.end]
+        start = clause.start + len(text) - len(text.lstrip(" ,"))
+        end = clause.start + len(text.rstrip(" ,"))
+        return Claim(" ".join(self._written[start:end].split()), start, end, by_language, by_short_name)
 
 
 def _inherited(

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from krino.judges.citation.reasoning import table
-from krino.judges.citation.reasoning.cues import aspect_pattern
+from krino.judges.citation.reasoning.cues import alternation, aspect_pattern
 from krino.judges.lazy import lazy
 
 Stance = Literal[
@@ -60,6 +60,11 @@ _END = re.compile(r"[!?](?=\s|$)|\.(?=\s*$|\s+(?![\sa-z\u00bb]))|\n")
 _NE_PAS = re.compile(r"(?<![a-z])n(?:e\s|')(?:[^,;:]{0,40}?)(?<![a-z])(pas|plus|jamais|guere)(?![a-z])")
 _NE_QUE = re.compile(r"(?<![a-z])(n(?:e|'))\s?(?:\w+\s){1,3}qu(?:e\s|')")
 _AFTER_NIET = re.compile(r"(?:\s[^\s,]+){0,6}?\s(?:niet|niets)(?:\s[^\s,]+){0,1}[\s,]*$|\s?(?:niet|niets)(?![a-z])")
+_WORD = re.compile("[a-z]+|\u2260|!=|<>")
+_CHOICE = re.compile(r"\((?!an\))[^()]*(?:\([^()]*\)[^()]*)*\)\??")
+_COMMON = frozenset(
+    {"and", "the", "is", "are", "an", "et", "en", "de", "confidence", "court", "candidate", "candidat", "kandidaat"}
+)
 _LEAD = frozenset({"concession", "cause", "question"})
 
 
@@ -223,6 +228,36 @@ def _links() -> re.Pattern[str]:
         rf"(?P<stop>[:;()]|\s[-\u2013\u2014]\s)|(?:^\s*|,\s*)(?P<first>(?:{first})(?![a-z]))"
         rf"|{opens}(?P<then>(?:{then})(?![a-z]))|{named}"
     )
+
+
+def may_object(text: str) -> bool:
+    """Whether a text holds any phrase that can deny, part or hold against; a cheap look before the dear one."""
+    whole, stems, phrases = _objections()
+    if not any(word in whole or word.startswith(stems.get(word[:3], ())) for word in _WORD.findall(text)):
+        return False
+    return phrases.search(text) is not None
+
+
+@cache
+def _objections() -> tuple[frozenset[str], dict[str, tuple[str, ...]], re.Pattern[str]]:
+    """The longest telling word of every phrase that objects, whole or a stem by its first letters, and the phrases."""
+    lists = table("claims")
+    stances = [lists["stances"][name] for name in ("differ", "unrelated", "names_differ", "unknown", "costs", "lack")]
+    phrases = [*lists["negation"]["wide"], *lists["negation"]["narrow"], *lists["links"]["contrast"]]
+    phrases += [phrase for names in stances for phrase in names]
+    whole: set[str] = {"t"}  # "isn't" ends so
+    stems: dict[str, tuple[str, ...]] = {}
+    for phrase in phrases:
+        found = [match for match in _WORD.finditer(_CHOICE.sub(" ", phrase)) if match[0] not in _COMMON]
+        for match in sorted(found, key=lambda match: -len(match[0]))[:1]:
+            rest = match.string[match.end() : match.end() + 1]
+            if rest in ("*", "?", "["):  # "fits?" is the stem "fit"
+                stem = match[0][:-1] if rest == "?" else match[0]
+                stems[stem[:3]] = (*stems.get(stem[:3], ()), stem)
+            else:
+                whole.add(match[0])
+    forms = (_form(phrase.removeprefix(", ")) for phrase in dict.fromkeys(phrases))
+    return frozenset(whole), stems, re.compile(rf"(?<![a-z0-9])(?:{alternation(forms)})|n't")
 
 
 @cache

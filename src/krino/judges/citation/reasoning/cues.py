@@ -20,10 +20,10 @@ _DAMAGED_APOSTROPHE = str.maketrans({"`": "'", "\u00b4": "'"})
 
 @cache
 def _pattern(section: str, name: str) -> re.Pattern[str]:
-    return re.compile(f"(?<![a-z0-9])(?:{_alternation(table('cues')[section][name])})")
+    return re.compile(f"(?<![a-z0-9])(?:{alternation(table('cues')[section][name])})")
 
 
-def _alternation(forms: Iterable[str]) -> str:
+def alternation(forms: Iterable[str]) -> str:
     """One alternation of all forms, those with the same first letter together: most words then fail at once."""
     by_letter: dict[str, list[str]] = {}
     others = []
@@ -37,10 +37,22 @@ def _alternation(forms: Iterable[str]) -> str:
 
 
 @cache
-def _aspects() -> re.Pattern[str]:
-    """One alternation of everything a sentence can be about, each under its name."""
-    named = (f"(?P<{name}>{_alternation(forms)})" for name, forms in table("cues")["aspects"].items())
-    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(named)})")
+def _aspects() -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """One alternation of everything a sentence can be about, and the aspect of each of its groups.
+
+    By first letter and then by aspect, so that most words fail at once.
+    """
+    by_letter: dict[str, dict[str, list[str]]] = {}
+    for name, forms in table("cues")["aspects"].items():
+        for form in forms:
+            plain = form[:1].isalpha() and form[1:2] not in ("?", "*", "+", "{")
+            by_letter.setdefault(form[0] if plain else "", {}).setdefault(name, []).append(form[1:] if plain else form)
+    grouped = [
+        f"{letter}(?:{'|'.join('(' + '|'.join(forms) + ')' for forms in aspects.values())})"
+        for letter, aspects in by_letter.items()
+    ]
+    names = tuple(name for aspects in by_letter.values() for name in aspects)
+    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(grouped)})"), names
 
 
 @cache
@@ -82,8 +94,9 @@ def _split(text: str) -> tuple[list[Sentence], dict[str, int]]:
     """The sentences of a reasoning, and in which of them each aspect is first named."""
     sentences: list[Sentence] = []
     first: dict[str, int] = {}
+    found, names = _aspects()
     for piece in (piece.lower() for piece in SENTENCE_END.split(text) if piece):
-        mentions = tuple((match.lastgroup or "", match.start()) for match in _aspects().finditer(piece))
+        mentions = tuple((names[(match.lastindex or 1) - 1], match.start()) for match in found.finditer(piece))
         for name, _ in mentions:
             first.setdefault(name, len(sentences))
         sentences.append(Sentence(piece, mentions))
@@ -97,7 +110,9 @@ class Cues:
     """
 
     def __init__(self, text: str | None) -> None:
-        written = fold_letters((text or "")[:LONGEST]).translate(_DAMAGED_APOSTROPHE)
+        written = fold_letters((text or "")[:LONGEST])
+        if "`" in written or "\u00b4" in written:
+            written = written.translate(_DAMAGED_APOSTROPHE)
         self.text = written.lower()
         self.sentences, first = _split(written)
         self.written = bool(self.text.strip())
@@ -123,12 +138,12 @@ class Cues:
 
     @lazy
     def claims_number_match(self) -> bool:
-        return any(sentence.claims_number_match() for sentence in self.sentences)
+        return self.number_at is not None and any(sentence.claims_number_match() for sentence in self.sentences)
 
     @lazy
     def claims_ecli_match(self) -> bool:
         """Whether it says that an ECLI agrees."""
-        return any(
+        return self.says_ecli and any(
             sentence.about("ecli") and _says("match", sentence.text) and not _says("negation", sentence.text)
             for sentence in self.sentences
         )

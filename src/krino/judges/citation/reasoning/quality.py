@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.case_numbers import compare
@@ -17,15 +17,15 @@ _SURE = 85
 """From this confidence on, a reasoning that denies its own evidence contradicts itself."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _NUMBER = re.compile(
-    r"(?<![\w.])(?:[acdfghmps]\.\d\d\.\d{3,4}(?:\.[fn])?|(?:19|20)\d\d/[a-z]{1,3}/\d+|\d{1,3}/(?:19[89]\d|20\d\d))(?![\w])"
+    r"(?<![\w.])(?=[acdfghmps\d])(?:[acdfghmps]\.\d\d\.\d{3,4}(?:\.[fn])?|(?:19|20)\d\d/[a-z]{1,3}/\d+|\d{1,3}/(?:19[89]\d|20\d\d))(?![\w])"
 )
 _ECLI = re.compile(r"ecli:[a-z]{2}:[a-z0-9]{1,7}:\d{4}:[a-z0-9.]+[a-z0-9]")
+_DIGIT = re.compile("[0-9]")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _PARTIES = re.compile(r"\b([A-ZÀ-Þ][\w'’-]{2,})\s+(?:c\.|c/|contre|v\.|vs\.?|tegen)\s+([A-ZÀ-Þ][\w'’-]{2,})")
-_OTHERS = re.compile(
-    r"\b(?:others?|autres?|andere|overige|rest|candidates? (?:[2-9]|[b-z])|candidat [2-9]|kandidaat [2-9])\b"
-)
 _MARKS = {"NATIONAL": "class_national", "SPECIFIC": "class_specific", "GENERIC": "class_generic"}
+_CLASS_STEMS = ("nation", "gener", "specif", "unique", "supreme")
+"""One of these stands in every word for a class: a cheap look before the dear one."""
 WORST, POOR, ADEQUATE, GOOD = 1, 2, 3, 4
 
 
@@ -96,7 +96,7 @@ def _invented(outcome: Outcome) -> Iterator[str]:
         known = number in written or any(_same_number(number, other) for other in numbers)
         if not known and number not in _case_text(outcome):
             yield f"the number {number.upper()}"
-    for ecli in dict.fromkeys(_ECLI.findall(text)):
+    for ecli in dict.fromkeys(_ECLI.findall(text)) if "ecli:" in text else ():
         if ecli not in _case_text(outcome):
             yield f"the decision {ecli.upper()}"
     if _YEAR.search(text):
@@ -122,20 +122,29 @@ def _same_number(number: str, other: str) -> bool:
 def _wrong_class(outcome: Outcome) -> str | None:
     """The class that the reasoning gives the cited court, where it is not its class."""
     text, right = outcome.facts.cues.text, outcome.facts.cited.classification
-    stated = [name for name, words in _MARKS.items() if affirms(words, text)]
+    stated = _classes(text)
     if not stated or right in stated:
         return None
     return f"it calls the cited court {stated[0]}, which is {right}"
 
 
+@lru_cache(maxsize=16)
+def _classes(text: str) -> tuple[str, ...]:
+    """The classes of courts that a text states."""
+    if not any(stem in text for stem in _CLASS_STEMS):
+        return ()
+    return tuple(name for name, words in _MARKS.items() if affirms(words, text))
+
+
 def _is_bare_list(outcome: Outcome) -> bool:
     """Whether it is a list of terms: several classes at once, or no word that joins others and nothing of this case."""
     text = outcome.facts.cues.text
-    if sum(affirms(words, text) for words in _MARKS.values()) > 2:
+    if len(_classes(text)) > 2:
         return True
     said = text.split()
-    joined = any(word.strip(".,;:") in _joining_words() for word in said)
-    return len(said) > 5 and not joined and not any(character.isdigit() for character in text)
+    if len(said) <= 5 or _DIGIT.search(text):
+        return False
+    return not any(word.strip(".,;:") in _joining_words() for word in said)
 
 
 @cache
@@ -147,9 +156,7 @@ def _joining_words() -> frozenset[str]:
 def _gives_evidence(outcome: Outcome) -> bool:
     """Whether it names anything of this very case: a court or its class, a number, a date, words of the texts."""
     facts, text = outcome.facts, outcome.facts.cues.text
-    if any(affirms(words, text) for words in _MARKS.values()) or facts.cues.writes_a_court_out:
-        return True
-    if _NUMBER.search(text) or _ECLI.search(text) or any(character.isdigit() for character in text):
+    if _DIGIT.search(text) or _classes(text) or facts.cues.writes_a_court_out:
         return True
     return len(_shared_words(outcome)) > 1 or len(text.split()) > 12
 

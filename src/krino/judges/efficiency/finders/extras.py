@@ -23,6 +23,7 @@ _WORD = re.compile(r"[^\W_]+")
 _MAX_TEXT = 20_000
 _INSTRUCTION = 300
 _QUERY = 40
+_FIRST = 5
 _LEAST_REWORDED = 8
 _LEAST_NUMBERS = 2
 _NEARBY = 20
@@ -116,7 +117,7 @@ def _extra(
         if is_bookkeeping(step) and _free("bookkeeping", asked):
             yield Extra("speculative", "keeps a note that nobody asked for")
     if step.kind in ("tool", "retrieval") and call.is_search:
-        yield from _beside_the_point(step, call, asked, place > searches[0], len(searches))
+        yield from _beside_the_point(steps, calls, place, asked, searches)
     if step.kind == "tool" and _free("checking", asked):
         yield from _worked_out_again(steps, calls, place)
 
@@ -161,16 +162,20 @@ def _asked_back(step: Step, place: int, asked: set[str], spoken: Sequence[int]) 
         yield Extra("speculative", "asks back what the task says")
 
 
-def _beside_the_point(step: Step, call: Call, asked: set[str], is_later: bool, searches: int) -> Iterator[Extra]:
+def _beside_the_point(
+    steps: Sequence[Step], calls: Sequence[Call], place: int, asked: set[str], searches: Sequence[int]
+) -> Iterator[Extra]:
     """A question to a search tool that is not the only one, with words of confirming or embellishing."""
-    query = _WORD.findall(call.wording.lower() or " ".join(words_of(step.input)))
-    if searches < 2 or len(query) > _QUERY:
+    query = _WORD.findall(calls[place].wording.lower() or " ".join(words_of(steps[place].input)))
+    if len(searches) < 2 or len(query) > _QUERY:
         return
-    if query[:1] and query[0] in words("cues", "checking") and _free("checking", asked) and is_later:
+    if query[:1] and query[0] in words("cues", "checking") and _free("checking", asked) and place > searches[0]:
         yield Extra("speculative", "asks to confirm what was found")
     beside = set(query) & words("cues", "embellishing")
-    if beside and _free("embellishing", asked) and not asked.isdisjoint(words_in(" ".join(query))):
-        yield Extra("enrichment", f"looks up what was not asked for ({sorted(beside)[0]})")
+    if beside and _free("embellishing", asked):
+        topic = asked.union(*(words_of(steps[other].output) for other in searches[:_FIRST] if other < place))
+        if not topic.isdisjoint(words_in(" ".join(query))):
+            yield Extra("enrichment", f"looks up what was not asked for ({sorted(beside)[0]})")
 
 
 def _worked_out_again(steps: Sequence[Step], calls: Sequence[Call], place: int) -> Iterator[Extra]:

@@ -7,7 +7,7 @@ against steps that were themselves no repeats, so that taking a repeat out chang
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
@@ -82,6 +82,7 @@ class RepeatSearch:
     _near: dict[bytes, NearIndex] = field(default_factory=dict)
     _said: dict[str, tuple[dict[str, int], NearIndex]] = field(default_factory=dict)
     _results: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
+    _replies: dict[tuple[str, bytes], int] = field(default_factory=dict)
     _known: KnownResults = field(default_factory=KnownResults)
     _changes: list[int] = field(default_factory=list)
     """For each place, how many steps before it changed something and were no repeats in vain."""
@@ -118,20 +119,32 @@ class RepeatSearch:
             self._writes.append(writes)
             unclear += call.effect != "none"
             writes += call.effect == "changes"
+        latest: dict[bytes, int] = {}
+        for place, call in enumerate(self.calls):
+            if call.normal in latest:
+                self._last_before[place] = latest[call.normal]
+            latest[call.normal] = place
         for place in range(len(self.calls) - 1, -1, -1):
-            call = self.calls[place]
-            after = following.get(call.normal)
-            if after is not None:
-                same = self.calls[after].result == call.result
-                self._news[place] = self._news.get(after, -1) if same else after
-                self._last_before[after] = place
+            call, state = self.calls[place], self._state(place)
+            if state is None:
+                continue  # an error, or no record, is no news
+            if (after := following.get(call.normal)) is not None:
+                self._news[place] = self._news.get(after, -1) if self._state(after) == state else after
             following[call.normal] = place
+
+    def _state(self, place: int) -> bytes | None:
+        """What a call found: the key of its result, or that there was nothing; None where that is not recorded."""
+        call = self.calls[place]
+        if self.steps[place].error is not None or not call.has_result:
+            return None
+        return b"nothing" if call.is_empty else call.result
 
     def _again(self, place: int, seen: _Seen) -> Repeat:
         step, call = self.steps[place], self.calls[place]
         level: Level = "exact" if call.exact in self._exact else "normalised"
-        known = call.result is None or call.result in seen.results
-        of = seen.results.get(call.result, seen.leader) if call.result is not None else seen.leader
+        state = self._state(place)
+        known = state is None or state in seen.results
+        of = seen.leader if state is None else seen.results.get(state, seen.leader)
         changed = self._changes[place] > self._changes[seen.last + 1]
         if not seen.succeeded:
             again = step.error is not None and self._same_error(place, seen.failures[-1]) and not changed
@@ -192,7 +205,11 @@ class RepeatSearch:
         if self.steps[place].kind == "message":  # a conversation may say alike things; only equal ones are repeats
             return None
         return (
-            self._near_call(place) or self._same_result(place) or self._known_result(place) or self._same_words(place)
+            self._near_call(place)
+            or self._same_result(place)
+            or self._known_result(place)
+            or self._same_reply(place)
+            or self._same_words(place)
         )
 
     def _near_call(self, place: int) -> Repeat | None:
@@ -266,6 +283,14 @@ class RepeatSearch:
     def _brings_results(self, place: int) -> bool:
         return self.steps[place].kind in ("tool", "retrieval")
 
+    def _same_reply(self, place: int) -> Repeat | None:
+        """A model that was given the same and said the same, whatever the step is called."""
+        step, call = self.steps[place], self.calls[place]
+        if step.kind != "llm" or call.speaks or call.result is None or self._decides(place):
+            return None
+        earlier = self._replies.setdefault((squeeze(dump(step.input)), call.result), place)
+        return None if earlier == place else Repeat(place, earlier, "same_words", same_result=True, waste=True)
+
     def _same_words(self, place: int) -> Repeat | None:
         step = self.steps[place]
         if step.kind != "llm" or self.calls[place].speaks or self._decides(place):
@@ -310,8 +335,8 @@ class RepeatSearch:
         seen.times += 1
         if ok:
             seen.succeeded = True
-            if call.result is not None:
-                seen.results.setdefault(call.result, repeat.of if repeat and repeat.waste else place)
+            if (state := self._state(place)) is not None:
+                seen.results.setdefault(state, repeat.of if repeat and repeat.waste else place)
         elif not seen.succeeded:
             seen.failures.append(place)
         if ok and (repeat is None or repeat.retry):
@@ -332,17 +357,21 @@ class RepeatSearch:
             index.add(place, read_wording(said))
 
 
-def errors_of_use(steps: Sequence[Step], calls: Sequence[Call], recovered: Mapping[int, int]) -> dict[int, str]:
+def errors_of_use(steps: Sequence[Step], calls: Sequence[Call], search: RepeatSearch) -> dict[int, str]:
     """Errors that told something: of a run that was worked on after it, or of the last attempt, which is reported."""
     found: dict[int, str] = {}
     following: int | None = None
+    reported = False
     for place in range(len(steps) - 1, -1, -1):
         step = steps[place]
         if step.kind in ("llm", "message"):
+            repeat = search.repeats.get(place)
+            in_vain = step.error is not None or not step.output or (repeat is not None and repeat.waste)
+            reported = reported or not in_vain
             continue
-        if step.error is not None and place not in recovered:
+        if step.error is not None and place not in search.recovered:
             runs = calls[place].effect == "unclear" or names(step.name, "runs")
-            if following is None and place + 1 < len(steps):
+            if following is None and reported:
                 found[place] = "the last attempt, and its error is the result"
             elif following is not None and runs and calls[following].is_write and steps[following].name != step.name:
                 found[place] = "its error was worked on"

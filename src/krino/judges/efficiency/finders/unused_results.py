@@ -17,6 +17,7 @@ from typing import Literal
 
 from krino.judges.efficiency.finders.calls import Call, keys_in, texts_in
 from krino.judges.efficiency.finders.effects import name_parts, names
+from krino.judges.efficiency.finders.nearness import ask_another, read_wording
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, from_json, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -81,6 +82,12 @@ class _Leaving:
         self.times = Counter(step.name for step in steps)
         said = next((text_of(step.output) for step in reversed(steps) if step.kind in ("llm", "message")), "")
         self.bare = len((self.answer | words_in(said)) - self.task) < _BARE
+        self.used: dict[int, set[str]] = {}
+        self.covered: set[str] = set()
+        """What the task names of what steps looked at whose words are taken up."""
+        self.telling: Counter[str] = Counter()
+        """How many such steps each tool has that the task does not name."""
+        self.resting = False
         self._vocabulary: dict[str, str] = {}
         self.given = [_tokens(step.input) if tells else set() for step, tells in zip(steps, self.tells, strict=True)]
         self.brought = [self._brought(place) for place in range(len(steps))]
@@ -114,8 +121,10 @@ class _Leaving:
         kept = [place for place in range(len(self.steps)) if place not in aside]
         if kept and self.reads[kept[-1]] and not self.answer:
             kept.pop()  # a trace that ends with a reading does not say what it was for
-        used = self._used(kept)
-        covered: set[str] = set().union(*(self.asked[place] for place in used))
+        self.used = self._used(kept)
+        self.covered = set().union(*(self.asked[place] for place in self.used))
+        self.telling = Counter(self.steps[place].name for place in self.used if not self._is_named(place))
+        self.resting = not self.used and all(self.reads[place] or _talks(self.steps[place]) for place in kept)
         found: dict[int, Spare] = {}
         known: dict[str, int] = {}
         looked_at: set[str] = set()
@@ -124,14 +133,20 @@ class _Leaving:
                 continue
             spare = None
             if place not in self.settled and not self.calls[place].is_paging:
-                spare = self._spare(place, used.get(place, set()), known, covered, looked_at)
+                spare = self._spare(place, known, looked_at)
             if spare is not None:
                 found[place] = spare
                 continue
             looked_at |= self.asked[place]
             for word in self.brought[place]:
                 known.setdefault(word, place)
+        if self.resting and not any(self.asked[place] for place in kept):
+            return {}  # an answer that rests on readings, of which the task names none: any may be the one
         return found
+
+    def _is_named(self, place: int) -> bool:
+        """Whether the task names what sets this call apart from other calls of its tool."""
+        return bool(_stems(self.given[place]) & self.task_stems)
 
     def _used(self, kept: Sequence[int]) -> dict[int, set[str]]:
         """For each kept reading the words it brought that a later kept step or the answer takes up."""
@@ -143,27 +158,39 @@ class _Leaving:
             taken_up |= _words_taken_up(self.steps[place])
         return used
 
-    def _spare(
-        self, place: int, used: set[str], known: Mapping[str, int], covered: set[str], looked_at: set[str]
-    ) -> Spare | None:
-        brought, asked = self.brought[place], self.asked[place]
-        if used - known.keys() or not brought:
-            return None
-        if self._follows(place, known):
+    def _spare(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Spare | None:
+        brought, asked, used = self.brought[place], self.asked[place], self.used.get(place, set())
+        if used - known.keys() or not brought or self._follows(place, known):
             return None
         if not used:
             few = len(brought) < table("nearness")["least_distinctive"]
-            return None if few or asked - covered else Spare("unused")
+            return None if few or asked - self.covered or self._is_gone_through(place) else Spare("unused")
         first = min(known[word] for word in used)
-        same_tool = self.steps[place].name == self.steps[first].name  # another thing that brings the same is news
-        enumerates = same_tool and self.calls[place].frame != self.calls[first].frame
-        return Spare("known", first) if asked and asked <= looked_at and not enumerates else None
+        new = any(word not in known for word in brought)
+        again = bool(asked) and (asked <= looked_at or (not new and len(asked & looked_at) * 2 >= len(asked)))
+        return Spare("known", first) if again and not self._asks_another(place, first) else None
+
+    def _is_gone_through(self, place: int) -> bool:
+        """Another call of the tool brought what is used, and the task does not name which: all had to be looked at."""
+        return self.telling[self.steps[place].name] > 0
+
+    def _asks_another(self, place: int, first: int) -> bool:
+        """Another thing by its id, or another question: that both bring the same is news."""
+        one, other = self.calls[place], self.calls[first]
+        if self.steps[place].name == self.steps[first].name and one.frame != other.frame:
+            return True
+        wordings = (read_wording(call.wording) for call in (one, other))
+        return bool(one.wording and other.wording) and ask_another(*wordings)
 
     def _follows(self, place: int, known: Mapping[str, int]) -> bool:
         """Its id or name comes from an earlier result, and it is one of several, or the answer is too bare to tell."""
         if not any(word in known for word in self.given[place]):
             return False
         return self.bare or self.times[self.steps[place].name] > 1
+
+
+def _talks(step: Step) -> bool:
+    return step.kind in ("llm", "message")
 
 
 @cache

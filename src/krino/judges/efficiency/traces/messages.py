@@ -225,7 +225,7 @@ def _gemini(value: Any) -> str | None:
 def _is_langchain(raw: Message) -> bool:
     if "lc" in raw and isinstance(raw.get("id"), list):
         return any(str(part).endswith(("Message", "MessageChunk")) for part in raw["id"][-1:])
-    return (raw.get("type") in ("human", "ai") and "role" not in raw and ("content" in raw or "data" in raw)) or (
+    return (raw.get("type") in ("human", "ai") and not raw.get("role") and ("content" in raw or "data" in raw)) or (
         raw.get("type") in ("system", "tool") and ("additional_kwargs" in raw or isinstance(raw.get("data"), Mapping))
     )
 

@@ -27,6 +27,7 @@ _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}:?\*\*:?[ \t]*$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)])[ \t]+")
 _MOST_CELLS = 40
 _MOST_JSON = 200_000
+_OPENING = 8
 _BARE_ITEM = 6
 """Words up to which a list item is no sentence of its own, but completes the line above the list."""
 
@@ -38,7 +39,7 @@ def split_answer(answer: str) -> tuple[Sentence, ...]:
     found = _json_values(bare)
     if found is None:
         found = [item for item in _units(bare) if not _says_nothing(item.text)]
-    kept = tuple(replace(item, text=_EMPHASIS.sub("", item.text)) for item in found)
+    kept = tuple(replace(item, text=_lead().sub("", _EMPHASIS.sub("", item.text))) for item in found)
     return kept or tuple(split_sentences(bare)) or split_sentences(answer)
 
 
@@ -93,9 +94,14 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
             continue
         if not listed:
             opening = ""
-        if opening and len(sentence.text.split()) <= _BARE_ITEM:
+        if opening and _completes(opening, sentence.text):
             sentence = replace(sentence, text=f"{opening} {sentence.text}")
         yield sentence
+
+
+def _completes(opening: str, item: str) -> bool:
+    """Whether a list item is no sentence of its own, and the line above it short enough to be told with each."""
+    return len(item.split()) <= _BARE_ITEM and len(opening.split()) <= _OPENING and not item.endswith((".", "!", "?"))
 
 
 # --- JSON ------------------------------------------------------------------------------------------
@@ -136,12 +142,20 @@ def _leaves(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 
 def _says_nothing(text: str) -> bool:
     """A greeting, a thank-you, a closing, a name under a letter, or a line that only names sources."""
-    return _nothing().fullmatch(straighten(text[:_LONGEST]).lower().strip(" *_¡¿")) is not None
+    plain = straighten(text[:_LONGEST]).lower().strip(" *_¡¿")
+    has_figure = any(map(str.isdecimal, plain))
+    return _whole("sources" if has_figure else "says_nothing").fullmatch(plain) is not None
 
 
 @cache
-def _nothing() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in table("answers")["says_nothing"]))
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in table("answers")[name]))
+
+
+@cache
+def _lead() -> re.Pattern[str]:
+    """ "Answer: " before what is answered."""
+    return re.compile(table("answers")["lead"], re.I)
 
 
 def find_instructions(sentences: Sequence[Sentence], question: str) -> frozenset[int]:

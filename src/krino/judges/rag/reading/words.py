@@ -53,14 +53,14 @@ def _negations(language: str | None) -> frozenset[str]:
 
 
 @cache
-def _any_negation() -> tuple[str, ...]:
-    return tuple({f" {word} " for words in table("words")["negation"].values() for word in words.split()})
+def _telling() -> frozenset[str]:
+    return frozenset(word for words in table("words")["negation"].values() for word in words.split()) | {*_opposites()}
 
 
-def may_deny(text: str) -> bool:
-    """A first, cheap look: whether a word that denies, in any of the languages, stands in a text."""
-    padded = f" {text.lower().translate(_NO_SIGNS)} "
-    return "n t " in padded or any(word in padded for word in _any_negation())
+def may_conflict(text: str) -> bool:
+    """A first, cheap look: whether a text holds a digit, a word that denies, or one that has an opposite."""
+    words = text.lower().translate(_NO_SIGNS).split()
+    return any(map(str.isdecimal, text)) or "n't" in text or not _telling().isdisjoint(words)
 
 
 @cache

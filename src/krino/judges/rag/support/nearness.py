@@ -9,22 +9,16 @@ from math import sqrt
 
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Similarity, step_of, worth_of
-from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.sentences import split_sentences
-from krino.judges.rag.reading.values import comparable, find_names, offered, stated
-from krino.judges.rag.reading.words import Reading, opposed_words, opposite_words, read_sentence
+from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.tables import table
 from krino.text.forms import canonical
-from krino.text.words import stem, stop_words
 
 TextPair = tuple[str, str]
 
 _LONGEST = 20_000
-_FRAME = 0.6
 _MOST_ENTAILED = 200
 """Characters up to which answer and reference are short enough to be worth asking about."""
-_MOST_COMPARED = 40
-"""Sentences of each side that are held against each other for a conflict."""
 
 
 def reads(language: str | None) -> bool:
@@ -82,7 +76,7 @@ def place_on_scale(facts: RagFacts, near: Mapping[TextPair, float]) -> Likeness 
     score = _blend(_letter_share(answer, reference) if cosine is None else cosine, overlap)
     why = f"{overlap.shared} of the reference's {overlap.theirs} content words found"
     why += "" if cosine is None else f", nearness in meaning {cosine:.2f}"
-    if conflict := find_difference(facts, expected):
+    if conflict := facts.difference:
         score = min(score, worth_of("little"))
         why = f"{why}; {conflict}"
     elif cosine is not None and overlap.shared and _is_paraphrase(answer, reference, score):
@@ -139,74 +133,6 @@ def _read(text: str, language: str | None) -> tuple[Reading, ...]:
 
 def _content(readings: Iterable[Reading]) -> frozenset[str]:
     return frozenset(root for reading in readings for root in reading.content)
-
-
-# --- differences to the letter ---------------------------------------------------------------------
-
-
-def find_difference(facts: RagFacts, expected: Sequence[Reading]) -> str | None:
-    """A value, a denial, an opposite or a name in which the answer cannot agree with the reference."""
-    ours, theirs = facts.readings[:_MOST_COMPARED], tuple(expected)[:_MOST_COMPARED]
-    if conflict := _other_value(ours, theirs, facts.question_reading.stems):
-        return conflict
-    for reading in ours:
-        for other in theirs:
-            if words := opposed_words(reading, other):
-                return f"only one of the two denies '{reading.surface[words[0]]}'"
-            if (pair := opposite_words(reading, other)) and _same_frame(reading, other, pair):
-                return f"the answer says '{pair[0]}', the reference '{pair[1]}'"
-    return _other_name(facts, ours, theirs)
-
-
-def _other_value(ours: Sequence[Reading], theirs: Sequence[Reading], asked: frozenset[str]) -> str | None:
-    our_values = [value for reading in ours for value in reading.values]
-    their_values = [value for reading in theirs for value in reading.values]
-    ours_offered, theirs_offered = offered(our_values), offered(their_values)
-    missing = [value for value in their_values if not stated(value, ours_offered)]
-    instead = [value for value in our_values if not stated(value, theirs_offered) and asked.isdisjoint(value.keys)]
-    for value in missing:
-        for other in instead:
-            alike = value.kind == other.kind == "number" and value.unit == other.unit
-            if alike or comparable(value, other):
-                return f"the answer says {other.text}, the reference {value.text}"
-    return None
-
-
-def _same_frame(first: Reading, second: Reading, pair: tuple[str, str]) -> bool:
-    """Whether the rest of the two is much the same, or there is no rest."""
-    poles = {stem(word) for word in pair}
-    ours, theirs = frozenset(first.content) - poles, frozenset(second.content) - poles
-    return len(ours & theirs) >= _FRAME * min(len(ours), len(theirs))
-
-
-def _other_name(facts: RagFacts, ours: Sequence[Reading], theirs: Sequence[Reading]) -> str | None:
-    """Each names something that the other does not, and what is left is much the same or what was asked anyway."""
-    first, second = _content(ours), _content(theirs)
-    here, there = first - second, second - first
-    names = _names_of(facts, facts.case.answer), _names_of(facts, facts.case.reference or "")
-    if not here or not there or not here <= names[0] or not there <= names[1]:
-        return None
-    if any(_may_be_short_for(a, b) for a in here for b in there):
-        return None
-    shown = (", ".join(sorted(here)[:3]), ", ".join(sorted(there)[:3]))
-    return f"the answer names {shown[0]}, the reference {shown[1]}"
-
-
-def _names_of(facts: RagFacts, text: str) -> frozenset[str]:
-    """Names inside its sentences; where a name is asked for, also a capitalised word that opens one."""
-    if facts.language == "de":
-        return frozenset()
-    found = {name for item in split_sentences(text) for name in find_names(item.text)}
-    if any(part.wants_name for part in question_parts(facts.case.question)):
-        openings = (item.text.split()[0].strip("\"'“«(,.") for item in split_sentences(text))
-        found.update(word for word in openings if word[:1].isupper() and word.lower() not in stop_words(facts.language))
-    return frozenset(stem(name.lower()) for name in found)
-
-
-def _may_be_short_for(first: str, second: str) -> bool:
-    """ "US" for "United", "Rob" for "Robert": a short form is no other name."""
-    short, long = sorted((first, second), key=len)
-    return long.startswith(short[:3]) or (len(short) <= 4 and long[0] == short[0])
 
 
 def _letter_share(first: str, second: str) -> float:

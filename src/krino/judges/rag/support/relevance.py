@@ -132,8 +132,8 @@ def _answered_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool
     if not fitting:
         return None, False
     drafts = {draft.sentence: draft for draft in _answering(desk)}
-    if bare := next((draft for draft in drafts.values() if draft.polarity is not None), None):
-        return bare.sentence, True
+    if yes_or_no := next((draft for draft in drafts.values() if draft.polarity is not None), None):
+        return yes_or_no.sentence, True
     asked = _read_part(facts, part)
     weights = _own_weights(desk, part, asked)
     told = {number: _with_evidence(reading, drafts.get(number)) for number, reading in said.items()}

@@ -1,0 +1,27 @@
+"""What a question asks: its parts, and the kind of thing each of them wants."""
+
+from __future__ import annotations
+
+import pytest
+
+from krino.judges.rag.reading.question import question_parts
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("Who is the mayor, when was the hall built, and how many people live there?", ["person", "date", "number"]),
+        ("What are the price and the weight of the kettle?", [None, None]),
+        ("What is the difference between cats and dogs?", [None]),
+        ("What is bread and butter pudding?", [None]),
+        ("Where does it lie?", ["place"]),
+        ("Qui est le maire et quand est-il né ?", ["person", "date"]),
+        ("Wie is de burgemeester en waar woont hij?", ["person", "place"]),
+        ("Wie lange dauert es?", ["number"]),
+        ("Wer hat es gebaut und wann?", ["person", "date"]),
+        ("¿Cuándo abre y cuánto cuesta?", ["date", "number"]),
+        ("I read the leaflet. What does a ticket cost?", ["number"]),
+    ],
+)
+def test_parts_and_kinds(question: str, kinds: list[str | None]) -> None:
+    assert [part.kind for part in question_parts(question)] == kinds

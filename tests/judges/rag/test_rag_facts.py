@@ -1,0 +1,63 @@
+"""What code finds out about a case by itself: what cannot be read, and which values stand nowhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from krino.errors import CannotJudge
+from rag_making import facts_of
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("???", "no letter or digit"),
+        ("...", "no letter or digit"),
+        ("\x00\x00\x00", "NUL or replacement characters"),
+        ("It\x00was\x00opened", "NUL or replacement characters"),
+        ("\ufffd\ufffd in \ufffd", "NUL or replacement characters"),
+        ("asdkjh qwlekjr zxcmnbv qpwoeiru", "gibberish"),
+    ],
+)
+@pytest.mark.parametrize("field", ["question", "answer"])
+def test_what_nobody_can_read_is_failed_with_the_reason(field: str, text: str, problem: str) -> None:
+    with pytest.raises(CannotJudge, match=rf"the {field} .*{problem}"):
+        facts_of(**{field: text})
+
+
+@pytest.mark.parametrize("answer", ["1904", "It was opened in 1904\ufffd.", "XK-4471-QZ", "Ole Holm", "½"])
+def test_short_text_and_a_single_broken_letter_are_no_reason_to_fail(answer: str) -> None:
+    assert facts_of(answer=answer).sentences
+
+
+def test_letters_at_random_are_text_where_the_passages_have_them() -> None:
+    code = "asdkjh qwlekjr zxcmnbv qpwoeiru"
+    assert facts_of(answer=code, context=[f"The keys are {code} ."]).sentences
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "absent"),
+    [
+        ("The fine is 40,000 euros.", "It is 40 euros.", ["40 euros"]),
+        ("The region has 4.1 million inhabitants.", "It has 4.1 billion.", ["4.1 billion"]),
+        ("The region has 4.1 million inhabitants.", "It has 4.1 million.", []),
+        ("The dose is 5 mg.", "It is 5 g.", ["5 g"]),
+        ("The ticket costs 20 EUR.", "It costs 20 USD.", ["20 USD"]),
+        ("The ticket costs 20 EUR.", "It costs €20.", []),
+        ("The tunnel is 1.5 km long.", "It is 1,500 metres long.", []),
+        ("Signed on 3 May 1998.", "It was signed on 1998-05-03.", []),
+        ("Signed on 3 May 1998.", "It was signed on 4 May 1998.", ["4 May 1998"]),
+        ("It costs 12,500 euros.", "It costs 500 euros.", ["500 euros"]),
+    ],
+)
+def test_values_are_absent_as_values_not_as_letters(said: str, answer: str, absent: list[str]) -> None:
+    facts = facts_of(question="What is it?", context=[said], answer=answer)
+    assert [value.text for _, value in facts.absent_values] == absent
+
+
+def test_sentences_of_a_passage_are_counted_below_its_title() -> None:
+    facts = facts_of(context=[{"title": "Bridges. Old ones.", "text": "It is red. It is old."}])
+    (passage,) = facts.passages
+    assert [item.text for item in passage.sentences] == ["It is red.", "It is old."]
+    numbers = [(item.number, passage.text[item.sentence.start : item.sentence.end]) for item in facts.passage_sentences]
+    assert numbers == [(0, "Bridges."), (0, "Old ones."), (1, "It is red."), (2, "It is old.")]
