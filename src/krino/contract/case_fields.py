@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from pydantic import AliasChoices, AliasPath
+from pydantic import AliasChoices, AliasPath, BaseModel
 
 if TYPE_CHECKING:
     from krino.contract import Judge
@@ -46,10 +48,14 @@ def bounded_inputs(given: Mapping[str, str]) -> dict[str, str]:
     return {_sound(str(name)[:_LONGEST_NAME]): _bounded(_sound(value)) for name, value in kept}
 
 
-def _main_fields(judge: AnyJudge) -> list[str]:
-    if judge.main_fields:
-        return list(judge.main_fields)
-    return [name for name in _fields(judge, _is_text) if name not in _NO_INPUTS][:_FIRST_FEW]
+def _main_fields(judge: AnyJudge) -> Sequence[str]:
+    return judge.main_fields or _first_texts(judge.case_model)  # type: ignore[arg-type]  # a class is hashable
+
+
+@cache
+def _first_texts(case_model: type[BaseModel]) -> tuple[str, ...]:
+    texts = (name for name in _fields(case_model, _is_text) if name not in _NO_INPUTS)
+    return tuple(islice(texts, _FIRST_FEW))
 
 
 def _texts(pairs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -75,13 +81,13 @@ def _sound(text: str) -> str:
 
 def text_names(judge: AnyJudge) -> frozenset[str]:
     """The names in a record whose value the judge reads as text, whatever it looks like."""
-    fields = judge.main_fields or _fields(judge, _is_text)
+    fields = judge.main_fields or _fields(judge.case_model, _is_text)
     return frozenset(name for field in fields for name in names_of(judge, field))
 
 
 def list_names(judge: AnyJudge) -> frozenset[str]:
     """The names in a record whose value the judge reads as a list."""
-    return frozenset(name for field in _fields(judge, _is_list) for name in names_of(judge, field))
+    return frozenset(name for field in _fields(judge.case_model, _is_list) for name in names_of(judge, field))
 
 
 def names_of(judge: AnyJudge, field: str) -> Sequence[str]:
@@ -97,8 +103,8 @@ def names_of(judge: AnyJudge, field: str) -> Sequence[str]:
     return [name for name in dict.fromkeys([*firsts, *by_name]) if isinstance(name, str)]
 
 
-def _fields(judge: AnyJudge, wanted: Callable[[Any], bool]) -> list[str]:
-    return [name for name, field in judge.case_model.model_fields.items() if wanted(field.annotation)]
+def _fields(case_model: type[BaseModel], wanted: Callable[[Any], bool]) -> list[str]:
+    return [name for name, field in case_model.model_fields.items() if wanted(field.annotation)]
 
 
 def _is_text(annotation: Any) -> bool:

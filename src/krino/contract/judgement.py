@@ -217,8 +217,9 @@ class Judgement(BaseModel, Generic[VerdictT]):
         return self
 
     def to_json(self) -> bytes:
-        """The line of a journal. Checked again: what is inside a verdict can be changed, its fields cannot."""
-        self._fail_closed()  # type: ignore[operator]
+        """The line of a journal. A failed form is checked again: its fields cannot be changed, what is in them can."""
+        if self.status != "ok":
+            self._fail_closed()  # type: ignore[operator]
         unused = {name for name in LEFT_OUT_IF_EMPTY if not getattr(self, name)}
         return self.model_dump_json(warnings=False, exclude=unused).encode()
 

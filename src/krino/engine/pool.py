@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from krino.engine.case import carry
-from krino.engine.protocol import Assignment, OpenCase, Receive
+from krino.engine.protocol import BREATH, Assignment, OpenCase, Receive
 from krino.errors import RunStopped
 
 
@@ -44,6 +44,7 @@ class LocalPool:
     async def _work(
         self, assignment: Assignment, cases: AsyncIterator[OpenCase], reading: asyncio.Lock, receive: Receive
     ) -> None:
+        since_breath = 0
         while (case := await self._next(cases, reading)) is not None:
             if self._stopping:
                 await receive(case.item, None)
@@ -60,6 +61,10 @@ class LocalPool:
                 stop = stop or reason
             if stop is not None:
                 self._end(stop)
+            since_breath += 1
+            if since_breath == BREATH:  # not while the stream is held: the other workers would queue for it ever after
+                since_breath = 0
+                await asyncio.sleep(0)
 
     async def _next(self, cases: AsyncIterator[OpenCase], reading: asyncio.Lock) -> OpenCase | None:
         async with reading:

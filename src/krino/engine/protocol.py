@@ -17,7 +17,7 @@ from krino.engine.case import AnyJudge, input_hash
 from krino.engine.rehearsal import Trial
 
 BREATH = 64
-"""Cases that are read without waiting for anything before other tasks get a turn."""
+"""Cases that are passed over, or judged by facts alone, in a row before other tasks get a turn."""
 
 
 class OpenCase(NamedTuple):
@@ -57,11 +57,15 @@ class Engine(Protocol):
 
 async def opened(items: Iterable[CaseItem], is_open: Callable[[CaseItem, str], bool]) -> AsyncGenerator[OpenCase, None]:
     """Those of the items that are to be judged; other tasks get a turn now and then, however many are passed over."""
-    for number, item in enumerate(items, 1):
+    passed_over = 0
+    for item in items:
         digest = input_hash(item)
         if is_open(item, digest):
+            passed_over = 0
             yield OpenCase(item, digest)
-        if number % BREATH == 0:
+            continue
+        passed_over += 1
+        if passed_over % BREATH == 0:
             await asyncio.sleep(0)
 
 

@@ -1,7 +1,7 @@
 """The journal of a run (`judgements.jsonl`): one line a judgement, appended as it finishes, never rewritten.
 
 A line is written with one call to the operating system, so a process killed at any moment leaves whole lines and
-at most one torn one, which the next sitting cuts off. A line belongs to the content of its case (`input_hash`), not to
+at most one torn one, which the next session cuts off. A line belongs to the content of its case (`input_hash`), not to
 a place in the input: cases may move, leave and come back, and what was paid for is found again. Of several lines for
 one content the first that is settled (ok or failed) counts; of errors, which are tried again, the last.
 """

@@ -1,6 +1,6 @@
 """The roll of a run (`roll.jsonl`): the cases of the last command, in the order of its input, one short line each.
 
-Each sitting calls the roll anew as it reads the input. The journal knows verdicts by the content of a case; the roll
+Each session writes the roll anew as it reads the input. The journal knows verdicts by the content of a case; the roll
 says which contents the run is about, under which ids and from where. A case that is on no line here is in no figure.
 """
 
