@@ -491,7 +491,7 @@ async def test_what_was_kept_under_older_rules_of_reading_is_asked_again(
     server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "replies.sqlite"
-    monkeypatch.setattr("krino.labellers.llm.labeller.READING", READING - 1)
+    monkeypatch.setattr("krino.labellers.llm.conversation.READING", READING - 1)
     await judged(labeller_for(server, cache=store))
     monkeypatch.undo()
     assert (await judged(labeller_for(server, cache=store))).usage.calls == 1
