@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from efficiency_making import ANSWER, JUDGE, SEARCH, labels, settle, study
 from krino import CannotJudge
 from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.judges.efficiency.rubric import Tally, look_up
-from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.tables import package_text, table
+from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.wording import check_reason
 
 
@@ -188,7 +191,7 @@ def test_a_trace_of_nothing_but_marks_of_redaction_is_not_judged(mark: str) -> N
 def test_a_perfect_score_from_facts_alone_says_what_was_not_looked_for() -> None:
     facts = study(SEARCH, ANSWER)
     embedded, model = settle(facts), settle(facts, labels(facts))
-    assert embedded.findings[0].rule == "EFF-N9"
+    assert (embedded.findings[0].rule, embedded.findings[0].where) == ("EFF-N9", "score")  # shown above the score
     assert "detours" in embedded.findings[0].text
     assert "EFF-N9" not in {finding.rule for finding in model.findings}
     assert "EFF-N9" not in {finding.rule for finding in settle(study(SEARCH, SEARCH, ANSWER)).findings}
@@ -221,3 +224,9 @@ def test_arguments_are_read_under_every_name(name: str) -> None:
     step = {"type": "tool", "name": "get_price", "output": "9"}
     facts = study({**step, name: {"item": "tea"}}, {**step, name: {"item": "milk"}})
     assert [found.input for found in facts.steps] == [{"item": "tea"}, {"item": "milk"}]
+
+
+def test_the_card_tells_of_every_format_and_every_rule_that_needs_words() -> None:
+    card = package_text("card.md")
+    assert [name for name in get_args(Format) if name != "auto" and f"`{name}`" not in card] == []
+    assert [rule for rule in ("EFF-N7", "EFF-N8", "EFF-N9", "EFF-W2") if rule not in card] == []

@@ -115,7 +115,7 @@ def name_error(outcome: Outcome) -> ErrorType:
     if missed is None:
         missed = next(candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME")
     if _is_short(cited) == _is_short(missed.named):
-        return "ABBREVIATION_MISSED" if _speak_alike(cited, missed.named) else "FR_NL_CONFUSION"
+        return "FR_NL_CONFUSION"
     # A matcher that writes the short name out in full has read it: then the other language misled it. That is asked of
     # its own words alone, so that the French and the Dutch form of a citation are judged alike.
     spelled_out = cues.writes_a_court_out and not _quoted_short(outcome, missed)
@@ -127,12 +127,6 @@ def _quoted_short(outcome: Outcome, candidate: CandidateFacts) -> bool:
     return any(
         isinstance(court, Court) and court.abbreviated and outcome.facts.cues.quotes(court.alias) for court in courts
     )
-
-
-def _speak_alike(one: object, other: object) -> bool:
-    """Whether two names are of one language, so that no other language can have misled anybody."""
-    languages = [court.name_language for court in (one, other) if isinstance(court, Court)]
-    return len(languages) == 2 and languages[0] == languages[1] is not None
 
 
 def _is_short(court: object) -> bool:

@@ -81,7 +81,7 @@ def _label(desk: Desk, supports: Sequence[Support], near: Mapping[TextPair, floa
             Part(part=part.text, sentence=place, answered=place is not None)
             for part, place in zip(parts, answered, strict=True)
         ],
-        direct=directness(desk, any(place is not None for place in answered)),
+        direct=directness(desk, {place for place in answered if place is not None}),
         passages=[PassageUse(passage=number, useful_sentences=numbers) for number, numbers in useful.items()],
         needs=[
             Need(need=part.text, passage=place, held=place is not None) for part, place in zip(parts, held, strict=True)

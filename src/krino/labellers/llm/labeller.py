@@ -34,7 +34,7 @@ from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.conversation import Form, Prepared, Talk
 from krino.labellers.llm.endpoint import Endpoint, clean_address, read_key
 from krino.labellers.llm.pace import Pace
-from krino.labellers.llm.planted import Plants
+from krino.labellers.llm.planted import Plants, uncut_texts
 from krino.labellers.llm.reply import BadReply, has_reasoning, read_answer
 from krino.labellers.llm.schema import AnswerCheck, reply_tokens, strict_schema
 from krino.labellers.llm.transport import MAYBE_BILLED, MOST_BYTES, TimedOut, Transport
@@ -151,7 +151,8 @@ class LlmLabeller(Labeller):
         prepared = self._prepare(task.judge)
         shown = prompt.shown_texts(task.questions)
         text = prompt.user_text(task.questions, shown, self.media)
-        plants = Plants((*shown, *(passage.name for passage in task.questions.passages)), prepared.check.words)
+        named = (passage.name for passage in task.questions.passages)
+        plants = Plants((*shown, *named, *uncut_texts(task, shown)), prepared.check.words)
         key = self._cache_key(prepared, text, task)
         if (known := self._from_cache(key, task, prepared, plants)) is not None:
             return known

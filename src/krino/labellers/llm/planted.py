@@ -11,12 +11,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from pydantic import BaseModel
+
+from krino.contract import Task
 from krino.labellers.llm.deobfuscate import decoded, fold, glance, layers, without_comments
 
 Loose = dict[str, Any]
@@ -183,11 +186,43 @@ class Plants:
                 tally.labels += 1
         return tally.is_copy_in_pieces
 
-    def _stands(self, name: str, value: Any, names: Collection[str]) -> bool:
-        """A list may stand behind one name, or each of its values behind the name again."""
-        if any(map(_beside(name, value, names).search, self._squeezed)):
+    def _stands(self, name: str, value: Any, names: Collection[str], place: int | None = None) -> bool:
+        """A list may stand behind one name, or each of its values behind the name again, numbered or not."""
+        if any(map(_beside(name, value, names, place).search, self._squeezed)):
             return True
-        return isinstance(value, list) and all(self._stands(name, item, names) for item in value)
+        return isinstance(value, list) and any(
+            all(
+                self._stands(name, item, names, None if first is None else number)
+                for number, item in enumerate(value, first or 0)
+            )
+            for first in (None, 0, 1)
+        )
+
+
+def uncut_texts(task: Task[Any, Any, Any], shown: Sequence[str]) -> Iterator[str]:
+    """Texts of the case that are not shown as they stand in it.
+
+    A judge may have numbered the sentences of a text or shortened it. An answer planted there is in pieces in what is
+    shown, and a model that copies it puts it together again. A part is not searched for what other parts show.
+    """
+    if not task.is_part:
+        whole = "\n".join(shown)
+        yield from (text for text in _texts_in(task.case) if text not in whole)
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Every text in a case, however deep; iterative, so that no depth is too much."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, BaseModel):
+            waiting += vars(item).values()
+        elif isinstance(item, Mapping):
+            waiting += item.values()
+        elif isinstance(item, list | tuple):
+            waiting += item
 
 
 def squeeze(text: str) -> str:
@@ -204,14 +239,18 @@ def _squeezed_piece(match: re.Match[str]) -> str:
     return BETWEEN_NUMBERS if apart else ""
 
 
-def _beside(name: str, value: Any, names: Collection[str]) -> re.Pattern[str]:
-    """Finds a value right behind its name in a squeezed text, where nothing else is left between the two."""
+def _beside(name: str, value: Any, names: Collection[str], place: int | None) -> re.Pattern[str]:
+    """Finds a value right behind its name in a squeezed text, where nothing else is left between the two.
+
+    `place`: the number of a value in its list, which then stands between the two (`sentences[0] = 3`).
+    """
     if isinstance(value, bool):
         words = YES_NO[value]
         longer = [other for other in names for word in words if other.startswith(word) and other != word]
         barred = "".join(f"(?!{re.escape(other)})" for other in longer)  # the next field, `note`, is no "no"
         return re.compile(f"{re.escape(squeeze(name))}{barred}(?:{'|'.join(words)})")
-    sought = squeeze(" ".join([name, *map(_written, _listed(value))]))
+    behind = [name] if place is None else [name, str(place)]
+    sought = squeeze(" ".join([*behind, *map(_written, _listed(value))]))
     return re.compile(re.escape(sought) + (r"(?![\d.])" if sought[-1:].isdigit() else ""))
 
 

@@ -69,6 +69,8 @@ def test_numbers(text: str, keys: list[str]) -> None:
         ("three thousand seats", "3,000 seats"),
         ("on Monday", "le lundi"),
         ("two dozen eggs", "24 eggs"),
+        ("375°F", "375 degrees"),
+        ("375 °F", "375 degrees Fahrenheit"),
     ],
 )
 def test_the_same_value_in_other_words(first: str, second: str) -> None:
@@ -92,6 +94,7 @@ def test_the_same_value_in_other_words(first: str, second: str) -> None:
         ("in 1904", "in 1905"),
         ("on Monday", "on Tuesday"),
         ("-5 °C", "5 °C"),
+        ("20 °C", "20 °F"),
         ("2 weken", "2 maanden lang, 3 weken"),
     ],
 )

@@ -85,7 +85,7 @@ class Claims:
             if stance == "same":
                 claim, agreed = None, True
             elif stance == "other" or (stance == "unclear" and not agreed):
-                claim = self._court_claim(clause, claim)
+                claim = self._court_claim(clause, claim, unclear=stance == "unclear")
         return claim if claim or agreed else self._set_against_each_other()
 
     def _court_stance(self, clause: Clause, said: list[Statement]) -> str | None:
@@ -164,7 +164,13 @@ class Claims:
             at += found[1] if found is not None else 1
         return False
 
-    def _court_claim(self, clause: Clause, before: Claim | None) -> Claim:
+    def _court_claim(self, clause: Clause, before: Claim | None, *, unclear: bool = False) -> Claim:
+        """Where a court is called unclear and no name or language is spoken of, its name was not understood."""
+        nameless = not any(
+            item.marks & {CITED, FOUND} or "language" in item.topic_names
+            for clauses in self._sentences
+            for item in clauses
+        )
         courts = [self._cited.court] if CITED in clause.marks else []
         if FOUND in clause.marks:
             courts += [item.named for item in self._candidates if item.alignment == "SAME"]
@@ -175,7 +181,9 @@ class Claims:
             by_language="language" in clause.topic_names
             or len(tongues) > 1
             or (before is not None and before.by_language),
-            by_short_name="short" in clause.topic_names or (before is not None and before.by_short_name),
+            by_short_name="short" in clause.topic_names
+            or (unclear and nameless and clause.says("stances", "unknown"))
+            or (before is not None and before.by_short_name),
         )
 
     def _set_against_each_other(self) -> Claim | None:

@@ -27,6 +27,7 @@ _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}:?\*\*:?[ \t]*$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)])[ \t]+")
 _MOST_CELLS = 40
 _MOST_JSON = 200_000
+_OPENING = 8
 _BARE_ITEM = 6
 """Words up to which a list item is no sentence of its own, but completes the line above the list."""
 
@@ -93,9 +94,14 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
             continue
         if not listed:
             opening = ""
-        if opening and len(sentence.text.split()) <= _BARE_ITEM:
+        if opening and _completes(opening, sentence.text):
             sentence = replace(sentence, text=f"{opening} {sentence.text}")
         yield sentence
+
+
+def _completes(opening: str, item: str) -> bool:
+    """Whether a list item is no sentence of its own, and the line above it short enough to be told with each."""
+    return len(item.split()) <= _BARE_ITEM and len(opening.split()) <= _OPENING and not item.endswith((".", "!", "?"))
 
 
 # --- JSON ------------------------------------------------------------------------------------------

@@ -49,6 +49,9 @@ class _Patterns:
     first: re.Pattern[str]
     source: re.Pattern[str]
     not_source: re.Pattern[str]
+    reported: re.Pattern[str]
+    following: re.Pattern[str]
+    any_source: re.Pattern[str]
     turn: re.Pattern[str]
     before: re.Pattern[str]
     because: re.Pattern[str]
@@ -72,6 +75,9 @@ def _patterns() -> _Patterns:
         first=_any_of(data["decline"]["first"]),
         source=_any_of(data["decline"]["source"]),
         not_source=re.compile(data["decline"]["not_source"]),
+        reported=re.compile(data["decline"]["reported"]),
+        following=_any_of([data["decline"]["following"]]),
+        any_source=_any_of([data["decline"]["any_source"]]),
         turn=re.compile(data["turn"]["pattern"]),
         before=re.compile(data["turn"]["before"]),
         because=re.compile(data["because"]["pattern"]),
@@ -109,12 +115,17 @@ def read_refusal(sentences: Sequence[Sentence], question: str = "") -> RefusalRe
     if not any(piece in joined for piece in patterns.trigger):  # most answers decline nothing
         return None
     asked = straighten(question[:_LONGEST]).lower()
-    declined = {number: found for number, text in enumerate(texts, 1) if (found := _declines(text, asked, patterns))}
+    declined = {
+        number: found
+        for number, text in enumerate(texts, 1)
+        if (found := _declines(text, texts[number - 2] if number > 1 else "", asked, patterns))
+    }
     if not declined:
         return None
     mixed = tuple(number for number, found in declined.items() if found.mixed)
+    asks_back = any(texts[number - 1].endswith("?") for number in declined)
     whole = not mixed and all(
-        number in declined or _only_excuses(text, patterns) for number, text in enumerate(texts, 1)
+        number in declined or _only_excuses(text, asks_back, patterns) for number, text in enumerate(texts, 1)
     )
     said = " ".join(texts) if whole else " ".join(texts[number - 1] for number in declined)
     category = _category(said, patterns)
@@ -135,12 +146,14 @@ def asks_for_harm(question: str) -> bool:
     return not _patterns().harm.isdisjoint(_WORD.findall(question[:_LONGEST].lower()))
 
 
-def _declines(text: str, asked: str, patterns: _Patterns) -> _Declined | None:
-    if not any(piece in text for piece in patterns.trigger):
+def _declines(text: str, before: str, asked: str, patterns: _Patterns) -> _Declined | None:
+    if not any(piece in text for piece in patterns.trigger) or patterns.reported.search(text):
         return None
     match = patterns.first.search(_QUOTED.sub(lambda found: " " * len(found.group()), text))
     if match is None:
         match = patterns.source.search(text)
+        if match is None and patterns.any_source.search(before):  # "The context covers X. It gives no Y."
+            match = patterns.following.search(text)
         if match is None or patterns.not_source.search(text) or _asked_about(match.group(), asked):
             return None
     stated = patterns.turn.search(text, match.end()) or patterns.before.search(text, 0, match.end())
@@ -155,9 +168,14 @@ def _asked_about(said: str, asked: str) -> bool:
     )
 
 
-def _only_excuses(text: str, patterns: _Patterns) -> bool:
-    """A sentence around a refusal that claims nothing: an apology, advice, an offer, a category, a question."""
+def _only_excuses(text: str, asks_back: bool, patterns: _Patterns) -> bool:
+    """A sentence around a refusal that claims nothing: an apology, advice, an offer, a category, a question.
+
+    Beside a question asked back, what the passages mention tells what there is to choose from.
+    """
     if text.endswith("?") or any(pattern.search(text) for pattern in patterns.named.values()):
+        return True
+    if asks_back and patterns.any_source.search(text):
         return True
     if any(character.isdecimal() for character in text):
         return False

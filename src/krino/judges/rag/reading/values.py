@@ -24,7 +24,8 @@ _COMMA_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _POINT_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _SPACE_GROUPS = re.compile(r"[ \u00a0\u202f]")
 _UNIT = re.compile(
-    r"[ \u00a0\u202f-]?((?:°\s?[cf]|[%€$£¥₹]|[^\W\d_]+(?:[²³]|/[^\W\d_]+)?|[mk]m?[23]\b)(?:[ -][^\W\d_]+){0,2})", re.I
+    r"[ \u00a0\u202f-]?((?:°\s?[cf]?\b|°|[%€$£¥₹]|[^\W\d_]+(?:[²³]|/[^\W\d_]+)?|[mk]m?[23]\b)(?:[ -][^\W\d_]+){0,2})",
+    re.I,
 )
 _NEXT_WORD = re.compile(r"[ \u00a0\u202f-]?([^\W\d_]+)")
 _RANGE = re.compile(r"\s?(?:-|–|to|and|à|et|tot|en|bis|und|a|y)\s?(?=\d)", re.I)
@@ -40,6 +41,7 @@ _COMPOUND_PARTS = (("duizend", 1000), ("tausend", 1000), ("honderd", 100), ("hun
 _COMPOUND = re.compile(r"duizend|tausend|honderd|hundert|[tzß]ig\b")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|[eè]me|ste|de|e)\b")
 _HALF_A = re.compile(r"[ -](?:(?:an?|een|une?|eine?)[ -])?")
+_MEASURED_AS = {"months": "duration", "celsius": "degrees", "fahrenheit": "degrees"}
 _DAY = Decimal(86_400)
 _MONTHS = ((30, 1), (364, 12), (365, 12))
 _MAX_DIGITS = 18
@@ -134,7 +136,7 @@ def _units() -> dict[str, tuple[str, str, Decimal]]:
     for dimension, units in table("values")["units"].items():
         for unit, told in units.items():
             prefix = unit if dimension == "money" else dimension
-            measured = "duration" if dimension == "months" else dimension
+            measured = _MEASURED_AS.get(dimension, dimension)
             # Words stand between spaces; names of several words are set apart by bars.
             pieces = told["names"].split("|")
             for name in (*(pieces[0].split()), *pieces[1:]):
@@ -508,11 +510,15 @@ def _quantity(
 
 
 def _about(prefix: str, amount: Decimal) -> Iterator[str]:
-    """Months and days are told for each other: a month is 30 days, a year 365 days or 52 weeks."""
+    """What is told for each other: a month and 30 days, a year and 365 days or 52 weeks, degrees of any scale."""
     if prefix == "months":
         yield f"#duration {_canonical(amount * 30 * _DAY)}"
         if amount % 12 == 0:
             yield from (f"#duration {_canonical(amount / 12 * days * _DAY)}" for days in (364, 365))
+    elif prefix in ("celsius", "fahrenheit"):
+        yield f"#degrees {_canonical(amount)}"
+    elif prefix == "degrees":
+        yield from (f"#{scale} {_canonical(amount)}" for scale in ("celsius", "fahrenheit"))
     elif prefix == "duration":
         days = amount / _DAY
         yield from (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from krino.judges.rag.facts import PassageSentence, RagFacts
 from krino.judges.rag.labels import Directness
@@ -213,15 +213,18 @@ def _answering(desk: Desk) -> list[Draft]:
     return [draft for draft in desk.drafts if draft.sentence not in desk.facts.instructions]
 
 
-def directness(desk: Desk, any_answered: bool) -> Directness:
-    """Full when the first sentence that states anything is on topic; partly when a later one is, or it is padded."""
-    if not any_answered:
+def directness(desk: Desk, answering: Collection[int]) -> Directness:
+    """Full when the first sentence that states anything is on topic; partly when a later one is, or it is padded.
+
+    `answering`: the sentences that answer a part of the question. Those are on topic, right or wrong.
+    """
+    if not answering:
         return "no"
     drafts = _answering(desk)
     if not drafts or not desk.index.question_weights:
         return "full"
     parts = [desk.index.weigh(_read_part(desk.facts, part)) for part in question_parts(desk.facts.case.question)]
-    on_topic = [_is_on_topic(desk, draft, parts) for draft in drafts]
+    on_topic = [draft.sentence in answering or _is_on_topic(desk, draft, parts) for draft in drafts]
     return "partly" if not on_topic[0] or _is_padded(desk, on_topic) else "full"
 
 
