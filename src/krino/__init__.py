@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from krino.api.running import resettle as resettle
     from krino.api.running import run as run
     from krino.assertions import assert_verdict as assert_verdict
+    from krino.contract import Bound as Bound
     from krino.contract import Finding as Finding
     from krino.contract import Judge as Judge
     from krino.contract import Judgement as Judgement
@@ -65,6 +66,7 @@ _HOMES = {
     ),
     **dict.fromkeys(
         (
+            "Bound",
             "Finding",
             "Judge",
             "Judgement",
