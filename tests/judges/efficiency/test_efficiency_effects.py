@@ -27,6 +27,7 @@ def tool(name: str, given: object = None, gave: object = None) -> Step:
         ("order_item", "changes"),
         ("sleep", "waits"),
         ("ring_bell", "unclear"),
+        ("final_answer", "unclear"),
     ],
 )
 def test_the_verb_of_a_name_says_what_a_tool_does(name: str, effect: str) -> None:

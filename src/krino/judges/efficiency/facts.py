@@ -137,8 +137,7 @@ def _gather(
     aside.update(beside)
     late = frozenset(after_completion(steps, calls, aside))
     aside |= late
-    grounded = {place for place, repeat in search.repeats.items() if not repeat.waste}
-    grounded.update(search.repeats[place].of for place in list(grounded))
+    grounded = {place for repeat in search.repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
     return EfficiencyFacts(
         trace=trace,
         task=task,

@@ -17,25 +17,12 @@ Effect = Literal["none", "waits", "unclear", "changes"]
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _COMMANDS = re.compile(r"&&|\|\||[;\n|]")
 _REDIRECT = re.compile(r"(?<![0-9&<>])>(?!&)|\btee\b|\s-i\b|--in-place|--fix\b|--write\b")
-_NUMBER_WORDS = {
-    word: number
-    for number, forms in enumerate(
-        [
-            *("two|twice|double|pair|couple|both|twee|tweemaal|deux|zwei|zweimal", "three|thrice|drie|trois|drei"),
-            *("four|vier|quatre", "five|vijf|cinq|fünf", "six|zes|sechs", "seven|zeven|sept|sieben"),
-            *("eight|acht|huit", "nine|negen|neuf|neun", "ten|tien|dix|zehn"),
-        ],
-        2,
-    )
-    for word in forms.split("|")
-}
 _TASK_WORD = re.compile(r"[^\W\d_]+|\d+")
 _ORDERED_TIMES = re.compile(r"\b(\w+)[ -]?(?:times|time|x|×|maal|keer|fois|mal)\b", re.IGNORECASE)
 _AMOUNT = re.compile(
     r"(?:^|\b(?:the|add|buy|order|book|send|make|take|print|for|of|with|roll|draw|create|post) )(\d{1,2}) [^\W\d_]"
 )
 """A small number that counts things ("add 2 units"); one behind a noun ("invoice 2") is a name."""
-_TIMES = ("twice", "thrice", "tweemaal", "zweimal")
 _MANY = 10**9
 _LONG_TASK = 60
 _LOOKED_AT = 4_000
@@ -54,6 +41,12 @@ class Ordered:
 
 
 ONCE = Ordered(1, 1)
+
+
+@cache
+def _numbers() -> dict[str, int]:
+    """Words for numbers from two on."""
+    return {word: number for number, forms in enumerate(table("cues")["numbers"], 2) for word in forms}
 
 
 @lru_cache(maxsize=4096)
@@ -83,6 +76,8 @@ def effect_of(step: Step) -> Effect:
         return "unclear"  # it hands the turn to a user, who may act
     if names(step.name, "waiting"):
         return "waits"
+    if names(step.name, "answering"):
+        return "unclear"  # it speaks to the user, as a message does
     if reads_by_name(step.name):
         return "none"
     if names(step.name, "runs") or name_parts(step.name)[:1] == ("git",):
@@ -118,13 +113,13 @@ def ordered_by(task: str) -> Ordered:
     """What a task says about doing something more than once. In a long text a bare "every" orders nothing."""
     text = task[:_LOOKED_AT].lower()
     found = _TASK_WORD.findall(text)
-    said = [_NUMBER_WORDS[word] for word in found if word in _TIMES]
+    said = [_numbers()[word] for word in found if word in words("cues", "how_often")]
     times = max([1, *said, *map(_count, _ORDERED_TIMES.findall(text))])
     if times > 1:
         return Ordered(times, times, True, True)
     again = any(cue in text if " " in cue else cue in found for cue in table("cues")["repetition"])
     several = not words("cues", "amounts").isdisjoint(found)
-    number = max([1, *map(int, _AMOUNT.findall(text)), *(_NUMBER_WORDS.get(word, 1) for word in found)])
+    number = max([1, *map(int, _AMOUNT.findall(text)), *(_numbers().get(word, 1) for word in found)])
     perhaps = again or several or number > 1
     if len(found) > _LONG_TASK:
         return Ordered(1, 1, again, perhaps)
@@ -132,7 +127,7 @@ def ordered_by(task: str) -> Ordered:
 
 
 def _count(word: str) -> int:
-    return int(word) if word.isdigit() and len(word) < 4 else _NUMBER_WORDS.get(word, 1)
+    return int(word) if word.isdigit() and len(word) < 4 else _numbers().get(word, 1)
 
 
 @cache

@@ -24,7 +24,9 @@ from krino.judges.efficiency.traces.steps import Step
 
 _WORD = re.compile(r"[^\W_]+")
 _MAX_TEXT = 20_000
-_LEAST_LETTERS = 3
+_LONG_WORD = re.compile(r"[^\W_]{3,}|(?<![^\W_])\d{1,2}(?![^\W_])")
+"""Words of three letters and more, and all numbers."""
+_DIGITS = frozenset("0123456789")
 _ROUNDS = 4
 _BARE = 3
 
@@ -88,6 +90,7 @@ class _Leaving:
         self.telling: Counter[str] = Counter()
         """How many such steps each tool has that the task does not name."""
         self.resting = False
+        self._taken_up: dict[int, tuple[str, ...]] = {}
         self._vocabulary: dict[str, str] = {}
         self.given = [_tokens(step.input) if tells else set() for step, tells in zip(steps, self.tells, strict=True)]
         self.brought = [self._brought(place) for place in range(len(steps))]
@@ -107,8 +110,8 @@ class _Leaving:
         output = from_json(step.output)
         keys = words_in(" ".join(keys_in(output))) if not isinstance(output, str) else set()
         found = (words_of(output) | keys | words_in(step.observed)) - self.task - self.given[place]
-        longer = [word for word in found if len(word) > 1]
-        return tuple(self._vocabulary.setdefault(word, word) for word in longer or found)
+        share = self._vocabulary.setdefault
+        return tuple([share(word, word) for word in found - _DIGITS or found])
 
     def _asked(self, place: int) -> set[str]:
         """What the task names of what this step looks at: words of its tool's name and of its arguments."""
@@ -155,8 +158,15 @@ class _Leaving:
         for place in reversed(kept):
             if found := taken_up.intersection(self.brought[place]):
                 used[place] = found
-            taken_up |= _words_taken_up(self.steps[place])
+            taken_up.update(self._taken(place))
         return used
+
+    def _taken(self, place: int) -> tuple[str, ...]:
+        """The words that a step takes up, read once however often is looked."""
+        if place not in self._taken_up:
+            share = self._vocabulary.setdefault
+            self._taken_up[place] = tuple([share(word, word) for word in _words_taken_up(self.steps[place])])
+        return self._taken_up[place]
 
     def _spare(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Spare | None:
         brought, asked, used = self.brought[place], self.asked[place], self.used.get(place, set())
@@ -229,8 +239,7 @@ def _tokens(value: object) -> set[str]:
 
 def words_in(text: str) -> set[str]:
     """The words and numbers of a text, without little words."""
-    found = set(_WORD.findall(text[:_MAX_TEXT].lower()))
-    return {word for word in found - words("cues", "stop_words") if len(word) >= _LEAST_LETTERS or word.isdigit()}
+    return set(_LONG_WORD.findall(text[:_MAX_TEXT].lower())) - words("cues", "stop_words")
 
 
 def _stems(found: Collection[str]) -> set[str]:
