@@ -45,7 +45,7 @@ def test_sentences_stand_where_they_say_in_order(text: str) -> None:
 
 
 def test_long_hostile_text_is_split_in_linear_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for piece in ("Dr. ", "- ", "1. ", "A. ", "\n", "((", "not "):
         split_sentences(piece * 40_000)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
