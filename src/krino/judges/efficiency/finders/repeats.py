@@ -163,9 +163,7 @@ class RepeatSearch:
         most = 1 if call.speaks else self.ordered.reads if looks else self.ordered.acts
         if seen.times < most or call.is_moving or call.effect == "waits":
             return True
-        if call.is_paging:
-            return call.result != self.calls[seen.last].result
-        if self.steps[place].kind == "llm" or (call.is_search and not call.is_watching):
+        if call.is_paging or self.steps[place].kind == "llm" or (call.is_search and not call.is_watching):
             return False
         news = self._news.get(place, -1)
         comes_by_itself = news > place and self._writes[news] == self._writes[place + 1]
@@ -373,7 +371,12 @@ def errors_of_use(steps: Sequence[Step], calls: Sequence[Call], search: RepeatSe
             runs = calls[place].effect == "unclear" or names(step.name, "runs")
             if following is None and reported:
                 found[place] = "the last attempt, and its error is the result"
-            elif following is not None and runs and calls[following].is_write and steps[following].name != step.name:
+            elif following is not None and runs and _works_on(step, steps[following], calls[following]):
                 found[place] = "its error was worked on"
         following = place
     return found
+
+
+def _works_on(failed: Step, following: Step, call: Call) -> bool:
+    """Another tool wrote something right after the error, with success."""
+    return call.is_write and following.error is None and following.name != failed.name
