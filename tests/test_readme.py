@@ -114,6 +114,14 @@ def test_every_python_example_runs(place: Path, environment: dict[str, str]) -> 
         assert done.stdout.strip()
 
 
+def test_every_python_example_is_typed(tmp_path: Path) -> None:
+    for number, code in enumerate(blocks("python")):
+        (tmp_path / f"example_{number}.py").write_text(code)
+    command = [sys.executable, "-m", "mypy", "--strict", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_test_passes(place: Path, environment: dict[str, str]) -> None:
     (place / "test_answers.py").write_text(python_block("def test_answer"))
     alone = {**environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # whether it is installed or not
