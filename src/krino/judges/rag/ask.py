@@ -30,8 +30,11 @@ def write_questions(facts: RagFacts) -> Questions | None:
 
 def _numbered(item: NumberedPassage) -> str:
     """The passage with the numbers of its sentences, by which a labeller says which of them are useful."""
-    lines = [f"[{number}] {sentence.text}" for number, sentence in enumerate(item.sentences, 1)]
-    return "\n".join([*filter(None, [item.passage.title]), *lines])
+    text, pieces, done = item.passage.text, list[str](), 0
+    for number, sentence in enumerate(item.sentences, 1):
+        pieces += [text[done : sentence.start], f"[{number}] "]
+        done = sentence.start
+    return "\n".join([*filter(None, [item.passage.title]), "".join([*pieces, text[done:]])])
 
 
 def _request(facts: RagFacts) -> str:

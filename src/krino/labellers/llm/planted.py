@@ -33,6 +33,8 @@ AS_A_KEY = r"[\W_]{0,40}?[:=>|]"
 SEAM = 300  # characters on either side of where a text may go on in another passage
 MOST_SEAMED = 20
 WALL = "\nwall\n"  # letters, since all else is passed over between a name and its value
+_NUMBER = re.compile(r"\[\d{1,4}\] ")
+"""Judges put these before the sentences of a text; an answer that stands there must be found across them."""
 
 
 @dataclass(slots=True)
@@ -76,7 +78,7 @@ class Plants:
     __slots__ = ("_glance", "_looked_for", "_may", "_readings", "_squeezed", "_texts", "_words")
 
     def __init__(self, texts: Iterable[str], words: Collection[str]) -> None:
-        self._texts = tuple(texts)
+        self._texts = tuple(_NUMBER.sub("", text) for text in texts)
         self._words = frozenset(words)
         self._looked_for: Mapping[str, Any] | None = None
         self._may = False
