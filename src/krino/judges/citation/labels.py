@@ -17,15 +17,18 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+# A model writes in the order of the fields: what a label rests on stands before the label.
+
+
 class Subject(_Strict):
     candidate: int | None
-    strength: Strength
     quote: str | None
+    strength: Strength
 
 
 class YesNo(_Strict):
-    yes: bool
     why: str
+    yes: bool
 
 
 class Reasoning(_Strict):

@@ -60,11 +60,6 @@ def aspect_pattern(name: str) -> re.Pattern[str]:
     return _pattern("aspects", name)
 
 
-def speaks_of(aspect: str, text: str) -> bool:
-    """Whether a text mentions the court, the number, the context, an ECLI or a date."""
-    return aspect_pattern(aspect).search(text) is not None
-
-
 def _says(name: str, text: str) -> bool:
     return _pattern("words", name).search(text) is not None
 
