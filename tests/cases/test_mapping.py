@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from krino.cases import CaseItem, parse_mapping, read_cases
+from krino.cases.mapping import FieldMap, FieldMissing
 from krino.errors import UsageProblem
 
 
@@ -85,3 +86,42 @@ def test_a_mapping_that_is_not_written_so_is_refused(pair: str) -> None:
 def test_a_target_mapped_twice_is_refused() -> None:
     with pytest.raises(UsageProblem, match="`a` is mapped twice"):
         parse_mapping(["a=b", "a=c"])
+
+
+# --- lists ---------------------------------------------------------------------------------------------
+
+HITS: dict[str, Any] = {
+    "hits": [{"doc": "A", "meta": {"tribunal": "Cass."}}, {"doc": "B", "meta": {"tribunal": "CC"}}, {"doc": "C"}]
+}
+
+
+def test_a_mapping_reaches_every_element_of_a_list() -> None:
+    pairs = ["candidates.*.decision_id=hits.*.doc", "candidates.*.court=hits.*.meta.tribunal"]
+    mapped = FieldMap(tuple(parse_mapping(pairs).items())).apply(HITS)
+    assert list(mapped) == ["candidates"]
+    assert mapped["candidates"] == [
+        {"decision_id": "A", "court": "Cass.", "meta": {"tribunal": "Cass."}},
+        {"decision_id": "B", "court": "CC", "meta": {"tribunal": "CC"}},
+        {"decision_id": "C"},
+    ]
+    assert HITS["hits"][0] == {"doc": "A", "meta": {"tribunal": "Cass."}}  # the record itself is as it was
+
+
+def test_elements_are_renamed_in_their_own_list() -> None:
+    mapped = FieldMap((("hits.*.id", "hits.*.doc"),)).apply({"hits": [{"doc": "A"}, "not an object"]})
+    assert mapped == {"hits": [{"id": "A"}, "not an object"]}
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [("hits.*.nothing", "is in no element"), ("nowhere.*.doc", "is not there"), ("x.*.y", "no list")],
+)
+def test_what_is_in_no_element_is_told(source: str, told: str) -> None:
+    with pytest.raises(FieldMissing, match=told):
+        FieldMap((("candidates.*.id", source),)).apply({**HITS, "x": "text"})
+
+
+@pytest.mark.parametrize("pair", ["a.*.b=c", "a=c.*.b", "a.*=c.*", "a.*.b.*.c=d.*.e.*.f", "*.a=*.b"])
+def test_a_star_stands_between_a_list_and_a_field_on_both_sides(pair: str) -> None:
+    with pytest.raises(UsageProblem, match="once on both sides"):
+        parse_mapping([pair])

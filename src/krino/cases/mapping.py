@@ -8,6 +8,8 @@ from typing import Any
 
 from krino.errors import UsageProblem
 
+EACH = ".*."
+"""Between the path of a list and a field of its elements."""
 _SHOWN_FIELDS = 20
 _SHOWN_NAME = 60
 
@@ -20,6 +22,7 @@ class FieldMissing(Exception):
 class FieldMap:
     """Each pair takes the target field from the source: a field's name, or a dotted path (`docs.0.text`).
 
+    With `*` for every element of a list, as `candidates.*.court=hits.*.tribunal`, both are fields of the elements.
     `splits` are fields, by their new names, whose text holds several with a separator between them.
     """
 
@@ -32,10 +35,14 @@ class FieldMap:
         return mapped | {field: _split(mapped, field, separator) for field, separator in self.splits}
 
     def _mapped(self, record: dict[str, Any]) -> dict[str, Any]:
-        taken = {target: _take(record, source, target) for target, source in self.pairs}
-        moved = {source for _, source in self.pairs}
-        kept = {name: value for name, value in record.items() if name not in moved}
-        return kept | taken
+        plain = [(target, source) for target, source in self.pairs if EACH not in target]
+        taken = {target: _take(record, source, target) for target, source in plain}
+        moved = {source for _, source in plain}
+        mapped = {name: value for name, value in record.items() if name not in moved} | taken
+        for target, source in self.pairs:
+            if EACH in target:
+                _map_elements(mapped, record, target, source)
+        return mapped
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
@@ -47,6 +54,11 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
             raise UsageProblem(f"mapping `{pair}`: write it as target=source, for example question=query")
         if "" in source.split("."):
             raise UsageProblem(f"mapping `{pair}`: the path `{source}` has an empty part; write it as a.b.c")
+        if target.count("*") != source.count("*") or target.count("*") != target.count(EACH) or target.count("*") > 1:
+            raise UsageProblem(
+                f"mapping `{pair}`: write `*` once on both sides, between a list and a field of its elements, for "
+                "example candidates.*.court=hits.*.tribunal"
+            )
         if target in mapping:
             raise UsageProblem(f"mapping `{pair}`: `{target}` is mapped twice; keep one of them")
         mapping[target] = source
@@ -80,6 +92,34 @@ def _split(record: dict[str, Any], field: str, separator: str) -> Any:
     if not isinstance(value, str):
         return value
     return [part for part in map(str.strip, value.split(separator)) if part]
+
+
+def _map_elements(mapped: dict[str, Any], record: dict[str, Any], target: str, source: str) -> None:
+    """Set a field of every element of a list; elements that do not have the source are left as they are."""
+    target_list, _, field = target.partition(EACH)
+    source_list, _, path = source.partition(EACH)
+    elements = mapped[target_list] if target_list in mapped else _take(record, source_list, target)
+    if not isinstance(elements, list):
+        raise FieldMissing(f"field `{source_list}` (for `{target}`) is no list; correct the mapping or the record")
+    made = [_with_field(element, field, path, target) for element in elements]
+    if elements and all(new is old for new, old in zip(made, elements, strict=True)):
+        raise FieldMissing(
+            f"field `{source}` (for `{target}`) is in no element: {_there(elements[0])}; "
+            "correct the mapping or the record"
+        )
+    mapped[target_list] = made
+    if source_list != target_list:
+        mapped.pop(source_list, None)
+
+
+def _with_field(element: Any, field: str, path: str, target: str) -> Any:
+    if not isinstance(element, dict):
+        return element
+    try:
+        value = _take(element, path, target)
+    except FieldMissing:
+        return element
+    return {name: item for name, item in element.items() if name != path} | {field: value}
 
 
 def _take(record: dict[str, Any], source: str, target: str) -> Any:

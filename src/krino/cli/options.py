@@ -111,7 +111,8 @@ MapFields = Annotated[
     list[str] | None,
     _flag(
         "--map",
-        "A field under another name: question=query (dots reach inside); metadata.court=court: to slice by.",
+        "A field under another name: question=query (dots reach inside, * every element of a list: "
+        "candidates.*.court=hits.*.tribunal); metadata.court=court: to slice by.",
         INPUT,
         None,
     ),
