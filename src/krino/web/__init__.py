@@ -1,0 +1,1 @@
+"""The workbench: runs, cases, labels and comparisons in a browser, and the judges over HTTP."""
