@@ -1,1 +1,1 @@
-"""The workbench: runs, cases, labels and comparisons in a browser, and the judges over HTTP."""
+"""The workbench: runs, cases, labels and judging in a browser and over HTTP (`krino serve`, extra `krino[web]`)."""
