@@ -10,7 +10,6 @@ from fastapi import APIRouter
 ROUTERS = (
     "krino.web.login",
     "krino.web.watch",
-    "krino.web.api.judge",
     "krino.web.api.runs",
 )
 """Modules with a `router`. The order matters where two paths could mean the same request: the first wins."""
