@@ -14,7 +14,7 @@ from test_web_live import running
 from krino.judges.registry import OURS
 from made_runs import make_run, scores
 
-EXAMPLES = 5
+EXAMPLES = 10
 """Of each operation and kind of data: seconds, not minutes. `st run URL/openapi.json` asks as many as one likes."""
 
 
