@@ -15,7 +15,8 @@ from krino.render.short_form import SIGNS, reliability_table, value_text
 from krino.results.wording import figure, interval_text, share
 
 _SHOWN_CODES = 24
-_LONG_VALUE = 60
+_LONG_VALUE, _MOST_WORDS = 60, 4
+_FINDING, _FOUND = "!", "panel finding"
 _GRADES: dict[b.Tone | None, str] = {"bad": "low", "warn": "middle", "good": "high"}
 Link = Callable[[str], str]
 """The address of a case, by its id."""
@@ -279,15 +280,16 @@ def _explained_by(field: b.Field, fields: Sequence[b.Field]) -> str | None:
 
 
 def _ruling(field: b.Field, told: Sequence[b.Field]) -> Markup:
-    long = len(field.value) > _LONG_VALUE or "\n" in field.value
+    if field.name == _FINDING:
+        return tag("div", tag("strong", field.value, class_="text"), tag("p", field.by, class_="soft"), class_=_FOUND)
+    long = len(field.value) > _LONG_VALUE or len(field.value.split()) > _MOST_WORDS
     kind = f"grade {_GRADES[field.tone]}" if field.tone in _GRADES else "text"
-    name = _field_name(field.name) if field.name.strip("!") else None
     value = tag("span", tag("span", field.value, class_=kind), class_="value" if field.strong else "value word")
     evidence = [tag("li", note, class_="text") for note in field.notes]
     return tag(
         "div",
         *(tag("p", line, class_="caution text") for line in field.first),
-        tag("div", name, None if long else value, class_="head"),
+        tag("div", _field_name(field.name), None if long else value, class_="head"),
         tag("p", field.value, class_="why text") if long else None,
         *(tag("p", other.value, class_="why text") for other in told),
         tag("ul", *evidence, class_="evidence") if evidence else None,

@@ -18,7 +18,7 @@ from krino.results.wording import labeller_name
 from krino.web.drawing import drawn, row_address, run_address
 from krino.web.index.case_view import own_blocks
 from krino.web.index.pages import Row
-from krino.web.pages.opening import Bench, no_such, opened_or_404, question_of
+from krino.web.pages.opening import Bench, no_such, opened_run, question_of
 from krino.web.run_index import Opened
 from krino.web.templating import page
 
@@ -34,7 +34,7 @@ def case_page(
     n: int | None = None,
     id: str | None = None,  # noqa: A002 - the parameter's name in addresses
 ) -> Response:
-    opened, _ = opened_or_404(bench, run)
+    opened, _ = opened_run(bench, run)
     row = found_row(opened, id or case, n)
     (judgement,) = opened.cases.judgements([row])
     question = question_of(request)
@@ -77,15 +77,13 @@ def blocks_of(opened: Opened, judgement: Mapping[str, Any], served: Path) -> lis
 def folded(shown: Iterator[Block]) -> list[Block]:
     """Without the heading; labels open on demand."""
     next(shown)
-    return [
-        Section(block.title, [Verbatim("", block.text)], folded=True) if _is_labels(block) else block
-        for block in shown
-        if not isinstance(block, Verbatim) or block.text
-    ]
+    return [_on_demand(block) for block in shown]
 
 
-def _is_labels(block: Block) -> bool:
-    return isinstance(block, Verbatim) and block.title.startswith("Labels")
+def _on_demand(block: Block) -> Block:
+    if isinstance(block, Verbatim) and block.title.startswith("Labels"):
+        return Section(block.title, [Verbatim("", block.text)], folded=True)
+    return block
 
 
 def _facts(judgement: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

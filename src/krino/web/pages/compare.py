@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from krino.blocks import Block, DataTable, MarkedText, Segment, Value
+from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Value
 from krino.errors import UsageProblem
 from krino.render.comparison import comparison_blocks
 from krino.results.comparison.changes import CodeChange, Comparison, NumberChange, OtherChange
 from krino.results.named_cases import rule_in_words
 from krino.results.wording import figure
 from krino.runs.fields import fields_of
-from krino.web.drawing import drawn, row_address
+from krino.runs.reading import Run
+from krino.web.drawing import drawn, inputs_in_words, row_address
 from krino.web.pages.case import blocks_of, found_row
-from krino.web.pages.opening import Bench, no_such, opened_or_404
+from krino.web.pages.opening import Bench, opened_run
 from krino.web.run_index import NoSuchRun
 from krino.web.templating import page
 
@@ -30,12 +32,13 @@ _LONGEST_COMPARED = 4_000
 _TONES: Any = {"only in A": "bad", "only in B": "good"}
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Change:
     """One way in which cases changed, with the cases: id, address, and what else is said of each."""
 
     field: str
-    before: str
-    after: str
+    told: tuple[str, ...]
+    """One value and the other; or in words."""
     count: int
     cases: list[tuple[str, str, str]]
 
@@ -54,14 +57,15 @@ def compare_page(request: Request, bench: Bench, a: str = "", b: str = "") -> Re
     if a and b:
         try:
             found = bench.runs.comparison(a, b)
-        except NoSuchRun as missing:
-            raise no_such(str(missing)) from None
+        except NoSuchRun:
+            raise
         except UsageProblem as problem:
             found, context["problem"] = None, str(problem)
         context["waiting"] = found is None and not context["problem"]
         if found is not None:
             context["changes"] = list(_changes(found, a, b))
-            context["rest"] = drawn(comparison_blocks(_by_name(found, a, b), flips=False), a)
+            named = _by_name(found, bench.runs.load(a), bench.runs.load(b))
+            context["rest"] = drawn(comparison_blocks(named, flips=False), a)
     return page(request, "compare.html", **context)
 
 
@@ -74,9 +78,9 @@ def pair_page(
     id: str,  # noqa: A002 - the parameter's name in addresses
     again: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
-    sides = []
+    sides: list[dict[str, Any]] = []
     for name in (a, b):
-        opened, _ = opened_or_404(bench, name)
+        opened, _ = opened_run(bench, name)
         row = found_row(opened, id, again=again)
         (judgement,) = opened.cases.judgements([row])
         body = drawn(blocks_of(opened, judgement, bench.settings.runs), name)
@@ -103,29 +107,33 @@ def _changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
         return [(name, pair_address(a, b, name), (told or {}).get(name, "")) for name in ids]
 
     for flip in found.statuses:
-        yield Change("status", flip.before, flip.after, flip.count, linked(flip.ids))
+        yield Change("status", (flip.before, flip.after), flip.count, linked(flip.ids))
     for field in found.fields:
         if isinstance(field, CodeChange):
             for flip in field.flips:
-                yield Change(field.name, flip.before, flip.after, flip.count, linked(flip.ids))
+                yield Change(field.name, (flip.before, flip.after), flip.count, linked(flip.ids))
         elif isinstance(field, NumberChange) and field.movers:
             moves = {mover.id: f"{figure(mover.a)} → {figure(mover.b)}" for mover in field.movers}
-            count = field.risen + field.fallen
-            told = f"{field.risen:,} up", f"{field.fallen:,} down"
-            yield Change(field.name, *told, count, linked(tuple(moves), moves))
+            told = f"{field.risen:,} up, {field.fallen:,} down"
+            yield Change(field.name, (told,), field.risen + field.fallen, linked(tuple(moves), moves))
         elif isinstance(field, OtherChange) and field.changed:
-            yield Change(field.name, "a text", "another", field.changed, linked(field.ids))
+            yield Change(field.name, ("another text",), field.changed, linked(field.ids))
 
 
 def pair_address(a: str, b: str, case: str) -> str:
     return f"/compare/case?{urlencode({'a': a, 'b': b, 'id': case})}"
 
 
-def _by_name(found: Comparison, a: str, b: str) -> Comparison:
-    """Runs are called by their names: where they lie on this machine is nobody's business."""
-    return found.model_copy(
-        update={"a": found.a.model_copy(update={"run": a}), "b": found.b.model_copy(update={"run": b})}
-    )
+def _by_name(found: Comparison, a: Run, b: Run) -> Comparison:
+    """Runs and their inputs are called by their names: where they lie on this machine is nobody's business."""
+    settings = [line for line in found.settings if not line.startswith("inputs:")]
+    if len(settings) < len(found.settings):
+        settings.append(f"inputs: {inputs_in_words(a.manifest)} in A, {inputs_in_words(b.manifest)} in B")
+    sides = {
+        "a": found.a.model_copy(update={"run": a.folder.name}),
+        "b": found.b.model_copy(update={"run": b.folder.name}),
+    }
+    return found.model_copy(update={**sides, "settings": tuple(settings)})
 
 
 # --- what changed in one case ----------------------------------------------------------------------
@@ -134,15 +142,16 @@ def _by_name(found: Comparison, a: str, b: str) -> Comparison:
 def _changed(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping[str, str]) -> Iterator[Block]:
     """Values that differ in a table, each with the rule that gave it; long texts with their words compared."""
     here, there = {"status": a["status"], **fields_of(a)}, {"status": b["status"], **fields_of(b)}
+    both = (here, a), (there, b)
     differing = [name for name in dict.fromkeys((*here, *there)) if here.get(name) != there.get(name)]
     long = [name for name in differing if len(str(here.get(name))) > _LONG or len(str(there.get(name))) > _LONG]
     rows: list[tuple[Value, ...]] = [
-        (name, *(f"{_text(side.get(name))}" for side in (here, there)), *(_rule(side, name, rules) for side in (a, b)))
+        (name, *(Cell(_text(held.get(name)), strong=True, below=_rule(side, name, rules)) for held, side in both))
         for name in differing
         if name not in long
     ]
     if rows:
-        yield DataTable("", ("field", "A", "B", "by which rule in A", "in B"), rows)
+        yield DataTable("", ("field", "A", "B"), rows)
     for name in long:
         segments = list(_differences(_text(here.get(name)), _text(there.get(name))))
         yield MarkedText(name.replace("_", " "), segments, _TONES)

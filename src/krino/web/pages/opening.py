@@ -6,27 +6,20 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from krino.errors import UsageProblem
 from krino.web.index.question import Question
 from krino.web.problems import Problem
-from krino.web.run_index import NoSuchRun, Opened, Shelved
+from krino.web.run_index import Opened, Shelved
 from krino.web.workbench import Workbench, workbench
 
 Bench = Annotated[Workbench, Depends(workbench)]
 
 
-def opened_or_404(bench: Workbench, run: str) -> tuple[Opened, Shelved]:
-    try:
-        return bench.runs.open(run), bench.runs.shelved(run)
-    except NoSuchRun as missing:
-        raise no_such(str(missing)) from None
-    except UsageProblem as problem:
-        raise Problem(
-            422, str(problem), where=f"run {run}", remedy="the message says what is wrong with the folder"
-        ) from None
+def opened_run(bench: Workbench, run: str) -> tuple[Opened, Shelved]:
+    """With its index, and as the list of runs shows it."""
+    return bench.runs.open(run), bench.runs.shelved(run)
 
 
-def no_such(told: str, remedy: str = "the list of runs shows those that there are") -> Problem:
+def no_such(told: str, remedy: str) -> Problem:
     return Problem(404, told, where="the address", remedy=remedy)
 
 

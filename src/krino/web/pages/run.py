@@ -24,7 +24,7 @@ from krino.text.clean import clean_line
 from krino.web.drawing import drawn, inputs_in_words, row_address, run_address
 from krino.web.index.pages import Row
 from krino.web.index.question import NULL, Question
-from krino.web.pages.opening import Bench, opened_or_404, question_of
+from krino.web.pages.opening import Bench, opened_run, question_of
 from krino.web.pages.progress import Progress, progress_of
 from krino.web.run_index import Opened, Overall
 from krino.web.templating import page
@@ -40,7 +40,7 @@ _MOST_CHOICES = 40
 
 @router.get("/runs/{run}")
 def run_page(request: Request, run: str, bench: Bench) -> Response:
-    opened, shelved = opened_or_404(bench, run)
+    opened, shelved = opened_run(bench, run)
     question, number, size = question_of(request), _whole(request, "page", 1), _whole(request, "size", SIZES[1])
     size = size if size in SIZES else SIZES[1]
     overall = None if opened.state.problem else opened.overall()
@@ -75,7 +75,7 @@ def run_page(request: Request, run: str, bench: Bench) -> Response:
 @router.get("/runs/{run}/progress")
 def run_progress(run: str, bench: Bench) -> Progress:
     """For the page itself, while something goes on."""
-    opened, shelved = opened_or_404(bench, run)
+    opened, shelved = opened_run(bench, run)
     return progress_of(opened, shelved)
 
 
@@ -203,7 +203,7 @@ def _pager(run: str, question: Question, number: int, size: int, found: int) -> 
 
 class Choice(NamedTuple):
     value: str
-    count: int | None
+    cases: int
     chosen: bool
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Query, Request
+from markupsafe import Markup
 from starlette.responses import Response
 
 from krino.render.charts import stack
-from krino.render.markup import Markup
 from krino.render.summary import counts_block
 from krino.results.wording import date_of, judge_of, labeller_of
 from krino.runs.manifest import Counts
@@ -29,15 +29,15 @@ class Line(NamedTuple):
 
     name: str
     address: str
-    judge: str
-    labeller: str
-    started: str
-    state: str
-    inputs: str
-    counts: Counts | None
-    chart: Markup | None
-    progress: Progress | None
-    problem: str
+    judge: str = ""
+    labeller: str = ""
+    started: str = ""
+    state: str = ""
+    inputs: str = ""
+    counts: Counts | None = None
+    chart: Markup | None = None
+    progress: Progress | None = None
+    problem: str = ""
 
 
 @router.get("/")
@@ -70,8 +70,7 @@ def _matches(run: Shelved, words: str) -> bool:
 
 def _line(shelf: RunShelf, run: Shelved) -> Line:
     if run.manifest is None:
-        rest: Any = ("", "", "", "cannot be read", "", None, None, None)
-        return Line(run.name, run_address(run.name), *rest, run.problem)
+        return Line(run.name, run_address(run.name), problem=run.problem)
     manifest, progress, counts = run.manifest, None, run.manifest.counts
     if run.going_on:
         opened = shelf.open(run.name, patience=0.1)
@@ -87,5 +86,4 @@ def _line(shelf: RunShelf, run: Shelved) -> Line:
         counts,
         safe(stack(counts_block(counts))) if counts.total else None,
         progress,
-        "",
     )

@@ -21,7 +21,7 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from krino.contract import Judge, Judgement, hash_record
-from krino.contract.case_fields import list_names, text_names
+from krino.contract.case_fields import field_kinds, names_of
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS
 from krino.render.at_hand import AtHand
@@ -167,20 +167,21 @@ def _fields(judge: Judge[Any, Any, Any], case: str) -> list[dict[str, Any]]:
         record = _object(case, "the case")
     except UsageProblem:
         record = {}
-    texts, lists = text_names(judge), list_names(judge)
     fields = []
-    for name in judge.case_model.model_fields:
-        value = record.get(name)
-        plain_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        kind = "text" if name in texts else "list" if name in lists and (value is None or plain_list) else "json"
-        if value is None:
-            shown = ""
-        elif kind == "list":
-            shown = "\n\n".join(value)
+    for name, kind in field_kinds(judge).items():
+        value = next((record[known] for known in names_of(judge, name) if known in record), None)
+        if kind == "text" and isinstance(value, str | None):
+            fields.append({"name": name, "kind": "text", "value": value or ""})
+        elif kind == "list" and (value is None or _is_texts(value)):
+            fields.append({"name": name, "kind": "list", "value": "\n\n".join(value or ())})
         else:
-            shown = value if isinstance(value, str) else _pretty(value)
-        fields.append({"name": name, "kind": kind, "value": shown})
+            fields.append({"name": name, "kind": "json", "value": "" if value is None else _pretty(value)})
     return fields
+
+
+def _is_texts(value: Any) -> bool:
+    """Texts that a blank line can stand between."""
+    return isinstance(value, list) and all(isinstance(item, str) and "\n\n" not in item for item in value)
 
 
 def _record(asked: Asked, form: FormData, bench: Workbench) -> tuple[Asked, dict[str, Any]]:
