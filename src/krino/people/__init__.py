@@ -1,0 +1,1 @@
+"""What people said of cases, in a database: every label, skip and undo is a line that is never changed."""
