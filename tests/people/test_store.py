@@ -165,7 +165,7 @@ def test_a_note_without_end_and_an_answer_that_is_no_json_are_refused(store: Lab
 def test_writers_at_the_same_time_lose_nothing(store: LabelStore, database: str) -> None:
     second = LabelStore(database)
     threads = [
-        threading.Thread(target=lambda own=own, home=home: [home.add(label(case, own)) for case in range(25)])  # type: ignore[misc]
+        threading.Thread(target=lambda own=own, home=home: [home.add(label(case, own)) for case in range(25)])
         for own, home in (("anna", store), ("ben", second), ("cleo", store), ("dan", second))
     ]
     for thread in threads:
