@@ -1,0 +1,89 @@
+"""Errors as the workbench tells them: what is wrong, where, and what to do; JSON to programs, a page to people."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from krino.errors import UsageProblem
+
+
+class Told(BaseModel):
+    """The one shape of an error."""
+
+    error: str = Field(description="what is wrong")
+    where: str = Field(description="the part of the request that is meant")
+    remedy: str = Field(description="what to do about it")
+
+
+class Problem(HTTPException):
+    """Raise it anywhere in a route: the client is told, in the one shape.
+
+    An `HTTPException`, because the framework lets only those through while it reads a body.
+    """
+
+    def __init__(
+        self, status: int, error: str, *, where: str, remedy: str, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(status, error, headers)
+        self.told = Told(error=error, where=where, remedy=remedy)
+
+
+_REMEDIES = {
+    404: "GET / shows what there is; GET /openapi.json lists the API",
+    405: "GET /openapi.json lists what each path takes",
+}
+
+
+def wants_page(path: str, accept: str) -> bool:
+    """Browsers are shown a page; programs, and everything below /v1, get JSON."""
+    return "text/html" in accept and not path.startswith("/v1/")
+
+
+def answer(request: Request, problem: Problem) -> Response:
+    """The response that tells a problem."""
+    if wants_page(request.url.path, request.headers.get("accept", "")):
+        from krino.web.templating import page
+
+        return page(request, "error.html", status=problem.status_code, headers=problem.headers, told=problem.told)
+    return JSONResponse(problem.told.model_dump(), problem.status_code, problem.headers)
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Whatever a route raises on purpose becomes an answer in the one shape."""
+
+    async def told(request: Request, problem: Exception) -> Response:
+        assert isinstance(problem, Problem)
+        return answer(request, problem)
+
+    async def refused(request: Request, problem: Exception) -> Response:
+        assert isinstance(problem, HTTPException)
+        remedy = _REMEDIES.get(problem.status_code, "see docs/workbench.md")
+        where = f"{request.method} {request.url.path}"
+        headers = dict(problem.headers or {})
+        return answer(
+            request, Problem(problem.status_code, problem.detail, where=where, remedy=remedy, headers=headers)
+        )
+
+    async def invalid(request: Request, problem: Exception) -> Response:
+        assert isinstance(problem, RequestValidationError)
+        return answer(request, _of_validation(problem))
+
+    async def misused(request: Request, problem: Exception) -> Response:
+        where = f"{request.method} {request.url.path}"
+        return answer(request, Problem(422, str(problem), where=where, remedy="change it as the message says"))
+
+    app.add_exception_handler(Problem, told)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(UsageProblem, misused)
+
+
+def _of_validation(problem: RequestValidationError) -> Problem:
+    faults = problem.errors()
+    where = ".".join(str(part) for part in faults[0]["loc"]) if faults else "the request"
+    said = "; ".join(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in faults[:5])
+    return Problem(422, said, where=where, remedy="GET /openapi.json shows what is taken, with examples")

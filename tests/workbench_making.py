@@ -1,0 +1,42 @@
+"""Workbenches made up for the tests: settings, a client that talks to the application, and what pages put in forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from krino.web.app import create_app
+from krino.web.settings import ServeSettings
+
+TOKEN = "a-token-that-nobody-guesses"
+HOST = "http://localhost:8321"
+
+
+def settings_of(runs: Path, **changes: Any) -> ServeSettings:
+    return ServeSettings(runs=runs, **changes)
+
+
+@contextmanager
+def serving(runs: Path, **changes: Any) -> Iterator[TestClient]:
+    """A client of a workbench over `runs`; `changes` are settings. Redirects are not followed."""
+    with TestClient(create_app(settings_of(runs, **changes)), base_url=HOST, follow_redirects=False) as client:
+        yield client
+
+
+def csrf_of(page: str) -> str:
+    """The token that a page puts into its forms."""
+    found = re.search(r'name="csrf" value="([^"]+)"', page)
+    assert found, "the page has no form"
+    return found[1]
+
+
+def log_in(client: TestClient, token: str = TOKEN) -> None:
+    """As a browser does it."""
+    page = client.get("/login", headers={"accept": "text/html"})
+    sent = client.post("/login", data={"token": token, "csrf": csrf_of(page.text)})
+    assert sent.status_code == 303, sent.text
