@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
+from krino.people.store import LabelStore
 from krino.web.desk import Desk
-from krino.web.labels.store import LabelStore
 from krino.web.run_index import RunShelf
 from krino.web.settings import ServeSettings
 
@@ -23,7 +23,7 @@ class Workbench:
 
     @classmethod
     def opened(cls, settings: ServeSettings) -> Workbench:
-        return cls(settings, RunShelf(settings.runs), LabelStore(settings), Desk(settings))
+        return cls(settings, RunShelf(settings.runs), LabelStore(settings.database or settings.runs), Desk(settings))
 
     def close(self) -> None:
         self.desk.close()

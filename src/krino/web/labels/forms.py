@@ -183,8 +183,8 @@ class _Spot:
 def _node(part: Schema, bound: Bound | None, exact: Bound | None, spot: _Spot) -> Node:
     plain, nullable = _plain(part, spot.schema)
     name = spot.path.rpartition(".")[2]
-    about = {"help": str(part.get("description") or plain.get("description") or ""), "nullable": nullable}
-    node = Node("text", spot.path, spaced(name), value=spot.value, **about)
+    told = str(part.get("description") or plain.get("description") or "")
+    node = Node("text", spot.path, spaced(name), told, nullable=nullable, value=spot.value)
     if bound is not None and bound.choices is not None:
         if len(bound.choices) == 1:
             return replace(node, kind="fixed", value=bound.choices[0])
@@ -377,10 +377,10 @@ def _figure(node: Node, filled: Filled) -> Any:
     return number
 
 
-def more_rows(answer: Any, filled: Filled) -> Any:
+def more_rows(answer: dict[str, Any], filled: Filled) -> dict[str, Any]:
     """With one row more, where the button of that list was pressed; the button sends the path of its list."""
     *way, last = str(filled.get("more") or "").split(".")[1:] or [""]
-    home = answer
+    home: Any = answer
     for step in way:
         home = home[int(step)] if isinstance(home, list) else home.get(step, {})
     if isinstance(home, dict) and isinstance(home.get(last), list):
