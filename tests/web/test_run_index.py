@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_runs import error_row, failed_row, make_run, row
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
@@ -18,6 +17,7 @@ from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
 from krino.web.index.question import Question
 from krino.web.run_index import NoSuchRun, Opened, RunShelf
+from made_runs import error_row, failed_row, make_run, row
 
 SCHEMA = {"type": "object", "properties": {"score": {}, "kind": {}, "errors": {}, "said": {}}}
 ABOUT = {"about": Manifest.model_fields["about"].annotation(verdict_schema=SCHEMA)}  # type: ignore[misc]
