@@ -12,6 +12,8 @@ ROUTERS = (
     "krino.web.watch",
     "krino.web.api.judge",
     "krino.web.api.runs",
+    "krino.web.labels.api",
+    "krino.web.labels.pages",
 )
 """Modules with a `router`. The order matters where two paths could mean the same request: the first wins."""
 

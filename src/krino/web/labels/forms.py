@@ -8,9 +8,9 @@ answer is right: that is for the schema's owner to say.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 import orjson
 
@@ -26,14 +26,21 @@ _LONGEST_TEXT = 20_000
 _DEEPEST = 8
 
 
-class Filled(Protocol):
-    """A form as it was sent: starlette's `FormData` is one."""
+class Filled:
+    """A form as it was sent: each box with what stands in it; files are passed over."""
 
-    def get(self, key: str, default: str = "", /) -> Any: ...
+    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        self._values: dict[str, list[str]] = {}
+        for name, value in pairs:
+            if isinstance(value, str):
+                self._values.setdefault(name, []).append(value)
 
-    def getlist(self, key: str, /) -> Sequence[Any]: ...
+    def get(self, name: str) -> str:
+        """The last, where there are several; nothing is an empty text."""
+        return self._values.get(name, [""])[-1]
 
-    def __contains__(self, key: object, /) -> bool: ...
+    def all(self, name: str) -> list[str]:
+        return self._values.get(name, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +141,9 @@ def sent_form(schema: Schema, bound: Bound | None, exact: Bound | None, filled: 
     begun = _begun(exact)
     begun = dict(begun) if isinstance(begun, dict) else {}
     for name in schema["properties"]:
-        if (count := filled.get(f"l.{name}#")) and str(count).isdecimal():
-            rows = begun.get(name, [])
-            begun[name] = [*rows, *[{}] * min(int(count[:6]), _MOST_ROWS)][: int(count[:6])]
+        if (count := filled.get(f"l.{name}#")).isascii() and count.isdecimal():
+            most = min(int(count[:6]), _MOST_ROWS)
+            begun[name] = [*begun.get(name, []), *[{}] * most][:most]
     return labels_form(schema, bound, exact, begun)
 
 
@@ -336,12 +343,12 @@ def answer_of(node: Node, filled: Filled) -> Any:
         case "choice":
             return _chosen(node, filled.get(node.path))
         case "many":
-            codes = [code for code in filled.getlist(node.path) if code]
+            codes = [code for code in filled.all(node.path) if code]
             return MISSING if node.optional and not codes else [_chosen(node, code) for code in codes]
         case "number":
             return _figure(node, filled)
         case "text":
-            text = str(filled.get(node.path) or "").replace("\r\n", "\n")
+            text = filled.get(node.path).replace("\r\n", "\n")
             if len(text) > _LONGEST_TEXT:
                 raise UsageProblem(f"{node.title}: the text has more than {_LONGEST_TEXT:,} characters")
             return None if node.nullable and not text.strip() else text
@@ -355,16 +362,16 @@ def answer_of(node: Node, filled: Filled) -> Any:
             return [answer_of(row, filled) for row in kept]
 
 
-def _chosen(node: Node, code: Any) -> Any:
+def _chosen(node: Node, code: str) -> Any:
     if not code:
         return None if node.nullable and not node.optional else MISSING
     if code not in {option.code for option in node.options}:
-        raise UsageProblem(f"{node.title}: {str(code)[:60]!r} is none of the answers that can be chosen")
+        raise UsageProblem(f"{node.title}: {code[:60]!r} is none of the answers that can be chosen")
     return orjson.loads(code)
 
 
 def _figure(node: Node, filled: Filled) -> Any:
-    text = str(filled.get(f"{node.path}=") or "").strip().replace(",", ".")
+    text = filled.get(f"{node.path}=").strip().replace(",", ".")
     if not text:
         return _chosen(node, filled.get(node.path))
     try:
@@ -379,7 +386,7 @@ def _figure(node: Node, filled: Filled) -> Any:
 
 def more_rows(answer: dict[str, Any], filled: Filled) -> dict[str, Any]:
     """With one row more, where the button of that list was pressed; the button sends the path of its list."""
-    *way, last = str(filled.get("more") or "").split(".")[1:] or [""]
+    *way, last = filled.get("more").split(".")[1:] or [""]
     home: Any = answer
     for step in way:
         home = home[int(step)] if isinstance(home, list) else home.get(step, {})
@@ -402,7 +409,7 @@ def _checked(node: Node, value: Any) -> Any:
     codes = {option.code for option in node.options}
     wanted = value if node.kind == "many" and isinstance(value, list) else [value]
     if node.kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):
-        return _figure(node, _One(f"{node.path}=", repr(value)))
+        return _figure(node, Filled([(f"{node.path}=", repr(value))]))
     if node.kind == "many" and not isinstance(value, list):
         raise UsageProblem(f"{node.title}: give a list")
     for one in wanted:
@@ -416,20 +423,3 @@ def _code(value: Any) -> str:
         return orjson.dumps(value).decode()
     except (orjson.JSONEncodeError, TypeError):
         return ""
-
-
-@dataclass(frozen=True, slots=True)
-class _One:
-    """A form with one box."""
-
-    key: str
-    text: str
-
-    def get(self, key: str, default: str = "", /) -> Any:
-        return self.text if key == self.key else default
-
-    def getlist(self, key: str, /) -> Sequence[Any]:
-        return [self.text] if key == self.key else []
-
-    def __contains__(self, key: object, /) -> bool:
-        return key == self.key
