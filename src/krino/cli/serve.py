@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from krino.cli import options
 from krino.errors import UsageProblem
 
+if TYPE_CHECKING:
+    from krino.contract import Labeller
 
+
+@options.llm_flags()
 def serve(
+    ctx: typer.Context,
     runs: Annotated[
         Path, typer.Argument(metavar="[RUNS_FOLDER]", help="Folder of run folders.", show_default=True)
     ] = Path("runs"),
@@ -45,6 +51,17 @@ def serve(
         list[str] | None,
         typer.Option(help="A further judge to offer, as file.py:Class: its code is run.", show_default=False),
     ] = None,
+    labeller: Annotated[
+        str | None,
+        typer.Option(
+            help="A model that requests may ask for beside `local`, or several with commas (a jury); needs --max-cost "
+            "or --max-tokens, which hold for the server's whole life.",
+            rich_help_panel=options.MODEL,
+            show_default=False,
+        ),
+    ] = None,
+    api_key_env: options.ApiKey = None,
+    llm: options.LlmFlags = options.NOTHING_SET,
     open: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,  # noqa: A002 - the flag's name
 ) -> None:
     """Look at runs, label and compare them in a browser; judge cases over HTTP (POST /v1/judge/JUDGE)."""
@@ -61,7 +78,28 @@ def serve(
         database=database,
         allow_hosts=tuple(allow_host or ()),
         judges=tuple(judge or ()),
+        labellers={} if labeller is None else {labeller: _asked(ctx, labeller, api_key_env, llm)},
     )
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"
-    typer.echo(f"the workbench is at {address} (Ctrl-C ends it)", err=True)
-    serve_until_ended(settings, open_at=address if open else None)
+
+    def listening() -> None:
+        typer.echo(f"the workbench is at {address} (Ctrl-C ends it)", err=True)
+        if open:
+            typer.launch(address)
+
+    serve_until_ended(settings, listening)
+
+
+def _asked(ctx: typer.Context, name: str, api_key_env: str | None, llm: options.LlmFlags) -> Labeller:
+    """The model that clients may spend money on: never without an end."""
+    from krino.cli.keys import keys_for
+    from krino.cli.settings import load_settings
+    from krino.labellers.factory import names_in
+
+    if "max_cost" not in llm and "max_tokens" not in llm:
+        raise UsageProblem(
+            f"--labeller {name}: every client of the server could spend on it; say how much in all with --max-cost "
+            "(and --price-in, --price-out, or prices in krino.toml) or --max-tokens"
+        )
+    keys = keys_for(ctx, names_in(name), llm.get("base_url"), api_key_env)
+    return options.labeller_of(name, 1, llm, keys, prices=load_settings().prices)

@@ -13,6 +13,8 @@ from starlette.types import Scope
 
 from krino import __version__
 from krino.errors import UsageProblem
+from krino.web.api.judge import judge_router
+from krino.web.meters import Metered
 from krino.web.problems import add_handlers
 from krino.web.routers import routers
 from krino.web.security import add_guards
@@ -41,11 +43,14 @@ def create_app(settings: ServeSettings) -> FastAPI:
         docs_url=None,  # these two load their scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
+        separate_input_output_schemas=False,
     )
     app.state.workbench = opened
     app.state.doorkeeper = Doorkeeper(settings.token)
     add_handlers(app)
     add_guards(app, settings, app.state.doorkeeper)
+    app.add_middleware(Metered, meters=opened.meters)
+    app.include_router(judge_router(opened.desk, settings.max_cases))
     for router in routers():
         app.include_router(router)
     app.mount("/static", Static(directory=Path(__file__).parent / "static"), name="static")

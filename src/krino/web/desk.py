@@ -11,16 +11,21 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import orjson
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from krino.api.judging import as_item
+from krino.cases.item import CaseItem
 from krino.cases.splitting import split_items
-from krino.contract import Judge, Judgement, Labeller
+from krino.contract import Judge, Judgement, Labeller, describe_validation
 from krino.engine.case import judge_item
+from krino.engine.rehearsal import rehearse
+from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
 from krino.labellers.local import LocalLabeller
+from krino.web.meters import Meters
 from krino.web.problems import Problem
 from krino.web.settings import ServeSettings
 from krino.web.turns import Turns
@@ -32,10 +37,35 @@ MOST_JUDGES = 64
 """Judges with different options that are kept ready."""
 
 
+def plain_options(judge: type[AnyJudge]) -> type[BaseModel]:
+    """The options of a judge by their types alone. Its own reading of them may open a file that a text names (a table
+    of aliases), and whoever can reach the server must not have files opened."""
+    fields = {
+        name: (info.annotation, info)
+        for name, info in judge.options_model.model_fields.items()
+        if info.annotation is None or "path" not in str(TypeAdapter(info.annotation).json_schema().get("format"))
+    }
+    title = judge.name.title().replace("-", "").replace("_", "")
+    config, about = ConfigDict(extra="forbid"), judge.options_model.__doc__
+    made = create_model(f"{title}Options", __config__=config, __doc__=about, **fields)  # type: ignore[call-overload]
+    return cast("type[BaseModel]", made)
+
+
+def refuse_files(judge: type[AnyJudge], options: Mapping[str, Any]) -> None:
+    """Options from outside must have the types that the judge states."""
+    try:
+        plain_options(judge).model_validate(options)
+    except ValidationError as error:
+        raise UsageProblem(f"options of judge `{judge.name}`: {describe_validation(error)}") from None
+
+
 class Desk:
     """Judges records. Thread-safe; `judged` is called from the server's event loop."""
 
-    def __init__(self, settings: ServeSettings) -> None:
+    def __init__(self, settings: ServeSettings, meters: Meters) -> None:
+        self._meters = meters
+        self.under_way = 0
+        """Cases that are being judged or wait for it; counted by the desk's own thread alone."""
         self._own = {load_judge(address).name: address for address in settings.judges}
         self._labellers: dict[str, Labeller] = {"local": LocalLabeller(), **settings.labellers}
         self._ready: OrderedDict[bytes, AnyJudge] = OrderedDict()
@@ -87,16 +117,29 @@ class Desk:
         key = orjson.dumps([name, dict(options or {})], option=orjson.OPT_SORT_KEYS)
         with self._lock:
             if key not in self._ready:
-                self._ready[key] = load_judge(self._own.get(name, name), options)
+                address = self._own.get(name, name)
+                if options:
+                    refuse_files(type(load_judge(address)), options)
+                self._ready[key] = load_judge(address, options)
                 if len(self._ready) > MOST_JUDGES:
                     self._ready.popitem(last=False)
             self._ready.move_to_end(key)
             return self._ready[key]
 
     def close(self) -> None:
+        """What waits is given up; connections to models are closed."""
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    async def _end(self) -> None:
+        waiting = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        for labeller in self._labellers.values():
+            await labeller.aclose()
 
     async def _work(
         self, name: str, options: Mapping[str, Any], labeller: Labeller, records: Sequence[Any]
@@ -105,13 +148,18 @@ class Desk:
         items = split_items((as_item(index, record) for index, record in enumerate(records)), judge)
         party = object()
 
-        async def one(item: Any) -> Judgement:
+        async def one(item: CaseItem) -> Judgement:
             async with self._turns.place(party):
-                return await judge_item(judge, labeller, item)
+                rehearse(judge, item)
+                judgement = await judge_item(judge, labeller, item)
+            self._meters.case(judge.name, judgement.status)
+            return judgement
 
         tasks = [asyncio.ensure_future(one(item)) for item in items]
+        self.under_way += len(tasks)
         try:
             return await asyncio.gather(*tasks)
         finally:
+            self.under_way -= len(tasks)
             for task in tasks:
                 task.cancel()

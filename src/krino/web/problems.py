@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
@@ -9,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from krino.errors import UsageProblem
+from krino.web.run_index import NoSuchRun
 
 
 class Told(BaseModel):
@@ -30,6 +33,11 @@ class Problem(HTTPException):
     ) -> None:
         super().__init__(status, error, headers)
         self.told = Told(error=error, where=where, remedy=remedy)
+
+
+def refusals(*more: int) -> dict[int | str, dict[str, Any]]:
+    """For the document of the API: the refusals that any route may give, and those of one route."""
+    return {status: {"model": Told} for status in (400, 401, 403, 408, 413, 415, 421, 422, 429, 500, 503, *more)}
 
 
 _REMEDIES = {
@@ -73,8 +81,10 @@ def add_handlers(app: FastAPI) -> None:
         return answer(request, _of_validation(problem))
 
     async def misused(request: Request, problem: Exception) -> Response:
+        status = 404 if isinstance(problem, NoSuchRun) else 422
         where = f"{request.method} {request.url.path}"
-        return answer(request, Problem(422, str(problem), where=where, remedy="change it as the message says"))
+        remedy = _REMEDIES.get(status, "change it as the message says")
+        return answer(request, Problem(status, str(problem), where=where, remedy=remedy))
 
     app.add_exception_handler(Problem, told)
     app.add_exception_handler(HTTPException, refused)

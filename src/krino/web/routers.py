@@ -10,7 +10,6 @@ from fastapi import APIRouter
 ROUTERS = (
     "krino.web.login",
     "krino.web.watch",
-    "krino.web.api.judge",
     "krino.web.api.runs",
     "krino.web.labels.api",
     "krino.web.labels.pages",

@@ -8,6 +8,7 @@ from fastapi import Request
 
 from krino.people.store import LabelStore
 from krino.web.desk import Desk
+from krino.web.meters import Meters
 from krino.web.run_index import RunShelf
 from krino.web.settings import ServeSettings
 
@@ -20,10 +21,18 @@ class Workbench:
     runs: RunShelf
     labels: LabelStore
     desk: Desk
+    meters: Meters
 
     @classmethod
     def opened(cls, settings: ServeSettings) -> Workbench:
-        return cls(settings, RunShelf(settings.runs), LabelStore(settings.database or settings.runs), Desk(settings))
+        meters = Meters()
+        return cls(
+            settings,
+            RunShelf(settings.runs),
+            LabelStore(settings.database or settings.runs),
+            Desk(settings, meters),
+            meters,
+        )
 
     def close(self) -> None:
         self.desk.close()
