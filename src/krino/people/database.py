@@ -15,10 +15,9 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, m
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from krino.errors import UsageProblem
+from krino.people import FILE, FOLDER
 from krino.people.tables import HEAD
 
-FOLDER = ".workbench"
-FILE = "labels.sqlite"
 _BUSY_MS = 30_000
 _CONNECTIONS, _MORE_CONNECTIONS = 8, 16
 _LOCK = 0x6B72696E6F

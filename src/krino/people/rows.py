@@ -109,12 +109,3 @@ def _first_ids(run: Run) -> Iterator[tuple[str, str]]:
         if entry.input_hash not in seen:
             seen.add(entry.input_hash)
             yield entry.input_hash, entry.id
-
-
-def is_workbench(labels: object) -> bool:
-    """Whether what was given for labels is a workbench, and no file of labels."""
-    from pathlib import Path
-
-    if not isinstance(labels, str | PathLike):
-        return False
-    return "://" in str(labels) or Path(labels).is_dir() or Path(labels).suffix == ".sqlite"
