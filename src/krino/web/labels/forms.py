@@ -385,14 +385,10 @@ def _figure(node: Node, filled: Filled) -> Any:
 
 
 def more_rows(answer: dict[str, Any], filled: Filled) -> dict[str, Any]:
-    """With one row more, where the button of that list was pressed; the button sends the path of its list."""
-    *way, last = filled.get("more").split(".")[1:] or [""]
-    home: Any = answer
-    for step in way:
-        home = home[int(step)] if isinstance(home, list) else home.get(step, {})
-    if isinstance(home, dict) and isinstance(home.get(last), list):
-        home[last].append({})
-    return answer
+    """With one row more, where the button of that list was pressed: the button sends the path of its list."""
+    name = filled.get("more").removeprefix("l.")
+    rows = answer.get(name)
+    return {**answer, name: [*rows, {}]} if isinstance(rows, list) else answer
 
 
 def check_fields(node: Node, answer: Mapping[str, Any]) -> dict[str, Any]:
