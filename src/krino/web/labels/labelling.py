@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote, unquote, urlencode
 
 from fastapi import Request
 
-from krino.people.store import Depth, Event, LabelStore, Subject
+from krino.errors import UsageProblem
+from krino.people.store import Depth, Event, LabelStore, Place, Subject, rater_name
 from krino.web.labels.agreement import Comparisons
 from krino.web.labels.cases import Looked, Runs
 from krino.web.labels.queue import Queue
@@ -64,6 +66,36 @@ class Labelling:
 
     def undo(self, opened: Opened, rater: str) -> Event | None:
         return self.store.undo(Subject.of(opened.manifest), rater, opened.name)
+
+
+def rater_of(request: Request) -> str | None:
+    """The name that this browser chose; None where it has not, or where somebody made one up that is none."""
+    given = request.cookies.get(rater_cookie(request))
+    try:
+        return rater_name(unquote(given)) if given else None
+    except UsageProblem:
+        return None
+
+
+def rater_cookie(request: Request) -> str:
+    """Browsers share cookies among the ports of a machine: each server has its own."""
+    return f"krino_rater_{workbench(request).settings.port}"
+
+
+def note_seen(request: Request, opened: Opened, judgement: Mapping[str, Any]) -> None:
+    """A rater is being shown the verdict of a case: what this person says of it from now on is not blind."""
+    rater = rater_of(request)
+    if rater is not None:
+        subject = Subject.of(opened.manifest)
+        place = Place(subject, str(judgement["input_hash"]), str(judgement["id"]), opened.name)
+        labelling(request).store.see(place, rater)
+
+
+def label_address(run: str, case: str = "", **query: str) -> str:
+    """Of the queue of a run, or of one of its cases."""
+    path = f"/runs/{quote(run, safe='')}/label{f'/{case}' if case else ''}"
+    words = {name: value for name, value in query.items() if value}
+    return f"{path}?{urlencode(words)}" if words else path
 
 
 def labelling(request: Request) -> Labelling:

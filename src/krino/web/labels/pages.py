@@ -8,29 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated, Any
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import quote
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Form, Request
 from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
-from krino.blocks import Block
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.people.rows import Depths
 from krino.people.store import Depth, Event, rater_name
 from krino.render.agreement import agreement_blocks
 from krino.render.case import case_blocks
-from krino.render.html import to_html
+from krino.results.agreement.result import Agreement
 from krino.results.named_cases import value_text
 from krino.results.verdict_schema import scales_of
+from krino.web.drawing import drawn
 from krino.web.index.case_view import own_blocks
 from krino.web.labels.agreement import Compared, for_rater, in_cell
 from krino.web.labels.asking import Asked
 from krino.web.labels.cases import Looked
 from krino.web.labels.forms import Filled
-from krino.web.labels.labelling import Labelling, labelling
+from krino.web.labels.labelling import Labelling, label_address, labelling, rater_cookie, rater_of
 from krino.web.labels.queue import WORDS, progress_of
 from krino.web.problems import Problem
 from krino.web.run_index import Opened
@@ -56,19 +56,6 @@ Sent = Annotated[Filled, Depends(_sent)]
 # --- who labels ------------------------------------------------------------------------------------------
 
 
-def rater_of(request: Request) -> str | None:
-    """The name that this browser chose; None where it has not, or where somebody made one up that is none."""
-    given = request.cookies.get(_cookie(request))
-    try:
-        return rater_name(unquote(given)) if given else None
-    except UsageProblem:
-        return None
-
-
-def _cookie(request: Request) -> str:
-    return f"krino_rater_{workbench(request).settings.port}"
-
-
 def _needs_rater(request: Request) -> str:
     rater = rater_of(request)
     if rater is None:
@@ -86,10 +73,10 @@ def choose_name(
     request: Request, run: str, name: Annotated[str, Form()], depth: Annotated[str, Form()] = ""
 ) -> Response:
     value = quote(rater_name(name), safe="")
-    answer = RedirectResponse(_address(run, depth=depth), 303)
+    answer = RedirectResponse(label_address(run, depth=depth), 303)
     answer.headers.append(
         "set-cookie",
-        f"{_cookie(request)}={value}; Path=/; Max-Age={_YEAR}; HttpOnly; SameSite=Lax{secure(request.scope)}",
+        f"{rater_cookie(request)}={value}; Path=/; Max-Age={_YEAR}; HttpOnly; SameSite=Lax{secure(request.scope)}",
     )
     return answer
 
@@ -128,7 +115,7 @@ def case_page(
 ) -> Response:
     rater = rater_of(request)
     if rater is None:
-        return RedirectResponse(_address(run, depth=depth or "fields"), 303)
+        return RedirectResponse(label_address(run, depth=depth or "fields"), 303)
     opened = desk.runs.open(run)
     looked = desk.runs.case(opened, case)
     asked = desk.runs.asked(opened, looked)
@@ -181,7 +168,7 @@ def _revealed(request: Request, opened: Opened, looked: Looked) -> Markup:
     about = opened.manifest.about
     own = own_blocks(opened.run, looked.judgement, workbench(request).settings.runs)
     judgement = Judgement.model_validate(looked.judgement)
-    return _drawn(list(case_blocks(judgement, about.rules, scales_of(about.verdict_schema), own)))
+    return drawn(list(case_blocks(judgement, about.rules, scales_of(about.verdict_schema), own))[1:], opened.name)
 
 
 def _said_by_others(desk: Labelling, looked: Looked, rater: str) -> list[tuple[Event, dict[str, str]]]:
@@ -221,7 +208,7 @@ def show_verdict(desk: Desk, rater: Rater, run: str, case: str, depth: Depth) ->
     """From here on this person is not blind to this case, and the record says so."""
     opened = desk.runs.open(run)
     desk.store.see(desk.runs.case(opened, case).place, rater)
-    return RedirectResponse(_address(run, case, depth=depth) + "#verdict", 303)
+    return RedirectResponse(label_address(run, case, depth=depth) + "#verdict", 303)
 
 
 @router.post("/runs/{run}/undo")
@@ -229,21 +216,14 @@ def undo(desk: Desk, rater: Rater, run: str, depth: Annotated[str, Form()] = "")
     """Back to the case whose label or skip was taken back."""
     undone = desk.undo(desk.runs.open(run), rater)
     if undone is None:
-        return RedirectResponse(_address(run, depth=depth), 303)
-    return RedirectResponse(_address(run, undone.place.input_hash, depth=undone.depth), 303)
+        return RedirectResponse(label_address(run, depth=depth), 303)
+    return RedirectResponse(label_address(run, undone.place.input_hash, depth=undone.depth), 303)
 
 
 def _next(desk: Labelling, opened: Opened, rater: str, depth: Depth, saved: str = "") -> str:
     turn = desk.queue(opened, depth).next(rater)
     case = turn.input_hash if turn else ""
-    return _address(opened.name, case, depth=depth, **({"saved": saved} if saved and case else {}))
-
-
-def _address(run: str, case: str = "", **query: str) -> str:
-    """Of the queue, or of one of its cases."""
-    path = f"/runs/{quote(run, safe='')}/label{f'/{case}' if case else ''}"
-    words = {name: value for name, value in query.items() if value}
-    return f"{path}?{urlencode(words)}" if words else path
+    return label_address(opened.name, case, depth=depth, **({"saved": saved} if saved and case else {}))
 
 
 # --- agreement -------------------------------------------------------------------------------------------
@@ -266,7 +246,7 @@ def agreement_page(request: Request, desk: Desk, run: str, depth: Depths = "both
         "rater": rater,
         "compared": compared,
         "found": found,
-        "figures": _figures(found) if found else "",
+        "figures": _figures(found, run) if found else "",
         "ids": {digest: str(judgement["id"]) for digest, judgement in compared.judgements.items()},
         "most_classes": _MOST_CLASSES,
         "progress": progress_of(desk.queue(opened, "labels" if depth == "labels" else "fields")),
@@ -274,10 +254,10 @@ def agreement_page(request: Request, desk: Desk, run: str, depth: Depths = "both
     return page(request, "agreement.html", headers={"etag": etag, "cache-control": "no-cache"}, **context)
 
 
-def _figures(found: Any) -> Markup:
+def _figures(found: Agreement, run: str) -> Markup:
     """All but what the page shows with links: the table of what was confused, and the cases."""
     fields = tuple(field.model_copy(update={"confusion": None, "worst": ()}) for field in found.fields)
-    return _drawn(list(agreement_blocks(found.model_copy(update={"fields": fields}), "Agreement with people"))[1:])
+    return drawn(list(agreement_blocks(found.model_copy(update={"fields": fields}), ""))[1:], run)
 
 
 @router.get("/runs/{run}/agreement/cases")
@@ -292,7 +272,3 @@ def cell_page(
     open_to = [case for case in found if judged is None or case.input_hash in judged]
     context: dict[str, Any] = {"field": field, "people": people, "judge": judge, "hidden": len(found) - len(open_to)}
     return page(request, "agreement_cases.html", opened=opened, depth=depth, cases=open_to, **context)
-
-
-def _drawn(blocks: Sequence[Block]) -> Markup:
-    return Markup(to_html(blocks))  # noqa: S704 - every text in it was escaped when it was drawn
