@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
 from starlette.testclient import TestClient
 
 from krino.web.app import create_app
@@ -26,6 +29,30 @@ def serving(runs: Path, **changes: Any) -> Iterator[TestClient]:
     """A client of a workbench over `runs`; `changes` are settings. Redirects are not followed."""
     with TestClient(create_app(settings_of(runs, **changes)), base_url=HOST, follow_redirects=False) as client:
         yield client
+
+
+def routes_of(app: FastAPI) -> list[tuple[str, str]]:
+    """Every method and path of the application, with something in the place of each parameter."""
+    found = [
+        (method, re.sub(r"{[^}]*}", "1", route.path))
+        for route in _api_routes(app.routes)
+        for method in sorted(route.methods)
+    ]
+    assert len(found) > 5, "the framework keeps its routes elsewhere now"
+    return [*found, ("GET", "/openapi.json"), ("GET", "/static/workbench.css"), ("GET", "/no-such-page")]
+
+
+def _api_routes(routes: Iterable[BaseRoute]) -> Iterator[APIRoute]:
+    for route in routes:
+        if isinstance(route, APIRoute):
+            yield route
+        elif (router := getattr(route, "original_router", None)) is not None:  # what was included
+            yield from _api_routes(router.routes)
+
+
+def app_of(client: TestClient) -> FastAPI:
+    assert isinstance(client.app, FastAPI)
+    return client.app
 
 
 def csrf_of(page: str) -> str:

@@ -78,6 +78,7 @@ def serve(
         database=database,
         allow_hosts=tuple(allow_host or ()),
         judges=tuple(judge or ()),
+        warm=True,
         labellers={} if labeller is None else {labeller: _asked(ctx, labeller, api_key_env, llm)},
     )
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"

@@ -11,6 +11,7 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Any, cast
 
 import orjson
@@ -31,8 +32,12 @@ from krino.web.settings import ServeSettings
 from krino.web.turns import Turns
 
 AnyJudge = Judge[Any, Any, Any]
-PLACES = 32
-"""Cases under way at the same time: as many as the embedded labeller takes in one batch."""
+BATCH = 8
+"""Cases that the embedded labeller takes together: larger batches are no faster, and who comes late waits longer."""
+BATCHES = 2
+"""Batches at the same time: while one waits for a model, the other is read or settled."""
+PLACES = BATCH * BATCHES
+"""Cases under way at the same time; the others wait for their turn."""
 MOST_JUDGES = 64
 """Judges with different options that are kept ready."""
 
@@ -59,6 +64,15 @@ def refuse_files(judge: type[AnyJudge], options: Mapping[str, Any]) -> None:
         raise UsageProblem(f"options of judge `{judge.name}`: {describe_validation(error)}") from None
 
 
+def example_of(name: str) -> dict[str, Any] | None:
+    """The first bundled example of one of our judges."""
+    if name not in OURS:
+        return None
+    with files("krino.examples").joinpath(f"{name}.jsonl").open("rb") as lines:
+        found: dict[str, Any] = orjson.loads(lines.readline())
+    return found
+
+
 class Desk:
     """Judges records. Thread-safe; `judged` is called from the server's event loop."""
 
@@ -67,7 +81,7 @@ class Desk:
         self.under_way = 0
         """Cases that are being judged or wait for it; counted by the desk's own thread alone."""
         self._own = {load_judge(address).name: address for address in settings.judges}
-        self._labellers: dict[str, Labeller] = {"local": LocalLabeller(), **settings.labellers}
+        self._labellers: dict[str, Labeller] = {"local": LocalLabeller(BATCH, BATCHES), **settings.labellers}
         self._ready: OrderedDict[bytes, AnyJudge] = OrderedDict()
         self._lock = threading.Lock()
         self._turns = Turns(PLACES)
@@ -125,6 +139,13 @@ class Desk:
                     self._ready.popitem(last=False)
             self._ready.move_to_end(key)
             return self._ready[key]
+
+    def warm(self) -> None:
+        """Load the embedded models now, in the background, so that the first client does not wait for it."""
+        for name in OURS:
+            asyncio.run_coroutine_threadsafe(
+                self._work(name, {}, self._labellers["local"], [example_of(name)]), self._loop
+            )
 
     def close(self) -> None:
         """What waits is given up; connections to models are closed."""

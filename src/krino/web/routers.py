@@ -11,6 +11,8 @@ ROUTERS = (
     "krino.web.login",
     "krino.web.watch",
     "krino.web.api.runs",
+    "krino.web.labels.api",
+    "krino.web.labels.pages",
     "krino.web.pages.runs",
     "krino.web.pages.run",
     "krino.web.pages.case",

@@ -41,6 +41,8 @@ class ServeSettings:
     """Within so many seconds a request must have been sent in full."""
     timeout: float = 60.0
     """Within so many seconds an answer must begin."""
+    warm: bool = False
+    """Load the embedded models at the start, not with the first case."""
 
     def __post_init__(self) -> None:
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:

@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from importlib.resources import files
 from typing import Annotated, Any, Literal, TypeVar
 
-import orjson
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
 from starlette.responses import Response
 
 from krino.contract import Judge, Judgement
 from krino.errors import RunStopped
-from krino.judges.registry import OURS
-from krino.web.desk import Desk, plain_options
+from krino.web.desk import Desk, example_of, plain_options
 from krino.web.problems import Problem, refusals
 from krino.web.strict_json import StrictRoute
 
@@ -103,7 +100,7 @@ def _add(router: APIRouter, desk: Desk, name: str, max_cases: int) -> None:
 
 def _bodies(judge: Judge[Any, Any, Any], labellers: list[str], max_cases: int) -> tuple[type[BaseModel], ...]:
     """What the route of a judge takes: one case, or several."""
-    title, options, example = judge.name.title(), plain_options(type(judge)), _example(judge.name)
+    title, options, example = judge.name.title(), plain_options(type(judge)), example_of(judge.name)
     shared: dict[str, Any] = {
         "__config__": ConfigDict(extra="forbid"),
         "options": (options, Field(default_factory=options, description="options of the judge")),
@@ -115,15 +112,6 @@ def _bodies(judge: Judge[Any, Any, Any], labellers: list[str], max_cases: int) -
         create_model(f"{title}Case", case=(dict[str, Any], case), **shared),
         create_model(f"{title}Cases", cases=(list[dict[str, Any]], cases), **shared),
     )
-
-
-def _example(name: str) -> dict[str, Any] | None:
-    """The first bundled example of one of our judges."""
-    if name not in OURS:
-        return None
-    with files("krino.examples").joinpath(f"{name}.jsonl").open("rb") as lines:
-        found: dict[str, Any] = orjson.loads(lines.readline())
-    return found
 
 
 async def unless_gone(request: Request, work: Awaitable[Done]) -> Done:

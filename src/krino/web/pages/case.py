@@ -18,6 +18,7 @@ from krino.results.wording import labeller_name
 from krino.web.drawing import drawn, row_address, run_address
 from krino.web.index.case_view import own_blocks
 from krino.web.index.pages import Row
+from krino.web.labels.labelling import label_address, note_seen
 from krino.web.pages.opening import Bench, no_such, opened_run, question_of
 from krino.web.run_index import Opened
 from krino.web.templating import page
@@ -50,7 +51,9 @@ def case_page(
         "after_at": row_address(run, beside.after, question) if beside and beside.after else None,
         "question": question,
         "place": row.place,
+        "label_at": label_address(run, row.entry.input_hash),
     }
+    note_seen(request, opened, judgement)
     return page(request, "case.html", **context)
 
 
