@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib import resources
 from itertools import groupby
 from urllib.parse import quote
@@ -14,6 +15,9 @@ from krino.render.short_form import SIGNS, reliability_table, value_text
 from krino.results.wording import figure, interval_text, share
 
 _SHOWN_CODES = 24
+_LONG_VALUE, _MOST_WORDS = 60, 4
+_FINDING, _FOUND = "!", "panel finding"
+_GRADES: dict[b.Tone | None, str] = {"bad": "low", "warn": "middle", "good": "high"}
 Link = Callable[[str], str]
 """The address of a case, by its id."""
 
@@ -62,7 +66,9 @@ def _draw(block: b.Block, link: Link) -> Markup:
             items = (tag("li", item, class_="text") for item in block.items)
             return _titled(block.title, tag("ul", *items, class_="plain-list"))
         case b.Fields():
-            return _titled(block.title, tag("dl", *_fields(block), class_="small"))
+            if any(field.by or field.notes for field in block.fields):
+                return join(tag("h3", block.title) if block.title else None, *_rulings(block.fields))
+            return _titled(block.title, tag("dl", *_fields(block.fields), class_="small"))
         case b.Verbatim():
             return _titled(block.title, tag("pre", block.text, class_="code text"))
 
@@ -243,10 +249,50 @@ def _anchor(key: str | None) -> str | None:
     return None if key is None else f"at-{quote(key, safe='')}"
 
 
-def _fields(block: b.Fields) -> Iterator[Markup]:
-    for name, found in groupby(block.fields, key=lambda field: field.name):
+def _fields(fields: Sequence[b.Field]) -> Iterator[Markup]:
+    for name, found in groupby(fields, key=lambda field: field.name):
         yield tag("dt", spaced(name))
         for field in found:
             lines = [*field.first, *field.notes, *([field.by] if field.by else [])]
             shown = tag("span", field.value, class_=f"text ink-{field.tone}" if field.tone else "text")
             yield tag("dd", shown, *(tag("p", line, class_="note text") for line in lines))
+
+
+def _rulings(fields: Sequence[b.Field]) -> Iterator[Markup]:
+    """A panel for each value with what it rests on and who gave it; those that say nothing come last, together.
+
+    A field that only explains another (`score_explanation` beside `score`) is shown with it.
+    """
+    explained = {field.name: of for field in fields if (of := _explained_by(field, fields)) is not None}
+    bare = [field for field in fields if field.value == "null" and not (field.notes or field.first)]
+    for field in fields:
+        if field.name not in explained and field not in bare:
+            told = [other for other in fields if explained.get(other.name) == field.name and other not in bare]
+            yield _ruling(field, told)
+    if spoken := [field for field in bare if field.name not in explained]:
+        yield _panel(tag("dl", *_fields([replace(field, by="") for field in spoken]), class_="small"))
+
+
+def _explained_by(field: b.Field, fields: Sequence[b.Field]) -> str | None:
+    if field.notes or field.first:
+        return None
+    return next((other.name for other in fields if field.name.startswith(f"{other.name}_")), None)
+
+
+def _ruling(field: b.Field, told: Sequence[b.Field]) -> Markup:
+    if field.name == _FINDING:
+        return tag("div", tag("strong", field.value, class_="text"), tag("p", field.by, class_="soft"), class_=_FOUND)
+    long = len(field.value) > _LONG_VALUE or len(field.value.split()) > _MOST_WORDS
+    kind = f"grade {_GRADES[field.tone]}" if field.tone in _GRADES else "text"
+    value = tag("span", tag("span", field.value, class_=kind), class_="value" if field.strong else "value word")
+    evidence = [tag("li", note, class_="text") for note in field.notes]
+    return tag(
+        "div",
+        *(tag("p", line, class_="caution text") for line in field.first),
+        tag("div", _field_name(field.name), None if long else value, class_="head"),
+        tag("p", field.value, class_="why text") if long else None,
+        *(tag("p", other.value, class_="why text") for other in told),
+        tag("ul", *evidence, class_="evidence") if evidence else None,
+        tag("p", field.by, class_="decider text") if field.by else None,
+        class_="panel ruling",
+    )

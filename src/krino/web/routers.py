@@ -11,6 +11,13 @@ ROUTERS = (
     "krino.web.login",
     "krino.web.watch",
     "krino.web.api.runs",
+    "krino.web.labels.api",
+    "krino.web.labels.pages",
+    "krino.web.pages.runs",
+    "krino.web.pages.run",
+    "krino.web.pages.case",
+    "krino.web.pages.compare",
+    "krino.web.pages.try_it",
 )
 """Modules with a `router`. The order matters where two paths could mean the same request: the first wins."""
 

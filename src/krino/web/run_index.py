@@ -20,6 +20,8 @@ from krino.blocks import Block, as_data, from_data
 from krino.errors import UsageProblem
 from krino.judges.registry import our_judge
 from krino.render.at_hand import RunOverview
+from krino.results.comparison.changes import Comparison
+from krino.results.comparison.compare import compare
 from krino.results.finish import Collected, collect
 from krino.results.slices import SliceTable
 from krino.results.summary import Summary
@@ -28,14 +30,19 @@ from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.reading import Run
 from krino.runs.roll import ROLL
+from krino.text.clean import clean_line
 from krino.web.index.book import VERSION, Book, State
 from krino.web.index.pages import Cases
+from krino.web.paths import inside_folder
 
 SUMMARY = "summary"
 _PATIENCE = 0.25  # seconds that a page waits for the index before it shows what there is
 _QUIET = 120.0  # seconds without a word after which a run that says it is going on is called silent
 _PAUSE = 20  # a run under way is summed up again after so many times the time that it took
 _WORKERS = 2
+_MOST_COMPARED = 8
+_SHOWN_FLIPS = 200
+"""Cases named for each kind of change."""
 
 
 class NoSuchRun(UsageProblem):
@@ -110,9 +117,10 @@ class RunShelf:
     """The runs of one folder. Safe to be used by several threads; `close` ends what goes on in the background."""
 
     def __init__(self, folder: Path, cache: Path | None = None) -> None:
-        """`cache`: where the indexes are kept; by default with the other caches of the user."""
+        """`cache`: where the indexes are kept; by default beside the runs, or where that may not be written, with the
+        other caches of the user."""
         self.folder = folder
-        self._cache = cache or user_cache()
+        self._cache = cache or _usual_cache(folder)
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="krino-index")
         self._jobs: dict[str, Future[None]] = {}
         self._done: dict[str, Any] = {}
@@ -120,6 +128,7 @@ class RunShelf:
         self._summed: dict[str, tuple[float, float]] = {}
         """When each run was last summed up, and how long that took."""
         self._manifests: dict[str, tuple[Any, Shelved]] = {}
+        self._compared: dict[Any, Future[Comparison]] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
 
@@ -132,26 +141,45 @@ class RunShelf:
             found, key=lambda run: (run.manifest.started.timestamp() if run.manifest else 0, run.name), reverse=True
         )
 
+    def shelved(self, name: str) -> Shelved:
+        """One run as the list shows it."""
+        return self._shelved(self.path_of(name))
+
+    def names(self) -> list[str]:
+        """Of all runs, the newest first."""
+        return [run.name for run in self.runs()]
+
+    def load(self, name: str) -> Run:
+        """A run as it lies there, without its index. Raises `NoSuchRun`; no name leads out of the folder."""
+        path = self.path_of(name)
+        return Run(path, Manifest.load(path))
+
     def path_of(self, name: str) -> Path:
-        """The folder of a run, by its name alone: no path leads out of the folder that is served."""
-        for path in self._folders():
-            if path.name == name:
-                return path
-        raise NoSuchRun(f"there is no run `{name[:200]}` in this folder; the list of runs shows those that there are")
+        """The folder of a run, by its name alone."""
+        if self._is_one_run:
+            path = self.folder.resolve() if name == self.folder.resolve().name else None
+        else:
+            path = inside_folder(self.folder, name)
+        if path is None or path.name != name or not (path / MANIFEST).is_file():
+            raise NoSuchRun(f"there is no run `{clean_line(name, 100)}` here")
+        return path
+
+    @property
+    def _is_one_run(self) -> bool:
+        return (self.folder / MANIFEST).is_file()
 
     def _folders(self) -> Iterator[Path]:
         """The served folder itself where it is a run, else what lies in it."""
-        if (self.folder / MANIFEST).is_file():
+        if self._is_one_run:
             yield self.folder.resolve()
             return
-        home = self.folder.resolve()
         try:
-            entries = sorted(os.scandir(home), key=lambda entry: entry.name)
+            names = sorted(entry.name for entry in os.scandir(self.folder))
         except OSError as error:
             raise UsageProblem(f"{self.folder} cannot be read: {error.strerror}") from None
-        for entry in entries:
-            path = Path(entry.path)
-            if entry.is_dir() and path.resolve().is_relative_to(home) and (path / MANIFEST).is_file():
+        for name in names:
+            path = inside_folder(self.folder, name)
+            if path is not None and path.name == name and (path / MANIFEST).is_file():
                 yield path
 
     def _shelved(self, path: Path) -> Shelved:
@@ -167,12 +195,29 @@ class RunShelf:
         self._manifests[path.name] = (stamp, shelved)
         return shelved
 
+    # --- two runs --------------------------------------------------------------------------------
+
+    def comparison(self, a: str, b: str, patience: float = _PATIENCE) -> Comparison | None:
+        """B against A; None while it is being worked out. Raises `UsageProblem` where the two cannot be compared."""
+        first, second = self.path_of(a), self.path_of(b)
+        key = (a, b, _stamp(first), _stamp(second))
+        with self._lock:
+            if key not in self._compared:
+                while len(self._compared) >= _MOST_COMPARED:
+                    self._compared.pop(next(iter(self._compared)))
+                self._compared[key] = self._pool.submit(compare, first, second, shown=_SHOWN_FLIPS)
+            job = self._compared[key]
+        try:
+            return job.result(patience)
+        except TimeoutError:
+            return None
+
     # --- one run and its index -------------------------------------------------------------------
 
     def open(self, name: str, patience: float = _PATIENCE) -> Opened:
         """The run with what is indexed of it; where that is not all, the rest is read in the background meanwhile."""
-        path = self.path_of(name)
-        run, book = Run(path, Manifest.load(path)), Book(self._index_of(path))
+        run = self.load(name)
+        book = Book(self._index_of(run.folder))
         job = self._refreshed(name, run, book)
         if job is not None:
             wait([job], patience)
@@ -250,8 +295,10 @@ class _Closing(Exception):
     """The shelf is being closed: background work ends where it is."""
 
 
-def user_cache() -> Path:
-    """Where indexes are kept unless told otherwise. They can be deleted at any time."""
+def _usual_cache(folder: Path) -> Path:
+    """They can be deleted at any time. A run folder that is served by itself is not written to: it may be anyone's."""
+    if not (folder / MANIFEST).is_file() and os.access(folder, os.W_OK):
+        return folder / ".workbench"
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(base) if base else Path.home() / ".cache") / "krino" / "workbench"
 

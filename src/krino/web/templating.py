@@ -11,6 +11,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from krino import __version__
+from krino.text.clean import clean
+
+
+def _harmless(value: Any) -> Any:
+    """Text without what acts unseen: control characters, and those that turn the line around."""
+    return clean(value) if type(value) is str else value
 
 
 @cache
@@ -19,6 +25,7 @@ def environment() -> Environment:
         loader=PackageLoader("krino.web", "templates"),
         autoescape=True,  # in every template, whatever its name ends with
         undefined=StrictUndefined,
+        finalize=_harmless,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
+from krino.people.store import LabelStore
 from krino.web.desk import Desk
-from krino.web.labels.store import LabelStore
 from krino.web.meters import Meters
 from krino.web.run_index import RunShelf
 from krino.web.settings import ServeSettings
@@ -26,7 +26,13 @@ class Workbench:
     @classmethod
     def opened(cls, settings: ServeSettings) -> Workbench:
         meters = Meters()
-        return cls(settings, RunShelf(settings.runs), LabelStore(settings), Desk(settings, meters), meters)
+        return cls(
+            settings,
+            RunShelf(settings.runs),
+            LabelStore(settings.database or settings.runs),
+            Desk(settings, meters),
+            meters,
+        )
 
     def close(self) -> None:
         self.desk.close()

@@ -79,6 +79,12 @@ class Cases:
         with self._book.reading() as db:
             return next(_rows(db, "WHERE entry.line IS NOT NULL AND entry.place = ?", [place]), None)
 
+    def of_content(self, input_hash: str) -> Row | None:
+        """The first case with this content."""
+        with self._book.reading() as db:
+            rest = "WHERE entry.line IS NOT NULL AND entry.digest = ? ORDER BY entry.place LIMIT 1"
+            return next(_rows(db, rest, [bytes.fromhex(input_hash)]), None)
+
     def neighbours(self, question: Question, row: Row) -> Neighbours | None:
         """None where the question does not find the case itself."""
         with self._book.reading() as db:
