@@ -9,10 +9,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from test_web_live import running
 
 from krino.judges.registry import OURS
 from made_runs import make_run, scores
+from workbench_making import running
 
 EXAMPLES = 10
 """Of each operation and kind of data: seconds, not minutes. `st run URL/openapi.json` asks as many as one likes."""
