@@ -103,9 +103,9 @@ def _by_content(judgements: Mapping[str, Mapping[str, Any]]) -> Rows:
 
 def in_cell(compared: Compared, field: str, people: str, judge: str) -> list[InCell]:
     """The cases on which the majority of raters say `people` and the judge says `judge`, in this field."""
-    given = labels_of(compared.rows)
-    if field not in given.columns:
+    if compared.found is None or field not in {one.field for one in compared.found.fields}:
         return []
+    given = labels_of(compared.rows)
     verdicts = gather(_by_content(compared.judgements), Verdicts(given))
     data = field_data(field, given, verdicts)
     most, names = majority(data.people), data.coding.values
