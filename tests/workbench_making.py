@@ -42,6 +42,16 @@ def routes_of(app: FastAPI) -> list[tuple[str, str]]:
     return [*found, ("GET", "/openapi.json"), ("GET", "/static/workbench.css"), ("GET", "/no-such-page")]
 
 
+def paths_with_parameters(app: FastAPI, value: str) -> list[tuple[str, str]]:
+    """Every method and path that takes something from the address, with this value in each place."""
+    return [
+        (method, re.sub(r"{[^}]*}", lambda _: value, route.path))
+        for route in _api_routes(app.routes)
+        for method in sorted(route.methods)
+        if "{" in route.path
+    ]
+
+
 def _api_routes(routes: Iterable[BaseRoute]) -> Iterator[APIRoute]:
     for route in routes:
         if isinstance(route, APIRoute):

@@ -44,6 +44,7 @@ class LocalLabeller(Labeller):
 
     def _flush(self) -> None:
         self._scheduled = False
+        self._waiting = [(task, answer) for task, answer in self._waiting if not answer.done()]  # whose asker has gone
         while self._waiting and (self._at_once is None or len(self._running) < self._at_once):
             batch, self._waiting = self._waiting[: self.batch], self._waiting[self.batch :]
             running = asyncio.get_running_loop().create_task(self._work(batch))
