@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 from starlette.testclient import TestClient
 
 from krino.web.app import create_app
+from krino.web.server import config_of
 from krino.web.settings import ServeSettings
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -36,7 +41,7 @@ def routes_of(app: FastAPI) -> list[tuple[str, str]]:
     found = [
         (method, re.sub(r"{[^}]*}", "1", route.path))
         for route in _api_routes(app.routes)
-        for method in sorted(route.methods)
+        for method in sorted(route.methods or ())
     ]
     assert len(found) > 5, "the framework keeps its routes elsewhere now"
     return [*found, ("GET", "/openapi.json"), ("GET", "/static/workbench.css"), ("GET", "/no-such-page")]
@@ -47,7 +52,7 @@ def paths_with_parameters(app: FastAPI, value: str) -> list[tuple[str, str]]:
     return [
         (method, re.sub(r"{[^}]*}", lambda _: value, route.path))
         for route in _api_routes(app.routes)
-        for method in sorted(route.methods)
+        for method in sorted(route.methods or ())
         if "{" in route.path
     ]
 
@@ -63,6 +68,36 @@ def _api_routes(routes: Iterable[BaseRoute]) -> Iterator[APIRoute]:
 def app_of(client: TestClient) -> FastAPI:
     assert isinstance(client.app, FastAPI)
     return client.app
+
+
+@contextmanager
+def running(runs: Path, **changes: Any) -> Iterator[tuple[str, int]]:
+    """A uvicorn server in a thread, as `krino serve` runs it."""
+    port = free_port()
+    config = config_of(settings_of(runs, port=port, **changes))
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until(lambda: server.started)
+        yield "127.0.0.1", port
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+def until(met: Callable[[], bool], seconds: float = 60) -> None:
+    ends = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < ends, "it never came to that"
+        time.sleep(0.02)
 
 
 def csrf_of(page: str) -> str:

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from krino.errors import UsageProblem
 from krino.web.security import HEADERS, OPEN_PATHS
 from krino.web.settings import ServeSettings
+from made_runs import make_run, row
 from workbench_making import HOST, TOKEN, app_of, csrf_of, log_in, routes_of, serving
 
 PAGE = {"accept": "text/html"}
@@ -20,15 +21,22 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 @pytest.fixture(scope="module")
 def free(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A workbench on loopback that needs no token."""
-    with serving(tmp_path_factory.mktemp("runs")) as client:
+    with serving(_runs(tmp_path_factory)) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A workbench that wants a token."""
-    with serving(tmp_path_factory.mktemp("runs"), token=TOKEN) as client:
+    with serving(_runs(tmp_path_factory), token=TOKEN) as client:
         yield client
+
+
+def _runs(folders: pytest.TempPathFactory) -> Path:
+    """A run `1` with a case `1`, so that paths whose parameters are all 1 lead to pages and not to their absence."""
+    runs = folders.mktemp("runs")
+    make_run(runs / "1", [row("1", score=0.5), row("2", score=1.0)])
+    return runs
 
 
 # --- where it may listen -----------------------------------------------------------------------------
@@ -79,13 +87,13 @@ def test_secrets_are_not_shown_with_the_settings(tmp_path: Path) -> None:
 def test_no_route_but_the_open_ones_lets_in_who_does_not_know_the_token(
     locked: TestClient, headers: dict[str, str]
 ) -> None:
-    sent = {name: value.encode("utf-8") for name, value in headers.items()}
+    sent = {name.encode(): value.encode() for name, value in headers.items()}
     for method, path in routes_of(app_of(locked)):
         if path in OPEN_PATHS or path.startswith("/static/"):
             continue
         assert locked.request(method, path, headers=sent).status_code == 401, (method, path)
         assert locked.request(method, f"{path}?token={TOKEN}", headers=sent).status_code == 401, (method, path)
-        page = locked.request(method, path, headers={**sent, "accept": b"text/html"})
+        page = locked.request(method, path, headers={**sent, b"accept": b"text/html"})
         assert page.status_code in (303, 401)
         assert page.headers.get("location", "/login?").startswith("/login?"), (method, path)
 
@@ -227,12 +235,14 @@ def test_every_answer_of_every_route_tells_the_browser_what_it_must_not_do(locke
 
 
 def test_no_page_loads_anything_from_elsewhere(locked: TestClient) -> None:
-    headers = {**PAGE, "authorization": f"Bearer {TOKEN}"}
+    headers, pages = {**PAGE, "authorization": f"Bearer {TOKEN}"}, 0
     for method, path in routes_of(app_of(locked)):
         answer = locked.request(method, path, headers=headers)
         if answer.headers.get("content-type", "").startswith("text/html"):
+            pages += answer.status_code == 200
             for dress in ('src="http', 'href="http', "src='http", "//cdn", "<script>", " style=", " onclick", "<style"):
                 assert dress not in answer.text, (method, path, dress)
+    assert pages > 5
 
 
 # --- errors -------------------------------------------------------------------------------------------
@@ -261,6 +271,28 @@ def test_every_refusal_has_the_one_shape(free: TestClient) -> None:
     assert "allow" in asked[405].headers
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"\\ud800": 1}',
+        b'{"a": NaN}',
+        b'{"a": 1, "a": 2}',
+        b"\xff",
+        b"[" * 100_000,
+        b'{"a": ' * 100_000,
+        b'{"a": "\x00"}',
+        b"",
+        b"null",
+    ],
+)
+def test_no_route_breaks_on_text_that_is_almost_json(free: TestClient, body: bytes) -> None:
+    for method, path in _changing(free):
+        if path.startswith("/v1/"):
+            answer = free.request(method, path, content=body, headers={"content-type": "application/json"})
+            assert answer.status_code in (404, 422), (method, path, answer.text)
+            assert answer.json().keys() == {"error", "where", "remedy"}
+
+
 def test_a_refusal_is_a_page_to_a_browser_and_what_was_asked_for_is_escaped(free: TestClient) -> None:
     answer = free.get("/<script>alert(1)</script>", headers=PAGE)
     assert answer.status_code == 404
@@ -273,19 +305,7 @@ def test_a_refusal_is_a_page_to_a_browser_and_what_was_asked_for_is_escaped(free
 
 
 def _form_page(client: TestClient) -> str:
-    """A page with a form, from a workbench with nothing to log out of: the page of an error has none, the login page
-    is only shown where there is a token. So the token is asked of the application itself, as a page does."""
-    app = app_of(client)
-    if not any(getattr(route, "path", "") == "/form-for-tests" for route in app.routes):
-        from fastapi import Request
-        from starlette.responses import HTMLResponse
-
-        def form(request: Request) -> HTMLResponse:
-            return HTMLResponse(f'<input name="csrf" value="{request.state.csrf_token}">')
-
-        form.__annotations__ = {"request": Request, "return": HTMLResponse}
-        app.add_api_route("/form-for-tests", form)
-    return client.get("/form-for-tests", headers=PAGE).text
+    return client.get("/try", headers=PAGE).text
 
 
 def _changing(client: TestClient) -> list[tuple[str, str]]:

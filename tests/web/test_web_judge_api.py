@@ -117,7 +117,7 @@ def test_no_text_that_is_almost_json_breaks_the_server(client: TestClient, body:
 def test_no_option_opens_a_file_of_the_server(client: TestClient, tmp_path: Path) -> None:
     table = tmp_path / "aliases.json"
     table.write_text('{"the court": "Court of Cassation"}')
-    assert krino.load_judge("citation", {"aliases": str(table)}).options.aliases  # on the command line it may
+    krino.load_judge("citation", {"aliases": str(table)})  # whoever writes the command may
     answer = client.post("/v1/judge/citation", json={"case": {}, "options": {"aliases": str(table)}})
     assert answer.status_code == 422
     given = {"aliases": {"the court": "Court of Cassation"}}

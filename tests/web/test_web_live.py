@@ -10,53 +10,19 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import orjson
 import pytest
-import uvicorn
 
 from krino.web import server as web_server
-from krino.web.server import config_of
-from workbench_making import TOKEN, settings_of
+from workbench_making import TOKEN, free_port, running, until
 
 SMALL = 20_000
 CASE = {"question": "How tall?", "context": ["It stands 102 metres tall."], "answer": "It stands 102 metres tall."}
-
-
-@contextlib.contextmanager
-def running(runs: Path, **changes: Any) -> Iterator[tuple[str, int]]:
-    """A uvicorn server in a thread, as `krino serve` runs it."""
-    port = free_port()
-    config = config_of(settings_of(runs, port=port, **changes))
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        until(lambda: server.started)
-        yield "127.0.0.1", port
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port
-
-
-def until(met: Any, seconds: float = 60) -> None:
-    ends = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < ends, "it never came to that"
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
@@ -273,3 +239,10 @@ def test_the_command_says_when_the_port_or_the_folder_is_not_to_be_had(tmp_path:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "no folder of runs" in done.stderr
+
+
+def test_without_the_extra_the_command_says_what_to_install() -> None:
+    code = "import sys; sys.modules['fastapi'] = None; sys.argv[1:] = ['serve', '.']; import krino.cli; krino.cli.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert "pip install 'krino[web]'" in done.stderr

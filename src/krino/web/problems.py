@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from krino.errors import UsageProblem
+from krino.errors import RunStopped, UsageProblem
 from krino.web.run_index import NoSuchRun
 
 
@@ -86,6 +86,12 @@ def add_handlers(app: FastAPI) -> None:
         remedy = _REMEDIES.get(status, "change it as the message says")
         return answer(request, Problem(status, str(problem), where=where, remedy=remedy))
 
+    async def stopped(request: Request, problem: Exception) -> Response:
+        remedy = "ask whoever runs the server; the embedded labeller (`local`) is not concerned"
+        error = f"the labeller cannot be asked: {problem}"
+        return answer(request, Problem(503, error, where="labeller", remedy=remedy))
+
+    app.add_exception_handler(RunStopped, stopped)
     app.add_exception_handler(Problem, told)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(RequestValidationError, invalid)

@@ -26,7 +26,7 @@ def health() -> Health:
     return Health(status="ok", version=__version__)
 
 
-@router.get("/metrics", response_class=PlainTextResponse, responses=refusals())
+@router.get("/metrics", response_class=PlainTextResponse)
 def metrics(bench: Annotated[Workbench, Depends(workbench)]) -> PlainTextResponse:
     """Requests, seconds and cases, as Prometheus reads them. Needs the token, where there is one."""
     text = bench.meters.text(bench.desk.under_way)

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_mo
 from starlette.responses import Response
 
 from krino.contract import Judge, Judgement
-from krino.errors import RunStopped
 from krino.web.desk import Desk, example_of, plain_options
 from krino.web.problems import Problem, refusals
 from krino.web.strict_json import StrictRoute
@@ -82,10 +81,7 @@ def _add(router: APIRouter, desk: Desk, name: str, max_cases: int) -> None:
         given = body.options.model_dump(exclude_unset=True)
         records = body.cases if hasattr(body, "cases") else [body.case]
         work = desk.judged(name, records, options=given, labeller=body.labeller)
-        try:
-            judgements = await unless_gone(request, work)
-        except RunStopped as stopped:
-            raise _cannot_ask(body.labeller, stopped) from None
+        judgements = await unless_gone(request, work)
         lines = b",".join(judgement.to_json() for judgement in judgements)
         return Response(b'{"judgements":[%b]}' % lines, media_type="application/json")
 
@@ -131,8 +127,3 @@ async def unless_gone(request: Request, work: Awaitable[Done]) -> Done:
 async def _gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _cannot_ask(labeller: str, stopped: RunStopped) -> Problem:
-    remedy = "ask whoever runs the server; the embedded labeller (`local`) is not concerned"
-    return Problem(503, f"labeller `{labeller}` cannot be asked: {stopped}", where="body.labeller", remedy=remedy)

@@ -21,8 +21,9 @@ from krino.web.labels.labelling import Labelling, labelling
 from krino.web.labels.queue import WORDS
 from krino.web.problems import Problem, Told
 from krino.web.run_index import Opened
+from krino.web.strict_json import StrictRoute
 
-router = APIRouter(prefix="/v1/labels", tags=["labels"])
+router = APIRouter(prefix="/v1/labels", tags=["labels"], route_class=StrictRoute)
 Desk = Annotated[Labelling, Depends(labelling)]
 _ERRORS: dict[int | str, dict[str, Any]] = {
     404: {"model": Told, "description": "there is no such run or case"},
