@@ -26,7 +26,7 @@ from krino.runs.reading import Run
 from krino.runs.roll import ROLL, Entry, read_entries, read_roll
 from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, words_of
 
-VERSION = 1
+VERSION = 2
 """Of the tables: a part of the file's name, so that an older index is never read."""
 _BATCH = 1_000
 _MARK = 4_096  # bytes before the end of what was read that must still be the same
@@ -60,6 +60,8 @@ class State:
     """Of the journal as far as it was read: should it be begun anew, this is no longer there."""
     fields: list[str] = field(default_factory=list)
     metadata: list[str] = field(default_factory=list)
+    counts: dict[str, int] | None = None
+    """How the cases ended; None while more of them are being read."""
     problem: str = ""
     """Why the run cannot be read."""
 
@@ -129,6 +131,7 @@ class Book:
         try:
             with self._writing() as db:
                 state = self._begun(db, run)
+                state.counts = None
                 self._add_cases(db, run, state)
             lines = read_journal(run.folder, LineCheck(run.folder, run.manifest), state.journal)
             while batch := list(islice(lines, _BATCH)):
@@ -141,6 +144,7 @@ class Book:
         except UsageProblem as problem:
             state.problem = str(problem)
         with self._writing() as db:
+            state.counts = counted(db)
             _save(db, state)
         return state
 
@@ -216,6 +220,12 @@ def _make_tables(db: sqlite3.Connection) -> None:
             db.execute(statement)
         db.execute("PRAGMA user_version = 1")
     db.commit()
+
+
+def counted(db: sqlite3.Connection) -> dict[str, int]:
+    """How the cases ended that are judged."""
+    joined = "FROM entry JOIN line ON line.number = entry.line"
+    return dict(db.execute(f"SELECT line.status, count(*) {joined} GROUP BY line.status"))
 
 
 def _state(db: sqlite3.Connection) -> State:
