@@ -16,6 +16,7 @@ from krino.runs.roll import Entry
 from krino.web.index.book import Book, counted
 from krino.web.index.question import Question, Sql
 
+_MANY = 500  # values in one statement
 _FROM = "FROM entry JOIN line ON line.number = entry.line"
 
 
@@ -83,11 +84,16 @@ class Cases:
         with self._book.reading() as db:
             return next(_rows(db, "WHERE entry.line IS NOT NULL AND entry.place = ?", [place]), None)
 
-    def of_content(self, input_hash: str) -> Row | None:
-        """The first case with this content."""
+    def of_contents(self, hashes: Iterable[str]) -> dict[str, Row]:
+        """Of each content that the run has judged, the first case that has it."""
+        wanted, found = [bytes.fromhex(digest) for digest in dict.fromkeys(hashes)], dict[str, Row]()
         with self._book.reading() as db:
-            rest = "WHERE entry.line IS NOT NULL AND entry.digest = ? ORDER BY entry.place LIMIT 1"
-            return next(_rows(db, rest, [bytes.fromhex(input_hash)]), None)
+            for start in range(0, len(wanted), _MANY):
+                some = wanted[start : start + _MANY]
+                rest = f"WHERE entry.line IS NOT NULL AND entry.digest IN ({', '.join('?' * len(some))})"
+                for row in _rows(db, f"{rest} ORDER BY entry.place", list(some)):
+                    found.setdefault(row.entry.input_hash, row)
+        return found
 
     def neighbours(self, question: Question, row: Row) -> Neighbours | None:
         """None where the question does not find the case itself."""
