@@ -28,7 +28,8 @@ def cell_of(name: str, verdict: Mapping[str, Any], scales: Scales, *, ok: bool =
         return Cell(shown, "null" if ok else "–", f"{kind} none", "")
     found = as_number(value)
     if found is not None:
-        return Cell(shown, figure(found), kind, grade(scales, name, found) or "")
+        text = str(value) if isinstance(value, int) else figure(found)
+        return Cell(shown, text, kind, grade(scales, name, found) or "")
     codes = codes_of(value)
     return Cell(shown, clean_line(", ".join(codes) if codes else str(value), _LONGEST), kind, "")
 
