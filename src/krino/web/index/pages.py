@@ -13,9 +13,10 @@ from krino.runs.files import inside
 from krino.runs.manifest import Counts
 from krino.runs.reading import Run
 from krino.runs.roll import Entry
-from krino.web.index.book import Book
+from krino.web.index.book import Book, counted
 from krino.web.index.question import Question, Sql
 
+_MANY = 500  # values in one statement
 _FROM = "FROM entry JOIN line ON line.number = entry.line"
 
 
@@ -55,9 +56,12 @@ class Cases:
         self._book, self._run = book, run
 
     def counts(self) -> Counts:
-        with self._book.reading() as db:
-            found = dict(db.execute(f"SELECT line.status, count(*) {_FROM} GROUP BY line.status"))
-        return Counts(**found)
+        """How the cases ended. While the index grows they are counted each time, else once for all."""
+        known = self._book.state().counts
+        if known is None:
+            with self._book.reading() as db:
+                known = counted(db)
+        return Counts(**known)
 
     def page(self, question: Question, first: int, most: int) -> Page:
         with self._book.reading() as db:
@@ -66,8 +70,9 @@ class Cases:
             order, way = sql.order(), "DESC" if question.down else "ASC"
             limit = f"ORDER BY {order} {way}, entry.place LIMIT ? OFFSET ?"
             rows = list(_rows(db, f"WHERE {where} {limit}", [*values, most, first]))
-            found = db.execute(f"SELECT count(*) {_FROM} WHERE {where}", values).fetchone()[0]
-        return Page(rows, found, sql.unknown)
+            if question.narrows:
+                found = db.execute(f"SELECT count(*) {_FROM} WHERE {where}", values).fetchone()[0]
+        return Page(rows, found if question.narrows else self.counts().total, sql.unknown)
 
     def find(self, name: str, again: int = 0) -> Row | None:
         """A case by its id: the first that has it, or a later one."""
@@ -79,11 +84,16 @@ class Cases:
         with self._book.reading() as db:
             return next(_rows(db, "WHERE entry.line IS NOT NULL AND entry.place = ?", [place]), None)
 
-    def of_content(self, input_hash: str) -> Row | None:
-        """The first case with this content."""
+    def of_contents(self, hashes: Iterable[str]) -> dict[str, Row]:
+        """Of each content that the run has judged, the first case that has it."""
+        wanted, found = [bytes.fromhex(digest) for digest in dict.fromkeys(hashes)], dict[str, Row]()
         with self._book.reading() as db:
-            rest = "WHERE entry.line IS NOT NULL AND entry.digest = ? ORDER BY entry.place LIMIT 1"
-            return next(_rows(db, rest, [bytes.fromhex(input_hash)]), None)
+            for start in range(0, len(wanted), _MANY):
+                some = wanted[start : start + _MANY]
+                rest = f"WHERE entry.line IS NOT NULL AND entry.digest IN ({', '.join('?' * len(some))})"
+                for row in _rows(db, f"{rest} ORDER BY entry.place", list(some)):
+                    found.setdefault(row.entry.input_hash, row)
+        return found
 
     def neighbours(self, question: Question, row: Row) -> Neighbours | None:
         """None where the question does not find the case itself."""

@@ -23,7 +23,8 @@ from krino.stats.agreement import MISSING
 from krino.web.labels.cases import Runs
 from krino.web.run_index import Opened
 
-_DRAWS = 500
+_DRAWS = 200
+"""Of the bootstrap: enough to see where an interval lies, and quick enough to follow every label."""
 _MOST_KEPT = 16
 
 Rows = list[dict[str, Any]]
@@ -57,22 +58,28 @@ class Comparisons:
 
     def __init__(self, runs: Runs, store: LabelStore) -> None:
         self._runs, self._store = runs, store
-        self._kept: OrderedDict[tuple[Any, ...], Compared] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, Depths], tuple[Any, Compared]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def edition(self, opened: Opened) -> int:
-        return self._store.edition(Subject.of(opened.manifest))
-
     def of(self, opened: Opened, depth: Depths) -> Compared:
-        subject = Subject.of(opened.manifest)
-        edition = self._store.edition(subject)
-        key = (opened.name, opened.state.started, opened.state.journal.end, edition, depth)
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = self._made(opened, subject, edition, depth)
-                while len(self._kept) > _MOST_KEPT:
-                    self._kept.popitem(last=False)
-            return self._kept[key]
+        """While it is being worked out anew, others who ask are given what was so a moment ago."""
+        subject, place = Subject.of(opened.manifest), (opened.name, depth)
+        state = (self._store.edition(subject), opened.state.started, opened.state.journal.end)
+        before = self._kept.get(place)
+        if before is not None and before[0] == state:
+            return before[1]
+        if not self._lock.acquire(blocking=before is None):
+            assert before is not None
+            return before[1]
+        try:
+            before = self._kept.get(place)
+            if before is None or before[0] != state:
+                self._kept[place] = before = (state, self._made(opened, subject, state[0], depth))
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+            return before[1]
+        finally:
+            self._lock.release()
 
     def _made(self, opened: Opened, subject: Subject, edition: int, depth: Depths) -> Compared:
         events = self._store.current(subject)
@@ -103,9 +110,9 @@ def _by_content(judgements: Mapping[str, Mapping[str, Any]]) -> Rows:
 
 def in_cell(compared: Compared, field: str, people: str, judge: str) -> list[InCell]:
     """The cases on which the majority of raters say `people` and the judge says `judge`, in this field."""
-    given = labels_of(compared.rows)
-    if field not in given.columns:
+    if compared.found is None or field not in {one.field for one in compared.found.fields}:
         return []
+    given = labels_of(compared.rows)
     verdicts = gather(_by_content(compared.judgements), Verdicts(given))
     data = field_data(field, given, verdicts)
     most, names = majority(data.people), data.coding.values

@@ -129,7 +129,8 @@ def labels(
     opened = desk.runs.open(run)
     events = desk.store.current(Subject.of(opened.manifest), rater=rater_name(rater) if rater else None)
     found = [event for event in events if event.id > after and depth in (None, event.depth)]
-    matching = [event for event in found if opened.cases.of_content(event.place.input_hash) is not None]
+    known = opened.cases.of_contents(event.place.input_hash for event in found)
+    matching = [event for event in found if event.place.input_hash in known]
     page = matching[:limit]
     return LabelList(labels=[_out(event) for event in page], next=page[-1].id if len(matching) > limit else None)
 

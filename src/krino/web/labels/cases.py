@@ -47,7 +47,7 @@ class Runs:
             raise Problem(404, str(problem), where="run", remedy="GET / lists the runs") from None
 
     def case(self, opened: Opened, input_hash: str) -> Looked:
-        row = opened.cases.of_content(input_hash) if _HASH.fullmatch(input_hash) else None
+        row = opened.cases.of_contents([input_hash]).get(input_hash) if _HASH.fullmatch(input_hash) else None
         if row is None:
             raise Problem(
                 404, f"the run has no judged case `{input_hash[:80]}`", where="case", remedy="open it from the queue"
@@ -65,8 +65,7 @@ class Runs:
 
     def labelled(self, opened: Opened, hashes: Iterable[str]) -> Iterator[dict[str, Any]]:
         """The judgements of these contents, as far as the run has them."""
-        rows = (opened.cases.of_content(digest) for digest in dict.fromkeys(hashes))
-        return opened.cases.judgements(row for row in rows if row is not None)
+        return opened.cases.judgements(opened.cases.of_contents(hashes).values())
 
     def asked(self, opened: Opened, looked: Looked) -> Asked:
         record = case_of(opened.run, looked.judgement, self._workbench.settings.runs)
