@@ -103,10 +103,9 @@ class Opened:
 
     def overall(self) -> Overall | None:
         """None until the run was summed up once."""
-        kept = self.book.result(SUMMARY)
-        if kept is None:
+        made_of, data = self.book.made_of(SUMMARY), self.book.result(SUMMARY)
+        if data is None:
             return None
-        made_of, data = kept
         found = Collected(
             Summary.model_validate(data["summary"]), [SliceTable.model_validate(table) for table in data["slices"]]
         )
@@ -250,8 +249,8 @@ class RunShelf:
             book.note_problem(f"the run could not be indexed ({type(fault).__name__}: {fault})")
 
     def _summary_is_due(self, name: str, run: Run, book: Book) -> bool:
-        state, kept = book.state(), book.result(SUMMARY)
-        if state.problem or (kept is not None and kept[0] == _made_of(run, state)):
+        state = book.state()
+        if state.problem or book.made_of(SUMMARY) == _made_of(run, state):
             return False
         at, took = self._summed.get(name, (0.0, 0.0))
         return run.manifest.state != "running" or time.monotonic() - at > _PAUSE * took

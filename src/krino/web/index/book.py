@@ -26,13 +26,13 @@ from krino.runs.reading import Run
 from krino.runs.roll import ROLL, Entry, read_entries, read_roll
 from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, words_of
 
-VERSION = 2
+VERSION = 1
 """Of the tables: a part of the file's name, so that an older index is never read."""
 _BATCH = 1_000
 _MARK = 4_096  # bytes before the end of what was read that must still be the same
 _TABLES = f"""
 CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), data BLOB NOT NULL);
-CREATE TABLE result (name TEXT PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE result (name TEXT PRIMARY KEY, made_of TEXT NOT NULL, data BLOB NOT NULL);
 CREATE TABLE known (digest BLOB PRIMARY KEY, line INTEGER NOT NULL, status TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE entry (place INTEGER PRIMARY KEY, id TEXT NOT NULL, digest BLOB NOT NULL, source BLOB, line INTEGER);
 CREATE INDEX entry_digest ON entry (digest);
@@ -98,23 +98,29 @@ class Book:
         with self.reading() as db:
             return _state(db)
 
-    def result(self, name: str) -> tuple[str, Any] | None:
-        """Something that was worked out of the whole run, with what it was worked out of; see `keep`."""
+    def made_of(self, name: str) -> str | None:
+        """What a result was worked out of; None where there is none. See `keep`."""
+        found = self._result(name, "made_of")
+        return None if found is None else str(found)
+
+    def result(self, name: str) -> Any:
+        """Something that was worked out of the whole run; None where it was not yet."""
+        found = self._result(name, "data")
+        return None if found is None else orjson.loads(found)
+
+    def _result(self, name: str, column: str) -> Any:
         if not self.path.exists():
             return None
         with self.reading() as db:
-            row = db.execute("SELECT data FROM result WHERE name = ?", (name,)).fetchone()
-        if row is None:
-            return None
-        made_of, data = orjson.loads(row[0])
-        return made_of, data
+            row = db.execute(f"SELECT {column} FROM result WHERE name = ?", (name,)).fetchone()  # noqa: S608
+        return None if row is None else row[0]
 
     # --- growing ---------------------------------------------------------------------------------
 
     def keep(self, name: str, made_of: str, data: Any) -> None:
         with self._writing() as db:
-            value = orjson.dumps([made_of, data], option=orjson.OPT_NON_STR_KEYS)
-            db.execute("INSERT OR REPLACE INTO result VALUES (?, ?)", (name, value))
+            value = orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS)
+            db.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?)", (name, made_of, value))
 
     def note_problem(self, told: str) -> None:
         with self._writing() as db:

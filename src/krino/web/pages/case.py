@@ -19,6 +19,7 @@ from krino.web.drawing import drawn, row_address, run_address
 from krino.web.index.case_view import own_blocks
 from krino.web.index.pages import Row
 from krino.web.labels.labelling import label_address, note_seen
+from krino.web.pages.cells import at_a_glance
 from krino.web.pages.opening import Bench, no_such, opened_run, question_of
 from krino.web.run_index import Opened
 from krino.web.templating import page
@@ -44,6 +45,7 @@ def case_page(
         "run": run,
         "judgement": judgement,
         "body": drawn(blocks_of(opened, judgement, bench.settings.runs), run),
+        "cells": list(at_a_glance(judgement, scales_of(opened.manifest.about.verdict_schema))),
         "facts_": list(_facts(judgement)),
         "beside": beside,
         "list_at": f"{run_address(run, question)}#cases",

@@ -16,11 +16,13 @@ from krino.errors import UsageProblem
 from krino.render.comparison import comparison_blocks
 from krino.results.comparison.changes import CodeChange, Comparison, NumberChange, OtherChange
 from krino.results.named_cases import rule_in_words
+from krino.results.verdict_schema import scales_of
 from krino.results.wording import figure
 from krino.runs.fields import fields_of
 from krino.runs.reading import Run
 from krino.web.drawing import drawn, inputs_in_words, row_address
 from krino.web.pages.case import blocks_of, found_row
+from krino.web.pages.cells import at_a_glance
 from krino.web.pages.opening import Bench, opened_run
 from krino.web.run_index import NoSuchRun
 from krino.web.templating import page
@@ -29,6 +31,7 @@ router = APIRouter(include_in_schema=False)
 
 _LONG = 60  # a text of more characters is compared word by word
 _LONGEST_COMPARED = 4_000
+_TEXTS = ("another text",)
 _TONES: Any = {"only in A": "bad", "only in B": "good"}
 
 
@@ -63,7 +66,7 @@ def compare_page(request: Request, bench: Bench, a: str = "", b: str = "") -> Re
             found, context["problem"] = None, str(problem)
         context["waiting"] = found is None and not context["problem"]
         if found is not None:
-            context["changes"] = list(_changes(found, a, b))
+            context["changes"] = sorted(_changes(found, a, b), key=lambda change: change.told == _TEXTS)
             named = _by_name(found, bench.runs.load(a), bench.runs.load(b))
             context["rest"] = drawn(comparison_blocks(named, flips=False), a)
     return page(request, "compare.html", **context)
@@ -84,8 +87,10 @@ def pair_page(
         row = found_row(opened, id, again=again)
         (judgement,) = opened.cases.judgements([row])
         body = drawn(blocks_of(opened, judgement, bench.settings.runs), name)
-        sides.append({"name": name, "judgement": judgement, "body": body, "address": row_address(name, row)})
-        rules = opened.manifest.about.rules
+        about = opened.manifest.about
+        cells, rules = list(at_a_glance(judgement, scales_of(about.verdict_schema))), about.rules
+        address = row_address(name, row)
+        sides.append({"name": name, "judgement": judgement, "body": body, "cells": cells, "address": address})
     one, other = (side["judgement"] for side in sides)
     context = {
         "id": id,
@@ -117,7 +122,7 @@ def _changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
             told = f"{field.risen:,} up, {field.fallen:,} down"
             yield Change(field.name, (told,), field.risen + field.fallen, linked(tuple(moves), moves))
         elif isinstance(field, OtherChange) and field.changed:
-            yield Change(field.name, ("another text",), field.changed, linked(field.ids))
+            yield Change(field.name, _TEXTS, field.changed, linked(field.ids))
 
 
 def pair_address(a: str, b: str, case: str) -> str:

@@ -13,10 +13,9 @@ from starlette.responses import Response
 from krino.blocks import Block, Section
 from krino.render.embed import columns_of, note_of
 from krino.render.summary import counts_block, page_blocks
-from krino.results.kinds import as_number, codes_of
 from krino.results.slices import SliceTable
 from krino.results.summary import Summary
-from krino.results.verdict_schema import Scales, grade, scales_of
+from krino.results.verdict_schema import Scales, scales_of
 from krino.results.wording import date_of, figure, judge_of, labeller_of
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.manifest import Manifest
@@ -24,6 +23,7 @@ from krino.text.clean import clean_line
 from krino.web.drawing import drawn, inputs_in_words, row_address, run_address
 from krino.web.index.pages import Row
 from krino.web.index.question import NULL, Question
+from krino.web.pages.cells import Cell, cell_of
 from krino.web.pages.opening import Bench, opened_run, question_of
 from krino.web.pages.progress import Progress, progress_of
 from krino.web.run_index import Opened, Overall
@@ -115,12 +115,6 @@ class Column(NamedTuple):
     number: bool
 
 
-class Cell(NamedTuple):
-    text: str
-    kind: str
-    grade: str
-
-
 class Line(NamedTuple):
     """A case in the list."""
 
@@ -151,21 +145,9 @@ def _lines(
             judgement["status"],
             judgement.get("roll_up") if ok else None,
             [(name.replace("_", " "), clean_line(text, _LONGEST_INPUT)) for name, text in inputs],
-            [_cell(column, verdict, ok, scales) for column in columns],
+            [cell_of(column.name, verdict, scales, ok=ok, number=column.number) for column in columns],
             clean_line(note_of(judgement, large=False), 240),
         )
-
-
-def _cell(column: Column, verdict: Mapping[str, Any], ok: bool, scales: Scales) -> Cell:
-    value = verdict.get(column.name)
-    kind = "figure" if column.number else "word"
-    if value is None:
-        return Cell("null" if ok else "–", f"{kind} none", "")
-    number = as_number(value)
-    if number is not None:
-        return Cell(figure(number), kind, grade(scales, column.name, number) or "")
-    codes = codes_of(value)
-    return Cell(clean_line(", ".join(codes) if codes else str(value), 80), kind, "")
 
 
 def _head(run: str, question: Question, column: Column, size: int) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from krino.results.verdict_schema import scales_of
 from krino.runs.manifest import MANIFEST, JudgeCard
 from krino.web.drawing import drawn
 from krino.web.pages.case import folded
+from krino.web.pages.cells import at_a_glance
 from krino.web.pages.opening import Bench
 from krino.web.templating import page
 from krino.web.workbench import Workbench
@@ -68,7 +69,7 @@ def try_page(
 @router.post("/try")
 async def try_case(request: Request, bench: Bench) -> Response:
     form = await request.form()
-    asked = Asked(*(str(form.get(name, "")) for name in ("judge", "labeller", "options", "case")))
+    asked = Asked(*(str(form.get(name, "")) for name in ("judge", "labeller", "options", "case", "example")))
     try:
         asked, record = _record(asked, form, bench)
         options = _object(asked.options, "the options") if asked.options.strip() else {}
@@ -139,6 +140,7 @@ def _page(
         "problem": problem,
         "judgement": None,
         "body": None,
+        "cells": [],
         "saved": "",
         "may_save": not (bench.settings.runs / MANIFEST).is_file(),
         **more,
@@ -157,8 +159,10 @@ def _judged(
     card = JudgeCard.of(judge)
     plain = judgement.model_dump(mode="json")
     own = AtHand(judge).view(plain, record)
-    blocks = folded(case_blocks(judgement, card.rules, scales_of(card.verdict_schema), own, labels=True))
-    return _page(request, bench, asked, judgement=plain, body=drawn(blocks, ""))
+    scales = scales_of(card.verdict_schema)
+    blocks = folded(case_blocks(judgement, card.rules, scales, own, labels=True))
+    cells = list(at_a_glance(plain, scales))
+    return _page(request, bench, asked, judgement=plain, body=drawn(blocks, ""), cells=cells)
 
 
 def _fields(judge: Judge[Any, Any, Any], case: str) -> list[dict[str, Any]]:
