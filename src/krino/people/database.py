@@ -25,6 +25,10 @@ _LOCK = 0x6B72696E6F
 _FORMS = "give a folder of runs, a labels.sqlite, or postgresql+psycopg://USER@HOST/DATABASE"
 
 
+class Unreachable(UsageProblem):
+    """The database cannot be used at the moment: nothing was written."""
+
+
 def is_address(where: str | PathLike[str]) -> bool:
     return isinstance(where, str) and "://" in where
 
@@ -114,7 +118,7 @@ def told(engine: Engine) -> Iterator[None]:
     try:
         yield
     except DatabaseError as error:
-        raise UsageProblem(f"{_shown(engine)}: the database cannot be used: {error.orig}") from None
+        raise Unreachable(f"{_shown(engine)}: the database cannot be used: {error.orig}") from None
 
 
 def _revision(connection: Connection) -> str | None:

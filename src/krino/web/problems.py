@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -13,6 +14,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from krino.errors import RunStopped, UsageProblem
+from krino.people.database import Unreachable
 from krino.web.run_index import NoSuchRun
 
 
@@ -45,6 +47,8 @@ def refusals() -> dict[int | str, dict[str, Any]]:
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Told}}
 
 
+_LABELS = "nothing was saved: try again; where it stays so, whoever runs the server looks at its database"
+_log = logging.getLogger("krino.web")
 _REMEDIES = {
     404: "GET / shows what there is; GET /openapi.json lists the API",
     405: "GET /openapi.json lists what each path takes",
@@ -105,6 +109,12 @@ def add_handlers(app: FastAPI) -> None:
         error = f"the labeller cannot be asked: {problem}"
         return answer(request, Problem(503, error, where="labeller", remedy=remedy))
 
+    async def unreachable(request: Request, problem: Exception) -> Response:
+        _log.error("%s", problem)  # it names the database, which is nobody's business but the log's
+        told = Problem(503, "the labels cannot be read or written at the moment", where="labels", remedy=_LABELS)
+        return answer(request, told)
+
+    app.add_exception_handler(Unreachable, unreachable)
     app.add_exception_handler(RunStopped, stopped)
     app.add_exception_handler(Problem, told)
     app.add_exception_handler(HTTPException, refused)

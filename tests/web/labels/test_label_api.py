@@ -13,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import krino
+from krino.people.database import writing
 from krino.results.agreement.labels import read_labels
 from krino.runs.reading import load_run
 from label_making import make_rag_run, make_toy_run, rag_labels
@@ -170,3 +171,12 @@ def test_the_api_is_described_with_examples(client: TestClient) -> None:
         "/v1/labels/agreement",
     } <= paths.keys()
     assert "404" in paths["/v1/labels"]["post"]["responses"]
+
+
+def test_a_database_that_fails_is_told_as_such_and_its_address_is_nobodys_business(client: TestClient) -> None:
+    store = client.app.state.workbench.labels  # type: ignore[attr-defined]
+    with writing(store.engine) as connection:
+        connection.exec_driver_sql("DROP TABLE events")
+    told = give(client, 503, answer={"score": 1})
+    assert "nothing was saved" in told["remedy"]
+    assert "sqlite" not in json.dumps(told)

@@ -15,7 +15,7 @@ from krino.blocks import Block
 from krino.cases import read_cases
 from krino.engine.case import AnyJudge
 from krino.errors import KrinoError
-from krino.judges.registry import OURS, load_judge, our_judge
+from krino.judges.registry import OURS, our_judge, recorded_judge
 from krino.render.at_hand import AtHand
 from krino.render.embed import RecordedViews
 from krino.render.report import REPORT
@@ -55,7 +55,7 @@ def judge_of(manifest: Manifest) -> AnyJudge | None:
     if name not in OURS or not isinstance(options, Mapping):
         return our_judge(name)
     try:
-        return load_judge(name, options)
+        return recorded_judge(name, options)
     except KrinoError:
         return our_judge(name)
 

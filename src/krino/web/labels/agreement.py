@@ -15,9 +15,10 @@ from krino.results.agreement.agree import agree
 from krino.results.agreement.fields import field_data
 from krino.results.agreement.figures import majority
 from krino.results.agreement.labels import labels_of
-from krino.results.agreement.result import Agreement
+from krino.results.agreement.result import Agreement, Figure
 from krino.results.agreement.verdicts import Verdicts, gather
 from krino.results.named_cases import value_text
+from krino.results.wording import figure, interval_text
 from krino.runs.fields import fields_of
 from krino.stats.agreement import MISSING
 from krino.web.labels.cases import Runs
@@ -137,3 +138,50 @@ def for_rater(found: Agreement, judged: Collection[str] | None) -> Agreement:
         for field in found.fields
     )
     return found.model_copy(update={"fields": fields})
+
+
+# --- in short ------------------------------------------------------------------------------------------
+
+_KAPPA = {"category": "kappa", "order": "kappa_quadratic", "scale": "kappa_quadratic", "number": "spearman"}
+_ALPHA = {"category": "alpha_nominal", "order": "alpha_ordinal", "scale": "alpha_interval", "number": "alpha_interval"}
+_NAMES = {
+    "kappa": "Cohen's kappa",
+    "kappa_quadratic": "kappa, squared weights",
+    "spearman": "Spearman's rho",
+    "mean_kappa": "Cohen's kappa, mean over pairs",
+    "mean_kappa_quadratic": "kappa, squared weights, mean over pairs",
+    "mean_spearman": "Spearman's rho, mean over pairs",
+    **dict.fromkeys(_ALPHA.values(), "Krippendorff's alpha"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One measure of one field: with the judge, and among people; each with its interval, as text."""
+
+    field: str
+    n: int
+    measure: str
+    judge: tuple[str, str]
+    people: tuple[str, str]
+
+
+def in_short(found: Agreement) -> list[Line]:
+    """Kappa (of numbers, the rank correlation) and alpha of each field, which say most in one line.
+
+    Where there are several raters, over pairs: of judge and rater, and beside it of raters.
+    """
+    lines = []
+    for field in found.fields:
+        paired = f"mean_{_KAPPA[field.kind]}"
+        for measure in (paired if paired in field.people else _KAPPA[field.kind], _ALPHA[field.kind]):
+            if (ours := field.figures.get(measure)) is not None:
+                pair = _in_text(ours), _in_text(field.people.get(measure))
+                lines.append(Line(field.field, ours.n, _NAMES[measure], *pair))
+    return lines
+
+
+def _in_text(found: Figure | None) -> tuple[str, str]:
+    if found is None or found.value is None:
+        return "–", ""
+    return figure(found.value), interval_text(found.interval) if found.interval else ""

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import orjson
+
 from krino.contract import Judge, Questions, Task
 from krino.contract.bounds import Bound
 from krino.contract.conduct import questions_of, verdict_of
 from krino.contract.fingerprint import schema_of
 from krino.errors import CannotJudge, UsageProblem
-from krino.judges.registry import OURS, load_judge
+from krino.judges.registry import OURS, recorded_judge
 from krino.people.store import Depth
 from krino.runs.fields import ROLL_UPS
 from krino.runs.manifest import Manifest
@@ -128,7 +130,8 @@ def ask(manifest: Manifest, inputs: Mapping[str, str], record: Record | None, *,
     without = _why_no_labels(manifest, record)
     if without is None and record is not None:
         try:
-            task = _task(our_judge_of(manifest), record, digest)
+            judge = recorded_judge(manifest.plan.judge["name"], manifest.plan.judge.get("options") or {})
+            task = _task(judge, record, digest)
             known = Asked([], "", about.prompt, {"fields": fields, "labels": LabelsAsked(task)}, {})
             return _with_questions(known, task.questions)
         except (CannotJudge, UsageProblem) as problem:
@@ -143,20 +146,6 @@ def _why_no_labels(manifest: Manifest, record: Record | None) -> str | None:
     if judge not in OURS:
         return f"`{judge}` is a judge of your own; its code is not loaded here, so that only its verdict can be judged"
     return "the case itself is not at hand, only what the run keeps of it" if record is None else None
-
-
-def our_judge_of(manifest: Manifest) -> Judge[Any, Any, Any]:
-    """One of Krino's own judges with the options of the run.
-
-    A run folder may come from anyone, and an option may be given as the path of a file: what a run records never is.
-    """
-    name, options = manifest.plan.judge["name"], manifest.plan.judge.get("options") or {}
-    judge = load_judge(name)
-    parts = type(judge.options).model_json_schema().get("properties", {})
-    for key, value in options.items():
-        if parts.get(key, {}).get("type") == "object" and not isinstance(value, dict):
-            raise UsageProblem(f"options of judge `{name}`: {key} is not as a run records it")
-    return load_judge(name, options)
 
 
 def _task(judge: Judge[Any, Any, Any], record: Record, digest: str) -> Task[Any, Any, Any]:
@@ -177,6 +166,4 @@ def _with_questions(known: Asked, questions: Questions) -> Asked:
 
 
 def _as_text(value: Any) -> str:
-    import orjson
-
     return value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()

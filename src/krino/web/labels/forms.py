@@ -24,6 +24,7 @@ _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _MOST_ROWS = 400
 _LONGEST_TEXT = 20_000
 _DEEPEST = 8
+_ALL_OF_THEM = 25  # so many choices may be the last of more
 
 
 class Filled:
@@ -300,16 +301,21 @@ def _list(node: Node, part: Schema, bound: Bound | None, exact: Bound | None, sp
 
 
 def _row(node: Node, exact: Bound | None) -> Node:
-    """Of a list with a row for each thing of the case, what names the thing stands fast."""
-    fast = _begun(exact)
-    if not isinstance(fast, dict):
+    """Of a list with a row for each thing of the case: what names the thing stands fast, and of what else can be
+    chosen only what this row can have (steps that came before it, say)."""
+    fast, bounds = _begun(exact), _fields(exact)
+    known = fast if isinstance(fast, dict) else {}
+    return replace(node, children=tuple(_narrowed(one, known, bounds.get(one.name)) for one in node.children))
+
+
+def _narrowed(node: Node, fast: Mapping[str, Any], exact: Bound | None) -> Node:
+    if node.kind != "choice":
         return node
-    fixed = (replace(one, kind="fixed", value=fast[one.name]) if _names_it(one, fast) else one for one in node.children)
-    return replace(node, children=tuple(fixed))
-
-
-def _names_it(node: Node, fast: Mapping[str, Any]) -> bool:
-    return node.name in fast and node.kind == "choice" and node.value == fast[node.name]
+    if node.name in fast and node.value == fast[node.name]:
+        return replace(node, kind="fixed", value=fast[node.name])
+    codes = {_code(choice) for choice in _choices(exact)}
+    kept = tuple(option for option in node.options if option.code in codes)
+    return replace(node, options=kept) if kept and len(kept) < _ALL_OF_THEM else node
 
 
 def _fields(bound: Bound | None) -> dict[str, Bound]:

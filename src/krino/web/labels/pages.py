@@ -26,7 +26,7 @@ from krino.results.named_cases import value_text
 from krino.results.verdict_schema import scales_of
 from krino.web.drawing import drawn
 from krino.web.index.case_view import own_blocks
-from krino.web.labels.agreement import Compared, for_rater, in_cell
+from krino.web.labels.agreement import Compared, for_rater, in_cell, in_short
 from krino.web.labels.asking import Asked
 from krino.web.labels.cases import Looked
 from krino.web.labels.forms import Filled
@@ -246,6 +246,7 @@ def agreement_page(request: Request, desk: Desk, run: str, depth: Depths = "both
         "rater": rater,
         "compared": compared,
         "found": found,
+        "lines": in_short(found) if found else (),
         "figures": _figures(found, run) if found else "",
         "ids": {digest: str(judgement["id"]) for digest, judgement in compared.judgements.items()},
         "most_classes": _MOST_CLASSES,

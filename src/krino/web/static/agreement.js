@@ -10,7 +10,10 @@
     known = reply.headers.get("etag") || "";
     const page = new DOMParser().parseFromString(await reply.text(), "text/html");
     const now = page.getElementById("live");
-    if (now && now.innerHTML !== live.innerHTML) live.replaceWith(now);
+    if (!now || now.dataset.edition === live.dataset.edition) return;
+    const open = live.querySelector("details")?.open;
+    live.replaceWith(now);
+    if (open) now.querySelector("details")?.setAttribute("open", "");
   }
   setInterval(() => look().catch(() => {}), 2000);
 })();
