@@ -257,6 +257,7 @@ def test_a_case_can_be_written_field_by_field(client: TestClient) -> None:
         ({"judge": "rag", "case": "[1]"}, "a JSON object is needed"),
         ({"judge": "nobody", "case": "{}"}, "there is no judge `nobody`"),
         ({"judge": "rag", "case": "{}", "options": '{"taste": 1}'}, "options of judge `rag`"),
+        ({"judge": "citation", "case": "{}", "options": '{"aliases": "/etc/hosts"}'}, "options of judge `citation`"),
     ],
 )
 def test_what_cannot_be_judged_is_told_above_the_form(client: TestClient, fields: dict[str, str], told: str) -> None:
@@ -297,6 +298,23 @@ def test_a_link_in_the_folder_of_cases_is_not_followed(tmp_path: Path) -> None:
     (runs / "cases").symlink_to(tmp_path, target_is_directory=True)
     with pytest.raises(UsageProblem, match="leads elsewhere"):
         save(runs, "mine", {"question": "?"})
+
+
+def test_a_report_that_somebody_made_up_costs_its_own_blocks_and_not_the_page(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "odd", [row("a", score=0.125)])
+    (first,) = load_run(folder).records()
+    empty = {"name": "s", "n": 0, "nulls": 0, "mean": 0, "interval": None, "least": 0, "most": 0, "low": 0, "step": 0}
+    blocks = [{"kind": "scores", "scores": [{**empty, "counts": [], "whole": False}]}]
+    detail = {"input_hash": first["input_hash"], "blocks": blocks, "own": 1}
+    (folder / "report.html").write_bytes(orjson.dumps([0, detail]) + b"\n")
+    with serving(tmp_path) as client:
+        assert "0.125" in text_of(client, "/runs/odd/cases/a")
+    blocks[0] = {"kind": "marked", "title": "t", "segments": [{"text": "x", "key": '"><b>', "target": "javascript:1"}]}
+    (folder / "report.html").write_bytes(orjson.dumps([0, detail]) + b"\n")
+    with serving(tmp_path) as client:
+        page = text_of(client, "/runs/odd/cases/a")
+        assert 'id="at-%22%3E%3Cb%3E"' in page
+        assert 'href="#at-javascript%3A1"' in page
 
 
 def test_a_manifest_with_odd_settings_costs_the_view_and_not_the_page(tmp_path: Path) -> None:

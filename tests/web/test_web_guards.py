@@ -268,7 +268,8 @@ def test_every_refusal_has_the_one_shape(free: TestClient) -> None:
         assert answer.json().keys() == {"error", "where", "remedy"}
         assert all(answer.json().values()), answer.text
         assert "secret" not in answer.text
-    assert "allow" in asked[405].headers
+    assert asked[405].headers["allow"] == "GET"
+    assert free.put("/v1/labels").headers["allow"] == "GET, POST"
 
 
 @pytest.mark.parametrize(

@@ -242,9 +242,7 @@ def test_the_command_says_when_the_port_or_the_folder_is_not_to_be_had(tmp_path:
 
 
 def test_without_the_extra_the_command_says_what_to_install() -> None:
-    code = (
-        "import sys; sys.modules['fastapi'] = None; sys.argv[1:] = ['serve', '.']; import krino.cli; krino.cli.main()"
-    )
+    code = "import sys, krino.cli; sys.modules['fastapi'] = None; sys.argv[1:] = ['serve', '.']; krino.cli.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "pip install 'krino[web]'" in done.stderr

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from krino.judges.registry import OURS
-from made_runs import make_run, scores
+from made_runs import make_run, row
 from workbench_making import running
 
 EXAMPLES = 10
@@ -21,20 +21,22 @@ EXAMPLES = 10
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     runs = tmp_path_factory.mktemp("runs")
-    make_run(runs / "mine", scores(0.5, 1.0))
-    with running(runs) as (host, port):
+    rows = [row("case-1", faithfulness=0.5), row("case-2", faithfulness=1.0)]
+    make_run(runs / "my-run", rows)  # the names that the document has for examples
+    with running(runs, max_cases=8) as (host, port):
         yield f"http://{host}:{port}"
 
 
 CONFIG = "".join(
     f"""
 [[operations]]
-include-path = "/v1/judge/{judge}"
-checks.positive_data_acceptance.expected-statuses = ["2xx", "422"]
+include-path = "{path}"
+checks.positive_data_acceptance.expected-statuses = ["2xx", "404", "422"]
 """
-    for judge in OURS
+    for path in (*(f"/v1/judge/{judge}" for judge in OURS), "/v1/labels")
 )
-"""What an option may be is more than its type (a goal that is known, a court): the judge refuses the others."""
+"""What an option may be is more than its type (a goal that is known, a court), and what can be said of a case depends
+on its judge: the others are refused with 422."""
 
 
 def test_schemathesis_finds_nothing(url: str, tmp_path: Path) -> None:

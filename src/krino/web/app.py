@@ -15,7 +15,7 @@ from krino import __version__
 from krino.errors import UsageProblem
 from krino.web.api.judge import judge_router
 from krino.web.meters import Metered
-from krino.web.problems import add_handlers
+from krino.web.problems import add_handlers, refusals
 from krino.web.routers import routers
 from krino.web.security import add_guards
 from krino.web.sessions import Doorkeeper
@@ -46,6 +46,7 @@ def create_app(settings: ServeSettings) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
         separate_input_output_schemas=False,
+        responses=refusals(),
     )
     app.state.workbench = opened
     app.state.doorkeeper = Doorkeeper(settings.token)

@@ -10,6 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from krino.errors import RunStopped, UsageProblem
 from krino.people.database import Unreachable
@@ -37,9 +39,12 @@ class Problem(HTTPException):
         self.told = Told(error=error, where=where, remedy=remedy)
 
 
-def refusals(*more: int) -> dict[int | str, dict[str, Any]]:
-    """For the document of the API: the refusals that any route may give, and those of one route."""
-    return {status: {"model": Told} for status in (400, 401, 403, 408, 413, 415, 421, 422, 429, 500, 503, *more)}
+def refusals() -> dict[int | str, dict[str, Any]]:
+    """For the document of the API: what any route may be answered with by those who stand before it."""
+    return {status: {"model": Told} for status in (400, 401, 403, 408, 413, 421, 422, 500, 503)}
+
+
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Told}}
 
 
 _LABELS = "nothing was saved: try again; where it stays so, whoever runs the server looks at its database"
@@ -48,6 +53,15 @@ _REMEDIES = {
     404: "GET / shows what there is; GET /openapi.json lists the API",
     405: "GET /openapi.json lists what each path takes",
 }
+
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+def takes(scope: Scope, method: str) -> bool:
+    """Whether a route of the application takes this method at the path of a request."""
+    asked = {key: scope[key] for key in ("type", "path", "root_path", "headers")}  # not what routing has noted there
+    return any(route.matches({**asked, "method": method})[0] is Match.FULL for route in scope["app"].routes)
 
 
 def wants_page(path: str, accept: str) -> bool:
@@ -73,12 +87,12 @@ def add_handlers(app: FastAPI) -> None:
 
     async def refused(request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
-        remedy = _REMEDIES.get(problem.status_code, "see docs/workbench.md")
-        where = f"{request.method} {request.url.path}"
+        status, where = problem.status_code, f"{request.method} {request.url.path}"
+        remedy = _REMEDIES.get(status, "GET /openapi.json shows what is taken, with examples")
         headers = dict(problem.headers or {})
-        return answer(
-            request, Problem(problem.status_code, problem.detail, where=where, remedy=remedy, headers=headers)
-        )
+        if status == 405:  # the router names only the methods of the first route of a path
+            headers["Allow"] = ", ".join(method for method in METHODS if takes(request.scope, method))
+        return answer(request, Problem(status, problem.detail, where=where, remedy=remedy, headers=headers))
 
     async def invalid(request: Request, problem: Exception) -> Response:
         assert isinstance(problem, RequestValidationError)

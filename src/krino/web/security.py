@@ -17,11 +17,10 @@ from fastapi import FastAPI
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
-from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from krino.web.limits import Limits
-from krino.web.problems import Problem, answer, wants_page
+from krino.web.problems import Problem, answer, takes, wants_page
 from krino.web.sessions import Doorkeeper
 from krino.web.settings import LOOPBACK_NAMES, ServeSettings, is_loopback
 
@@ -179,7 +178,8 @@ class Entrance:
         if self._doorkeeper.locked and not (by_token or signed_in or _is_open(scope["path"])):
             await _turned_away(scope, headers)(scope, receive, send)
             return
-        if scope["method"] not in SAFE_METHODS and not by_token and _leads_somewhere(scope):
+        if scope["method"] not in SAFE_METHODS and not by_token and takes(scope, scope["method"]):
+            # where no route takes it, nothing can happen, and the router says so better (405)
             _refuse_other_sites(headers)
             if scope["method"] == "POST" and not _is_json(headers):
                 receive = await self._our_form(visit, headers, receive)
@@ -239,12 +239,6 @@ def _turned_away(scope: Scope, headers: Headers) -> ASGIApp:
         query = f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
         return RedirectResponse(f"/login?next={quote(quote(scope['path']) + query)}", 303)
     raise _unknown("this server wants a token")
-
-
-def _leads_somewhere(scope: Scope) -> bool:
-    """Whether a route takes this method. Where none does, nothing can happen, and the router says so better (405)."""
-    routes = scope["app"].routes
-    return any(route.matches(dict(scope))[0] is Match.FULL for route in routes)
 
 
 def _refuse_other_sites(headers: Headers) -> None:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from krino.contract import Judge, Judgement
 from krino.web.desk import Desk, example_of, plain_options
-from krino.web.problems import Problem, refusals
+from krino.web.problems import Problem
 from krino.web.strict_json import StrictRoute
 
 Done = TypeVar("Done")
@@ -46,7 +46,7 @@ def judge_router(desk: Desk, max_cases: int) -> APIRouter:
     """A route for each judge of the desk, and a list of them."""
     router = APIRouter(prefix="/v1", tags=["judging"], route_class=StrictRoute)
 
-    @router.get("/judges", responses=refusals())
+    @router.get("/judges")
     def judges() -> Judges:
         """The judges and labellers that this server offers."""
         entries = [_entry(desk.ready(name)) for name in desk.judges]
@@ -90,7 +90,7 @@ def _add(router: APIRouter, desk: Desk, name: str, max_cases: int) -> None:
         Discriminator(lambda body: "cases" if isinstance(body, dict) and "cases" in body else "case"),
     ]
     endpoint.__doc__ = f"{judge.summary} One case as `case`, or several as `cases`."
-    route = router.post(f"/judge/{name}", name=f"judge_{name}", responses={200: {"model": Judged}, **refusals(503)})
+    route = router.post(f"/judge/{name}", name=f"judge_{name}", responses={200: {"model": Judged}})
     route(endpoint)
 
 

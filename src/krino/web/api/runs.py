@@ -15,12 +15,12 @@ from krino.results.slices import SliceTable
 from krino.results.summary import Summary
 from krino.runs.manifest import Counts, Manifest, RunState
 from krino.web.index.question import Question
-from krino.web.problems import refusals
+from krino.web.problems import NOT_FOUND
 from krino.web.workbench import Workbench, workbench
 
 router = APIRouter(prefix="/v1", tags=["runs"])
 Bench = Annotated[Workbench, Depends(workbench)]
-RunName = Annotated[str, Path(alias="run", description="name of the run's folder")]
+RunName = Annotated[str, Path(alias="run", description="name of the run's folder", examples=["my-run"])]
 MOST_AT_ONCE = 500
 
 
@@ -77,13 +77,13 @@ class CasePage(BaseModel):
     unknown: list[str] = Field(description="fields that were asked for and that the run does not have")
 
 
-@router.get("/runs", responses=refusals())
+@router.get("/runs")
 def runs(bench: Bench) -> Runs:
     """All runs, those under way among them."""
     return Runs(runs=[RunEntry.of(run.name, run.manifest, run.problem) for run in bench.runs.runs()])
 
 
-@router.get("/runs/{run}", responses=refusals(404))
+@router.get("/runs/{run}", responses=NOT_FOUND)
 def run(bench: Bench, name: RunName) -> RunDetail:
     """What a run comes to: counts, scores, slices. A run that was never opened may have no summary for a moment."""
     opened = bench.runs.open(name)
@@ -100,7 +100,7 @@ def run(bench: Bench, name: RunName) -> RunDetail:
     )
 
 
-@router.get("/runs/{run}/cases", responses={200: {"model": CasePage}, **refusals(404)})
+@router.get("/runs/{run}/cases", responses={200: {"model": CasePage}, **NOT_FOUND})
 def cases(
     request: Request,
     bench: Bench,

@@ -18,6 +18,7 @@ from krino.errors import KrinoError
 from krino.judges.registry import OURS, our_judge, recorded_judge
 from krino.render.at_hand import AtHand
 from krino.render.embed import RecordedViews
+from krino.render.html import to_html
 from krino.render.report import REPORT
 from krino.runs.inputs import CasesBeside, kept_inputs
 from krino.runs.manifest import Manifest
@@ -26,10 +27,20 @@ from krino.runs.reading import Run
 
 def own_blocks(run: Run, judgement: Mapping[str, Any], served: Path) -> list[Block]:
     """Nothing where neither the report nor the case is at hand; then the judgement speaks for itself."""
-    if recorded := _recorded(run.folder / REPORT, _stamp(run.folder / REPORT)).of(judgement):
+    recorded = _recorded(run.folder / REPORT, _stamp(run.folder / REPORT)).of(judgement)
+    if recorded and _can_be_drawn(recorded):
         return recorded
     case, judge = case_of(run, judgement, served), judge_of(run.manifest)
     return [] if case is None or judge is None else AtHand(judge).view(judgement, case)
+
+
+def _can_be_drawn(blocks: list[Block]) -> bool:
+    """A report that somebody made up may hold charts of nothing: that costs its own blocks, never the page."""
+    try:
+        to_html(blocks)
+    except Exception:
+        return False
+    return True
 
 
 def case_of(run: Run, judgement: Mapping[str, Any], served: Path) -> Mapping[str, Any] | None:
