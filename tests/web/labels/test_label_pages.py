@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,22 +10,8 @@ from starlette.testclient import TestClient
 
 from krino.people.store import LabelStore, Subject
 from krino.runs.reading import load_run
-from label_making import PAGE, SECRET, Person, filled, key_of, make_rag_run, make_toy_run, rag_labels
+from label_making import PAGE, SECRET, Person, filled, key_of, rag_labels
 from workbench_making import TOKEN, csrf_of, log_in, serving
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    make_rag_run(folder / "rag", 3)
-    make_toy_run(folder / "toy", 8, bad=[1, 2])
-    return folder
-
-
-@pytest.fixture
-def client(runs: Path, tmp_path: Path) -> Iterator[TestClient]:
-    with serving(runs, database=f"sqlite:///{tmp_path / 'labels.sqlite'}") as opened:
-        yield opened
 
 
 def store_of(client: TestClient) -> LabelStore:
