@@ -215,8 +215,10 @@ async def test_no_more_than_the_places_are_taken_and_all_are_given_back() -> Non
         async with turns.place(party):
             inside += 1
             most = max(most, inside)
-            await asyncio.sleep(0.001)
-            inside -= 1
+            try:
+                await asyncio.sleep(0.001)
+            finally:
+                inside -= 1
 
     tasks = [asyncio.create_task(case(place % 4)) for place in range(40)]
     await asyncio.sleep(0.002)
