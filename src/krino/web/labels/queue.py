@@ -81,7 +81,7 @@ def _distance(one: Any, other: Any) -> float:
 
 
 def _sureness(judgement: Mapping[str, Any]) -> Iterator[float]:
-    """From 0 to 1: how far a probability in the labels is from a half, a confidence in the verdict, a doubt in words."""
+    """From 0 to 1: how far a probability in the labels is from a half, a confidence, a doubt in words."""
     labels = judgement.get("labels")
     for value in _probabilities(labels):
         yield abs(2.0 * value - 1.0)
