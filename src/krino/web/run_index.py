@@ -128,6 +128,8 @@ class RunShelf:
         """When each run was last summed up, and how long that took."""
         self._manifests: dict[str, tuple[Any, Shelved]] = {}
         self._compared: dict[Any, Future[Comparison]] = {}
+        self._comparing = threading.Lock()
+        """One comparison at a time: each holds both runs in memory."""
         self._lock = threading.Lock()
         self._closing = threading.Event()
 
@@ -204,12 +206,26 @@ class RunShelf:
             if key not in self._compared:
                 while len(self._compared) >= _MOST_COMPARED:
                     self._compared.pop(next(iter(self._compared)))
-                self._compared[key] = self._pool.submit(compare, first, second, shown=_SHOWN_FLIPS)
+                self._compared[key] = self._begun(first, second)
             job = self._compared[key]
         try:
             return job.result(patience)
         except TimeoutError:
             return None
+
+    def _begun(self, first: Path, second: Path) -> Future[Comparison]:
+        """In a thread that ends with the program: nobody who stops the server waits for a comparison of large runs."""
+        found: Future[Comparison] = Future()
+
+        def work() -> None:
+            try:
+                with self._comparing:
+                    found.set_result(compare(first, second, shown=_SHOWN_FLIPS))
+            except BaseException as fault:
+                found.set_exception(fault)
+
+        threading.Thread(target=work, name="krino-compare", daemon=True).start()
+        return found
 
     # --- one run and its index -------------------------------------------------------------------
 
