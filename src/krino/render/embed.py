@@ -26,6 +26,7 @@ from krino.results.numbers import NumberField
 from krino.results.opening_words import OpeningWords
 from krino.results.summary import CodeField, Summary
 from krino.results.verdict_schema import Scales
+from krino.runs.fields import fields_of
 from krino.runs.files import inside
 
 LARGE_RUN = 5_000
@@ -318,7 +319,7 @@ class RecordedViews:
 
 def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
     status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
-    values = {} if status else _cells({"roll_up": judgement.get("roll_up"), **(judgement.get("verdict") or {})})
+    values = {} if status else _cells(fields_of(judgement))
     name = _sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
     return [index, name, status, _sound(_note(judgement, large)), values]
 

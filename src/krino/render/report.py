@@ -39,7 +39,7 @@ def write_report(
 ) -> Path:
     """The report of judgements that are read for nothing else; each may have its record under `case`."""
     with Report(folder, manifest, judge) as report:
-        return report.write(collect(judgements, report, schema=manifest.about.verdict_schema))
+        return report.write(collect(judgements, report, schema=manifest.about.fields_schema))
 
 
 class Report:
@@ -86,7 +86,7 @@ def _write_page(
     page: IO[bytes], found: Collected, own: Sequence[Block], collector: Collector, manifest: Manifest
 ) -> None:
     """The template's places are filled in their order: the data stands before the note that says how much it is."""
-    scales = scales_of(manifest.about.verdict_schema)
+    scales = scales_of(manifest.about.fields_schema)
     info: dict[str, Any] = {
         "columns": columns_of(found.summary, scales) + collector.extra_columns(),
         "inputs": collector.words.names,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from krino.cases.metadata import column_value
 from krino.results.kinds import MOST_VALUES, ColumnKind, as_number, codes_of, column_kind
 from krino.results.verdict_schema import closed_labels
-from krino.runs.fields import ROLL_UP
+from krino.runs.fields import ROLL_UP, own_fields
 from krino.runs.files import inside
 from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
@@ -160,7 +160,7 @@ class Reader:
         statuses = np.fromiter((CODES[record["status"]] for record in records), np.uint8, len(records))
         ok = np.flatnonzero(statuses == CODES["ok"])
         judged = [record for record in records if record["status"] == "ok"]
-        verdicts = [record.get("verdict") or {} for record in judged]
+        verdicts = [own_fields(record) for record in judged]
         rolled = [record.get(ROLL_UP) for record in judged]
         for verdict, word in zip(verdicts, rolled, strict=True):
             if word and ROLL_UP not in self.names:
@@ -374,7 +374,7 @@ class _TableBuilder:
             numbers[part.rows], found[part.rows] = part.numbers, part.codes
         numbers, found = numbers[rows], found[rows]
         coder = self.reader.coders[name]
-        closed = bool(closed_labels(self.run.manifest.about.verdict_schema, name))
+        closed = bool(closed_labels(self.run.manifest.about.fields_schema, name))
         codes = np.where(found < _FIRST_MARK, NO_CODE, found).astype(np.int32)
         return Column(
             name=name,
