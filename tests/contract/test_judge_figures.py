@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import BaseModel, Field
@@ -29,7 +29,7 @@ class RiskyJudge(ToyJudge):
     """The toy judge, with the risk that a text is bad: known of texts of more than three letters."""
 
     name = "risky"
-    figures_model = ToyFigures
+    figures_model: ClassVar[type[BaseModel]] = ToyFigures
     value: Any = 0.25
 
     def label_locally(self, batch: Any) -> list[ToyLabels]:
