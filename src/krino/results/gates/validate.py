@@ -13,7 +13,8 @@ from krino.contract import Judge
 from krino.contract.fingerprint import joined_schema
 from krino.errors import UsageProblem
 from krino.results.gates.rules import NULL, Rule
-from krino.results.table import NO_CODE, Table
+from krino.results.packed import NO_CODE
+from krino.results.table import Table
 from krino.results.verdict_schema import Scale, Schema, closed_labels, declared_scale
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.text.clean import clean_line
