@@ -197,7 +197,8 @@ def _kept_notes(kept: Kept) -> Markup:
     lines = []
     if kept.rows < kept.cases:
         lines.append(
-            f"The table holds {kept.rows:,} of {kept.cases:,} cases: the others would make the page too large."
+            f"The table is a sample: {kept.rows:,} of {kept.cases:,} cases, drawn evenly from the whole run; more "
+            "would make the page too large. Scores and counts above are of all cases."
         )
     if kept.details < kept.cases:
         lines.append(
