@@ -277,6 +277,8 @@ def holds_number(value: Any) -> bool:
 
 
 def is_finite(value: Any) -> bool:
+    if value is None or value.__class__ is str:  # by far the most
+        return True
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, list | tuple):
