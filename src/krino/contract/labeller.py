@@ -60,11 +60,12 @@ def _as_json(answer: Any) -> bytes:
     """`ValueError` for what JSON cannot say, endless numbers among it."""
     try:
         written = to_json(answer, fallback=dict, inf_nan_mode="constants")
-        if (b"NaN" in written or b"Infinity" in written) and not is_finite(answer):
-            raise ValueError("a number in it has no end")  # noqa: TRY301 - told like the other faults
-        return written
+        endless = (b"NaN" in written or b"Infinity" in written) and not is_finite(answer)
     except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"labels must be plain JSON: {error}") from None
+    if endless:
+        raise ValueError("labels must be plain JSON: a number in it has no end")
+    return written
 
 
 @dataclass(frozen=True, slots=True)
