@@ -6,8 +6,10 @@ import math
 import re
 import zlib
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Protocol
 
 from krino.judges.efficiency.tables import table, words
@@ -106,12 +108,20 @@ def by_words(a: Wording, b: Wording) -> float:
 
 def are_apart(a: Wording, b: Wording) -> bool:
     """Another name or number, or the same the other way round: another question, however near the words."""
-    return not _marks_agree(a, b) or any((after, before) in b.turns for before, after in a.turns if before != after)
+    return bool(_lone_marks(a, b)) or _are_turned(a, b)
 
 
-def ask_another(a: Wording, b: Wording) -> bool:
-    """Two questions and not one: apart, or another literal, file, key or opposite."""
-    if are_apart(a, b) or a.literals != b.literals or _are_opposed(a, b):
+def _are_turned(a: Wording, b: Wording) -> bool:
+    return any((after, before) in b.turns for before, after in a.turns if before != after)
+
+
+def ask_another(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
+    """Two questions and not one: apart, or another literal, file, key or opposite.
+
+    With `named`, a name or number sets them apart only if it is among these words.
+    """
+    apart = are_apart(a, b) if named is None else _are_turned(a, b) or not _lone_marks(a, b).isdisjoint(named)
+    if apart or a.literals != b.literals or _are_opposed(a, b):
         return True
     return bool(a.identifiers and b.identifiers) and a.identifiers != b.identifiers
 
@@ -145,11 +155,10 @@ def differ_in_one_word(first: Wording, second: Wording) -> bool:
     return shared < _LEAST_STEM or shared * 2 < max(len(one), len(other))
 
 
-def _marks_agree(a: Wording, b: Wording) -> bool:
-    """A mark of one that the other does not have at all, in any case, sets them apart."""
-    return all(mark in b.bag or _stem(mark) in b.bag for mark in a.marks) and all(
-        mark in a.bag or _stem(mark) in a.bag for mark in b.marks
-    )
+def _lone_marks(a: Wording, b: Wording) -> set[str]:
+    """The marks of one that the other does not have at all, in any case: each sets them apart."""
+    pairs = ((mark, b) for mark in a.marks), ((mark, a) for mark in b.marks)
+    return {mark for mark, other in chain(*pairs) if mark not in other.bag and _stem(mark) not in other.bag}
 
 
 @dataclass(slots=True)
