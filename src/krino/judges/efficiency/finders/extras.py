@@ -129,17 +129,22 @@ class _Beside:
         if place == self.spoken[-1]:
             return
         step = self.steps[place]
-        said = words_of(step.output) - words("cues", "talk") - self.asked_forms - self.tool_words
-        if self._is(place, "restating"):
-            before = range(max(0, place - _NEARBY), place)
-            if not said.difference(*(words_of(self.steps[earlier].output) for earlier in before)):
-                yield Extra("speculative", "says again what was found")
-        if self._is(place, "reasoning") and said.isdisjoint(self._later_words(place)):
+        if self._is(place, "restating") and self._is_known(place):
+            yield Extra("speculative", "says again what was found")
+        if self._is(place, "reasoning") and self._new_words(step).isdisjoint(self._later_words(place)):
             yield Extra("speculative", "talks about the work, and nothing takes it up")
         if names(step.name, "intermediate") and self._is_handed_on_to_nobody(place):
             yield Extra("speculative", "brings what no later step is given")
         if self._is(place, "translating") and self._translates_the_task(place):
             yield Extra("indirect", "translates what nobody asked to be translated")
+
+    def _new_words(self, step: Step) -> set[str]:
+        """What a step says beyond the task and the words that state nothing."""
+        return words_of(step.output) - words("cues", "talk") - self.asked_forms - self.tool_words
+
+    def _is_known(self, place: int) -> bool:
+        before = self.steps[max(0, place - _NEARBY) : place]
+        return not self._new_words(self.steps[place]).difference(*(words_of(earlier.output) for earlier in before))
 
     def _later_words(self, place: int) -> set[str]:
         """What the next steps were given, and what models said in them."""
@@ -181,8 +186,7 @@ class _Beside:
         if place == self.spoken[-1] or "?" in said or words("cues", "announcement").isdisjoint(tokens_in(said)):
             return
         beside = [step for step in self.steps[max(0, place - 1) : place + 2] if not _talks(step)]
-        new = words_in(said) - words("cues", "talk") - self.asked_forms - self.tool_words
-        if not new.difference(*(words_of(step.input) for step in beside)):
+        if not self._new_words(self.steps[place]).difference(*(words_of(step.input) for step in beside)):
             yield Extra("speculative", "says what will be done, and does nothing")
 
     # --- tools ---

@@ -29,13 +29,14 @@ from krino.judges.efficiency.finders.content_words import (
 from krino.judges.efficiency.finders.effects import is_pending, name_parts, names
 from krino.judges.efficiency.finders.nearness import ask_another, read_wording
 from krino.judges.efficiency.tables import table, words
-from krino.judges.efficiency.traces.content import from_json, text_of
+from krino.judges.efficiency.traces.content import dump, from_json, text_of
 from krino.judges.efficiency.traces.steps import Step
 
 _DIGITS = frozenset("0123456789")
 _ROUNDS = 4
 _BARE = 3
 _COMMAND = 80
+_ACKNOWLEDGEMENT = 120
 _IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-zA-Z])\w{1,2}(?:-\w{1,2})?(?![\w-])")
 """Too short to count as a word: a letter with a number, as in R2 and m-5."""
 _PART = re.compile(r"(?<=[.!?;])\s+|\s*[(\n]")
@@ -121,6 +122,7 @@ class _Leaving:
         self._taken_up: dict[int, tuple[str, ...]] = {}
         self._vocabulary: dict[str, str] = {}
         self.given = [tokens_of(step.input) if tells else set() for step, tells in zip(steps, self.tells, strict=True)]
+        self.named = [set() if _talks(step) else self._identifiers(step.input) for step in steps]
         self.brought = [self._brought(place) for place in range(len(steps))]
         self.asked = [self._asked(place) for place in range(len(steps))]
         self.shared = self._shared_arguments()
@@ -247,14 +249,13 @@ class _Leaving:
         """Notes who brought the short identifiers (R2, m-5) that later calls were given, and which calls those are."""
         sources: dict[str, int] = {}
         self.supplies, self.supplied = set(), set()
-        for place in kept:
-            step = self.steps[place]
-            given = self._identifiers(step.input) if step.kind in ("tool", "retrieval", "other") else set()
-            if found := given & sources.keys():
+        wanted = set().union(*self.named) - self.task_identifiers
+        for place in kept if wanted else ():
+            if found := self.named[place] & sources.keys():
                 self.supplies.update(sources[name] for name in found)
                 self.supplied.add(place)
             if self.tells[place]:
-                for name in self._identifiers(step.output) - self.task_identifiers:
+                for name in self._identifiers(self.steps[place].output) & wanted:
                     sources.setdefault(name, place)
 
     def _identifiers(self, value: object) -> set[str]:
@@ -410,13 +411,18 @@ def only_reads(step: Step, call: Call) -> bool:
 
 def may_be_left_out(step: Step, call: Call) -> bool:
     """A reading, or a tool that says neither that it reads nor that it acts and told something ("weather")."""
-    reads = only_reads(step, call)
-    if reads and name_parts(step.name)[:1] != ("open",):
-        return True
-    if step.kind != "tool" or (any(names(step.name, family) for family in _ACTING) and not reads):
+    if step.kind != "tool" or call.effect not in ("none", "unclear"):
+        return step.kind == "retrieval"
+    if call.effect == "unclear" and (any(names(step.name, family) for family in _ACTING) or is_pending(step)):
         return False
-    told = words_of(from_json(step.output)) | words_in(step.observed)
-    return call.effect in ("none", "unclear") and not told <= words("cues", "acknowledging") and not is_pending(step)
+    opens = call.effect == "unclear" or name_parts(step.name)[:1] == ("open",)
+    return not (opens and _acknowledges(step))
+
+
+def _acknowledges(step: Step) -> bool:
+    """Whether a result only says that a thing was done: then it was an act ("open_door", "ok")."""
+    short = len(dump(step.output)) < _ACKNOWLEDGEMENT and not step.observed
+    return short and words_of(from_json(step.output)) <= words("cues", "acknowledging")
 
 
 _ACTING = ("write", "acting", "moving", "answering", "runs", "musing", "bookkeeping")

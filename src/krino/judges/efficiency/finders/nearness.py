@@ -106,13 +106,10 @@ def by_words(a: Wording, b: Wording) -> float:
     return min(near, 1.0)
 
 
-def are_apart(a: Wording, b: Wording) -> bool:
+def are_apart(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
     """Another name or number, or the same the other way round: another question, however near the words."""
-    return bool(_lone_marks(a, b)) or _are_turned(a, b)
-
-
-def _are_turned(a: Wording, b: Wording) -> bool:
-    return any((after, before) in b.turns for before, after in a.turns if before != after)
+    turned = any((after, before) in b.turns for before, after in a.turns if before != after)
+    return turned or not _marks_agree(a, b, named)
 
 
 def ask_another(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
@@ -120,8 +117,7 @@ def ask_another(a: Wording, b: Wording, named: Collection[str] | None = None) ->
 
     With `named`, a name or number sets them apart only if it is among these words.
     """
-    apart = are_apart(a, b) if named is None else _are_turned(a, b) or not _lone_marks(a, b).isdisjoint(named)
-    if apart or a.literals != b.literals or _are_opposed(a, b):
+    if are_apart(a, b, named) or a.literals != b.literals or _are_opposed(a, b):
         return True
     return bool(a.identifiers and b.identifiers) and a.identifiers != b.identifiers
 
@@ -155,10 +151,10 @@ def differ_in_one_word(first: Wording, second: Wording) -> bool:
     return shared < _LEAST_STEM or shared * 2 < max(len(one), len(other))
 
 
-def _lone_marks(a: Wording, b: Wording) -> set[str]:
-    """The marks of one that the other does not have at all, in any case: each sets them apart."""
-    pairs = ((mark, b) for mark in a.marks), ((mark, a) for mark in b.marks)
-    return {mark for mark, other in chain(*pairs) if mark not in other.bag and _stem(mark) not in other.bag}
+def _marks_agree(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
+    """A mark of one that the other does not have at all, in any case, sets them apart; with `named`, one of these."""
+    pairs = chain(((mark, b.bag) for mark in a.marks), ((mark, a.bag) for mark in b.marks))
+    return all(mark in bag or _stem(mark) in bag or (named is not None and mark not in named) for mark, bag in pairs)
 
 
 @dataclass(slots=True)

@@ -69,7 +69,8 @@ def test_what_is_read_only_for_a_step_that_nothing_uses_is_spare_too() -> None:
     photo = {"name": "get_photo", "input": {"user": "4711"}, "output": "a portrait before brick walls, greyscale"}
     told = {**YES, "output": "Done: the light shines from noon on."}
     assert spare(user, photo, LAMP, told, task="Turn on the lamp.") == {0: "unused", 1: "unused"}
-    assert spare(user, photo, LAMP, YES, task="Turn on the lamp.") == {}  # a bare word may rest on anything
+    assert spare(user, photo, LAMP, YES, task="Turn on the lamp.") == {0: "unused", 1: "unused"}
+    assert spare(user, photo, LAMP, YES, task="Turn on the lamp if Mia is a member.") == {}
 
 
 def test_a_trace_that_ends_with_a_reading_does_not_say_what_it_was_for() -> None:
