@@ -16,6 +16,7 @@ from krino.judges.efficiency.finders.asking import read_task
 from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.content_words import forms, tokens_in, tokens_of, words_in, words_of
 from krino.judges.efficiency.finders.effects import name_parts, names
+from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, instruction_of, works_over
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
@@ -70,10 +71,10 @@ class _Beside:
         self.wanted = read_task(task)
         self.asked = set(tokens_in(task))
         self.asked_forms = forms(self.asked)
-        self.spoken = [place for place, step in enumerate(steps) if _talks(step) and place not in set_aside]
+        self.spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
         self.searches = [place for place, call in enumerate(calls) if call.is_search]
         self.first_message = next((place for place in self.spoken if steps[place].kind == "message"), len(steps))
-        self.tool_words = {part for step in steps if not _talks(step) for part in name_parts(step.name)}
+        self.tool_words = {part for step in steps if not step.talks for part in name_parts(step.name)}
 
     def look(self, place: int) -> Iterator[Extra]:
         step, call = self.steps[place], self.calls[place]
@@ -151,7 +152,7 @@ class _Beside:
         found: set[str] = set()
         for step in self.steps[place + 1 : place + 1 + _NEARBY]:
             found |= words_of(step.input)
-            if _talks(step):
+            if step.talks:
                 found |= words_of(step.output)
         return found
 
@@ -185,7 +186,7 @@ class _Beside:
         said = text_of(self.steps[place].output)
         if place == self.spoken[-1] or "?" in said or words("cues", "announcement").isdisjoint(tokens_in(said)):
             return
-        beside = [step for step in self.steps[max(0, place - 1) : place + 2] if not _talks(step)]
+        beside = [step for step in self.steps[max(0, place - 1) : place + 2] if not step.talks]
         if not self._new_words(self.steps[place]).difference(*(words_of(step.input) for step in beside)):
             yield Extra("speculative", "says what will be done, and does nothing")
 
@@ -204,7 +205,8 @@ class _Beside:
         for family, does in _UNASKED.items():
             if self._is(place, family) and not self._feeds(place):
                 yield Extra("enrichment", f"{does} nobody asked for")
-        changes = self.calls[place].is_write and not names(self.steps[place].name, "answering")
+        changes = self.calls[place].is_write and acknowledges(self.steps[place])
+        changes = changes and not names(self.steps[place].name, "answering")
         if self.wanted.only_asks and changes and not self._feeds(place):
             yield Extra("enrichment", "changes something where the task only asks")
         if not self.wanted.tells and self._tests(place) and self._free("coding"):
@@ -214,14 +216,15 @@ class _Beside:
         """Whether a later call is given something that this one made or brought."""
         step = self.steps[place]
         made = (tokens_of(step.output) | tokens_of(step.input)) - self.asked_forms - words("cues", "acknowledging")
-        later = (other for other in self.steps[place + 1 :][:_NEARBY] if not _talks(other))
+        later = (other for other in self.steps[place + 1 :][:_NEARBY] if not other.talks)
         return any(not made.isdisjoint(tokens_of(other.input)) for other in later)
 
     def _tests(self, place: int) -> bool:
         """Whether it tests what an earlier step changed."""
         step = self.steps[place]
         does = {*name_parts(step.name), *tokens_in(dump(step.input)[:_LOOKED_AT])}
-        changed = any(call.effect == "changes" for call in self.calls[max(0, place - _NEARBY) : place])
+        before = range(max(0, place - _NEARBY), place)
+        changed = any(self.calls[other].effect != "none" and not self.steps[other].talks for other in before)
         return changed and self.calls[place].effect == "unclear" and not does.isdisjoint(words("cues", "testing"))
 
     def _beside_the_point(self, place: int) -> Iterator[Extra]:
@@ -266,10 +269,6 @@ class _Beside:
         middle = {dump(value) for value in step.input.values()} & {dump(value) for value in given.values()}
         if middle and self.asked.isdisjoint(tokens_of(sorted(middle))):
             yield Extra("indirect", "goes through a third thing, where one call would have done")
-
-
-def _talks(step: Step) -> bool:
-    return step.kind in ("llm", "message")
 
 
 def _numbers(text: str) -> frozenset[str]:

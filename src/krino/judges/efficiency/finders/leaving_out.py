@@ -103,7 +103,7 @@ class _Leaving:
         ]
         self.tools = [_tool(step) for step in steps]
         self.times = Counter(self.tools)
-        spoken = next((step for step in reversed(steps) if step.kind in ("llm", "message")), None)
+        spoken = next((step for step in reversed(steps) if step.talks), None)
         self.said = answer or (text_of(spoken.output) if spoken else "")
         self.stated = self._stated(spoken)
         self.bare = len((self.answer | words_in(self.said)) - self.task) < _BARE
@@ -122,7 +122,7 @@ class _Leaving:
         self._taken_up: dict[int, tuple[str, ...]] = {}
         self._vocabulary: dict[str, str] = {}
         self.given = [tokens_of(step.input) if tells else set() for step, tells in zip(steps, self.tells, strict=True)]
-        self.named = [set() if _talks(step) else self._identifiers(step.input) for step in steps]
+        self.named = [set() if step.talks else self._identifiers(step.input) for step in steps]
         self.brought = [self._brought(place) for place in range(len(steps))]
         self.asked = [self._asked(place) for place in range(len(steps))]
         self.shared = self._shared_arguments()
@@ -177,7 +177,7 @@ class _Leaving:
         self.used = self._used(kept)
         self.covered = set().union(*(self.asked[place] for place in self.used))
         self.telling = Counter(self.tools[place] for place in self.used if not self._is_named(place))
-        self.resting = not self.used and all(self.reads[place] or _talks(self.steps[place]) for place in kept)
+        self.resting = not self.used and all(self.reads[place] or self.steps[place].talks for place in kept)
         self._follow_identifiers(kept)
         self.rests_until = self._rests_until(kept)
         found: dict[int, Spare] = {}
@@ -273,12 +273,14 @@ class _Leaving:
         """Whether the answer states what no result says word for word, so that it was gathered from one."""
         if not self.wanted.tells and acts:
             return False  # it reports what was done
-        if not words("cues", "derived").isdisjoint(tokens_in(self.said)) or not self.stated:
+        summed_up = words("cues", "derived").intersection(tokens_in(self.said))
+        if summed_up - words("cues", "counted") or not self.stated:
             return True
-        every = forms(self.stated)
+        every = forms(self.stated) | summed_up
         brought = set().union(*(every.intersection(self.brought[place]) for place in kept))
         missing = {word for word in self.stated if forms((word,)).isdisjoint(brought)}
-        return any(word[0].isdigit() for word in missing) or len(missing) * 2 > len(self.stated)
+        reckoned = any(word[0].isdigit() for word in missing) or not summed_up <= brought
+        return reckoned or len(missing) * 2 > len(self.stated)
 
     # --- one step ---
 
@@ -287,7 +289,7 @@ class _Leaving:
         if used - known.keys() or place in self.supplies:
             return None
         few = len(brought) < table("nearness")["least_distinctive"]
-        if place >= self.rests_until and not _talks(self.steps[place]):
+        if place >= self.rests_until and not self.steps[place].talks:
             return self._stays_supported(place, known, few)
         if not brought or self._follows(place, known):
             return None
@@ -375,7 +377,7 @@ class _Leaving:
 
     def _only_adds(self, place: int, rest: set[str], sources: Sequence[int]) -> bool:
         """Its words stand in the rest of the answer alone, and it looks at what the task does not speak of."""
-        used = self.used.get(place, set())
+        used = self.used.get(place, set()).difference(*(self.brought[source] for source in sources))
         if not used or not used <= rest or place in self.settled:
             return False
         later = (step for step in self.steps[place + 1 :] if step.kind in ("tool", "retrieval", "other"))
@@ -396,10 +398,6 @@ def _tool(step: Step) -> str:
     return f"{step.name} {command[0]}" if command else step.name
 
 
-def _talks(step: Step) -> bool:
-    return step.kind in ("llm", "message")
-
-
 @cache
 def _verbs() -> frozenset[str]:
     return words("cues", "read") | words("cues", "search") | words("cues", "write")
@@ -416,10 +414,10 @@ def may_be_left_out(step: Step, call: Call) -> bool:
     if call.effect == "unclear" and (any(names(step.name, family) for family in _ACTING) or is_pending(step)):
         return False
     opens = call.effect == "unclear" or name_parts(step.name)[:1] == ("open",)
-    return not (opens and _acknowledges(step))
+    return not (opens and acknowledges(step))
 
 
-def _acknowledges(step: Step) -> bool:
+def acknowledges(step: Step) -> bool:
     """Whether a result only says that a thing was done: then it was an act ("open_door", "ok")."""
     short = len(dump(step.output)) < _ACKNOWLEDGEMENT and not step.observed
     return short and words_of(from_json(step.output)) <= words("cues", "acknowledging")
@@ -433,7 +431,7 @@ def _words_taken_up(step: Step) -> set[str]:
 
     The message history that a model was given holds everything and so proves nothing.
     """
-    if step.kind in ("llm", "message"):
+    if step.talks:
         given = step.input if isinstance(step.input, str) else None
         return words_of(step.output) | words_of(given)
     return words_of(step.input)
