@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from efficiency_making import study
+import pytest
+
+from efficiency_making import JUDGE, study
+from krino.judges.efficiency.finders.calls import call_of
+from krino.judges.efficiency.finders.leaving_out import may_be_left_out
+from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.traces.steps import Step
+
+CUES = table("cues")
 
 INVOICE = {
     "name": "get_invoice",
@@ -75,3 +83,74 @@ def test_what_is_read_only_for_a_step_that_nothing_uses_is_spare_too() -> None:
 
 def test_a_trace_that_ends_with_a_reading_does_not_say_what_it_was_for() -> None:
     assert spare(INVOICE, task="Is the shop open?") == {}
+
+
+PRICE = {"name": "get_price", "input": {"item": 7}, "output": "12.50 EUR"}
+PARTS = {"name": "get_parts", "input": {"item": 7}, "output": "a lid"}
+
+
+@pytest.mark.parametrize("word", CUES["derived"])
+def test_an_answer_that_sums_up_may_rest_on_any_result(word: str) -> None:
+    assert spare(PRICE, PARTS, {**YES, "output": "12.50 EUR"}, task="What does item 7 cost?") == {1: "unused"}
+    assert spare(PRICE, PARTS, {**YES, "output": f"{word} 12.50 EUR"}, task="What does item 7 cost?") == {}
+
+
+@pytest.mark.parametrize("word", CUES["counted"])
+def test_a_number_in_words_that_a_result_holds_is_not_summed_up(word: str) -> None:
+    price = {**PRICE, "output": f"{word} EUR"}
+    assert spare(price, PARTS, {**YES, "output": f"{word} EUR"}, task="What does item 7 cost?") == {1: "unused"}
+
+
+@pytest.mark.parametrize("word", CUES["acting"])
+def test_a_tool_that_acts_is_never_left_out_for_its_result(word: str) -> None:
+    assert word not in CUES["read"]
+    step = Step("1", "tool", word, {"of": "x"}, "nine until five, not on Sunday")
+    assert not may_be_left_out(step, call_of(step))
+
+
+@pytest.mark.parametrize("word", CUES["acknowledging"])
+def test_a_result_that_only_says_that_it_was_done_tells_of_an_act(word: str) -> None:
+    step = Step("1", "tool", "open_door", {"door": "B"}, word)
+    assert not may_be_left_out(step, call_of(step))
+    page = Step("1", "tool", "open_page", {"url": "x"}, f"{word}, nine until five")
+    assert may_be_left_out(page, call_of(page))
+
+
+@pytest.mark.parametrize("word", CUES["command_words"])
+def test_words_of_commands_need_no_source(word: str) -> None:
+    look = {"name": "read_file", "input": {"path": "conf.ini"}, "output": "name=foo, mode=dev, level=high"}
+    act = {"name": "apply_change", "input": {"text": f"{word} foo bar conf.ini"}, "output": "ok"}
+    assert spare(look, act, YES, task="Swap foo for bar in conf.ini.") == {0: "unused"}
+    act = {"name": "apply_change", "input": {"text": "foo bar conf.ini zone 9"}, "output": "ok"}
+    assert spare(look, act, YES, task="Swap foo for bar in conf.ini.") == {}
+
+
+def test_what_the_answer_adds_to_the_one_thing_asked_goes_beyond_it() -> None:
+    weather = {"name": "weather", "input": {"city": "Ostend"}, "output": "sunny, 19 degrees"}
+    train = {"name": "timetable", "input": {"to": "Ostend"}, "output": "9:07 from platform four"}
+    told = {**YES, "output": "At 9:07. By the way, it is sunny there."}
+    assert spare(train, weather, told, task="When does the train to Ostend leave?") == {1: "beyond"}
+    assert spare(train, weather, told, task="When does the train to Ostend leave, and how is the weather?") == {}
+    one = {**YES, "output": "At 9:07 in sunny weather."}
+    assert spare(train, weather, one, task="When does the train to Ostend leave?") == {}
+
+
+def test_a_short_identifier_that_an_act_takes_up_makes_the_reading_needed() -> None:
+    rooms = {"name": "list_rooms", "input": {}, "output": [{"room": "R1"}, {"room": "R2"}]}
+    book = {"name": "book_room", "input": {"room": "R2"}, "output": "booked"}
+    assert spare(rooms, book, YES, task="Book a room.") == {}
+    assert spare(rooms, book, YES, task="Book room R2.") == {0: "unused"}
+
+
+def test_in_doubt_unnecessary_and_the_doubt_is_stated() -> None:
+    look = {"name": "get_lists", "input": {}, "output": ["Shopping", "Work"]}
+    add = {"name": "add_item", "input": {"text": "stamps"}, "output": "ok"}
+    labelled = labels_of(look, add, YES, task="Add stamps to my list.")[0]
+    assert labelled.label == "speculative"
+    assert "in doubt" in labelled.why
+    assert "in doubt" not in labels_of(INVOICE, LAMP, YES, task="Turn on the lamp.")[0].why
+
+
+def labels_of(*steps: dict[str, Any], task: str) -> list[Any]:
+    facts = study(*steps, task=task)
+    return JUDGE.label_locally([(JUDGE.read({"task": task, "trace": []}), facts)])[0].steps

@@ -345,8 +345,8 @@ class _Leaving:
         one, other = self.calls[place], self.calls[first]
         if self.steps[place].name == self.steps[first].name and one.frame != other.frame:
             return True
-        wordings = (read_wording(call.wording) for call in (one, other))
-        return bool(one.wording and other.wording) and ask_another(*wordings)
+        both = one.wording and other.wording
+        return bool(both) and ask_another(read_wording(one.wording), read_wording(other.wording))
 
     def _follows(self, place: int, known: Mapping[str, int]) -> bool:
         """Its id or name comes from an earlier result, and it is one of several, or the answer is too bare to tell."""
@@ -423,7 +423,18 @@ def acknowledges(step: Step) -> bool:
     return short and words_of(from_json(step.output)) <= words("cues", "acknowledging")
 
 
-_ACTING = ("write", "acting", "moving", "answering", "runs", "musing", "bookkeeping")
+_ACTING = (
+    "write",
+    "acting",
+    "moving",
+    "answering",
+    "runs",
+    "musing",
+    "bookkeeping",
+    "charting",
+    "announcing",
+    "keeping",
+)
 
 
 def _words_taken_up(step: Step) -> set[str]:
