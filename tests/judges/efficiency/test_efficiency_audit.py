@@ -25,6 +25,8 @@ KNOWN = {
     "repeat-late": "the answer given again in other words: messages are only compared to the letter",
     "lw-status-after": "a service that is `running` reads like a job that still runs: asking again counts as waiting",
     "bw-unrelated-files": "the task's `licence` is not the file's LICENSE: any file may have been the one",
+    "cw-two-tools": "a tool called `book_api` reads like one that books",
+    "cw-install-unneeded": "a change that nobody asked for, in a shell: what it is for takes understanding",
 }
 """Rows that differ from the expectation, each with the reason."""
 

@@ -91,6 +91,7 @@ class _Leaving:
         self.task_tokens = set(tokens_in(task))
         self.task_stems = stems(self.task | self.task_tokens)
         self.task_forms = forms(self.task_tokens)
+        self.task_numbers = {word.rstrip("0") for word in self.task_tokens if word.isdigit()}  # 84.2 is 84.20
         self.task_identifiers = self._identifiers(task)
         self.answer = words_in(answer)
         self.reads = [
@@ -117,6 +118,8 @@ class _Leaving:
         """Readings that brought what an act was given, or a short identifier with which a later call was made."""
         self.supplied: set[int] = set()
         """Those later calls."""
+        self.worked_on: dict[int, set[str]] = {}
+        """What acts were given that state more than the task does."""
         self.rests_until = 0
         """Up to this place results may be what something rests on that is not seen to take them up."""
         self._taken_up: dict[int, tuple[str, ...]] = {}
@@ -126,6 +129,14 @@ class _Leaving:
         self.brought = [self._brought(place) for place in range(len(steps))]
         self.asked = [self._asked(place) for place in range(len(steps))]
         self.shared = self._shared_arguments()
+        self.varied = {
+            tool for place, tool in enumerate(self.tools) if self.given[place] - self.shared.get(tool, set())
+        }
+        """Tools that were called with different arguments."""
+        self.named_tools = {
+            tool for place, tool in enumerate(self.tools) if tool in self.shared and self._is_named(place)
+        }
+        """Tools that were asked, among others, about the very thing that the task names."""
 
     # --- what is read once ---
 
@@ -231,6 +242,7 @@ class _Leaving:
     def _follow_arguments(self, kept: Sequence[int], acts: Sequence[int]) -> int:
         """Notes who brought what acts are given beyond the task; the last act that was given what nobody brought."""
         looked_for = {place: self._open_arguments(place) for place in acts}
+        self.worked_on = {place: tokens_of(self.steps[place].input) for place in acts if looked_for[place]}
         wanted = set().union(*looked_for.values())
         sources: dict[str, int] = {}
         last = 0
@@ -267,7 +279,8 @@ class _Leaving:
 
     def _open_arguments(self, place: int) -> set[str]:
         """What an act is given that the task does not say."""
-        return tokens_of(self.steps[place].input) - self.task_forms - words("cues", "command_words")
+        found = tokens_of(self.steps[place].input) - self.task_forms - words("cues", "command_words")
+        return {word for word in found if not (word.isdigit() and word.rstrip("0") in self.task_numbers)}
 
     def _answer_rests(self, kept: Sequence[int], acts: Sequence[int]) -> bool:
         """Whether the answer states what no result says word for word, so that it was gathered from one."""
@@ -286,7 +299,7 @@ class _Leaving:
 
     def _spare(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Spare | None:
         brought, asked, used = self.brought[place], self.asked[place], self.used.get(place, set())
-        if used - known.keys() or place in self.supplies:
+        if used - known.keys() or place in self.supplies or self._prepares(place):
             return None
         few = len(brought) < table("nearness")["least_distinctive"]
         if place >= self.rests_until and not self.steps[place].talks:
@@ -312,6 +325,11 @@ class _Leaving:
             return None
         return Spare("unused", doubt=few or asked)
 
+    def _prepares(self, place: int) -> bool:
+        """It looks at the thing that a later act works on, and that act does more than the task says word for word."""
+        given = self.given[place]
+        return any(not given.isdisjoint(worked_on) for act, worked_on in self.worked_on.items() if act > place)
+
     def _is_another_thing(self, place: int, first: int, known: Mapping[str, int]) -> bool:
         """The same tool asked about another thing of the task or of a list, or about the opposite."""
         one, other = self.calls[place], self.calls[first]
@@ -324,13 +342,16 @@ class _Leaving:
 
     def _is_gone_through(self, place: int) -> bool:
         """Another call of the tool brought what is used, and the task does not name which: all had to be looked at."""
-        return self.telling[self.tools[place]] > 0 and not self._is_beside(place)
+        tool = self.tools[place]
+        return tool in self.varied and self.telling[tool] > 0 and not self._is_beside(place)
 
     def _is_of_a_list(self, place: int, known: Mapping[str, int]) -> bool:
         """One of several things by its id, and the ids come from an earlier result: the answer may be a choice."""
-        several = self.times[self.tools[place]] > 1 and not self.calls[place].wording
-        listed = place in self.supplied or any(word in known for word in self.given[place])
-        return several and self.wanted.tells and listed
+        tool = self.tools[place]
+        if not self.wanted.tells or self.times[tool] < 2 or tool in self.named_tools or self.calls[place].wording:
+            return False
+        own = self.given[place] - self.shared[tool]
+        return place in self.supplied or (bool(own) and all(word in known for word in own))
 
     def _is_moved_on_from(self, place: int) -> bool:
         """What is scrolled or paged through must have been opened."""
@@ -367,6 +388,12 @@ class _Leaving:
             if self.tells[place] and not first.isdisjoint(self.brought[place]):
                 sources.append(place)
                 first = first.difference(self.brought[place])
+        if not sources:  # it sums up a result that the rest does not speak of
+            looked = (place for place in kept if self.reads[place] and self.asked[place])
+            sources = [place for place in looked if rest.isdisjoint(self.brought[place])]
+            first = set().union(*(self.brought[place] for place in sources))
+            if any(not self.given[place].isdisjoint(first) for place in kept):
+                return {}  # one step led to the other
         if not sources:
             return {}
         return {
@@ -388,6 +415,25 @@ class _Leaving:
             named.difference_update(name_parts(self.steps[source].name))
         looks_at = {word for word in named | self.given[place] if len(word) > 2 and word.isalpha()}
         return not looks_at <= self.task_forms
+
+
+def looks_for_good_measure(steps: Sequence[Step], calls: Sequence[Call], task: str) -> set[int]:
+    """Readings that only serve to see a change, if they are made again after it: the task orders the change alone.
+
+    Nothing is being waited for, and no message stands before them after which a user may have asked for them.
+    """
+    if read_task(task).tells:
+        return set()
+    found: dict[str, list[int]] = {}
+    waited_for: set[str] = set()
+    for place, (step, call) in enumerate(zip(steps, calls, strict=True)):
+        if step.kind == "message":
+            break
+        if only_reads(step, call) and call.is_read:
+            found.setdefault(step.name, []).append(place)
+            if is_pending(step):
+                waited_for.add(step.name)
+    return {place for name, places in found.items() if name not in waited_for for place in places}
 
 
 def _tool(step: Step) -> str:

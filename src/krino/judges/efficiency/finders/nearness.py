@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from itertools import chain
 from typing import Protocol
 
 from krino.judges.efficiency.tables import table, words
@@ -115,7 +114,7 @@ def are_apart(a: Wording, b: Wording, named: Collection[str] | None = None) -> b
 def ask_another(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
     """Two questions and not one: apart, or another literal, file, key or opposite.
 
-    With `named`, a name or number sets them apart only if it is among these words.
+    With `named`, a name or number of the first sets them apart only if it is among these words.
     """
     if are_apart(a, b, named) or a.literals != b.literals or _are_opposed(a, b):
         return True
@@ -152,9 +151,17 @@ def differ_in_one_word(first: Wording, second: Wording) -> bool:
 
 
 def _marks_agree(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
-    """A mark of one that the other does not have at all, in any case, sets them apart; with `named`, one of these."""
-    pairs = chain(((mark, b.bag) for mark in a.marks), ((mark, a.bag) for mark in b.marks))
-    return all(mark in bag or _stem(mark) in bag or (named is not None and mark not in named) for mark, bag in pairs)
+    """A mark of one that the other does not have at all, in any case, sets them apart.
+
+    With `named`, only one of these words does, and only if the first question brings it in.
+    """
+    if named is not None:
+        return all(mark not in named or _holds(b, mark) for mark in a.marks)
+    return all(_holds(b, mark) for mark in a.marks) and all(_holds(a, mark) for mark in b.marks)
+
+
+def _holds(wording: Wording, mark: str) -> bool:
+    return mark in wording.bag or _stem(mark) in wording.bag
 
 
 @dataclass(slots=True)
