@@ -27,6 +27,7 @@ KNOWN = {
     "bw-unrelated-files": "the task's `licence` is not the file's LICENSE: any file may have been the one",
     "cw-two-tools": "a tool called `book_api` reads like one that books",
     "cw-install-unneeded": "a change that nobody asked for, in a shell: what it is for takes understanding",
+    "dw-dup-exact": "a ticket that is `waiting` reads like a job that is waited for",
 }
 """Rows that differ from the expectation, each with the reason."""
 

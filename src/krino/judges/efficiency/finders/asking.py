@@ -34,5 +34,5 @@ def read_task(task: str) -> Wanted:
     depends = not found.isdisjoint(words("cues", "depending"))
     wide = not found.isdisjoint(words("cues", "open_ended"))
     single = question and len(clauses) == 1 and not wide
-    orders = words("cues", "write") | words("cues", "acting") | words("cues", "polite")
-    return Wanted(question or depends, single, single and found.isdisjoint(orders))
+    orders = leads & (words("cues", "write") | words("cues", "acting")) or found & words("cues", "polite")
+    return Wanted(question or depends, single, task.rstrip().endswith("?") and not orders)

@@ -102,6 +102,8 @@ def _effect_of_code(code: str) -> Effect:
 
 
 def _looks(line: list[str]) -> bool:
+    if line[:2] == ["git", "branch"]:  # with a name it makes one, and with -d it takes one away
+        return len(line) == 2 or line[2] in words("cues", "git_branch_reads")
     if line[0] == "git":
         return len(line) > 1 and line[1] in words("cues", "git_reads")
     return line[0] in words("cues", "shell_reads")

@@ -98,6 +98,9 @@ class _Leaving:
             may_be_left_out(step, call) or self._drafts(place)
             for place, (step, call) in enumerate(zip(steps, calls, strict=True))
         ]
+        if not self.wanted.only_asks and not any(self._is_act(place) for place in range(len(steps))):
+            for place, call in enumerate(calls):  # one of those that do not say whether they read must be the act
+                self.reads[place] = self.reads[place] and (call.effect == "none" or steps[place].talks)
         self.tells = [
             (step.kind == "tool" and call.effect != "changes") or reads
             for step, call, reads in zip(steps, calls, self.reads, strict=True)
@@ -195,6 +198,9 @@ class _Leaving:
         known: dict[str, int] = {}
         looked_at: set[str] = set()
         for place in kept:
+            if self._is_act(place):  # what it reports need not be looked up
+                for word in words_of(from_json(self.steps[place].output)):
+                    known.setdefault(word, place)
             if not self.reads[place] or self.calls[place].is_empty:
                 continue
             spare = None
@@ -466,7 +472,7 @@ def may_be_left_out(step: Step, call: Call) -> bool:
 def acknowledges(step: Step) -> bool:
     """Whether a result only says that a thing was done: then it was an act ("open_door", "ok")."""
     short = len(dump(step.output)) < _ACKNOWLEDGEMENT and not step.observed
-    return short and words_of(from_json(step.output)) <= words("cues", "acknowledging")
+    return short and tokens_of(from_json(step.output)) <= words("cues", "acknowledging")
 
 
 _ACTING = (
