@@ -19,7 +19,7 @@ from pydantic_core import SchemaValidator, core_schema
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
 from krino.runs.checking import HASH, SOURCE, TEXT, typed
-from krino.runs.files import inside, read_lines
+from krino.runs.files import BEGINNING, Place, inside, read_lines
 from krino.runs.manifest import MANIFEST, Manifest
 
 ROLL = "roll.jsonl"
@@ -68,24 +68,29 @@ class RollWriter:
 
 def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
     """The cases in order. Of a finished run it must be the whole roll, as it was when the run ended."""
-    path = folder / ROLL
     whole = hashlib.blake2b(digest_size=16)
     cases = 0
-    for line in read_lines(path, ADVICE):
-        try:
-            _ENTRY.validate_python(line.data)
-        except ValidationError:
-            told = f"{path}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
-            raise UsageProblem(told) from None
-        entry = Entry(line.data["id"], line.data["input_hash"], line.data["source"])
+    for entry, _ in read_entries(folder):
         whole.update(entry.input_hash.encode())
         cases += 1
         yield entry
     if manifest.state == "finished" and (cases, whole.hexdigest()) != (manifest.cases, manifest.input_hash):
         raise UsageProblem(
-            f"{path}: these {cases:,} cases are not the {manifest.cases} that the run was finished with "
+            f"{folder / ROLL}: these {cases:,} cases are not the {manifest.cases} that the run was finished with "
             f"(by {folder / MANIFEST}): one of the files was changed; {ADVICE}"
         )
+
+
+def read_entries(folder: Path, after: Place = BEGINNING) -> Iterator[tuple[Entry, Place]]:
+    """The cases that the roll has after a place, whole or not, each with how far one has read with it."""
+    path = folder / ROLL
+    for line in read_lines(path, ADVICE, after=after):
+        try:
+            _ENTRY.validate_python(line.data)
+        except ValidationError:
+            told = f"{path}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
+            raise UsageProblem(told) from None
+        yield Entry(line.data["id"], line.data["input_hash"], line.data["source"]), line.place
 
 
 _ENTRY = SchemaValidator(typed({"id": TEXT, "input_hash": HASH, "source": core_schema.nullable_schema(SOURCE)}))
