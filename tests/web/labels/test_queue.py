@@ -168,6 +168,8 @@ def test_seats_that_differ_make_a_case_interesting_and_their_wording_does_not() 
         ({"verdict": {"match_confidence": 40}}, 0.6),
         ({"verdict": {"confidence": 0.25}}, 0.75),
         ({"roll_up": "review"}, 0.6),
+        ({"labels": {"uncertain": "the passage is cut off"}}, 0.6),
+        ({"labels": {"uncertain": None}}, 0.0),
         ({"roll_up": "fail"}, 0.0),
     ],
 )
