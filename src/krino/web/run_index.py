@@ -275,7 +275,7 @@ class RunShelf:
         began = time.monotonic()
         own = RunOverview(our_judge(run.manifest.plan.judge["name"]))
         try:
-            found = collect(self._watched(run.records()), own, schema=run.manifest.about.verdict_schema)
+            found = collect(self._watched(run.records()), own, schema=run.manifest.about.fields_schema)
         except UsageProblem as problem:  # what only a reader of the whole run can see: a case is missing
             book.note_problem(str(problem))
             return

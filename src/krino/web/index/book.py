@@ -157,7 +157,7 @@ class Book:
     def _begun(self, db: sqlite3.Connection, run: Run) -> State:
         """The state to go on from: what no longer belongs to the run is forgotten."""
         state, started = _state(db), run.manifest.started.isoformat()
-        fields = field_names(run.manifest.about.verdict_schema)
+        fields = field_names(run.manifest.about.fields_schema)
         same = state.folder == str(run.folder) and state.fields == fields
         if not same or _mark(run.journal, state.journal.end) != state.mark:
             _forget(db, *_CASES, *_LINES)

@@ -8,7 +8,7 @@ from typing import Any
 from krino.cases.metadata import column_value
 from krino.results.kinds import as_number, codes_of
 from krino.results.verdict_schema import Schema
-from krino.runs.fields import ROLL_UP
+from krino.runs.fields import ROLL_UP, own_fields
 
 MOST_FIELDS = 32
 MOST_METADATA = 24
@@ -42,7 +42,7 @@ def code(value: str) -> str:
 
 def field_values(judgement: Mapping[str, Any], names: list[str]) -> list[float | str | None]:
     """One value for each SQL column; only the verdict of a case that is ok counts."""
-    verdict = (judgement.get("verdict") or {}) if judgement["status"] == "ok" else {}
+    verdict = own_fields(judgement) if judgement["status"] == "ok" else {}
     values = [stored(verdict.get(name)) for name in names]
     return [*values, *[None] * (MOST_FIELDS - len(values))]
 

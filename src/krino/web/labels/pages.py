@@ -168,7 +168,7 @@ def _revealed(request: Request, opened: Opened, looked: Looked) -> Markup:
     about = opened.manifest.about
     own = own_blocks(opened.run, looked.judgement, workbench(request).settings.runs)
     judgement = Judgement.model_validate(looked.judgement)
-    return drawn(list(case_blocks(judgement, about.rules, scales_of(about.verdict_schema), own))[1:], opened.name)
+    return drawn(list(case_blocks(judgement, about.rules, scales_of(about.fields_schema), own))[1:], opened.name)
 
 
 def _said_by_others(desk: Labelling, looked: Looked, rater: str) -> list[tuple[Event, dict[str, str]]]:

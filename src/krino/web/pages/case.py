@@ -45,7 +45,7 @@ def case_page(
         "run": run,
         "judgement": judgement,
         "body": drawn(blocks_of(opened, judgement, bench.settings.runs), run),
-        "cells": list(at_a_glance(judgement, scales_of(opened.manifest.about.verdict_schema))),
+        "cells": list(at_a_glance(judgement, scales_of(opened.manifest.about.fields_schema))),
         "facts_": list(_facts(judgement)),
         "beside": beside,
         "list_at": f"{run_address(run, question)}#cases",
@@ -74,7 +74,7 @@ def blocks_of(opened: Opened, judgement: Mapping[str, Any], served: Path) -> lis
     about = opened.manifest.about
     own = own_blocks(opened.run, judgement, served)
     shown = case_blocks(
-        Judgement.model_validate(judgement), about.rules, scales_of(about.verdict_schema), own, labels=True
+        Judgement.model_validate(judgement), about.rules, scales_of(about.fields_schema), own, labels=True
     )
     return folded(shown)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from krino.results.kinds import as_number, codes_of
 from krino.results.verdict_schema import Scales, grade
 from krino.results.wording import figure
+from krino.runs.fields import own_fields
 from krino.text.clean import clean_line
 
 _LONGEST = 80
@@ -35,8 +36,8 @@ def cell_of(name: str, verdict: Mapping[str, Any], scales: Scales, *, ok: bool =
 
 
 def at_a_glance(judgement: Mapping[str, Any], scales: Scales) -> Iterator[Cell]:
-    """The numbers and codes of a verdict, without its texts: what a reader wants to know before all else."""
-    verdict = (judgement.get("verdict") or {}) if judgement["status"] == "ok" else {}
+    """The numbers and codes of a verdict, and the figures beside it: what a reader wants to know before all else."""
+    verdict = own_fields(judgement) if judgement["status"] == "ok" else {}
     for name, value in verdict.items():
         if value is not None and (as_number(value) is not None or codes_of(value) is not None):
             yield cell_of(name, verdict, scales)

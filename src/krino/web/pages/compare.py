@@ -88,7 +88,7 @@ def pair_page(
         (judgement,) = opened.cases.judgements([row])
         body = drawn(blocks_of(opened, judgement, bench.settings.runs), name)
         about = opened.manifest.about
-        cells, rules = list(at_a_glance(judgement, scales_of(about.verdict_schema))), about.rules
+        cells, rules = list(at_a_glance(judgement, scales_of(about.fields_schema))), about.rules
         address = row_address(name, row)
         sides.append({"name": name, "judgement": judgement, "body": body, "cells": cells, "address": address})
     one, other = (side["judgement"] for side in sides)

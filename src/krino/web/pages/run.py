@@ -17,7 +17,7 @@ from krino.results.slices import SliceTable
 from krino.results.summary import Summary
 from krino.results.verdict_schema import Scales, scales_of
 from krino.results.wording import date_of, figure, judge_of, labeller_of
-from krino.runs.fields import ROLL_UP, ROLL_UPS
+from krino.runs.fields import ROLL_UP, ROLL_UPS, own_fields
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line
 from krino.web.drawing import drawn, inputs_in_words, row_address, run_address
@@ -45,7 +45,7 @@ def run_page(request: Request, run: str, bench: Bench) -> Response:
     size = size if size in SIZES else SIZES[1]
     overall = None if opened.state.problem else opened.overall()
     found = None if opened.state.problem else opened.cases.page(question, (number - 1) * size, size)
-    scales = scales_of(opened.manifest.about.verdict_schema)
+    scales = scales_of(opened.manifest.about.fields_schema)
     blocks = list(_summary(opened, overall))
     columns = [] if overall is None else _columns(overall.found.summary, scales)
     context: dict[str, Any] = {
@@ -137,7 +137,7 @@ def _lines(
 ) -> Iterator[Line]:
     for row, judgement in zip(rows, opened.cases.judgements(rows), strict=True):
         ok = judgement["status"] == "ok"
-        verdict = (judgement.get("verdict") or {}) if ok else {}
+        verdict = own_fields(judgement) if ok else {}
         inputs = list((judgement.get("inputs") or {}).items())[:_SHOWN_INPUTS]
         yield Line(
             row_address(opened.name, row, question),

@@ -159,7 +159,7 @@ def _judged(
     card = JudgeCard.of(judge)
     plain = judgement.model_dump(mode="json")
     own = AtHand(judge).view(plain, record)
-    scales = scales_of(card.verdict_schema)
+    scales = scales_of(card.fields_schema)
     blocks = folded(case_blocks(judgement, card.rules, scales, own, labels=True))
     cells = list(at_a_glance(plain, scales))
     return _page(request, bench, asked, judgement=plain, body=drawn(blocks, ""), cells=cells)
