@@ -41,7 +41,8 @@ def main() -> None:
         told[row["kind"]].append(problems)
         if problems and args.wrong:
             print(f"{row['id']}: {'; '.join(problems)}\n    {row['case']['answer']!r}")
-    for kind, cases in [*told.items(), ("all", [case for cases in told.values() for case in cases])]:
+    everything = [case for cases in told.values() for case in cases]
+    for kind, cases in [*told.items(), ("all", everything)]:
         right = sum(not problems for problems in cases)
         low, high = wilson(right, len(cases)) or (0.0, 0.0)
         print(f"{kind:16} {right:4} of {len(cases):<4} {right / len(cases):.2f} [{low:.2f}, {high:.2f}]")

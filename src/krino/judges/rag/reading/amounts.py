@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cache, lru_cache
 
 from krino.judges.rag.reading.grammar import root_of, word_list
@@ -21,6 +21,11 @@ _NO_HEAD = ""
 def other_amount(claim: str, found: str) -> tuple[str, str] | None:
     """What the claim says of how many, and what the text says otherwise; English only."""
     return _other_share(claim, found) or _other_bound(claim, found)
+
+
+def may_tell_shares(words: Set[str]) -> bool:
+    """A first, cheap look at the words of a text: whether one of them says how many."""
+    return not words.isdisjoint(_class_of())
 
 
 # --- shares: all, some, none -----------------------------------------------------------------------

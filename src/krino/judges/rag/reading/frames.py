@@ -46,8 +46,8 @@ class Frame:
     left: frozenset[str]
     right: frozenset[str]
     doer: frozenset[str]
-    named: bool
-    """Whether the subject is a name and nothing else."""
+    names: frozenset[str]
+    """The names in the subject."""
 
 
 Verdict = Literal["same", "turned"] | None
@@ -88,13 +88,14 @@ def says_the_same(claim: str, found: str) -> bool:
 
 def other_subject(claim: str, found: str) -> bool:
     """Whether the sentence says all that the claim says, of another name."""
-    for ours in frames(claim):
-        for theirs in frames(found):
-            alike = ours.pivot == theirs.pivot and ours.voice == theirs.voice and ours.named and theirs.named
-            if alike and _are_others(ours.subject, theirs.subject) and not ours.subject & theirs.right:
-                if ours.right <= theirs.right:
-                    return True
-    return False
+    return any(_is_of_another(ours, theirs) for ours in frames(claim) for theirs in frames(found))
+
+
+def _is_of_another(ours: Frame, theirs: Frame) -> bool:
+    if ours.pivot != theirs.pivot or ours.voice != theirs.voice or not ours.names or ours.names != ours.subject:
+        return False
+    alike = ours.right <= theirs.right and bool(ours.right) == bool(theirs.right) and not ours.subject & theirs.right
+    return alike and bool(theirs.names) and _are_others(ours.names, theirs.names)
 
 
 def _are_others(ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -159,7 +160,7 @@ def frames(text: str) -> tuple[Frame, ...]:
 
 def _frames(words: tuple[Word, ...]) -> Iterator[Frame]:
     for place, word in enumerate(words):
-        if not (word.verb or _is_office(words, place)) or word.root in word_list("symmetric"):
+        if not (word.verb or _is_office(words, place) or _is_copula(words, place)):
             continue
         voice = _voice(words, place)
         subject = _subject(words, place)
@@ -168,8 +169,23 @@ def _frames(words: tuple[Word, ...]) -> Iterator[Frame]:
         left, right = _said(words[:place]), _said(words[place + 1 :])
         agent = _agent(words, place) if voice == "by" else frozenset[str]()
         roots = frozenset(item.root for item in subject)
-        named = all(item.name for item in subject) and not (len(subject) == 1 and subject[0].text.endswith("s"))
-        yield Frame(word.root, voice, roots, left, right, agent if voice == "by" else roots, named)
+        pivot = "be" if word.text in word_list("be") else word.root
+        yield Frame(pivot, voice, roots, left, right, agent if voice == "by" else roots, _names(subject))
+
+
+def _names(subject: tuple[Word, ...]) -> frozenset[str]:
+    """A word alone in the plural is hardly a name, though it opens the sentence with a capital."""
+    if len(subject) == 1 and subject[0].text.endswith("s"):
+        return frozenset()
+    return frozenset(item.root for item in subject if item.name)
+
+
+def _is_copula(words: tuple[Word, ...], place: int) -> bool:
+    """ "was also a surgeon", but not "was built"."""
+    if words[place].text not in word_list("be"):
+        return False
+    after = next((word for word in words[place + 1 :] if word.text not in word_list("beside")), None)
+    return after is not None and after.said and not after.verb
 
 
 def _said(words: tuple[Word, ...]) -> frozenset[str]:
@@ -214,7 +230,7 @@ def _phrase(words: tuple[Word, ...], start: int) -> Iterator[Word]:
 
 
 def _subject(words: tuple[Word, ...], place: int) -> tuple[Word, ...]:
-    """The words before the verb up to a sign, another verb or a preposition; with one before it at the start, nobody."""
+    """The words before the verb up to a sign, another verb or a preposition; nobody where that opens the clause."""
     at = place - 1
     while at >= 0 and (words[at].text in word_list("auxiliary") or words[at].text in word_list("beside")):
         at -= 1
@@ -251,6 +267,8 @@ def _converses() -> frozenset[tuple[str, str]]:
 
 
 def _compare(ours: Frame, theirs: Frame) -> Verdict:
+    if ours.pivot in word_list("symmetric") or theirs.pivot in word_list("symmetric"):
+        return None
     if ours.pivot != theirs.pivot:
         if (ours.pivot, theirs.pivot) not in _converses():
             return None

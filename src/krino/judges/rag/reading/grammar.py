@@ -1,4 +1,4 @@
-"""What the reader knows of English grammar: the forms of verbs, function words, and words that are told for each other."""
+"""What the reader knows of English grammar: forms of verbs, function words, and words that are told for each other."""
 
 from __future__ import annotations
 

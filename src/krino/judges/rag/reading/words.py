@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -61,8 +61,31 @@ def _telling() -> frozenset[str]:
 
 def may_conflict(text: str) -> bool:
     """A first, cheap look: whether a text holds a digit, a word that denies, or one that has an opposite."""
-    words = text.lower().translate(_NO_SIGNS).split()
+    words = plain_words(text)
     return any(map(str.isdecimal, text)) or "n't" in text or not _telling().isdisjoint(words)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text in lower case, cut at spaces and signs: for cheap looks."""
+    return text.lower().translate(_NO_SIGNS).split()
+
+
+def may_deny(text: str, words: Set[str], language: str | None) -> bool:
+    """A first, cheap look: whether anything in a text could deny."""
+    return "n't" in text or "n’t" in text or not words.isdisjoint(_denying(language))
+
+
+@cache
+def _denying(language: str | None) -> frozenset[str]:
+    return _negations(language) | _denied_deeds()
+
+
+def may_be_opposed(first: Set[str], second: Set[str]) -> bool:
+    """A first, cheap look: whether the words of one text hold an opposite of a word of the other."""
+    known = _opposites()
+    if any(not second.isdisjoint(known[word]) for word in first & known.keys()):
+        return True
+    return any((bare := _without_prefix(word)) is not None and bare in first ^ second for word in first ^ second)
 
 
 @cache

@@ -136,7 +136,7 @@ def _yes_or_no(facts: RagFacts, number: int, reading: Reading) -> bool | None:
     """True or False for a sentence that only says yes or no, else None."""
     words = _FIRST_WORD.findall(facts.sentences[number - 1].text[:40].lower())
     known = table("local")["polarity"]
-    if not words or len(reading.content) > 1:
+    if not words or len(reading.content) > 1 or reading.values:
         return None
     if words[0] in known["yes"] and len(words) <= 4:
         return True

@@ -132,7 +132,7 @@ def _is_english(pair: Pair) -> bool:
 def find_conflict(pair: Pair, share: float) -> Conflict | None:
     """What the deciding sentence says otherwise: a value, a denial, an opposite, an order, or the name asked for."""
     limits: Mapping[str, Any] = table("local")["thresholds"]
-    if conflict := _value_conflict(pair, limits["topical"]):
+    if conflict := _value_conflict(pair, limits["topical"]) or _borrowed_value(pair, limits["negation"]):
         return conflict
     if conflict := _amount_conflict(pair, limits["negation"]):
         return conflict
@@ -167,7 +167,7 @@ def _amount_conflict(pair: Pair, topical: float) -> Conflict | None:
 
 
 def _role_conflict(pair: Pair) -> Conflict | None:
-    """The same words with the sides exchanged, or said of another name, where no sentence has them as the claim does."""
+    """The same words with the sides exchanged, or said of another name, where no sentence has them as the claim has."""
     most = table("local")["decided"]["words"]
     if not _is_english(pair) or not pair.whole or len(pair.claimed.content) > most:
         return None
@@ -211,6 +211,24 @@ def _value_conflict(pair: Pair, topical: float) -> Conflict | None:
             if comparable(value, other) and not stated(other, claimed):
                 plain = any(value.keys == absent.keys for absent in pair.absent)
                 return Conflict(f"it says {value.text}, the passage {other.text}", plain)
+    return None
+
+
+def _borrowed_value(pair: Pair, topical: float) -> Conflict | None:
+    """A value that only sentences about other names have, where the one about the claim's own has another."""
+    names = pair.claimed.names
+    own = [reading for reading in pair.found if names and names <= reading.stems]
+    foreign = [reading for reading in pair.found if reading.names and names.isdisjoint(reading.stems)]
+    if not own or not foreign:
+        return None
+    known = pair.asked.offered.union(*(reading.offered for reading in pair.found if reading not in foreign))
+    rest = {root: weight for root, weight in pair.weights.items() if root not in pair.claimed.value_keys}
+    if coverage(rest, own[:1]) < topical:
+        return None
+    for value in pair.claimed.values:
+        for other in own[0].values:
+            if not stated(value, known) and comparable(value, other) and not stated(other, pair.claimed.offered):
+                return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
     return None
 
 
