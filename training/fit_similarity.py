@@ -1,9 +1,10 @@
-"""Fits the rule by which the embedded RAG labeller places an answer on the scale of similarity to its reference.
+"""Fits the rule by which the embedded RAG labeller compares an answer with a reference that is a bare name or value.
 
     python training/fit_similarity.py DATA/rag
 
-Prints the figures of `[similarity]` in `src/krino/judges/rag/data/local.toml` and what they give on pairs that set
-nothing: EVOUNA's questions by the parity of a hash, SAS by the same, STS-B by its own splits. Needs scikit-learn.
+Prints the figures of `[similarity] bare` in `src/krino/judges/rag/data/local.toml` and what they give on pairs that
+set nothing: EVOUNA's questions by the parity of a hash, SAS by the same. References that are sentences are compared by
+another rule, which STS-B set. Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from krino.judges.rag.case import RagCase  # noqa: E402
 from krino.judges.rag.facts import RagFacts  # noqa: E402
 from krino.judges.rag.support.nearness import bare_values, cosines  # noqa: E402
 
-FEW = 2_500
 SAME = 0.65
 LIMIT = float(np.log(SAME / (1 - SAME)))
 SHIFTS = np.arange(-1.0, 2.01, 0.05)
@@ -82,16 +82,6 @@ def evouna(folder: Path) -> Iterator[dict[str, Any]]:
                 yield {**told, "group": group, "fits": parity(row["question"]), "people": float(row["human_correct"])}
 
 
-def stsb(folder: Path) -> Iterator[dict[str, Any]]:
-    kept = {"train": 0, "test": 0}
-    for row in rows(folder / "stsb" / "data.jsonl.gz"):
-        if row["split"] in kept and kept[row["split"]] < FEW:
-            kept[row["split"]] += 1
-            told = {"question": "What is said?", "answer": row["s1"], "reference": row["s2"]}
-            fits, group = row["split"] == "train", f"{row['s1']} {row['s2']}"
-            yield {**told, "group": group, "fits": fits, "people": row["score"] / 5}
-
-
 def sas(folder: Path) -> Iterator[dict[str, Any]]:
     for row in rows(folder / "sas_answer_similarity" / "data.jsonl.gz"):
         if row["set"] != "GermanQuAD":
@@ -112,8 +102,7 @@ def best_of_groups(found: Sequence[Row], scores: NDArray[np.float64]) -> list[in
 def fit(found: Sequence[Row], names: Sequence[str]) -> LogisticRegression:
     """People's judgement as a share: each pair stands twice, as like and as unlike, with that weight."""
     start = np.array([row.values["meaning"] + row.values["found"] for row in found])
-    usable = [place for place in best_of_groups(found, start) if found[place].fits and not found[place].differs]
-    chosen = [place for place in usable if found[place].set != "STS-B"]
+    chosen = [place for place in best_of_groups(found, start) if found[place].fits and not found[place].differs]
     sizes = {name: sum(found[place].set == name for place in chosen) for name in {row.set for row in found}}
     inputs = np.array([[found[place].values[name] for name in names] for place in chosen])
     people = np.array([found[place].people for place in chosen])
@@ -149,7 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     args = parser.parse_args()
-    sets = {"EVOUNA": evouna, "SAS": sas, "STS-B": stsb}
+    sets = {"EVOUNA": evouna, "SAS": sas}
     found = [row for name, pairs in sets.items() for row in measure(name, list(pairs(args.folder)))]
     names = list(found[0].values)
     fitted = fit(found, names)

@@ -11,6 +11,7 @@ from krino.judges.rag.reading.values import Value, find_values
 from krino.judges.rag.tables import table
 
 _WORD = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
 _LOOK_BACK = 30
 _RATE = re.compile(r"[ \u00a0]?(?:per |an? |each |every |/ ?)?([^\W\d_]+)")
 _OF_NONE = frozenset({"longer", "one", "doubt", "matter", "more", "less", "fewer"})
@@ -97,6 +98,8 @@ def _before_number() -> re.Pattern[str]:
 
 def without_bounds(text: str) -> str:
     """The text less what bounds its numbers, so that the "no" of "no more than 300" denies nothing; same length."""
+    if _DIGIT.search(text) is None:
+        return text
     return _before_number().sub(lambda found: " " * len(found.group()), text)
 
 

@@ -30,8 +30,8 @@ _FRAME = 0.6
 """Share of the shorter text that both must have beside two opposites, so that they are said of the same thing."""
 _NEARLY_ALL = 0.75
 """Share of the longer sentence that both must have before the order of the words tells them apart."""
-_FEW_OTHERS = 6
-"""Words that two texts do not share, up to which their order may be worth a look."""
+_MOST_SPACES = 40
+"""Spaces up to which a text is short enough for that."""
 
 
 def find_difference(question: str, answer: str, reference: str, language: str | None) -> str | None:
@@ -45,6 +45,8 @@ def find_difference(question: str, answer: str, reference: str, language: str | 
         for other_text, other in theirs:
             if difference := _compare(text, reading, other_text, other, language):
                 return difference
+            if _are_brief(answer, reference) and _are_turned(text, reading, other_text, other, language):
+                return "the same words, with who and whom or first and last exchanged"
     if language == "de":  # where every noun has a capital
         return None
     opens = any(part.wants_name for part in question_parts(question))
@@ -64,11 +66,16 @@ def may_differ(answer: str, reference: str, language: str | None) -> bool:
         return True
     if may_tell_shares(ours) and may_tell_shares(theirs):
         return True
-    here = _own_words(ours, theirs, language)
-    there = _own_words(theirs, ours, language)
-    if len(here) + len(there) <= _FEW_OTHERS:
+    if _are_brief(answer, reference) and len(ours & theirs) >= _FRAME * min(len(ours), len(theirs)):
         return True
-    return all(map(_capital(answer), here)) and all(map(_capital(reference), there))
+    here = _own_words(ours, theirs, language)
+    there = _own_words(theirs, ours, language) if here else []
+    return bool(there) and all(map(_capital(answer), here)) and all(map(_capital(reference), there))
+
+
+def _are_brief(answer: str, reference: str) -> bool:
+    """Whether both are so short that the order of their words can be compared."""
+    return answer.count(" ") <= _MOST_SPACES and reference.count(" ") <= _MOST_SPACES
 
 
 def _own_words(ours: frozenset[str], theirs: frozenset[str], language: str | None) -> list[str]:
@@ -84,8 +91,8 @@ def _capital(text: str) -> Callable[[str], bool]:
 
 
 def _compare(text: str, reading: Reading, other_text: str, other: Reading, language: str | None) -> str | None:
-    """What tells two sentences apart: a denial, an opposite, an amount, or who does what to whom."""
-    if words := opposed_words(reading, other):
+    """What tells two sentences apart: a denial, an opposite or an amount."""
+    if (words := opposed_words(reading, other)) and _same_frame(reading, other, ()):
         return f"only one of the two denies '{reading.surface[words[0]]}'"
     english = language is None or language == "en"
     pair = opposite_words(reading, other)
@@ -95,14 +102,14 @@ def _compare(text: str, reading: Reading, other_text: str, other: Reading, langu
         return None
     if amounts := other_amount(text, other_text):
         return f"the answer says '{amounts[0]}', the reference '{amounts[1]}'"
-    if _same_words(reading, other) and compare_roles(text, other_text) == "turned":
-        return "the same words, with who and whom or first and last exchanged"
     return None
 
 
-def _same_words(first: Reading, second: Reading) -> bool:
-    ours, theirs = frozenset(first.content), frozenset(second.content)
-    return len(ours & theirs) >= _NEARLY_ALL * max(len(ours), len(theirs))
+def _are_turned(text: str, reading: Reading, other_text: str, other: Reading, language: str | None) -> bool:
+    ours, theirs = frozenset(reading.content), frozenset(other.content)
+    if language not in (None, "en") or len(ours & theirs) < _NEARLY_ALL * max(len(ours), len(theirs)):
+        return False
+    return compare_roles(text, other_text) == "turned"
 
 
 def _read(text: str, language: str | None) -> list[Told]:

@@ -204,7 +204,11 @@ def _voice(words: tuple[Word, ...], place: int) -> Voice:
     before = place - 1
     while before >= 0 and words[before].text in word_list("beside"):
         before -= 1
-    if form is None or form[1] not in ("participle", "both") or before < 0 or words[before].text not in word_list("be"):
+    if form is None or form[1] not in ("participle", "both"):
+        return "active"
+    if words[place + 1 : place + 2] and words[place + 1].text == "by" and _agent(words, place):
+        return "by"  # "the council headed by Spain" too
+    if before < 0 or words[before].text not in word_list("be"):
         return "active"
     return "by" if _agent(words, place) else "passive"
 

@@ -15,6 +15,8 @@ from krino.text.forms import straighten
 from krino.text.words import stop_words
 
 _TOKEN = re.compile(r"[^\W_]+(?:'t\b)?|[,;:()]")
+_NO_KIND = re.compile(r"\b(?:no|non)-(?=\w)", re.I)
+"""The beginning of a word such as "no-frills", which denies nothing in the sentence."""
 _NO_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'’‘“”«»-–—/\n\t", " "))
 _NO_SPACE_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _NEGATION_REACH = 4
@@ -112,6 +114,8 @@ def _clause_ends() -> frozenset[str]:
 def read_sentence(text: str, language: str | None) -> Reading:
     """The reading of one sentence, kept because the same passages come back in case after case."""
     plain = straighten(without_citations(text[:_LONGEST_SENTENCE]))
+    if "o-" in plain or "n-" in plain:
+        plain = _NO_KIND.sub(lambda found: " " * len(found.group()), plain)
     if language is None or language == "en":
         plain = without_bounds(in_one_word(plain))
     stops, negations = stop_words(language), _negations(language)

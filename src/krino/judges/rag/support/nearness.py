@@ -14,14 +14,15 @@ from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.tables import table
 from krino.text.forms import canonical
+from krino.text.words import stop_words
 
 TextPair = tuple[str, str]
 
 _LONGEST = 20_000
 _MOST_ENTAILED = 200
 """Characters up to which answer and reference are short enough to be worth asking about."""
-_MOST_BARE = 8
-"""Words up to which a reference can be the bare name or value that was asked for."""
+_MOST_BARE, _MOST_NAMED = 3, 8
+"""Words up to which a reference can be the bare name or value that was asked for; and a name of many words."""
 _SPELLED = 4
 """Letters that a word needs to be looked for in other spellings."""
 
@@ -71,15 +72,19 @@ def bare_values(facts: RagFacts, meaning: float) -> dict[str, float] | None:
 
 
 def is_bare(reference: str) -> bool:
-    """Whether a reference only names what was asked for: a few words and no verb."""
+    """Whether a reference only names what was asked for: a few words or one long name, no verb and no full stop."""
     words = reference.split()
-    return len(words) <= _MOST_BARE and not any(map(_is_verb, words))
+    if len(words) > _MOST_NAMED or reference.rstrip().endswith((".", "?", "!")) or any(map(_is_verb, words)):
+        return False
+    return len(words) <= _MOST_BARE or all(not word[0].islower() or word in stop_words("en") for word in words)
 
 
 def _is_verb(word: str) -> bool:
-    """A word that helps a verb or is one in some form but its plainest; a name that looks like one has a capital."""
-    form = verb_form(word)
-    return word in word_list("auxiliary") or (form is not None and form[1] != "base")
+    """A word that helps a verb or is one in some form but its plainest; of capitals only one such as "Warns"."""
+    form = verb_form(word.lower())
+    if form is None:
+        return word in word_list("auxiliary")
+    return form[1] == "third" or (form[1] != "base" and word[0].islower())
 
 
 def _overlap(facts: RagFacts) -> _Overlap:
@@ -134,8 +139,6 @@ class _Overlap:
     theirs: int
     alike: int
     """Words of the reference that the answer has in another spelling."""
-    last: bool
-    """Whether it has the last one, which of a name tells most."""
 
     @classmethod
     def between(
@@ -149,9 +152,7 @@ class _Overlap:
         lowered = answer[:_LONGEST].lower() if missing else ""
         surfaces = [reading.surface[root] for reading in theirs for root in missing & reading.surface.keys()]
         alike = sum(_is_spelled_in(surface, lowered, first) for surface in dict.fromkeys(surfaces))
-        final = next((root for reading in reversed(theirs) for root in reversed(reading.content)), "")
-        last = final in first or (bool(final) and _is_spelled_in(theirs[-1].surface.get(final, final), lowered, first))
-        return cls(len(first & second), len(first), len(second), min(alike, len(missing)), last)
+        return cls(len(first & second), len(first), len(second), min(alike, len(missing)))
 
     @property
     def share(self) -> float:
@@ -166,7 +167,6 @@ class _Overlap:
             "found": found,
             "all_found": float(found == 1.0),
             "none_found": float(found == 0.0),
-            "last_found": float(self.last),
             "longer": log((1 + self.ours) / (1 + self.theirs)),
         }
 
