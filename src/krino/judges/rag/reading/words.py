@@ -56,38 +56,33 @@ def _negations(language: str | None) -> frozenset[str]:
     return frozenset(words.get(language or "en", words["en"]).split())
 
 
-@cache
-def _telling() -> frozenset[str]:
-    return frozenset(word for words in table("words")["negation"].values() for word in words.split()) | {*_opposites()}
-
-
-def may_conflict(text: str) -> bool:
-    """A first, cheap look: whether a text holds a digit, a word that denies, or one that has an opposite."""
-    words = plain_words(text)
-    return any(map(str.isdecimal, text)) or "n't" in text or not _telling().isdisjoint(words)
-
-
 def plain_words(text: str) -> list[str]:
     """The words of a text in lower case, cut at spaces and signs: for cheap looks."""
     return text.lower().translate(_NO_SIGNS).split()
 
 
-def may_deny(text: str, words: Set[str], language: str | None) -> bool:
-    """A first, cheap look: whether anything in a text could deny."""
-    return "n't" in text or "n’t" in text or not words.isdisjoint(_denying(language))
+def may_deny(text: str, words: Set[str]) -> bool:
+    """A first, cheap look: whether anything in a text could deny, in whatever language it is."""
+    return "n't" in text or "n’t" in text or not words.isdisjoint(_denying())
 
 
 @cache
-def _denying(language: str | None) -> frozenset[str]:
-    return _negations(language) | _denied_deeds()
+def _denying() -> frozenset[str]:
+    return frozenset(word for words in table("words")["negation"].values() for word in words.split()) | _denied_deeds()
 
 
 def may_be_opposed(first: Set[str], second: Set[str]) -> bool:
     """A first, cheap look: whether the words of one text hold an opposite of a word of the other."""
     known = _opposites()
-    if any(not second.isdisjoint(known[word]) for word in first & known.keys()):
+    if any(not second.isdisjoint(known[word]) for word in first & _poles()):
         return True
-    return any((bare := _without_prefix(word)) is not None and bare in first ^ second for word in first ^ second)
+    apart = first ^ second
+    return any((bare := _without_prefix(word)) is not None and bare in apart for word in apart)
+
+
+@cache
+def _poles() -> frozenset[str]:
+    return frozenset(_opposites())
 
 
 @cache
