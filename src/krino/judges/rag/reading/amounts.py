@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 from functools import cache, lru_cache
 
 from krino.judges.rag.reading.grammar import root_of, word_list
-from krino.judges.rag.reading.values import Value, find_values
+from krino.judges.rag.reading.values import Value, find_values, number_words
 from krino.judges.rag.tables import table
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -15,7 +15,7 @@ _DIGIT = re.compile(r"\d")
 _LOOK_BACK = 30
 _RATE = re.compile(r"[ \u00a0]?(?:per |an? |each |every |/ ?)?([^\W\d_]+)")
 _OF_NONE = frozenset({"longer", "one", "doubt", "matter", "more", "less", "fewer"})
-_CLASSES = ("all", "most", "many", "half", "some", "few", "none")
+_CLASSES = ("all", "most", "many", "half", "third", "quarter", "some", "few", "none")
 _NO_HEAD = ""
 
 
@@ -93,12 +93,13 @@ def _bound(name: str) -> re.Pattern[str]:
 @cache
 def _before_number() -> re.Pattern[str]:
     bounds = table("english")["bounds"]
-    return re.compile(rf"\b(?:{bounds['from_below']}|{bounds['from_above']})(?=\s+(?:\w+\s+)?[€$£]?\d)", re.I)
+    told = f"{bounds['from_below']}|{bounds['from_above']}"
+    return re.compile(rf"\b(?:{told})(?=\s+(?:\w+\s+)?(?:[€$£]?\d|(?:{'|'.join(number_words())})\b))", re.I)
 
 
 def without_bounds(text: str) -> str:
     """The text less what bounds its numbers, so that the "no" of "no more than 300" denies nothing; same length."""
-    if _DIGIT.search(text) is None:
+    if "than" not in text and _DIGIT.search(text) is None:
         return text
     return _before_number().sub(lambda found: " " * len(found.group()), text)
 
@@ -107,15 +108,18 @@ def without_bounds(text: str) -> str:
 def _bounds(text: str) -> tuple[tuple[Value, int, str, str], ...]:
     """Each number with 1 where it is the least, -1 where it is the most, else 0, in what words, and its rate."""
     lowered = text.lower()
-    return tuple(_bounded(lowered, value) for value in find_values(text) if value.kind in ("number", "time"))
+    return tuple(_bounded(lowered, value) for value in find_values(text))
 
 
 def _bounded(lowered: str, value: Value) -> tuple[Value, int, str, str]:
     before, after = lowered[max(0, value.start - _LOOK_BACK) : value.start], lowered[value.end :]
     rate = _RATE.match(after)
     told = rate.group(1) if rate else ""
-    for sign, name in ((-1, "from_above"), (1, "from_below")):
-        place = _bound(name).search(before) or _bound(f"behind_{name}").match(after)
+    names = ("from_above", "from_below") if value.kind == "number" else ("until", "after")
+    for sign, name in zip((-1, 1), names, strict=True):
+        place = _bound(name).search(before)
+        if place is None and value.kind == "number":
+            place = _bound(f"behind_{name}").match(after)
         if place is not None:
             return value, sign, " ".join(place.group().split()), _rates().get(told, "")
     return value, 0, "", _rates().get(told, "")

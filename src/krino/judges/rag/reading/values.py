@@ -116,6 +116,11 @@ def _small() -> dict[str, Decimal]:
 
 
 @cache
+def number_words() -> tuple[str, ...]:
+    return tuple(_small())
+
+
+@cache
 def _scales() -> dict[str, Decimal]:
     return _by_word(table("values")["numbers"]["scale"])
 

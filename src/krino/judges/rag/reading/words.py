@@ -158,16 +158,27 @@ def read_sentence(text: str, language: str | None) -> Reading:
     )
 
 
+_KEPT_FROM = 3
+"""Words between "prevented" and its "from"."""
+
+
 @cache
 def _denied_deeds() -> frozenset[str]:
-    return frozenset(table("words")["denied_deed"]["words"].split())
+    return frozenset(f"{table('words')['denied_deed']['words']} {table('words')['denied_deed']['kept']}".split())
+
+
+@cache
+def _kept() -> frozenset[str]:
+    return frozenset(table("words")["denied_deed"]["kept"].split())
 
 
 def _denies_deed(tokens: list[tuple[str, Value | None]], place: int) -> bool:
-    """ "refused to", "failed to": what follows was not done."""
-    if tokens[place][0] not in _denied_deeds():
+    """ "refused to sign", "prevented her from signing": what follows was not done."""
+    word = tokens[place][0]
+    if word not in _denied_deeds():
         return False
-    return any(token == table("words")["denied_deed"]["before"] for token, _ in tokens[place + 1 : place + 2])
+    following = [told for told, _ in tokens[place + 1 : place + 2 + _KEPT_FROM]]
+    return "from" in following if word in _kept() else following[:1] == ["to"]
 
 
 @lru_cache(maxsize=16_384)
