@@ -37,6 +37,12 @@ def _class_of() -> dict[str, str]:
     return {word: name for name in _CLASSES for word in word_list(name, "quantifiers")}
 
 
+@cache
+def share_roots() -> frozenset[str]:
+    """The roots of the words that say how many."""
+    return frozenset(map(root_of, _class_of()))
+
+
 @lru_cache(maxsize=8_192)
 def _shares(text: str) -> dict[str, tuple[str, str]]:
     """By what is counted: the class and the word. Adverbs ("always") count no thing; what is told twice is left out."""
@@ -115,14 +121,19 @@ def _bounded(lowered: str, value: Value) -> tuple[Value, int, str, str]:
     before, after = lowered[max(0, value.start - _LOOK_BACK) : value.start], lowered[value.end :]
     rate = _RATE.match(after)
     told = rate.group(1) if rate else ""
-    names = ("from_above", "from_below") if value.kind == "number" else ("until", "after")
-    for sign, name in zip((-1, 1), names, strict=True):
-        place = _bound(name).search(before)
-        if place is None and value.kind == "number":
-            place = _bound(f"behind_{name}").match(after)
-        if place is not None:
-            return value, sign, " ".join(place.group().split()), _rates().get(told, "")
-    return value, 0, "", _rates().get(told, "")
+    below, above = ("from_below", "from_above") if value.kind == "number" else ("after", "until")
+    found = [
+        (place.start(), sign, place)
+        for sign, name in ((-1, above), (1, below))
+        if (place := _bound(name).search(before))
+    ]
+    if not found and value.kind == "number":
+        behind = ((-1, "behind_from_above"), (1, "behind_from_below"))
+        found = [(0, sign, place) for sign, name in behind if (place := _bound(name).match(after))]
+    if not found:
+        return value, 0, "", _rates().get(told, "")
+    _, sign, place = min(found, key=lambda item: item[0])  # "no fewer than" holds "fewer than"
+    return value, sign, " ".join(place.group().split()), _rates().get(told, "")
 
 
 @cache

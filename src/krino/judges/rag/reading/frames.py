@@ -90,6 +90,8 @@ def _are_exchanged(ours: tuple[Word, ...], theirs: tuple[Word, ...]) -> bool:
 
 def _tells(between: tuple[Word, ...]) -> bool:
     """Whether what stands between two things relates them, one way: no mere list and nothing that holds both ways."""
+    if any(word.text == "then" for word in between):
+        return True
     if any(word.root in word_list("symmetric") or word.text in _STOPS for word in between):
         return False
     if any(word.text in word_list("conjunctions") for word in between):

@@ -86,11 +86,17 @@ def comparable(value: Value, other: Value) -> bool:
     if value.kind != other.kind:
         return False
     if value.kind == "number":
-        return bool(value.unit) and value.unit == other.unit
+        return bool(value.unit) and (value.unit == other.unit or _is_other_measure(value, other))
     if value.kind != "date":
         return True
     ours, theirs = _fields(value), _fields(other)
     return any(ours[name] != theirs[name] for name in ours.keys() & theirs.keys())
+
+
+def _is_other_measure(value: Value, other: Value) -> bool:
+    """The same figure of two things that are measured: "60 pounds" for "60 tons"."""
+    measured = all(one.keys[0].startswith("#") for one in (value, other))
+    return measured and bool(value.also) and bool(other.also) and value.also[-1] == other.also[-1]
 
 
 def _fields(value: Value) -> dict[str, str]:
@@ -253,6 +259,8 @@ def _dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[
         if _inside(found.start(), spans) or not (beside_number or _is_month(plain, found.start(), name)):
             continue
         stated_year, stated_day = found_year or year2 or year3, found_day or day2
+        if stated_day and int(stated_day) > 31:  # "in March 90 millimetres fell"
+            continue
         spans.append(found.span())
         yield _date(
             plain,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from krino.judges.rag.reading.amounts import without_bounds
-from krino.judges.rag.reading.grammar import in_one_word, root_of
+from krino.judges.rag.reading.grammar import DEGREES, in_one_word, root_of
 from krino.judges.rag.reading.values import Value, find_names, find_values, offered, without_citations
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
@@ -183,30 +183,27 @@ def _denies_deed(tokens: list[tuple[str, Value | None]], place: int) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _without_prefix(word: str) -> str | None:
-    """The word of which this one is the opposite by its prefix: "ineffective" of "effective"."""
+    """The word of which this one is the opposite: "ineffective" of "effective", "painless" of "painful"."""
     known = table("words")["prefixes"]
     if word in known["never"].split():
         return None
     for prefix in known["opposite"].split():
         bare = word.removeprefix(prefix)
-        if bare != word and len(bare) > 3 and (bare in known["also"].split() or bare.endswith(_endings())):
+        if bare != word and len(bare) > 3:
             return bare
-    return None
-
-
-@cache
-def _endings() -> tuple[str, ...]:
-    return tuple(table("words")["prefixes"]["endings"].split())
+    return f"{word[:-4]}ful" if word.endswith("less") else None
 
 
 def opposed_words(first: Reading, second: Reading) -> tuple[str, ...]:
-    """Content words that both have and only one denies, where one text denies nothing at all.
+    """Content words that both have and only one denies, where the other denies nothing at all or nothing else.
 
     What one denies and the other says by its opposite ("not allowed", "forbidden") is no difference.
     """
-    if min(first.denials, second.denials) != 0 or first.denials == second.denials:
+    if min(first.denials, second.denials) < 0 or first.denials == second.denials:
         return ()
-    denying, plain = (first, second) if first.denials else (second, first)
+    denying, plain = (first, second) if first.denials > second.denials else (second, first)
+    if not plain.negated < denying.negated:
+        return ()
     for word in denying.poles:
         if root_of(word) in denying.negated and not _opposites().get(word, frozenset()).isdisjoint(plain.poles):
             return ()
@@ -218,8 +215,11 @@ def opposed_words(first: Reading, second: Reading) -> tuple[str, ...]:
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for pair in table("words")["opposites"]["pairs"]:
-        first, second = (side.split() for side in pair.split("/"))
+    data = table("words")["opposites"]
+    sides = [tuple(side.split() for side in pair.split("/")) for pair in data["pairs"]]
+    plain = [tuple(side.split() for side in pair.split("/")) for pair in data["adjectives"]]
+    graded = [tuple([degree(word) for word in side] for side in pair) for pair in plain for degree in DEGREES]
+    for first, second in [*sides, *plain, *graded]:
         for ours, theirs in ((first, second), (second, first)):
             for word in ours:
                 found.setdefault(word, set()).update(theirs)
