@@ -79,16 +79,15 @@ def _phrases() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, table('synonyms')['phrases']))})\b", re.I)
 
 
-@cache
-def _phrase_openers() -> frozenset[str]:
-    return frozenset(phrase.split()[0] for phrase in table("synonyms")["phrases"])
-
-
 def in_one_word(text: str) -> str:
     """Several words for one thing as one word: "laid off" is "dismissed"."""
-    if _phrase_openers().isdisjoint(text.lower().split()):
-        return text
     one: dict[str, str] = table("synonyms")["phrases"]
+    lowered = text.lower()
+    for phrase in one:  # a loop, because most texts hold none and every one is looked at
+        if phrase in lowered:
+            break
+    else:
+        return text
     return _phrases().sub(lambda found: one[found.group().lower()], text)
 
 
