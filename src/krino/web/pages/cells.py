@@ -36,7 +36,7 @@ def cell_of(name: str, verdict: Mapping[str, Any], scales: Scales, *, ok: bool =
 
 
 def at_a_glance(judgement: Mapping[str, Any], scales: Scales) -> Iterator[Cell]:
-    """The numbers and codes of a verdict and the figures beside it, without texts: what a reader wants to know before all else."""
+    """The numbers and codes of a verdict, and the figures beside it: what a reader wants to know before all else."""
     verdict = own_fields(judgement) if judgement["status"] == "ok" else {}
     for name, value in verdict.items():
         if value is not None and (as_number(value) is not None or codes_of(value) is not None):

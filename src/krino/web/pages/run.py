@@ -17,7 +17,7 @@ from krino.results.slices import SliceTable
 from krino.results.summary import Summary
 from krino.results.verdict_schema import Scales, scales_of
 from krino.results.wording import date_of, figure, judge_of, labeller_of
-from krino.runs.fields import ROLL_UP, ROLL_UPS
+from krino.runs.fields import ROLL_UP, ROLL_UPS, own_fields
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line
 from krino.web.drawing import drawn, inputs_in_words, row_address, run_address
