@@ -122,6 +122,12 @@ def test_a_folder_means_the_file_in_it(tmp_path: Path) -> None:
     LabelStore(tmp_path / ".workbench" / "labels.sqlite", read_only=True).close()
 
 
+def test_a_folder_that_cannot_hold_labels_is_told(tmp_path: Path) -> None:
+    (tmp_path / ".workbench").write_text("in the way")
+    with pytest.raises(UsageProblem, match="--database"):
+        LabelStore(tmp_path)
+
+
 def test_an_acknowledged_label_is_synced_to_disk(tmp_path: Path) -> None:
     store = LabelStore(tmp_path)
     with store.engine.connect() as connection:

@@ -46,7 +46,12 @@ def address_of(where: str | PathLike[str], *, create: bool = False) -> URL:
     path = Path(where)
     file = path / FOLDER / FILE if path.is_dir() else path
     if create:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageProblem(
+                f"{file.parent} cannot be made, where labels are kept: {error.strerror}; name another place with --database"
+            ) from None
     elif not file.is_file():
         raise UsageProblem(f"{where}: there is no workbench with labels ({file} is not there); {_FORMS}")
     return URL.create("sqlite", database=str(file))
