@@ -50,7 +50,7 @@ def address_of(where: str | PathLike[str], *, create: bool = False) -> URL:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageProblem(
-                f"{file.parent} cannot be made, where labels are kept: {error.strerror}; name another place with --database"
+                f"{file.parent}, where labels are kept, cannot be made: {error.strerror}; name another with --database"
             ) from None
     elif not file.is_file():
         raise UsageProblem(f"{where}: there is no workbench with labels ({file} is not there); {_FORMS}")
