@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from krino.contract import Settlement as Settlement
     from krino.contract import Task as Task
     from krino.contract import Usage as Usage
+    from krino.engine.batch import BatchFiles as BatchFiles
     from krino.errors import CannotJudge as CannotJudge
     from krino.errors import KrinoError as KrinoError
     from krino.errors import LabelFailed as LabelFailed
@@ -86,6 +87,7 @@ _HOMES = {
         ("Agreement", "Comparison", "Run", "agree", "compare", "gate_rules", "load_run"), "krino.api.recorded_run"
     ),
     **dict.fromkeys(("Estimate", "estimate", "resettle", "run"), "krino.api.running"),
+    "BatchFiles": "krino.engine.batch",
     "Gate": "krino.results.gates.gate",
     "GateResult": "krino.results.gates.result",
     "Summary": "krino.results.summary",

@@ -6,6 +6,7 @@ KrinoError
 ├── CannotJudge        this case cannot be judged: the judgement is `failed`, with this reason
 │   └── Undecided      the seats of a panel are evenly split, and no label says so; ballots and cost are kept
 ├── LabelFailed        no valid labels could be had: the judgement is `error`, the raw reply is kept
+├── Waiting            the reply is on its way in a batch file: the case is looked at again when it has come
 └── RunStopped         the whole run must stop now (refused key, spent budget); it can be continued
 """
 
@@ -61,6 +62,14 @@ class LabelFailed(KrinoError):
         self.ballots = ballots
         self.stopped = stopped
         """Why the whole run must stop, where that cut a case short that was paid for in part."""
+
+
+class Waiting(KrinoError):
+    """No fault: the model was asked by batch file, and the file is not back. `batch` is its number."""
+
+    def __init__(self, batch: int) -> None:
+        super().__init__(f"the reply comes with batch {batch}")
+        self.batch = batch
 
 
 class Limit(NamedTuple):

@@ -31,6 +31,13 @@ class CaseFormat(StrEnum):
     folder = "folder"
 
 
+class EngineName(StrEnum):
+    """What carries the cases to the labeller."""
+
+    local = "local"
+    batch = "batch"
+
+
 MODEL = "Asking a model"
 PACE = "Pace and money"
 INPUT = "Input"
@@ -72,6 +79,16 @@ Workers = Annotated[
         rich_help_panel=PACE,
         envvar="KRINO_WORKERS",
         show_default=False,
+    ),
+]
+Engine = Annotated[
+    EngineName,
+    _flag(
+        "--engine",
+        "`local` (the default) asks as it goes; `batch` sends files to the provider, at half the price and within a "
+        "day: stop it and run the same command whenever you like.",
+        PACE,
+        "KRINO_ENGINE",
     ),
 ]
 ApiKey = Annotated[

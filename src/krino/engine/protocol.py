@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from krino.cases.item import CaseItem
@@ -33,6 +34,8 @@ class Assignment:
 
     judge: AnyJudge
     labeller: Labeller
+    folder: Path | None = None
+    """Of the run, for an engine that keeps a state of its own there."""
 
 
 Receive = Callable[[CaseItem, Judgement | None], Awaitable[None]]

@@ -78,6 +78,8 @@ class Talk(Generic[CaseT, FactsT, LabelsT]):
     most_tokens: int | None = None
     """A longer limit for the reply was refused."""
     timeouts: int = 0
+    turn: int = 0
+    """Requests so far that went by batch file."""
     useless: set[bytes] = field(default_factory=set)
     """Requests that timed out or whose reply was cut off: none of them is sent again."""
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict
@@ -38,9 +38,12 @@ from krino.labellers.llm.planted import Plants, uncut_texts
 from krino.labellers.llm.reply import BadReply, has_reasoning, read_answer
 from krino.labellers.llm.schema import AnswerCheck, reply_tokens, strict_schema
 from krino.labellers.llm.transport import MAYBE_BILLED, MOST_BYTES, TimedOut, Transport
-from krino.labellers.llm.wire import Channel, ChatRequest, HttpReply, Params, Reply, Turn, UnreadableReply
+from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, HttpReply, Params, Reply, Turn, UnreadableReply
 from krino.labellers.settings import LlmSettings, known_settings
 from krino.labellers.split_calls import label_in_parts
+
+if TYPE_CHECKING:
+    from krino.labellers.llm.batch.mailbox import Mailbox
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
 RAW_KEPT = 10_000  # characters of a reply that cannot be used, kept for the record
@@ -100,6 +103,8 @@ class LlmLabeller(Labeller):
         )
         self.pace = Pace(settings["concurrency"], rpm=settings["rpm"], tpm=settings["tpm"])
         self.transport = _transport(endpoint, settings, self.pace)
+        self.mailbox: Mailbox | None = None
+        """Where there is one, requests go by batch file."""
         self._reasoning_tokens = endpoint.reasoning_tokens if settings["effort"] is None else REASONING_TOKENS
         self._prepared: dict[tuple[str, type[BaseModel]], Prepared] = {}
         self.workers = settings["concurrency"]
@@ -108,7 +113,15 @@ class LlmLabeller(Labeller):
     def already_spent(self, usage: Usage) -> None:
         self.budget.begin(usage)
 
+    def at_batch_price(self) -> None:
+        """From now on money is reckoned as batch files cost it."""
+        self.budget.prices = Prices(self.settings["price_in"], self.settings["price_out"]).at(
+            self.settings["batch_price"]
+        )
+
     def waiting_for(self) -> str | None:
+        if self.mailbox is not None and self.mailbox.news is not None:
+            return self.mailbox.news
         return self.transport.waiting_for()
 
     def so_far(self) -> SoFar:
@@ -153,7 +166,7 @@ class LlmLabeller(Labeller):
         text = prompt.user_text(task.questions, shown, self.media)
         named = (passage.name for passage in task.questions.passages)
         plants = Plants((*shown, *named, *uncut_texts(task, shown)), prepared.check.words)
-        key = self._cache_key(prepared, text, task)
+        key = self.cache_key(prepared, text, task)
         if (known := self._from_cache(key, task, prepared, plants)) is not None:
             return known
         talk = Talk(task, prepared, text, Usage(), self.media)
@@ -186,7 +199,7 @@ class LlmLabeller(Labeller):
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
         text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
-        request = self._request(Talk(task, self._prepare(task.judge), text, Usage(), self.media))
+        request = self.request(Talk(task, self._prepare(task.judge), text, Usage(), self.media))
         return len(orjson.dumps(self.endpoint.dialect.body(request))) // CHARS_PER_TOKEN
 
     def is_cached(self, task: Task[CaseT, FactsT, LabelsT]) -> bool:
@@ -194,7 +207,7 @@ class LlmLabeller(Labeller):
         text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
         prepared = self._prepare(task.judge)
         plants = Plants((), prepared.check.words)
-        return self._from_cache(self._cache_key(prepared, text, task), task, prepared, plants) is not None
+        return self._from_cache(self.cache_key(prepared, text, task), task, prepared, plants) is not None
 
     async def probe(self, channel: Channel) -> tuple[dict[str, Any], Usage, float]:
         """One tiny question through one channel: what came back, what it took, how long."""
@@ -225,7 +238,7 @@ class LlmLabeller(Labeller):
             if self.abilities.lower_limit(error, request) or self.abilities.drops_for_probe(error, request):
                 return await self.probe(channel)
             raise LabelFailed(str(error))
-        reply, usage = self._read(http, 100)
+        reply, usage = self.read(http, 100)
         try:
             answer = read_answer(reply, channel, "probe")
         except BadReply as bad:
@@ -264,8 +277,10 @@ class LlmLabeller(Labeller):
 
     async def _exchange(self, talk: Talk[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply]:
         """One reply from the endpoint, adapting to what it does not support."""
+        if self.mailbox is not None:
+            return await self.mailbox.exchange(talk)
         while True:
-            request = self._request(talk)
+            request = self.request(talk)
             body = orjson.dumps(self.endpoint.dialect.body(request))
             if body in talk.useless:
                 raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
@@ -278,20 +293,23 @@ class LlmLabeller(Labeller):
                 self._ask_for_less(talk, str(error))
                 continue
             if answer.status == 200:
-                reply, spent = self._read(answer, estimate)
+                reply, spent = self.read(answer, estimate)
                 self.budget.count(spent, estimate)
                 talk.usage.add(spent)
                 if reply.cut_off:
                     talk.useless.add(body)
-                self._learn_room(talk, request, reply)
+                self.learn_room(talk, request, reply)
                 return request, reply
-            if answer.status == 401 and await self._has_new_key(sent_with):
+            if answer.status == 401 and await self.has_new_key(sent_with):
                 continue
-            refusal = self.transport.read_error(answer)
-            if (lower := self.abilities.lower_limit(refusal, request)) is not None:
-                talk.most_tokens = lower
-            else:
-                self.abilities.adapt(refusal, request)
+            self.take_refusal(talk, request, self.transport.read_error(answer))
+
+    def take_refusal(self, talk: Talk[CaseT, FactsT, LabelsT], request: ChatRequest, refusal: ApiError) -> None:
+        """Do without what the endpoint does not take; raises where that is no way out."""
+        if (lower := self.abilities.lower_limit(refusal, request)) is not None:
+            talk.most_tokens = lower
+        else:
+            self.abilities.adapt(refusal, request)
 
     def _ask_for_less(self, talk: Talk[CaseT, FactsT, LabelsT], problem: str) -> None:
         """After a time-out the case is tried once more, with half the reply limit; a second time-out fails it."""
@@ -302,7 +320,7 @@ class LlmLabeller(Labeller):
         talk.limit_factor /= 2
         talk.tag = prompt.new_tag()
 
-    def _learn_room(self, talk: Talk[CaseT, FactsT, LabelsT], request: ChatRequest, reply: Reply) -> None:
+    def learn_room(self, talk: Talk[CaseT, FactsT, LabelsT], request: ChatRequest, reply: Reply) -> None:
         """A model that reasons before it answers needs a longer limit; so does this case if its answer was cut off."""
         reasons = reply.reasoned or has_reasoning(reply)
         if reply.cut_off:
@@ -316,7 +334,7 @@ class LlmLabeller(Labeller):
         elif reasons:
             self._reasoning_tokens = max(self._reasoning_tokens, REASONING_TOKENS)
 
-    async def _has_new_key(self, refused: Mapping[str, str]) -> bool:
+    async def has_new_key(self, refused: Mapping[str, str]) -> bool:
         """Whether there is a newer key than the refused one; asks the function that gave it, if it was a function."""
         source = self.endpoint.key_source
         if source is not None and self.transport.headers is refused:
@@ -341,7 +359,8 @@ class LlmLabeller(Labeller):
             finally:
                 usage.seconds += time.perf_counter() - started
 
-    def _read(self, http: HttpReply, estimate: int) -> tuple[Reply, Usage]:
+    def read(self, http: HttpReply, estimate: int) -> tuple[Reply, Usage]:
+        """A reply and what it took."""
         try:
             reply = _without_separators(self.endpoint.dialect.read(http.body))
         except UnreadableReply as error:
@@ -364,7 +383,8 @@ class LlmLabeller(Labeller):
         self._prepared[judge.prompt, judge.labels_model] = prepared
         return prepared
 
-    def _request(self, talk: Talk[CaseT, FactsT, LabelsT]) -> ChatRequest:
+    def request(self, talk: Talk[CaseT, FactsT, LabelsT]) -> ChatRequest:
+        """The next request of a conversation."""
         abilities, channel, repeat = self.abilities, self.abilities.channel, talk.task.repeat
         strength = abilities.binding(exact=talk.exact) if channel in SCHEMA_CHANNELS else "plain"
         bound = talk.bounds(exact=strength == "exact")
@@ -393,7 +413,8 @@ class LlmLabeller(Labeller):
         limit = int(form.tokens * talk.limit_factor) + self._reasoning_tokens
         return min(limit, self.abilities.most_reply_tokens or limit, talk.most_tokens or limit)
 
-    def _cache_key(self, prepared: Prepared, text: str, task: Task[Any, Any, Any]) -> bytes:
+    def cache_key(self, prepared: Prepared, text: str, task: Task[Any, Any, Any]) -> bytes:
+        """A hash of all that can change the answer to the first request of a conversation."""
         digest = prepared.digest.copy()
         digest.update(text.encode("utf-8", "surrogatepass"))
         if task.repeat > 1:
