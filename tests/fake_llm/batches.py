@@ -51,6 +51,7 @@ class FakeBatch:
     """`output` and `error`, or `all` (Anthropic), once it has been worked off."""
     counts: dict[str, int] = field(default_factory=dict)
     work: str | None = None
+    listed: int = 0
 
 
 class FakeBatches:
@@ -137,7 +138,7 @@ class FakeBatches:
                 while piece := await part.read_chunk(PIECE):  # type: ignore[union-attr]
                     sink.write(piece)
         came["bytes"] = self.files[name].stat().st_size
-        came["start"] = self.files[name].open("rb").read(4_000)
+        came["start"] = _start(self.files[name])
         self.uploads.append(came)
         told = {"id": name, "object": "file", "bytes": came["bytes"], "created_at": int(time.time())}
         return _json({**told, "filename": came["filename"], "purpose": came.get("purpose"), "status": "processed"})
@@ -154,7 +155,7 @@ class FakeBatches:
             with batch.source.open("wb") as sink:
                 async for piece in http.content.iter_chunked(PIECE):
                     sink.write(piece)
-            self.creations.append({"type": http.content_type, "start": batch.source.open("rb").read(4_000)})
+            self.creations.append({"type": http.content_type, "start": _start(batch.source)})
         batch.requests = sum(1 for _ in _entries(batch.source, dialect))
         batch.fault = fault
         self.batches[batch.id] = batch
@@ -215,6 +216,10 @@ class FakeBatches:
         after = http.query.get("after") or http.query.get("after_id")
         start = 1 + [batch.id for batch in mine].index(after) if after else 0
         page = mine[start : start + 2]
+        for batch in page:
+            batch.listed += 1
+            if batch.listed > 1 and not batch.results and batch.fault is None:  # it goes on without being looked at
+                self._work_off(batch)
         ends = {"first_id": page[0].id, "last_id": page[-1].id} if page else {}
         told = {"object": "list", "data": [self._told(batch) for batch in page], **ends}
         return _json({**told, "has_more": len(mine) > start + 2})
@@ -282,6 +287,11 @@ class FakeBatches:
     def _new(self, kind: str) -> str:
         self._number += 1
         return f"{kind}-{self._number:06d}"
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as source:
+        return source.read(4_000)
 
 
 def _spoilt(lines: list[bytes], fault: str) -> list[bytes]:

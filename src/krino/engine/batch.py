@@ -30,7 +30,7 @@ PILOT = 3
 take, how long replies are, and a judge that breaks, are then known in seconds and not after a day."""
 FIRST_LOOK, LONGEST_PAUSE = 0.25, 30.0
 """Seconds between two looks at the batches: few at first, more as time goes by."""
-GROWTH = 1.3
+GROWTH, MOST_GROWTH = 1.3, 50
 
 
 class BatchFiles:
@@ -52,7 +52,8 @@ class BatchFiles:
         try:
             if ledger.is_new:
                 await self._ask_first(assignment, cases, receive)
-            couriers = [Courier(model, ledger, self._sizes, FIRST_LOOK) for model in models]
+            pause = min(FIRST_LOOK, self._longest_pause)
+            couriers = [Courier(model, ledger, self._sizes, pause) for model in models]
             try:
                 await _Round(self, assignment, couriers, piles, receive).run(cases)
             finally:
@@ -75,7 +76,7 @@ class BatchFiles:
 
     async def pause(self, looks: int) -> None:
         """Until the next look; a stop ends it."""
-        seconds = min(self._longest_pause, FIRST_LOOK * GROWTH**looks)
+        seconds = min(self._longest_pause, FIRST_LOOK * GROWTH ** min(looks, MOST_GROWTH))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 

@@ -40,8 +40,11 @@ class Courier:
     def take_up(self) -> None:
         """A new session: what is out is still to be paid, and what came back and is in no judgement has been paid."""
         budget = self.mailbox.labeller.budget
-        for batch in self.ledger.outstanding(self.mailbox.desk):
-            budget.shared.hold(batch.requests, batch.tokens, batch.cost)
+        for batch in self.outstanding():
+            if batch.state == "sent" and not self.ledger.missing(batch.number):  # killed when all of it was read
+                self.ledger.finish(batch.number, "")
+            else:
+                budget.shared.hold(batch.requests, batch.tokens, batch.cost)
         budget.shared.earlier.add(self.ledger.unrecorded(self.mailbox.desk))
 
     def outstanding(self) -> list[Batch]:

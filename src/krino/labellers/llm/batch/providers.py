@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -112,14 +113,16 @@ class OpenAIBatches:
         return orjson.dumps(request)
 
     async def send(self, path: Path, label: str) -> str:
-        def multipart() -> dict[str, Any]:
-            form = aiohttp.FormData()
-            form.add_field("purpose", "batch")
-            file_name = f"krino-{label}.jsonl"
-            form.add_field("file", path.open("rb"), filename=file_name, content_type="application/octet-stream")
-            return {"data": form}
+        with ExitStack() as opened:
 
-        file = words((await self._caller.upload(f"{self._base}/files", multipart)).get("id"))
+            def multipart() -> dict[str, Any]:
+                form, source = aiohttp.FormData(), opened.enter_context(path.open("rb"))
+                form.add_field("purpose", "batch")
+                name = f"krino-{label}.jsonl"
+                form.add_field("file", source, filename=name, content_type="application/octet-stream")
+                return {"data": form}
+
+            file = words((await self._caller.upload(f"{self._base}/files", multipart)).get("id"))
         wanted = {
             "input_file_id": file,
             "endpoint": "/v1/chat/completions",
@@ -187,8 +190,13 @@ class AnthropicBatches:
         return orjson.dumps({"custom_id": name, "params": orjson.Fragment(body)})
 
     async def send(self, path: Path, label: str) -> str:
-        headers = {"Content-Type": "application/json"}
-        return _id(await self._caller.create(self._url, lambda: {"data": path.open("rb"), "headers": headers}))
+        with ExitStack() as opened:
+
+            def body() -> dict[str, Any]:
+                headers = {"Content-Type": "application/json"}
+                return {"data": opened.enter_context(path.open("rb")), "headers": headers}
+
+            return _id(await self._caller.create(self._url, body))
 
     async def find(self, wanted: Wanted) -> str | None:
         """Of the batches of that time and size those that are no other one's: one that has ended is looked into."""

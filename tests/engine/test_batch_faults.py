@@ -1,0 +1,150 @@
+"""Whatever goes wrong at a step of a batch, the run comes to its end and no request is paid for twice."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from batch_runs import DIALECTS, STUBBORN, Dialect, assert_whole, batch_server, cases, expected, judged, lines, model
+
+FAULTS: list[dict[str, list[str | None]]] = [
+    {},
+    {"upload": ["500", "reset", "429"]},
+    {"create": ["500"]},
+    {"create": ["reset", "429"]},
+    {"create": ["500-made"]},
+    {"create": [None, "reset-made", "500-made"]},
+    {"look": ["500", "429", "reset", "slow"]},
+    {"work": ["expire"]},
+    {"work": ["error", "expire"]},
+    {"results": ["500", "cut"]},
+    {"results": ["missing"]},
+    {"results": ["doubled", "turned", "unknown"]},
+    {"results": ["broken"]},
+    {"list": ["500"], "create": ["reset-made"]},
+]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("faults", FAULTS, ids=str)
+def test_a_fault_at_any_step_is_recovered_from_and_nothing_is_paid_twice(
+    faults: dict[str, list[str | None]], dialect: Dialect, tmp_path: Path
+) -> None:
+    with batch_server() as server:
+        server.batches.faults = {step: list(names) for step, names in faults.items()}
+        run = judged(model(server.anthropic_url, dialect), tmp_path / "run")
+        if dialect == "openai" or "upload" not in faults:
+            assert not any(server.batches.faults.values()), "every fault must have happened"
+        assert_whole(run, server)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_reply_that_is_in_no_results_however_often_they_are_read_is_asked_for_again(
+    dialect: Dialect, tmp_path: Path
+) -> None:
+    with batch_server() as server:
+        server.batches.faults = {"results": ["missing"] * 3}
+        run = judged(model(server.anthropic_url, dialect), tmp_path / "run", requests=9)
+        assert run.manifest.counts.ok == 5
+        assert server.stats().completed_by_key == {**expected(), "case-0-0": 2}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_request_that_is_lost_again_and_again_ends_as_an_error_that_says_so(dialect: Dialect, tmp_path: Path) -> None:
+    with batch_server() as server:
+        server.batches.faults = {"work": ["error"] * 9}
+        run = judged(model(server.anthropic_url, dialect), tmp_path / "run", cases(1))
+    (line,) = lines(run.folder)
+    assert (run.manifest.state, line["status"], line["usage"]["calls"]) == ("finished", "error", 0)
+    assert "4 batch files came back without a reply" in line["error"]
+    assert "Internal server error" in line["error"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_reply_of_no_use_is_asked_again_with_the_exact_fault_as_a_call_would_be(
+    dialect: Dialect, tmp_path: Path
+) -> None:
+    with batch_server() as server:
+        by_file = judged(model(server.anthropic_url, dialect), tmp_path / "run")
+        again = [request for request in server.requests if "cannot be used" in request.text]
+        judged(model(server.anthropic_url, dialect), tmp_path / "calls", pilot=5)
+        called = [request for request in server.requests if "cannot be used" in request.text]
+    assert len(again) == 1
+    assert "'nowhere to be found' does not occur in the text" in again[0].user_text
+    (line,) = (line for line in lines(by_file.folder) if line["id"] == STUBBORN)
+    assert (line["usage"]["calls"], line["labels"]) == (2, {"label": "good", "quote": "fine"})
+    assert _without_tag(called[1].body) == _without_tag(again[0].body)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_request_in_a_file_is_the_one_that_a_call_would_send(dialect: Dialect, tmp_path: Path) -> None:
+    records = cases(2)
+    with batch_server() as server:
+        judged(model(server.anthropic_url, dialect), tmp_path / "files", records)
+        judged(model(server.anthropic_url, dialect), tmp_path / "calls", records, pilot=2)
+        bodies = [_without_tag(request.body) for request in server.requests]
+    assert bodies[:2] == bodies[2:]
+
+
+def _without_tag(body: dict[str, Any]) -> str:
+    text = str(body)
+    tag = re.search(r"The random word is ([0-9a-f]{8})", text)
+    assert tag is not None
+    return text.replace(tag[1], "TAG")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_the_endpoint_does_not_take_is_left_out_of_the_next_file(dialect: Dialect, tmp_path: Path) -> None:
+    with batch_server(unsupported={"json_schema"}) as server:
+        run = judged(model(server.anthropic_url, dialect), tmp_path / "run")
+        assert_whole(run, server)
+    assert {line["labeller"]["channel"] for line in lines(run.folder)} == {"tool"}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_first_cases_are_asked_by_a_call_so_that_no_file_is_written_in_vain(
+    dialect: Dialect, tmp_path: Path
+) -> None:
+    with batch_server(unsupported={"json_schema"}) as server:
+        run = judged(model(server.anthropic_url, dialect), tmp_path / "run", pilot=1, requests=9)
+        assert_whole(run, server)
+        assert server.stats().rejected == 1, "only the call found out"
+        assert len(server.batches.batches) == 2
+
+
+def test_a_batch_that_the_provider_has_no_room_for_waits_until_another_is_back(tmp_path: Path) -> None:
+    with batch_server() as server:
+        server.batches.faults = {"create": [None, "too-much"], "look": ["slow"]}
+        assert_whole(judged(model(server.anthropic_url, "openai"), tmp_path / "run"), server)
+
+
+def test_a_batch_that_the_provider_refuses_stops_the_run_which_can_go_on(tmp_path: Path) -> None:
+    with batch_server() as server:
+        server.batches.faults = {"create": ["failed"]}
+        stopped = judged(model(server.anthropic_url, "openai"), tmp_path / "run")
+        assert stopped.manifest.state == "stopped"
+        assert "invalid_json_line" in str(stopped.manifest.stop_reason)
+        assert_whole(judged(model(server.anthropic_url, "openai"), tmp_path / "run"), server)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_batch_that_somebody_cancelled_stops_the_run_and_keeps_what_it_had_answered(
+    dialect: Dialect, tmp_path: Path
+) -> None:
+    with batch_server() as server:
+        server.batches.faults = {"work": ["cancel"]}
+        stopped = judged(model(server.anthropic_url, dialect), tmp_path / "run")
+        assert "was cancelled at the provider" in str(stopped.manifest.stop_reason)
+        assert_whole(judged(model(server.anthropic_url, dialect), tmp_path / "run"), server)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_endpoint_without_batches_stops_the_run_and_says_so(dialect: Dialect, tmp_path: Path) -> None:
+    with batch_server() as server:
+        labeller = model(f"{server.anthropic_url}/elsewhere", dialect)
+        run = judged(labeller, tmp_path / "run")
+    assert "does not do batch files at this address: HTTP 404" in str(run.manifest.stop_reason)
+    assert "a-key" not in str(run.manifest.stop_reason)
