@@ -69,7 +69,9 @@ def test_killed_at_every_step_a_run_is_whole_after_the_same_command_and_nothing_
     dialect: Dialect, tmp_path: Path
 ) -> None:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["aiohttp.web", "krino.engine.batch", "krino.api.running", "krino.labellers.factory"])
+    context.set_forkserver_preload(
+        ["aiohttp.web", "krino.engine.batch", "krino.api.running", "krino.labellers.factory"]
+    )
     for steps in range(10_000):
         folder = tmp_path / f"killed-{steps}"
         with batch_server() as server:

@@ -169,7 +169,8 @@ class _Round:
     def _stop(self) -> None:
         out = [batch for courier in self._couriers for batch in courier.outstanding() if batch.state != "ready"]
         requests = sum(batch.requests for batch in out)
-        told = f"; {requests:,} requests in {len(out)} batches are at the provider, and this command collects them"
+        files = "1 batch" if len(out) == 1 else f"{len(out)} batches"
+        told = f"; {requests:,} requests in {files} are at the provider, and this command collects them"
         raise RunStopped(f"stopped by the user{told if out else ''}", kind="interrupt")
 
 
