@@ -82,6 +82,11 @@ class FakeBatches:
         if self._home is not None:
             self._home.cleanup()
 
+    def sizes(self) -> list[dict[str, int]]:
+        """How many requests and bytes each batch had, in the order in which they were made."""
+        made = self.batches.values()
+        return [{"requests": batch.requests, "bytes": batch.source.stat().st_size} for batch in made]
+
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse | None:
         """The answer to a call of a batch endpoint; None for any other path."""
         match [http.method, *http.path.strip("/").split("/")]:

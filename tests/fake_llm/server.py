@@ -446,6 +446,8 @@ class FakeServer:
             return web.json_response(body=orjson.dumps(_models("anthropic-version" in http.headers)))
         if called == ("GET", "/__stats"):
             return web.json_response(body=orjson.dumps(self.stats()))
+        if called == ("GET", "/__batches"):
+            return web.json_response(body=orjson.dumps(self.batches.sizes()))
         if called == ("POST", "/__reset"):
             self.reset()
             return web.json_response({})

@@ -150,11 +150,12 @@ def test_killed_at_any_point_merging_again_heals_it(tmp_path: Path, monkeypatch:
 
             def dying(draft: Path, target: Path, shown: Path) -> None:
                 nonlocal left
-                for action in (lambda: rename(draft, target, shown), lambda: None):
+                for after in (False, True):
                     if not left:
                         raise Killed
                     left -= 1
-                    action()
+                    if not after:
+                        rename(draft, target, shown)
 
             folder = tmp_path / f"merged-{begun}-{kill}"
             if begun:
