@@ -59,21 +59,27 @@ def batch_server(**more: Any) -> Iterator[FakeServer]:
 def model(url: str, dialect: Dialect, **settings: Any) -> LlmLabeller:
     """`url` is that of the fake server without a path."""
     name, address = ("claude-x", url) if dialect == "anthropic" else ("openai:m", f"{url}/v1")
-    usual = {"cache": "off", "env": {}, "backoff": 0.01, "price_in": 10.0, "price_out": 100.0}
-    return krino.llm(name, base_url=address, api_key="a-key", **{**usual, **settings})
+    usual = {"api_key": "a-key", "cache": "off", "env": {}, "backoff": 0.01, "price_in": 10.0, "price_out": 100.0}
+    return krino.llm(name, base_url=address, **{**usual, **settings})
 
 
 def engine(*, pilot: int = 0, requests: int = 2, bytes: int = 1_000_000) -> BatchFiles:  # noqa: A002
     return BatchFiles(pilot=pilot, sizes=Sizes(requests, bytes), longest_pause=0.02)
 
 
-def judged(labeller: krino.Labeller, folder: Path, records: list[dict[str, str]] | None = None, **more: Any) -> Run:
+def judged(
+    labeller: krino.Labeller,
+    folder: Path,
+    records: list[dict[str, str]] | None = None,
+    judge: ToyJudge | None = None,
+    **more: Any,
+) -> Run:
     """A run without the writing of its report."""
 
     async def carried_out() -> Run:
         with inputs_of(records or cases()) as inputs:
             how = RunSettings(folder)
-            running = Running(ToyJudge(), "toy", labeller, inputs, how, make_engine=lambda: engine(**more))
+            running = Running(judge or ToyJudge(), "toy", labeller, inputs, how, make_engine=lambda: engine(**more))
             try:
                 return await running.carry_out()
             finally:

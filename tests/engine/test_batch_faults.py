@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from batch_runs import DIALECTS, STUBBORN, Dialect, assert_whole, batch_server, cases, expected, judged, lines, model
+from krino.errors import UsageProblem
+from parts_judge import Joining
 
 FAULTS: list[dict[str, list[str | None]]] = [
     {},
@@ -148,3 +150,42 @@ def test_an_endpoint_without_batches_stops_the_run_and_says_so(dialect: Dialect,
         run = judged(labeller, tmp_path / "run")
     assert "does not do batch files at this address: HTTP 404" in str(run.manifest.stop_reason)
     assert "a-key" not in str(run.manifest.stop_reason)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_key_that_is_no_longer_taken_is_asked_for_again_where_a_function_gives_it(
+    dialect: Dialect, tmp_path: Path
+) -> None:
+    keys = iter(["old", "new"])
+    with batch_server() as server:
+        server.batches.faults = {"look": ["401"]}
+        run = judged(model(server.anthropic_url, dialect, api_key=lambda: next(keys)), tmp_path / "run")
+        assert_whole(run, server)
+    with batch_server() as server:
+        server.batches.faults = {"create": ["401"]}
+        stopped = judged(model(server.anthropic_url, dialect), tmp_path / "other")
+        assert "HTTP 401" in str(stopped.manifest.stop_reason)
+        assert not server.batches.batches
+        assert_whole(judged(model(server.anthropic_url, dialect), tmp_path / "other"), server)
+
+
+def test_the_parts_of_a_case_go_into_one_file_together(tmp_path: Path) -> None:
+    texts = ["fine case-1- case-2-", "fine fine fine"]
+    records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
+    with batch_server(key=lambda request: request.user_text.split("word]]")[-1].split()[0]) as server:
+        run = judged(model(server.anthropic_url, "openai"), tmp_path / "run", records, Joining(), requests=99)
+        assert server.stats().completed_by_key == {"fine": 1, "case-1-": 1, "case-2-": 1}
+        assert len(server.batches.batches) == 1
+    found = {line["id"]: line for line in lines(run.folder)}
+    assert [found[name]["usage"]["calls"] for name in "01"] == [3, 0]
+    assert "joined labels of 3 parts do not fit" in found["0"]["error"]
+    assert found["1"]["labels"] == {"label": "good", "quote": "fine fine fine"}
+
+
+def test_what_is_out_must_lie_in_the_run_folder_itself(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "batches").symlink_to(tmp_path / "elsewhere")
+    with batch_server() as server, pytest.raises(UsageProblem, match="not behind a link"):
+        judged(model(server.anthropic_url, "openai"), tmp_path / "run")
+    assert not list((tmp_path / "elsewhere").iterdir())

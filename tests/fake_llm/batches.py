@@ -3,9 +3,10 @@
 A batch is worked off when it is looked at. Each of its requests is answered, counted and paid as a call would be.
 `faults` maps a step to what goes wrong there, one entry each time it is taken (None: nothing):
 
-    upload    500, 429, reset
-    create    500, 429, reset (nothing is made); 500-made, reset-made (it is made, and nobody says so); failed, too-much
-    look      500, 429, reset, slow (still going on)
+    upload    500, 429, 401, reset
+    create    500, 429, 401, reset (nothing is made); 500-made, reset-made (it is made, and nobody says so); failed,
+              too-much (the provider refuses it later)
+    look      500, 429, 401, reset, slow (still going on)
     work      expire, cancel (every other request has no reply and costs nothing), error (the first one breaks)
     results   500, cut, missing, doubled, turned (last line first), unknown, broken
 """
@@ -117,11 +118,11 @@ class FakeBatches:
         if fault in {"500-made", "reset-made"}:
             await action(http, dialect, None)
             fault = fault.removesuffix("-made")
-        elif fault in {"500", "429", "reset"}:
+        elif fault in {"500", "429", "401", "reset"}:
             await http.content.read()
         if fault == "reset":
             return reset_connection(http)
-        if fault in {"500", "429"}:
+        if fault in {"500", "429", "401"}:
             error = HTTP_FAULTS[fault]
             wait = {"retry-after": "0.05"} if fault == "429" else {}
             return web.Response(status=int(fault), body=error.body_for(dialect, "req_1"), headers=wait)

@@ -8,7 +8,7 @@ conversation for now (`Waiting`). All replies pass the same gate as those of a c
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple
 
 import orjson
@@ -61,12 +61,13 @@ class Mailbox:
                 raise self._post(key, talk, letter)
             if letter.status is None:
                 raise Waiting(letter.batch)
+            paid = letter.used or (key, talk.turn) in self.read
             self.read.append((key, talk.turn))
             talk.turn += 1
             request, body = _as_asked(labeller.request(talk), letter.form), letter.reply or b""
             if letter.status == 200:
                 reply, spent = labeller.read(HttpReply(200, body=body), letter.estimate)
-                talk.usage.add(Usage(cached=1) if letter.used else spent)
+                talk.usage.add(Usage(cached=1) if paid else spent)
                 labeller.learn_room(talk, request, reply)
                 return request, reply
             labeller.take_refusal(talk, request, read_error(letter.status, body))
@@ -150,9 +151,10 @@ class _RequestFile:
 
 def _form(request: ChatRequest) -> bytes:
     """What must be known of a request to read its reply as that of a call is read."""
+    params = request.params
     told = {
         "channel": request.channel,
-        "params": asdict(request.params),
+        "params": {"temperature": params.temperature, "seed": params.seed, "effort": params.effort},
         "completion_limit_name": request.completion_limit_name,
         "reply_limit": request.reply_limit,
         "strength": request.strength,
