@@ -8,9 +8,23 @@ from typing import Any
 
 import pytest
 
-from batch_runs import DIALECTS, STUBBORN, Dialect, assert_whole, batch_server, cases, expected, judged, lines, model
+import krino
+from batch_runs import (
+    ALL,
+    DIALECTS,
+    STUBBORN,
+    Dialect,
+    assert_whole,
+    batch_server,
+    cases,
+    expected,
+    judged,
+    lines,
+    model,
+)
 from krino.errors import UsageProblem
 from parts_judge import Joining
+from toy_judge import ToyJudge
 
 FAULTS: list[dict[str, list[str | None]]] = [
     {},
@@ -189,3 +203,31 @@ def test_what_is_out_must_lie_in_the_run_folder_itself(tmp_path: Path) -> None:
     with batch_server() as server, pytest.raises(UsageProblem, match="not behind a link"):
         judged(model(server.anthropic_url, "openai"), tmp_path / "run")
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_of_two_batches_of_one_size_that_nobody_acknowledged_each_is_found_as_itself(
+    dialect: Dialect, tmp_path: Path
+) -> None:
+    with batch_server() as server:
+        server.batches.faults = {"create": ["reset-made", "500-made"]}
+        run = judged(model(server.anthropic_url, dialect), tmp_path / "run", cases(4))
+        assert_whole(run, server, ALL[:4])
+        assert len(server.batches.batches) == 3, "two, and one for what was asked again"
+
+
+def test_results_that_are_no_longer_there_stop_the_run_and_it_is_said_what_to_do(tmp_path: Path) -> None:
+    with batch_server() as server:
+        server.batches.faults = {"results": ["404"]}
+        run = judged(model(server.anthropic_url, "openai"), tmp_path / "run")
+        assert "delete the folder `batches` of the run" in str(run.manifest.stop_reason)
+        assert_whole(judged(model(server.anthropic_url, "openai"), tmp_path / "run"), server)
+
+
+def test_a_labeller_that_went_by_file_asks_at_the_full_price_again_afterwards(tmp_path: Path) -> None:
+    with batch_server() as server:
+        labeller = model(server.anthropic_url, "openai")
+        judged(labeller, tmp_path / "run", cases(1))
+        called = krino.judge(ToyJudge(), cases(1)[0], labeller=labeller)
+    usage = called.usage
+    assert usage.cost == pytest.approx((usage.input_tokens * 10 + usage.output_tokens * 100) / 1e6)

@@ -8,7 +8,7 @@ A batch is worked off when it is looked at. Each of its requests is answered, co
               too-much (the provider refuses it later)
     look      500, 429, 401, reset, slow (still going on)
     work      expire, cancel (every other request has no reply and costs nothing), error (the first one breaks)
-    results   500, cut, missing, doubled, turned (last line first), unknown, broken
+    results   500, 404, cut, missing, doubled, turned (last line first), unknown, broken
 """
 
 from __future__ import annotations
@@ -118,11 +118,11 @@ class FakeBatches:
         if fault in {"500-made", "reset-made"}:
             await action(http, dialect, None)
             fault = fault.removesuffix("-made")
-        elif fault in {"500", "429", "401", "reset"}:
+        elif fault in {"500", "429", "401", "404", "reset"}:
             await http.content.read()
         if fault == "reset":
             return reset_connection(http)
-        if fault in {"500", "429", "401"}:
+        if fault in {"500", "429", "401", "404"}:
             error = HTTP_FAULTS[fault]
             wait = {"retry-after": "0.05"} if fault == "429" else {}
             return web.Response(status=int(fault), body=error.body_for(dialect, "req_1"), headers=wait)

@@ -107,7 +107,6 @@ class _Round:
 
     async def run(self, cases: AsyncIterator[OpenCase]) -> None:
         for courier in self._couriers:
-            courier.mailbox.labeller.at_batch_price()
             courier.take_up()
         number = 0
         async for case in cases:
@@ -209,7 +208,7 @@ class _Piles:
 def at_batch_price(labeller: Labeller) -> None:
     """For an estimate: what the models of a labeller cost in batch files."""
     for model in _models(labeller):
-        model.at_batch_price()
+        model.at_price(model.settings["batch_price"])
 
 
 def _models(labeller: Labeller) -> list[LlmLabeller]:

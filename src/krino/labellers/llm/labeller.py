@@ -113,11 +113,9 @@ class LlmLabeller(Labeller):
     def already_spent(self, usage: Usage) -> None:
         self.budget.begin(usage)
 
-    def at_batch_price(self) -> None:
-        """From now on money is reckoned as batch files cost it."""
-        self.budget.prices = Prices(self.settings["price_in"], self.settings["price_out"]).at(
-            self.settings["batch_price"]
-        )
+    def at_price(self, part: float) -> None:
+        """Reckon money at this part of the stated prices from now on: batch files have a discount."""
+        self.budget.prices = Prices(self.settings["price_in"], self.settings["price_out"]).at(part)
 
     def waiting_for(self) -> str | None:
         if self.mailbox is not None and self.mailbox.news is not None:

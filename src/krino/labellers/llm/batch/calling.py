@@ -24,6 +24,10 @@ LONGEST_LINE = 8 * 1024 * 1024
 PIECE = 256 * 1024
 QUIET_SECONDS = 300.0
 """How long a connection may be silent while a large file goes up or comes down."""
+GONE = (
+    "the results of a batch are not at {}: providers keep them for some weeks. To ask, and pay, again for what is out, \
+delete the folder `batches` of the run"
+)
 STOPS = {401: "key", 403: "key", 404: "model"}
 
 
@@ -63,6 +67,8 @@ class Caller:
         """The lines of a file, as they come; `Lost` where the file breaks off."""
         try:
             async with self._opened().request("GET", url, headers=self._sent(), timeout=self._limits()) as response:
+                if response.status == 404:
+                    raise RunStopped(GONE.format(clean_address(url)), kind="endpoint")
                 if response.status != 200:
                     self._refuse_final(await self._error(response), url)
                     raise Lost(f"HTTP {response.status}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from functools import partial
 from urllib.parse import urlsplit
 
 import orjson
@@ -27,13 +28,17 @@ class Courier:
         self._caller = Caller(labeller.transport, labeller.has_new_key)
         self.ledger, self.provider = ledger, provider_of(labeller.endpoint, self._caller)
         self.mailbox = labeller.mailbox = Mailbox(labeller, ledger, self.provider, _desk(labeller), sizes)
+        labeller.at_price(labeller.settings["batch_price"])
         self._pause = pause
+        self._trouble = ""
+        """What went wrong since the last look, for the progress display."""
         self._held: set[int] = set()
         """Batches that the provider had no room for: they go when another one has come back."""
         self._done: dict[int, int] = {}
 
     async def aclose(self) -> None:
         self.mailbox.labeller.mailbox = None
+        self.mailbox.labeller.at_price(1.0)
         self.mailbox.drop_file()
         await self._caller.aclose()
 
@@ -73,11 +78,12 @@ class Courier:
     async def _send(self, batch: Batch) -> None:
         path, label = self.ledger.path(batch.number), f"{self.ledger.prefix}{batch.number}-{batch.tries}"
         if batch.state == "sending":
-            wanted = Wanted(label, batch.begun, batch.requests, self.ledger.remotes(), self.ledger.prefix)
+            holds = partial(self.mailbox.waits, batch.number)
+            wanted = Wanted(label, batch.begun, batch.requests, self.ledger.remotes(), holds)
             try:
                 found = await self.provider.find(wanted)
             except (Unsure, Lost) as doubt:
-                self.mailbox.news = f"batch {batch.number}: {doubt}"
+                self._trouble = f"; batch {batch.number}: {doubt}"
                 return
             if found is not None:
                 self.ledger.sent(batch.number, found)
@@ -88,7 +94,7 @@ class Courier:
         try:
             self.ledger.sent(batch.number, await self.provider.send(path, label))
         except Unsure as doubt:  # at the next look it is searched for, and sent again only if it is not there
-            self.mailbox.news = f"batch {batch.number} was sent and not acknowledged: {doubt}"
+            self._trouble = f"; batch {batch.number} was sent and not acknowledged: {doubt}"
 
     async def _fetch(self, batch: Batch, look: Look) -> bool:
         """Take in what came of a batch; False where it goes out once more as it is."""
@@ -123,7 +129,7 @@ class Courier:
                         continue
                     self.mailbox.take_in(batch.number, *outcome)
         except Lost as broken:
-            self.mailbox.news = f"the results of batch {batch.number} broke off: {broken}"
+            self._trouble = f"; the results of batch {batch.number} broke off: {broken}"
             return False
         finally:
             self.ledger.commit()
@@ -147,7 +153,8 @@ class Courier:
         done, total = sum(self._done.get(batch.number, 0) for batch in out), sum(batch.requests for batch in out)
         files = "1 batch" if len(out) == 1 else f"{len(out)} batches"
         at = time.strftime("%H:%M:%S")
-        self.mailbox.news = f"{files} at {host}, {done:,} of {total:,} requests done at {at} (Ctrl-C is safe)"
+        told = f"{files} at {host}, {done:,} of {total:,} requests done at {at} (Ctrl-C is safe)"
+        self.mailbox.news, self._trouble = told + self._trouble[:200], ""
 
 
 def _desk(labeller: LlmLabeller) -> str:

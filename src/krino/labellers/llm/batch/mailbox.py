@@ -72,6 +72,11 @@ class Mailbox:
                 return request, reply
             labeller.take_refusal(talk, request, read_error(letter.status, body))
 
+    def waits(self, number: int, name: str) -> bool:
+        """Whether a request of this name waits in a batch."""
+        known = self.ledger.named(name)
+        return known is not None and self.ledger.waits(number, *known) is not None
+
     def take_in(self, number: int, name: str, status: int, body: bytes) -> None:
         """The outcome of a request, as a file of results has it; what is not ours, or came before, is passed over."""
         known = self.ledger.named(name)

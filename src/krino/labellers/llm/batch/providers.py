@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -67,8 +67,8 @@ class Wanted:
     requests: int
     known: Collection[str]
     """Batches that are accounted for."""
-    prefix: str
-    """With which the name of each of its requests begins."""
+    holds: Callable[[str], bool]
+    """Whether a request of this name waits in it."""
 
 
 class Provider(Protocol):
@@ -207,7 +207,7 @@ class AnthropicBatches:
                 continue
             if entry.get("processing_status") != "ended":
                 doubtful = True
-            elif await self._is_ours(name, wanted.prefix):
+            elif await self._is_it(name, wanted):
                 return name
         if doubtful:
             raise Unsure(
@@ -228,10 +228,11 @@ class AnthropicBatches:
                 return
             after = {"after_id": _id(entries[-1])}
 
-    async def _is_ours(self, batch: str, prefix: str) -> bool:
+    async def _is_it(self, batch: str, wanted: Wanted) -> bool:
+        """By the name in the first line of its results: it may be another one of ours, too."""
         async for line in self._caller.lines(self._outcomes(batch)):
             try:
-                return self.read(line).name.startswith(prefix)
+                return wanted.holds(self.read(line).name)
             except ValueError:
                 continue
         return False
