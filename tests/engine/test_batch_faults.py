@@ -206,14 +206,14 @@ def test_what_is_out_must_lie_in_the_run_folder_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_of_two_batches_of_one_size_that_nobody_acknowledged_each_is_found_as_itself(
+def test_of_several_batches_of_one_size_that_nobody_acknowledged_each_is_found_as_itself(
     dialect: Dialect, tmp_path: Path
 ) -> None:
     with batch_server() as server:
-        server.batches.faults = {"create": ["reset-made", "500-made"]}
-        run = judged(model(server.anthropic_url, dialect), tmp_path / "run", cases(4))
-        assert_whole(run, server, ALL[:4])
-        assert len(server.batches.batches) == 3, "two, and one for what was asked again"
+        server.batches.faults = {"create": ["reset-made", "500-made", "reset-made"]}
+        run = judged(model(server.anthropic_url, dialect), tmp_path / "run", cases(6))
+        assert_whole(run, server, [case["id"] for case in cases(6)])
+        assert len(server.batches.batches) == 4, "three, and one for what was asked again"
 
 
 def test_results_that_are_no_longer_there_stop_the_run_and_it_is_said_what_to_do(tmp_path: Path) -> None:
