@@ -10,7 +10,6 @@ import pytest
 
 import krino
 from batch_runs import (
-    ALL,
     DIALECTS,
     STUBBORN,
     Dialect,
