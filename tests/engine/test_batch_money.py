@@ -143,6 +143,32 @@ async def test_every_case_comes_back_once_when_it_is_stopped(tmp_path: Path) -> 
     assert sorted(back) == [(0, True), (1, True), (2, True)]
 
 
+async def test_every_case_comes_back_once_when_a_judgement_ends_the_run(tmp_path: Path) -> None:
+    back: list[int] = []
+
+    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+        back.append(item.index)
+        if judgement is not None:
+            raise krino.RunStopped("the judge breaks", kind="judge")
+
+    with batch_server() as server:
+        labeller = model(server.anthropic_url, "openai")
+        stream = opened((CaseItem(n, c["id"], c) for n, c in enumerate(cases(5))), lambda item, digest: True)
+        with pytest.raises(krino.RunStopped, match="the judge breaks"):
+            await engine(requests=3).run(Assignment(ToyJudge(), labeller, tmp_path), stream, receive)
+        await labeller.aclose()
+    assert sorted(back) == [0, 1, 2, 3, 4]
+    assert (tmp_path / "batches").exists(), "the replies of the others are paid for"
+
+
+def test_a_provider_whose_batches_are_not_known_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    with batch_server() as server:
+        azure = krino.llm("azure:m", base_url=server.anthropic_url, api_key="k", cache="off", env={})
+        with pytest.raises(krino.UsageProblem, match="azure takes batches otherwise"):
+            judged(azure, tmp_path / "run")
+        assert server.stats().calls == 0
+
+
 async def test_nothing_is_sent_once_the_run_is_stopped(tmp_path: Path) -> None:
     with batch_server() as server:
         labeller = model(server.anthropic_url, "openai")
@@ -176,6 +202,7 @@ def test_the_command_says_how_to_go_on_after_ctrl_c_and_the_same_command_collect
         assert started.returncode == 130
         assert "2 requests in 1 batch are at the provider, and this command collects them" in told
         assert "continue with: krino judge" in told
+        assert told.count(" cases, ") <= 1, "a line a minute at most"
         server.batches.faults = {}
         again = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), check=False, capture_output=True)
         assert again.returncode == 0, again.stderr

@@ -22,6 +22,7 @@ from krino.errors import RunStopped, UsageProblem, Waiting
 from krino.labellers.llm.batch.courier import Courier
 from krino.labellers.llm.batch.ledger import FOLDER, Ledger
 from krino.labellers.llm.batch.mailbox import LATER, Sizes
+from krino.labellers.llm.batch.providers import refuse_without_batches
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.panel import Panel
 
@@ -179,6 +180,8 @@ class _Piles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._open: dict[int, BinaryIO] = {}
+        self._begun: BinaryIO | None = None
+        """A pile of which not all have been taken yet."""
 
     def add(self, number: int, case: OpenCase) -> None:
         if number not in self._open:
@@ -190,17 +193,23 @@ class _Piles:
 
     def take(self, number: int) -> Iterator[OpenCase]:
         """The cases of a pile, which is gone then; new ones may be laid on one of the same number meanwhile."""
-        pile = self._open.pop(number, None)
-        if pile is None:
-            return
-        Path(pile.name).unlink()
-        with pile:
-            pile.seek(0)
+        self._begun = self._open.pop(number, None)
+        if self._begun is not None:
+            Path(self._begun.name).unlink()
+            self._begun.seek(0)
+            yield from self._rest()
+
+    def _rest(self) -> Iterator[OpenCase]:
+        if self._begun is not None:
             with contextlib.suppress(EOFError):
                 while True:
-                    yield pickle.load(pile)  # noqa: S301 - written by this process a moment ago
+                    yield pickle.load(self._begun)  # noqa: S301 - written by this process a moment ago
+            self._begun.close()
+            self._begun = None
 
     def all(self) -> Iterator[OpenCase]:
+        """Whatever waits, and first of all the rest of a pile that somebody stopped taking from."""
+        yield from self._rest()
         for number in self.numbers():
             yield from self.take(number)
 
@@ -215,6 +224,8 @@ def _models(labeller: Labeller) -> list[LlmLabeller]:
     """The models that a labeller asks."""
     members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
     models = [member for member in members if isinstance(member, LlmLabeller)]
+    for model in models:
+        refuse_without_batches(model.endpoint)
     if not models:
         raise UsageProblem("--engine batch asks a model: name one with --labeller (gpt-…, claude-…)")
     return models

@@ -264,15 +264,22 @@ class AnthropicBatches:
         return Outcome(name, status, orjson.dumps(problem or result))
 
 
+PROVIDERS: dict[str, type[OpenAIBatches] | type[AnthropicBatches]] = {
+    "openai": OpenAIBatches,
+    "anthropic": AnthropicBatches,
+}
+
+
+def refuse_without_batches(endpoint: Endpoint) -> None:
+    """Before anything is asked."""
+    if endpoint.dialect.name not in PROVIDERS:
+        raise UsageProblem(
+            f"--engine batch: {endpoint.provider} takes batches otherwise; OpenAI and Anthropic are known"
+        )
+
+
 def provider_of(endpoint: Endpoint, caller: Caller) -> Provider:
-    name = endpoint.dialect.name
-    if name == "anthropic":
-        return AnthropicBatches(endpoint.base_url, caller)
-    if name == "openai":
-        return OpenAIBatches(endpoint.base_url, caller)
-    raise UsageProblem(
-        f"--engine batch: {endpoint.provider} takes batch files otherwise; OpenAI and Anthropic are known"
-    )
+    return PROVIDERS[endpoint.dialect.name](endpoint.base_url, caller)
 
 
 def _parsed(line: bytes) -> tuple[dict[str, Any], bool]:
