@@ -195,10 +195,12 @@ def test_the_parts_of_a_case_go_into_one_file_together(tmp_path: Path) -> None:
     assert found["1"]["labels"] == {"label": "good", "quote": "fine fine fine"}
 
 
-def test_what_is_out_must_lie_in_the_run_folder_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["batches", "batches/ledger.sqlite", "batches/00001.jsonl"])
+def test_what_is_out_must_lie_in_the_run_folder_itself(name: str, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "batches").symlink_to(tmp_path / "elsewhere")
+    link = tmp_path / "run" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "elsewhere")
     with batch_server() as server, pytest.raises(UsageProblem, match="not behind a link"):
         judged(model(server.anthropic_url, "openai"), tmp_path / "run")
     assert not list((tmp_path / "elsewhere").iterdir())

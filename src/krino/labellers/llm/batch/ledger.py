@@ -80,8 +80,9 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            raise UsageProblem(f"{folder} is no folder of a run: its batches must lie in it, not behind a link")
+        known = [folder, *folder.iterdir()] if folder.is_dir() else [folder]
+        if any(path.is_symlink() for path in known) or (folder.exists() and not folder.is_dir()):
+            raise UsageProblem(f"{folder}: what is out must lie in the run folder itself, not behind a link")
         try:
             folder.mkdir(exist_ok=True)
             self._db = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None, check_same_thread=False)
