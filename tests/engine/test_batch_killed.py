@@ -66,12 +66,11 @@ def run_until(steps: int, url: str, dialect: Dialect, folder: Path) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_killed_at_every_step_a_run_is_whole_after_the_same_command_and_nothing_is_paid_twice(
-    dialect: Dialect, tmp_path: Path
+    dialect: Dialect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))  # so that modules of tests are loaded once
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["aiohttp.web", "krino.engine.batch", "krino.api.running", "krino.labellers.factory"]
-    )
+    context.set_forkserver_preload(["batch_runs", "pytest", "krino.labellers.factory"])
     for steps in range(10_000):
         folder = tmp_path / f"killed-{steps}"
         with batch_server() as server:
