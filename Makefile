@@ -4,9 +4,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types unit test-llm bench clean
+.PHONY: demo test lint types unit browser test-llm bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/krino demo
@@ -23,6 +24,16 @@ types: $(VENV)/.developing
 
 unit: $(VENV)/.developing
 	$(BIN)/pytest -q -n auto
+	@[ -n "$(BROWSER)" ] || echo "Tests in a browser were skipped (above, with how many): make browser, then make unit runs them."
+
+# Chromium, for the tests of pages: without it they are skipped, and say so.
+browser:
+	@if [ -n "$(BROWSER)" ]; then echo "a browser is here already: $(BROWSER)"; \
+	elif command -v apt-get >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+	else \
+		echo "no apt here: install Chromium by hand, then make test runs the tests that need it" >&2; exit 1; \
+	fi
 
 # All judges against a real model of 135 million parameters: downloads 200 MB once, then takes minutes.
 test-llm: $(VENV)/.developing $(VENV)/small-model/.installed

@@ -15,9 +15,11 @@ import html
 import io
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import orjson
 from rich.console import Console
@@ -78,11 +80,12 @@ SHOTS = (
 )
 
 
-def make_run(judge: str, folder: Path) -> Manifest:
-    """The bundled examples of a judge, judged by the embedded labeller."""
+def make_run(judge: str, folder: Path, records: Sequence[Mapping[str, Any]] = ()) -> Manifest:
+    """The bundled examples of a judge, or other records, judged by the embedded labeller."""
     folder.mkdir(parents=True)
-    cases = folder.parent / f"{judge}.jsonl"
-    cases.write_bytes((HERE.parent / f"src/krino/examples/{judge}.jsonl").read_bytes())
+    cases = folder.parent / f"{folder.name if records else judge}.jsonl"
+    examples = (HERE.parent / f"src/krino/examples/{judge}.jsonl").read_bytes()
+    cases.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records) or examples)
     judged = list(krino.judge_many(judge, map(orjson.loads, cases.read_bytes().splitlines())))
     for judgement in judged:  # what varies from day to day
         judgement.usage.seconds = SECONDS if judgement.labels else 0.0

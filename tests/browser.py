@@ -8,17 +8,22 @@ import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
     *("--remote-debugging-port=0", "--window-size=1200,900"),
+)
+NEEDS_CHROMIUM = pytest.mark.skipif(
+    CHROMIUM is None,
+    reason="needs Chromium, which is not installed here: `make browser` installs it where apt is there",
 )
 KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowLeft": 37, "ArrowRight": 39}
 
@@ -90,13 +95,55 @@ class Tab:
         raise AssertionError(f"never came true: {condition}")
 
     async def press(self, key: str, *, shift: bool = False) -> None:
-        code = {"key": key, "code": key, "windowsVirtualKeyCode": KEYS[key], "modifiers": 8 if shift else 0}
-        text = {"text": "\r"} if key == "Enter" else {}
+        """A key by its name, or a character."""
+        number = KEYS.get(key) or ord(key.upper())
+        code = {"key": key, "code": key, "windowsVirtualKeyCode": number, "modifiers": 8 if shift else 0}
+        text = {"text": "\r"} if key == "Enter" else {"text": key} if len(key) == 1 else {}
         await self.call("Input.dispatchKeyEvent", type="keyDown", **code, **text)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **code)
 
     async def type(self, text: str) -> None:
         await self.call("Input.insertText", text=text)
+
+
+# Every visible piece of text against the first background behind it, by the formula of WCAG 2.
+CONTRAST = """(() => {
+    const rgb = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+    const light = (channel) => (channel /= 255) <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
+    const luminance = ([r, g, b]) => 0.2126 * light(r) + 0.7152 * light(g) + 0.0722 * light(b);
+    const behind = (node) => {
+        for (let at = node; at; at = at.parentElement) {
+            const colour = rgb(getComputedStyle(at).backgroundColor);
+            if (colour.length === 3 || colour[3] === 1) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const poor = [];
+    for (const node of document.querySelectorAll('body *')) {
+        const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
+        const silent = node.closest('.hidden, [disabled], svg, script, [aria-hidden]');
+        if (!own || silent || !node.checkVisibility()) continue;
+        const [one, two] = [luminance(rgb(getComputedStyle(node).color)), luminance(behind(node))];
+        const ratio = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+        if (ratio < 4.5) poor.push([node.tagName, node.className, ratio, node.textContent.slice(0, 30)]);
+    }
+    return poor;
+})()"""
+
+
+async def acting(page: Tab) -> tuple[set[str], list[str]]:
+    """The roles on the page as a screen reader knows them, and those of what can be acted on and has no name."""
+    kinds = {"button", "link", "searchbox", "textbox", "spinbutton", "checkbox", "combobox", "dialog", "progressbar"}
+    kinds |= {"DisclosureTriangle", "ProgressIndicator", "radio"}
+    nodes = (await page.call("Accessibility.getFullAXTree"))["nodes"]
+    shown = [(node["role"]["value"], node.get("name", {}).get("value")) for node in nodes if not node.get("ignored")]
+    return {role for role, _ in shown}, [role for role, name in shown if role in kinds and not name]
+
+
+async def skips_a_heading(page: Tab) -> bool:
+    """Whether the headings begin lower than they should, or one is more than a level below the one before it."""
+    levels = await page.run("[...document.querySelectorAll('h1, h2, h3, h4')].map((node) => Number(node.tagName[1]))")
+    return levels[:1] != [1] or any(later > earlier + 1 for earlier, later in pairwise(levels))
 
 
 @asynccontextmanager

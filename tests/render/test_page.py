@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from browser import CHROMIUM, Tab, chromium, tab
+from browser import CONTRAST, NEEDS_CHROMIUM, Tab, acting, chromium, skips_a_heading, tab
 from krino.blocks import Block, DataTable
 from krino.contract import Judgement
 from krino.render.report import write_report
@@ -19,7 +18,7 @@ from made_judgements import HOSTILE, error, failed, manifest, many, ok
 from toy_judge import ToyCase, ToyJudge
 
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, which is not installed here"),
+    NEEDS_CHROMIUM,
     pytest.mark.asyncio(loop_scope="module"),
 ]
 
@@ -197,31 +196,6 @@ async def test_the_page_asks_for_nothing(page: Tab) -> None:
     assert await page.run("performance.getEntriesByType('resource').length") == 0
 
 
-# Every visible piece of text against the first background behind it, by the formula of WCAG 2.
-CONTRAST = """(() => {
-    const rgb = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
-    const light = (channel) => (channel /= 255) <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
-    const luminance = ([r, g, b]) => 0.2126 * light(r) + 0.7152 * light(g) + 0.0722 * light(b);
-    const behind = (node) => {
-        for (let at = node; at; at = at.parentElement) {
-            const colour = rgb(getComputedStyle(at).backgroundColor);
-            if (colour.length === 3 || colour[3] === 1) return colour;
-        }
-        return [255, 255, 255];
-    };
-    const poor = [];
-    for (const node of document.querySelectorAll('body *')) {
-        const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
-        const silent = node.closest('.hidden, [disabled], svg, script, [aria-hidden]');
-        if (!own || silent || !node.checkVisibility()) continue;
-        const [one, two] = [luminance(rgb(getComputedStyle(node).color)), luminance(behind(node))];
-        const ratio = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
-        if (ratio < 4.5) poor.push([node.tagName, node.className, ratio, node.textContent.slice(0, 30)]);
-    }
-    return poor;
-})()"""
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_text_is_legible_in_light_and_dark(page: Tab, address: str, scheme: str) -> None:
     features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -236,23 +210,14 @@ async def test_text_is_legible_in_light_and_dark(page: Tab, address: str, scheme
 
 async def test_a_screen_reader_has_a_name_for_everything_it_can_act_on(page: Tab, address: str) -> None:
     await page.open(f"{address}#case=case-0")
-    nodes = (await page.call("Accessibility.getFullAXTree"))["nodes"]
-    acting = {"button", "link", "searchbox", "checkbox", "combobox", "dialog", "DisclosureTriangle"}
-    seen = {node["role"]["value"] for node in nodes if not node.get("ignored")}
-    assert {"button", "dialog"} <= seen
-    nameless = [
-        node["role"]["value"]
-        for node in nodes
-        if not node.get("ignored") and node["role"]["value"] in acting and not node.get("name", {}).get("value")
-    ]
+    roles, nameless = await acting(page)
+    assert {"button", "dialog"} <= roles
     assert nameless == []
 
 
 async def test_headings_do_not_skip_a_level(page: Tab, address: str) -> None:
     await page.open(f"{address}#case=case-0")
-    levels = await page.run("[...document.querySelectorAll('h1, h2, h3, h4')].map((node) => Number(node.tagName[1]))")
-    assert levels[0] == 1
-    assert all(later <= earlier + 1 for earlier, later in pairwise(levels))
+    assert not await skips_a_heading(page)
 
 
 async def test_print_leaves_out_what_cannot_be_used_on_paper(page: Tab, address: str) -> None:

@@ -59,7 +59,7 @@ async def ajudge(judge: str, case: Case, **settings: Unpack[Settings]) -> Judgem
 async def ajudge(judge: AnyKindOfJudge, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]:
     """Judge one case; `Settings` says what can be set."""
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
-    item = _item(0, case)
+    item = as_item(0, case)
     rehearse(ready, item)
     async with _closing(settings.get("labeller", "local")) as chosen:
         return await judge_item(ready, chosen, item)
@@ -119,7 +119,7 @@ async def ajudge_many(
             "for one case use krino.judge, for files krino.run or the command `krino judge`"
         )
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
-    items = split_items((_item(index, case) for index, case in enumerate(cases)), ready)
+    items = split_items((as_item(index, case) for index, case in enumerate(cases)), ready)
     async with _closing(settings.get("labeller", "local")) as chosen:
         window = _WINDOW * chosen.workers
         stream = judged_in_order(LocalPool(), Assignment(ready, chosen), rehearsed(items, ready), window)
@@ -167,7 +167,8 @@ def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt
     return load_judge(judge, options, prompt)
 
 
-def _item(index: int, case: Any) -> CaseItem:
+def as_item(index: int, case: Any) -> CaseItem:
+    """A case that was handed over as the engine takes it; its id, or else its number, names it."""
     if not isinstance(case, Mapping):
         problem = f"case {index + 1} is a {type(case).__name__}, not a mapping of fields"
         return CaseItem(index, str(index + 1), None, problem=problem, raw=repr(case)[:1000])

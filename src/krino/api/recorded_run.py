@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from krino.api.exporting import ExportFormat, export_run
+from krino.api.people import is_workbench, labels_from
 from krino.blocks import Block
 from krino.contract import Judgement
 from krino.errors import UsageProblem
@@ -72,7 +73,7 @@ class Run(reading.Run):
         return write_report(self.folder, self.manifest, self.records(), our_judge(self.manifest.plan.judge["name"]))
 
     def agree(self, labels: Labelled, **settings: Any) -> Agreement:
-        """Hold the run against the labels of people; `settings` as in `krino.agree`."""
+        """Hold the run against the labels of people: rows, a file, or a workbench; `settings` as in `krino.agree`."""
         return agree(self.folder, labels, **settings)
 
     def compare(self, other: AnyRun, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
@@ -142,14 +143,19 @@ def agree(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Agreement:
-    """How far judgements (or a run) agree with labels of people (rows, or a file of them).
+    """How far judgements (or a run) agree with labels of people: rows, a file of them, or a workbench.
 
+    A workbench is named by its folder of runs, its `labels.sqlite` or the address of its database; for a run only.
     `fields`: only these; `confidence`: which field of the verdict each confidence is about, where the names do not
     tell; `cluster`: a column of the labels or the metadata whose cases the bootstrap draws together; `values`: what
     words of the labels stand for, as {"good": 1, "bad": 0}, or of one field {"faithfulness": {"good": 1, "bad": 0}}.
     Judgements are gone through twice, the second time for reasons, so that an iterator is kept in memory.
     """
     given = judgements.folder if isinstance(judgements, reading.Run) else judgements
+    if is_workbench(labels):
+        if not isinstance(given, str | PathLike):
+            raise UsageProblem("labels of a workbench belong to a run: give the run, not its judgements")
+        labels = labels_from(labels, given)  # type: ignore[arg-type]
     found = hold_against(
         given,
         labels,

@@ -20,10 +20,24 @@ def _option(text: str, *names: str, panel: str | None = None) -> object:
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 LabelFile = Annotated[
-    str,
+    str | None,
     typer.Argument(
-        metavar="LABELS",
+        metavar="[LABELS]",
         help="File of labels: a column `id` and one a field; several raters in a column `rater`, or FIELD:RATER.",
+    ),
+]
+FromWorkbench = Annotated[
+    str | None,
+    _option(
+        "Take the labels from a workbench instead of a file: its folder of runs, its labels.sqlite, or the address of "
+        "its database.",
+        "--labels",
+    ),
+]
+LabelDepth = Annotated[
+    str,
+    typer.Option(
+        help="With --labels: what people say of the `fields`, their `labels` as the rules settle them, or both."
     ),
 ]
 Fields = Annotated[list[str] | None, _option("Compare this field only; may be repeated.", "--field")]
@@ -45,7 +59,9 @@ Markdown = Annotated[Path | None, _option("Write it to this file too.", panel=op
 
 def agree(
     run: RunFolder,
-    labels: LabelFile,
+    labels: LabelFile = None,
+    workbench: FromWorkbench = None,
+    depth: LabelDepth = "both",
     field: Fields = None,
     confidence: Confidence = None,
     cluster: Cluster = None,
@@ -64,20 +80,29 @@ def agree(
 
     Exit code 3 when a labelled case has no verdict, or is not in the run at all.
     """
+    from krino.api.people import Rows, labels_from
     from krino.cases import parse_mapping
+    from krino.errors import UsageProblem
     from krino.render.agreement import agreement_blocks
     from krino.render.markdown import to_markdown
     from krino.render.terminal import screen, show
     from krino.results.agreement.agree import agree as hold_against
-    from krino.results.agreement.labels import parse_values, read_labels
+    from krino.results.agreement.labels import Labels, parse_values, read_labels
     from krino.results.wording import judge_of, labeller_of
     from krino.runs.manifest import Manifest
     from krino.writing import write_text
 
     manifest = Manifest.load(run)
+    given: Labels | Rows
+    if workbench is not None and labels is None:
+        given = labels_from(workbench, run, depth)
+    elif labels is not None and workbench is None:
+        given = read_labels(labels, format=format.value, mapping=parse_mapping(map or []))
+    else:
+        raise UsageProblem("name a file of LABELS, or a workbench with --labels WORKBENCH, one of the two")
     found = hold_against(
         run,
-        read_labels(labels, format=format.value, mapping=parse_mapping(map or [])),
+        given,
         fields=field,
         confidence=_pairs(confidence or ()),
         cluster=cluster,
@@ -85,7 +110,7 @@ def agree(
         values=parse_values(values or ()),
         draws=draws,
     )
-    title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name}"
+    title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name if labels else 'the workbench'}"
     if markdown is not None:
         write_text(markdown, to_markdown(agreement_blocks(found, title)))
     if json:

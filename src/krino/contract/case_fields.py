@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import AliasChoices, AliasPath, BaseModel
 
@@ -88,6 +88,15 @@ def text_names(judge: AnyJudge) -> frozenset[str]:
 def list_names(judge: AnyJudge) -> frozenset[str]:
     """The names in a record whose value the judge reads as a list."""
     return frozenset(name for field in _fields(judge.case_model, _is_list) for name in names_of(judge, field))
+
+
+def field_kinds(judge: AnyJudge) -> dict[str, Literal["text", "list", "other"]]:
+    """What each field of the case holds, for those who make a form of them."""
+    fields = judge.case_model.model_fields.items()
+    return {
+        name: "text" if _is_text(field.annotation) else "list" if _is_list(field.annotation) else "other"
+        for name, field in fields
+    }
 
 
 def names_of(judge: AnyJudge, field: str) -> Sequence[str]:

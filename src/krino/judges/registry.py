@@ -43,6 +43,22 @@ def our_judge(name: str) -> Judge[Any, Any, Any] | None:
     return load_judge(name) if name in OURS else None
 
 
+def recorded_judge(name: str, options: Any) -> Judge[Any, Any, Any]:
+    """A judge of Krino's own with options as a run records them.
+
+    A run folder may come from anyone, and a table among the options may be given as the path of a file: what a run
+    records never is, and no file is opened for it.
+    """
+    judge = load_judge(name if name in OURS else "")
+    parts = type(judge.options).model_json_schema().get("properties", {})
+    if not isinstance(options, Mapping):
+        raise UsageProblem(f"options of judge `{name}`: they are not as a run records them")
+    for key, value in options.items():
+        if parts.get(key, {}).get("type") == "object" and not isinstance(value, dict):
+            raise UsageProblem(f"options of judge `{name}`: `{key}` is not as a run records it")
+    return load_judge(name, options)
+
+
 def rival(name: str, kind: type) -> str | None:
     """Where another judge lives that this name means already: one of ours, or one that a package offers."""
     if (ours := OURS.get(name)) is not None:

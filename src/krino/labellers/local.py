@@ -18,8 +18,11 @@ class LocalLabeller(Labeller):
 
     reads_questions = False
 
-    def __init__(self, batch: int = BATCH) -> None:
+    def __init__(self, batch: int = BATCH, at_once: int | None = None) -> None:
+        """`at_once`: no more batches are worked on at the same time; cases that come meanwhile make up the next one.
+        For a server, where cases come one by one. None: whatever waits is begun at once."""
         self.batch = batch
+        self._at_once = at_once
         self._waiting: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]] = []
         self._running: set[asyncio.Task[None]] = set()
         self._scheduled = False
@@ -41,11 +44,16 @@ class LocalLabeller(Labeller):
 
     def _flush(self) -> None:
         self._scheduled = False
-        batch, self._waiting = self._waiting, []
-        if batch:
+        self._waiting = [(task, answer) for task, answer in self._waiting if not answer.done()]  # whose asker has gone
+        while self._waiting and (self._at_once is None or len(self._running) < self._at_once):
+            batch, self._waiting = self._waiting[: self.batch], self._waiting[self.batch :]
             running = asyncio.get_running_loop().create_task(self._work(batch))
             self._running.add(running)
-            running.add_done_callback(self._running.discard)
+            running.add_done_callback(self._over)
+
+    def _over(self, batch: asyncio.Task[None]) -> None:
+        self._running.discard(batch)
+        self._flush()
 
     async def _work(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
         started = time.perf_counter()
@@ -60,6 +68,7 @@ class LocalLabeller(Labeller):
                 answer.set_result((result, share))
 
     async def aclose(self) -> None:
+        self._waiting.clear()
         for running in list(self._running):
             running.cancel()
 

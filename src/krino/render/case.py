@@ -170,8 +170,8 @@ def _ruled(record: Record, field: str) -> str:
 def _value(value: Any) -> str:
     if value is None:
         return "null"
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ", ".join(value)
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return ", ".join(map(str, value))
     return value if isinstance(value, str) else _pretty(value)
 
 

@@ -31,7 +31,8 @@ _NAMES = {
 }
 
 
-def comparison_blocks(comparison: Comparison) -> Iterator[Block]:
+def comparison_blocks(comparison: Comparison, *, flips: bool = True) -> Iterator[Block]:
+    """`flips`: the cases that changed too, for those who do not show them in a form of their own."""
     for name, side in (("A", comparison.a), ("B", comparison.b)):
         yield Heading(f"{name}  {side.run}", note=_side(side))
     if comparison.settings:
@@ -43,7 +44,8 @@ def comparison_blocks(comparison: Comparison) -> Iterator[Block]:
     labels = ("Label", "A", "B", "B − A", "95 % interval", "flips", "p", "B is")
     yield from _table(labels, _labels(comparison), range(1, 7))
     yield from (Paragraph(line) for line in _unflipped(comparison))
-    yield from _table(("Field", "A → B", "cases", "ids"), _flips(comparison), range(2, 3))
+    if flips:
+        yield from _table(("Field", "A → B", "cases", "ids"), _flips(comparison), range(2, 3))
     yield from _table(("Spent", "A", "B", "B − A"), _spending(comparison), range(1, 4))
     yield from (Paragraph(line, small=True) for line in _notes(comparison))
 

@@ -347,7 +347,7 @@ def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]
     status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
     values = {} if status else _cells(fields_of(judgement))
     name = _sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
-    return [index, name, status, _sound(_note(judgement, large)), values]
+    return [index, name, status, _sound(note_of(judgement, large)), values]
 
 
 def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
@@ -364,7 +364,7 @@ def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
     return cells
 
 
-def _note(judgement: Mapping[str, Any], large: bool) -> str:
+def note_of(judgement: Mapping[str, Any], large: bool) -> str:
     """Why a case was not judged; of a judged one, what its first findings say, each with its rule.
 
     In a large run the rules alone: the page puts their words in their place, and they take little room.

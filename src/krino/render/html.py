@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib import resources
 from itertools import groupby
 from urllib.parse import quote
@@ -14,10 +15,19 @@ from krino.render.short_form import SIGNS, reliability_table, value_text
 from krino.results.wording import figure, interval_text, share
 
 _SHOWN_CODES = 24
+_LONG_VALUE, _MOST_WORDS = 60, 4
+_FINDING, _FOUND = "!", "panel finding"
+_GRADES: dict[b.Tone | None, str] = {"bad": "low", "warn": "middle", "good": "high"}
+Link = Callable[[str], str]
+"""The address of a case, by its id."""
 
 
-def to_html(blocks: Iterable[b.Block]) -> Markup:
-    return join(*(_draw(block) for block in blocks))
+def on_this_page(case: str) -> str:
+    return f"#case={quote(case, safe='')}"
+
+
+def to_html(blocks: Iterable[b.Block], link: Link = on_this_page) -> Markup:
+    return join(*(_draw(block, link) for block in blocks))
 
 
 def for_notebook(blocks: Iterable[b.Block]) -> str:
@@ -26,10 +36,10 @@ def for_notebook(blocks: Iterable[b.Block]) -> str:
     return tag("div", tag("style", Markup(style)), to_html(blocks), class_="krino")
 
 
-def _draw(block: b.Block) -> Markup:
+def _draw(block: b.Block, link: Link) -> Markup:
     match block:
         case b.Section():
-            return _section(block)
+            return _section(block, link)
         case b.Heading():
             return _heading(block)
         case b.Paragraph():
@@ -44,28 +54,31 @@ def _draw(block: b.Block) -> Markup:
         case b.Categories():
             return _categories(block)
         case b.Reliability():
-            table = tag("div", _grid(reliability_table(block), "nested"), class_="wide")
+            table = tag("div", _grid(reliability_table(block), link, "nested"), class_="wide")
             title = tag("h3", block.title) if block.title else None
             return _panel(title, tag("div", charts.reliability(block), table, class_="beside"))
         case b.DataTable():
-            return _table(block)
+            return _table(block, link)
         case b.MarkedText():
-            return _titled(block.title, tag("p", *_marked(block), class_="marked text"))
+            text = tag("p", *_marked(block), class_="marked text", id=_anchor(block.key))
+            return _titled(block.title, join(text, _marks(block)))
         case b.BulletList():
             items = (tag("li", item, class_="text") for item in block.items)
             return _titled(block.title, tag("ul", *items, class_="plain-list"))
         case b.Fields():
-            return _titled(block.title, tag("dl", *_fields(block), class_="small"))
+            if any(field.by or field.notes for field in block.fields):
+                return join(tag("h3", block.title) if block.title else None, *_rulings(block.fields))
+            return _titled(block.title, tag("dl", *_fields(block.fields), class_="small"))
         case b.Verbatim():
             return _titled(block.title, tag("pre", block.text, class_="code text"))
 
 
-def _section(block: b.Section) -> Markup:
+def _section(block: b.Section, link: Link) -> Markup:
     if block.folded:
-        shown = (tag("summary", block.title), to_html(block.blocks))
+        shown = (tag("summary", block.title), to_html(block.blocks, link))
         return tag("details", *shown, class_="panel fold", id=block.key or None)
     key = block.key or None
-    return tag("section", tag("h2", block.title, id=key), to_html(block.blocks), aria_labelledby=key)
+    return tag("section", tag("h2", block.title, id=key), to_html(block.blocks, link), aria_labelledby=key)
 
 
 def _panel(*children: Markup | None) -> Markup:
@@ -164,14 +177,14 @@ def _breakable(code: str) -> Markup:
     return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
 
 
-def _table(block: b.DataTable) -> Markup:
+def _table(block: b.DataTable, link: Link) -> Markup:
     """It scrolls sideways where it is wider than the page."""
     label = f"{block.title or f'Table by {spaced(block.columns[0])}'}, scrolls sideways"
-    box = tag("div", _grid(block), class_="panel scroll", tabindex="0", role="region", aria_label=label)
+    box = tag("div", _grid(block, link), class_="panel scroll", tabindex="0", role="region", aria_label=label)
     return join(tag("h3", block.title) if block.title else None, box)
 
 
-def _grid(block: b.DataTable, kind: str | None = None) -> Markup:
+def _grid(block: b.DataTable, link: Link, kind: str | None = None) -> Markup:
     figures = set(block.figures)
     heads = [
         tag("th", spaced(name), scope="col", class_="figure" if place in figures else None)
@@ -179,22 +192,22 @@ def _grid(block: b.DataTable, kind: str | None = None) -> Markup:
     ]
     tones = [*block.tones, *[None] * len(block.rows)]
     rows = [
-        tag("tr", *_cells(row, figures), class_=f"row-{tone}" if tone else None)
+        tag("tr", *_cells(row, figures, link), class_=f"row-{tone}" if tone else None)
         for row, tone in zip(block.rows, tones, strict=False)
     ]
     return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_=kind)
 
 
-def _cells(row: Sequence[b.Value], figures: set[int]) -> Iterator[Markup]:
+def _cells(row: Sequence[b.Value], figures: set[int], link: Link) -> Iterator[Markup]:
     for place, value in enumerate(row):
         kind = "figure" if place in figures else "text"
         if place == 0 and kind == "text":
-            yield tag("th", _cell(value), scope="row")
+            yield tag("th", _cell(value, link), scope="row")
         else:
-            yield tag("td", _cell(value), class_=kind)
+            yield tag("td", _cell(value, link), class_=kind)
 
 
-def _cell(value: b.Value) -> Markup:
+def _cell(value: b.Value, link: Link) -> Markup:
     text = value_text(value)
     if not isinstance(value, b.Cell):
         return join(text)
@@ -202,7 +215,7 @@ def _cell(value: b.Value) -> Markup:
     if value.code:
         shown = tag("code", shown)
     if value.case is not None:
-        shown = tag("a", shown, href=f"#case={quote(value.case, safe='')}")
+        shown = tag("a", shown, href=link(value.case))
     if value.tone in ("good", "warn", "bad"):
         shown = tag("span", shown, class_=f"ink-{value.tone}")
     if value.strong:
@@ -211,19 +224,75 @@ def _cell(value: b.Value) -> Markup:
 
 
 def _marked(block: b.MarkedText) -> Iterator[Markup]:
+    """A stretch that points at another is a link to it: the address names it, and the style sheet shows which it is."""
     for segment in block.segments:
-        if not segment.mark:
+        if not (segment.mark or segment.target or segment.key):
             yield join(segment.text)
             continue
-        tone = block.tones.get(segment.mark, "info")
-        told = ": ".join(filter(None, (spaced(segment.mark), segment.title)))
-        yield tag("mark", segment.text, tag("span", f" ({told})", class_="hidden"), class_=f"tone-{tone}", title=told)
+        told = ": ".join(filter(None, (spaced(segment.mark or ""), segment.title)))
+        shown = tag("a", segment.text, href=f"#{_anchor(segment.target)}") if segment.target else join(segment.text)
+        spoken = tag("span", f" ({told})", class_="hidden") if told else None
+        kind = f"tone-{block.tones.get(segment.mark, 'info')}" if segment.mark else None
+        name = "mark" if segment.mark else "span"
+        yield tag(name, shown, spoken, class_=kind, title=told or None, id=_anchor(segment.key))
 
 
-def _fields(block: b.Fields) -> Iterator[Markup]:
-    for name, found in groupby(block.fields, key=lambda field: field.name):
+def _marks(block: b.MarkedText) -> Markup | None:
+    """The labels that occur, each in its colour."""
+    marks = dict.fromkeys(segment.mark for segment in block.segments if segment.mark)
+    legend = [tag("span", spaced(mark), class_=f"tone tone-{block.tones.get(mark, 'info')}") for mark in marks]
+    return tag("div", *legend, class_="marks", aria_hidden="true") if legend else None
+
+
+def _anchor(key: str | None) -> str | None:
+    """The name of a place on the page. Keys hold ids of steps, which are anybody's."""
+    return None if key is None else f"at-{quote(key, safe='')}"
+
+
+def _fields(fields: Sequence[b.Field]) -> Iterator[Markup]:
+    for name, found in groupby(fields, key=lambda field: field.name):
         yield tag("dt", spaced(name))
         for field in found:
             lines = [*field.first, *field.notes, *([field.by] if field.by else [])]
             shown = tag("span", field.value, class_=f"text ink-{field.tone}" if field.tone else "text")
             yield tag("dd", shown, *(tag("p", line, class_="note text") for line in lines))
+
+
+def _rulings(fields: Sequence[b.Field]) -> Iterator[Markup]:
+    """A panel for each value with what it rests on and who gave it; those that say nothing come last, together.
+
+    A field that only explains another (`score_explanation` beside `score`) is shown with it.
+    """
+    explained = {field.name: of for field in fields if (of := _explained_by(field, fields)) is not None}
+    bare = [field for field in fields if field.value == "null" and not (field.notes or field.first)]
+    for field in fields:
+        if field.name not in explained and field not in bare:
+            told = [other for other in fields if explained.get(other.name) == field.name and other not in bare]
+            yield _ruling(field, told)
+    if spoken := [field for field in bare if field.name not in explained]:
+        yield _panel(tag("dl", *_fields([replace(field, by="") for field in spoken]), class_="small"))
+
+
+def _explained_by(field: b.Field, fields: Sequence[b.Field]) -> str | None:
+    if field.notes or field.first:
+        return None
+    return next((other.name for other in fields if field.name.startswith(f"{other.name}_")), None)
+
+
+def _ruling(field: b.Field, told: Sequence[b.Field]) -> Markup:
+    if field.name == _FINDING:
+        return tag("div", tag("strong", field.value, class_="text"), tag("p", field.by, class_="soft"), class_=_FOUND)
+    long = len(field.value) > _LONG_VALUE or len(field.value.split()) > _MOST_WORDS
+    kind = f"grade {_GRADES[field.tone]}" if field.tone in _GRADES else "text"
+    value = tag("span", tag("span", field.value, class_=kind), class_="value" if field.strong else "value word")
+    evidence = [tag("li", note, class_="text") for note in field.notes]
+    return tag(
+        "div",
+        *(tag("p", line, class_="caution text") for line in field.first),
+        tag("div", _field_name(field.name), None if long else value, class_="head"),
+        tag("p", field.value, class_="why text") if long else None,
+        *(tag("p", other.value, class_="why text") for other in told),
+        tag("ul", *evidence, class_="evidence") if evidence else None,
+        tag("p", field.by, class_="decider text") if field.by else None,
+        class_="panel ruling",
+    )

@@ -44,6 +44,16 @@ MOST_BYTES = 64_000_000
 """Of one line. Nothing that a judge writes comes near it, and who opens a strange file is safe."""
 
 
+class Place(NamedTuple):
+    """How far a file was read: so many lines, which end there."""
+
+    lines: int = 0
+    end: int = 0
+
+
+BEGINNING = Place()
+
+
 class Line(NamedTuple):
     """One line, parsed: its number (from 1), where in the file it begins, how long it is, and what it says."""
 
@@ -52,9 +62,17 @@ class Line(NamedTuple):
     size: int
     data: Any
 
+    @property
+    def place(self) -> Place:
+        """How far one has read with it."""
+        return Place(self.number, self.offset + self.size)
 
-def read_lines(path: Path, advice: str, *, most_bytes: int = MOST_BYTES) -> Iterator[Line]:
-    """The whole lines of a file; a torn last one, left by a process that was killed, is none. No file, no lines."""
+
+def read_lines(path: Path, advice: str, *, after: Place = BEGINNING, most_bytes: int = MOST_BYTES) -> Iterator[Line]:
+    """The whole lines of a file; a torn last one, left by a process that was killed, is none. No file, no lines.
+
+    `after`: go on from there, for those who have read what stands before it.
+    """
     try:
         stream = inside(path).open("rb")
     except FileNotFoundError:
@@ -62,7 +80,8 @@ def read_lines(path: Path, advice: str, *, most_bytes: int = MOST_BYTES) -> Iter
     except OSError as error:
         raise UsageProblem(f"{path} cannot be read: {error.strerror}") from None
     with stream:
-        number = offset = 0
+        number, offset = after
+        stream.seek(offset)
         while text := stream.readline(most_bytes + 1):
             number += 1
             if len(text) > most_bytes:

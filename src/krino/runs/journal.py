@@ -17,7 +17,7 @@ from krino.contract import Judgement, Status, Usage
 from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
 from krino.runs.contents import Contents
-from krino.runs.files import MOST_BYTES, Line, inside, read_lines
+from krino.runs.files import BEGINNING, MOST_BYTES, Line, Place, inside, read_lines
 
 JOURNAL = "judgements.jsonl"
 CODES: dict[Status, int] = {"ok": 1, "failed": 2, "error": 3}
@@ -25,10 +25,10 @@ _KNOWN = Judgement.model_fields.keys()
 NAMES: dict[int, Status] = {code: status for status, code in CODES.items()}
 
 
-def read_journal(folder: Path, check: LineCheck) -> Iterator[Line]:
+def read_journal(folder: Path, check: LineCheck, after: Place = BEGINNING) -> Iterator[Line]:
     """Every line, also those replaced since and those of cases that are no longer on the roll; each one checked."""
     path = folder / JOURNAL
-    for line in read_lines(path, ADVICE):
+    for line in read_lines(path, ADVICE, after=after):
         try:
             check(line.data)
         except ValueError as problem:

@@ -19,7 +19,7 @@ from pydantic_core import SchemaValidator, core_schema
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
 from krino.runs.checking import COUNT, HASH, SOURCE, TEXT, typed
-from krino.runs.files import inside, read_lines
+from krino.runs.files import BEGINNING, Place, inside, read_lines
 from krino.runs.manifest import MANIFEST, Manifest
 
 ROLL = "roll.jsonl"
@@ -82,23 +82,29 @@ def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
 
 def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int, Entry]]:
     """The same, each with the place in the file where its line begins."""
-    path = folder / ROLL
     whole = hashlib.blake2b(digest_size=16)
-    cases = 0
-    for line in read_lines(path, ADVICE):
+    cases = begin = 0
+    for entry, place in read_entries(folder):
+        whole.update(entry.input_hash.encode())
+        cases += 1
+        yield begin, entry
+        begin = place.end
+    if manifest.state == "finished" and (cases, whole.hexdigest()) != (manifest.cases, manifest.input_hash):
+        raise UsageProblem(
+            f"{folder / ROLL}: these {cases:,} cases are not the {manifest.cases} that the run was finished with "
+            f"(by {folder / MANIFEST}): one of the files was changed; {ADVICE}"
+        )
+
+
+def read_entries(folder: Path, after: Place = BEGINNING) -> Iterator[tuple[Entry, Place]]:
+    """The cases that the roll has after a place, whole or not, each with how far one has read with it."""
+    path = folder / ROLL
+    for line in read_lines(path, ADVICE, after=after):
         try:
-            entry = entry_of(line.data)
+            yield entry_of(line.data), line.place
         except ValidationError:
             told = f"{path}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
             raise UsageProblem(told) from None
-        whole.update(entry.input_hash.encode())
-        cases += 1
-        yield line.offset, entry
-    if manifest.state == "finished" and (cases, whole.hexdigest()) != (manifest.cases, manifest.input_hash):
-        raise UsageProblem(
-            f"{path}: these {cases:,} cases are not the {manifest.cases} that the run was finished with "
-            f"(by {folder / MANIFEST}): one of the files was changed; {ADVICE}"
-        )
 
 
 def entry_of(data: Any) -> Entry:

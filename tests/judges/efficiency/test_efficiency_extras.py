@@ -96,3 +96,92 @@ def test_the_same_numbers_worked_out_again_are_speculative() -> None:
     assert label_of(1, first, again, SAID, task="Sum 4, 9 and 16.") == "speculative"
     assert label_of(1, first, other, SAID, task="Sum 4, 9 and 16.") == "necessary"
     assert label_of(1, first, again, SAID, task="Sum 4, 9 and 16, and verify it.") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["reasoning"])
+def test_talk_about_the_work_is_in_vain_unless_something_takes_it_up(word: str) -> None:
+    step = {"type": "llm", "name": word, "input": "the belfry", "output": "We should begin with care, by the dragon."}
+    assert label_of(0, step, FACT, SAID) == "speculative"
+    used = {**FACT, "input": {"q": "height of the belfry with its dragon"}}
+    assert label_of(0, step, used, SAID) == "necessary"
+    assert label_of(0, step, FACT, SAID, task=f"How high is the belfry? Mind the {word}.") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["restating"])
+def test_a_model_that_says_again_what_was_found_is_in_vain(word: str) -> None:
+    step = {"type": "llm", "name": word, "input": "91 metres", "output": "The belfry: 91 metres."}
+    assert label_of(1, FACT, step, SAID) == "speculative"
+    assert label_of(1, FACT, {**step, "output": "298 feet"}, SAID) == "necessary"
+    assert label_of(1, FACT, step, SAID, task=f"How high is the belfry? Give a {word}.") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["translating"])
+def test_translating_the_task_is_a_detour_unless_a_language_is_spoken_of(word: str) -> None:
+    step = {"type": "llm", "name": word, "input": "How high is the belfry?", "output": "Hoe hoog is het belfort?"}
+    assert label_of(0, step, FACT, SAID) == "indirect"
+    assert label_of(0, step, FACT, SAID, task=f"How high is the belfry? ({word})") == "necessary"
+
+
+@pytest.mark.parametrize("word", [*CUES["charting"], *CUES["announcing"], *CUES["keeping"]])
+def test_an_act_for_good_measure_is_enrichment_unless_it_is_asked_for_or_used(word: str) -> None:
+    step = {"name": f"do_{word}", "input": {"title": "belfry"}, "output": "made as x7"}
+    assert label_of(1, FACT, step, SAID) == "enrichment"
+    assert label_of(1, FACT, step, SAID, task=f"The height of the belfry, with a {word}.") == "necessary"
+    upload = {"name": "upload", "input": {"what": "x7"}, "output": "ok"}
+    assert label_of(1, FACT, step, upload, SAID) == "necessary"
+    turn = {**SAID, "output": "What else do you need?"}
+    assert label_of(2, FACT, turn, step, SAID) == "necessary"  # the user may have asked for it
+
+
+def test_a_change_where_the_task_only_asks_is_enrichment() -> None:
+    step = {"name": "create_event", "input": {"title": "belfry"}, "output": "created"}
+    assert label_of(1, FACT, step, SAID) == "enrichment"
+    assert label_of(1, FACT, step, SAID, task="Could you look up how high the belfry is?") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["announcement"])
+def test_a_message_that_only_announces_is_in_vain(word: str) -> None:
+    step = {**SAID, "output": f"{word} look at the belfry"}
+    assert label_of(0, step, FACT, SAID) == "speculative"
+    assert label_of(0, {**step, "output": f"{word} closed for repair"}, FACT, SAID) == "necessary"
+    assert label_of(1, FACT, step) == "necessary"  # the last words are the answer
+
+
+@pytest.mark.parametrize("word", [word for word in CUES["talk"] if len(word) > 2])
+def test_words_that_state_nothing_make_no_message(word: str) -> None:
+    assert label_of(0, {**SAID, "output": f"I will {word} the belfry"}, FACT, SAID) == "speculative"
+
+
+EDIT = {"name": "edit_file", "input": {"path": "page.html", "title": "Belfry"}, "output": "ok"}
+
+
+@pytest.mark.parametrize("word", CUES["testing"])
+def test_tests_of_what_is_no_code_are_speculative(word: str) -> None:
+    step = {"name": f"run_{word}", "input": {}, "output": "12 passed"}
+    done = {**SAID, "output": "Changed."}
+    assert label_of(1, EDIT, step, done, task="Set the title in page.html to Belfry.") == "speculative"
+    assert label_of(0, step, EDIT, done, task="Set the title in page.html to Belfry.") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["coding"])
+def test_tests_are_part_of_work_on_code(word: str) -> None:
+    step = {"name": "run_tests", "input": {}, "output": "12 passed"}
+    done = {**SAID, "output": "Changed."}
+    assert label_of(1, EDIT, step, done, task=f"Set the title in page.html to Belfry, {word}.") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["intermediate"])
+def test_what_a_model_found_out_and_no_model_was_told_is_in_vain(word: str) -> None:
+    step = {"type": "llm", "name": word, "input": "goede morgen", "output": "nl"}
+    last = {"type": "llm", "name": "answer", "input": "goede morgen", "output": "good morning"}
+    assert label_of(0, step, last, task="Say 'goede morgen' in another way.") == "speculative"
+    told = {**last, "input": "goede morgen (nl)"}
+    assert label_of(0, step, told, task="Say 'goede morgen' in another way.") == "necessary"
+
+
+def test_a_detour_through_a_third_thing_is_indirect() -> None:
+    first = {"name": "exchange", "input": {"amount": 100, "from": "SEK", "to": "USD"}, "output": "9.4"}
+    second = {"name": "exchange", "input": {"amount": 9.4, "from": "USD", "to": "EUR"}, "output": "8.7"}
+    said = {**SAID, "output": "8.7 EUR"}
+    assert label_of(0, first, second, said, task="How much is 100 SEK in EUR?") == "indirect"
+    assert label_of(0, first, second, said, task="How much is 100 SEK in USD, and that in EUR?") == "necessary"

@@ -18,7 +18,7 @@ CASE: dict[str, Any] = {
 
 
 def test_every_step_is_shown_with_its_label_and_points_back() -> None:
-    task, timeline, table = view_of("efficiency", CASE)
+    task, timeline, minimal, table = view_of("efficiency", CASE)
     assert task.segments[0].text == CASE["task"]
     steps = [segment for segment in timeline.segments if segment.key]
     assert [(step.key, step.mark, step.target) for step in steps] == [
@@ -27,7 +27,18 @@ def test_every_step_is_shown_with_its_label_and_points_back() -> None:
         ("step-c", "necessary", None),
     ]
     assert [row[0] for row in table.rows] == ["a", "b", "c"]
+    assert [row[4] for row in table.rows] == ["", "a", ""]
+    assert list(table.tones) == [None, "bad", None]
+    assert minimal.title.startswith("Minimal sequence: 2 of 3")
+    assert [item[0] for item in minimal.items] == ["a", "c"]
     assert 'weather({"city":"Ghent"})' in steps[0].text
+
+
+def test_what_the_labeller_thinks_would_be_enough_is_shown() -> None:
+    judgement = krino.judge("efficiency", CASE).model_dump(mode="json")
+    labels = {**judgement["labels"], "shortest": "ask once, then answer"}
+    shown = {block.title: block for block in view_of("efficiency", CASE, {**judgement, "labels": labels})}
+    assert shown["Shortest way, as the labeller thinks of it"].segments[0].text == "ask once, then answer"
 
 
 def test_without_labels_there_is_nothing_to_show() -> None:

@@ -43,5 +43,15 @@ def test_overlapping_quotations_become_one_stretch() -> None:
     assert marked == ["opened in 1904 and carries"]
 
 
+def test_the_parts_of_the_question_say_where_they_are_answered() -> None:
+    parts = [
+        {"part": "when it opened", "sentence": 1, "answered": True},
+        {"part": "who paid", "sentence": None, "answered": False},
+    ]
+    table = blocks(raw_labels(claims=[claim_of(), unsupported_claim()], parts=parts))["Parts of the question"]
+    assert table.rows == [("when it opened", "answered", "sentence 1"), ("who paid", "not answered", None)]
+    assert list(table.tones) == ["good", "bad"]
+
+
 def test_without_labels_there_is_nothing_to_show() -> None:
     assert blocks(None) == {}

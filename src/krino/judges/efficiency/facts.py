@@ -9,11 +9,13 @@ from krino.errors import CannotJudge
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.finders.calls import Call, call_of, is_redacted
 from krino.judges.efficiency.finders.effects import ordered_by
-from krino.judges.efficiency.finders.extras import Extra, brings_nothing_new, extras, restylings
+from krino.judges.efficiency.finders.extras import Extra, extras
+from krino.judges.efficiency.finders.in_vain import after_completion, echoes
+from krino.judges.efficiency.finders.leaving_out import Spare, looks_for_good_measure, spare_readings
 from krino.judges.efficiency.finders.nearness import Nearness, by_words
 from krino.judges.efficiency.finders.patterns import Cycle, cycles, fan_outs, restarts
 from krino.judges.efficiency.finders.repeats import Repeat, RepeatSearch, errors_of_use
-from krino.judges.efficiency.finders.unused_results import Spare, after_completion, echoes, spare_readings
+from krino.judges.efficiency.finders.restyling import brings_nothing_new, restylings
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.steps import Step, Trace, are_numbered
 
@@ -138,6 +140,7 @@ def _gather(
     late = frozenset(after_completion(steps, calls, aside))
     aside |= late
     grounded = {place for repeat in search.repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
+    grounded -= looks_for_good_measure(steps, calls, task)
     return EfficiencyFacts(
         trace=trace,
         task=task,

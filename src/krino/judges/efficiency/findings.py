@@ -16,8 +16,8 @@ _LABEL_RULES = {
     "failed": "EFF-L5",
 }
 _NOT_LOOKED_FOR = (
-    "labelled by facts alone: repeats, results that were known or are not used, and extra work that names itself were "
-    "looked for; detours, needless checks and reasoning that leads nowhere were not"
+    "labelled by facts alone: repeats, results that were known or that nothing needs, and extra work by its words were "
+    "looked for; other detours, changes that nobody needed and reasoning that leads nowhere were not"
 )
 _UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
 

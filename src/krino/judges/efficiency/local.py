@@ -59,7 +59,10 @@ def _decide(facts: EfficiencyFacts, place: int) -> tuple[StepLabelName, str, int
     if (spare := facts.spare.get(place)) is not None:
         if spare.how == "known" and spare.of is not None:
             return "redundant", "all that is used of its result was known", spare.of
-        return "speculative", "nothing later uses its result", None
+        if spare.how == "beyond":
+            return "enrichment", "the answer adds it to what was asked", None
+        doubt = "; it may have been looked at for something, and in doubt it is unnecessary" if spare.doubt else ""
+        return "speculative", f"nothing later uses its result{doubt}", None
     if repeat is not None and repeat.retry:
         return "necessary", "makes a failed call again", None
     return "necessary", "", None

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
-from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
+from krino.blocks import Block, BulletList, DataTable, MarkedText, Segment, Tone
 from krino.contract import Judgement
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.labels import EfficiencyLabels, StepLabel
+from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel
 from krino.judges.efficiency.traces.steps import Step
 
 _TONES: Mapping[str, Tone] = {
@@ -29,17 +29,39 @@ def efficiency_blocks(facts: EfficiencyFacts, judgement: Judgement) -> Sequence[
     """Needs labels: without them the case is shown as any other."""
     if not judgement.labels:
         return ()
-    labels = {item.step: item for item in EfficiencyLabels.model_validate(judgement.labels).steps}
+    read = EfficiencyLabels.model_validate(judgement.labels)
+    labels = {item.step: item for item in read.steps}
     steps = facts.steps[:_MOST_STEPS]
     named = [(facts.called(step.id), step) for step in steps]
     title = f"Timeline, read as {facts.trace.format}"
     if len(facts.steps) > len(steps):
         title += f" (the first {len(steps)} of {len(facts.steps)} steps)"
+    called = {step.id: facts.called(step.id) for step in facts.steps}
+    heads = ("step", "kind", "what", "label", "because of", "why")
     return [
         MarkedText("Task", [Segment(facts.task)]),
         MarkedText(title, list(_timeline(named, labels)), _TONES),
-        DataTable("Steps", ("step", "kind", "what", "label", "why"), [_row(*pair, labels) for pair in named]),
+        *_shortest(read.shortest, named, labels),
+        DataTable("Steps", heads, [_row(*pair, labels, called) for pair in named], tones=_tones(named, labels)),
     ]
+
+
+def _shortest(thought: str, named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> Iterator[Block]:
+    """What the labeller thinks would have been enough, if it says so, and the steps that it calls necessary."""
+    if thought not in ("", BY_FACTS):
+        yield MarkedText("Shortest way, as the labeller thinks of it", [Segment(thought)])
+    needed = [
+        f"{called}  {_what(step)}"
+        for called, step in named
+        if (label := labels.get(step.id)) is not None and label.label == "necessary"
+    ]
+    yield BulletList(f"Minimal sequence: {len(needed)} of {len(named)} steps are necessary", needed)
+
+
+def _tones(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> list[Tone | None]:
+    """Steps that were needed need no colour."""
+    marks = [label.label if (label := labels.get(step.id)) is not None else "" for _, step in named]
+    return [None if mark == "necessary" else _TONES.get(mark) for mark in marks]
 
 
 def _timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> Iterator[Segment]:
@@ -51,9 +73,12 @@ def _timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]
         yield Segment("\n")
 
 
-def _row(called: str, step: Step, labels: Mapping[str, StepLabel]) -> tuple[str, ...]:
+def _row(name: str, step: Step, labels: Mapping[str, StepLabel], called: Mapping[str, str]) -> tuple[str, ...]:
     label = labels.get(step.id)
-    return (called, step.kind, _what(step, _LONGEST_CALL), label.label if label else "", label.why if label else "")
+    if label is None:
+        return (name, step.kind, _what(step, _LONGEST_CALL), "", "", "")
+    earlier = called.get(label.because_of, "") if label.because_of else ""
+    return (name, step.kind, _what(step, _LONGEST_CALL), label.label, earlier, label.why)
 
 
 def _what(step: Step, longest: int = _LONGEST) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from krino.blocks import Block, MarkedText, Segment, Tone
+from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
 from krino.contract import Judgement
 from krino.judges.rag.case import RagCase
 from krino.judges.rag.facts import locate_quote
@@ -49,6 +49,8 @@ def rag_blocks(case: RagCase, judgement: Judgement) -> Sequence[Block]:
     ]
     if case.reference is not None:
         blocks.append(MarkedText("Reference", [Segment(case.reference)]))
+    if labels.parts:
+        blocks.append(_parts(labels))
     useful = {item.passage: len(set(item.useful_sentences)) for item in labels.passages}
     for number, passage in list(enumerate(case.context, 1))[:_MOST_PASSAGES]:
         title = f"Passage {number}" + (f" ({passage.id})" if passage.id else "")
@@ -57,6 +59,16 @@ def rag_blocks(case: RagCase, judgement: Judgement) -> Sequence[Block]:
         segments = list(_passage(passage.shown, spans[number]))
         blocks.append(MarkedText(title, segments, _PASSAGE_TONES, key=_passage_key(number)))
     return blocks
+
+
+def _parts(labels: RagLabels) -> DataTable:
+    """What the question asks for, and where the answer says it."""
+    rows = [
+        (item.part, "answered" if item.answered else "not answered", item.sentence and f"sentence {item.sentence}")
+        for item in labels.parts
+    ]
+    tones: list[Tone | None] = ["good" if item.answered else "bad" for item in labels.parts]
+    return DataTable("Parts of the question", ("part", "answer", "where"), rows, tones=tones)
 
 
 def _answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_Span]]) -> Iterator[Segment]:

@@ -17,6 +17,8 @@ Effect = Literal["none", "waits", "unclear", "changes"]
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _COMMANDS = re.compile(r"&&|\|\||[;\n|]")
 _REDIRECT = re.compile(r"(?<![0-9&<>])>(?!&)|\btee\b|\s-i\b|--in-place|--fix\b|--write\b")
+_QUERY = re.compile(r'(?:\{"\w+":)?"?\s*(?:select|show|describe|explain|pragma)\s')
+"""A database that is only asked."""
 _TASK_WORD = re.compile(r"[^\W\d_]+|\d+")
 _ORDERED_TIMES = re.compile(r"\b(\w+)[ -]?(?:times|time|x|×|maal|keer|fois|mal)\b", re.IGNORECASE)
 _AMOUNT = re.compile(
@@ -89,6 +91,8 @@ def _effect_of_code(code: str) -> Effect:
     code = code[:_LOOKED_AT].lower()
     if any(sign in code for sign in words("cues", "code_writes")):
         return "changes"
+    if _QUERY.match(code):
+        return "none"
     found = re.fullmatch(r'\{"(?:command|cmd|script|bash)":"(.*)"\}', code, re.DOTALL)
     lines = [part.split() for part in _COMMANDS.split((found.group(1) if found else code).replace("\\n", "\n"))]
     commands = [line for line in lines if line]
@@ -98,6 +102,8 @@ def _effect_of_code(code: str) -> Effect:
 
 
 def _looks(line: list[str]) -> bool:
+    if line[:2] == ["git", "branch"]:  # with a name it makes one, and with -d it takes one away
+        return len(line) == 2 or line[2] in words("cues", "git_branch_reads")
     if line[0] == "git":
         return len(line) > 1 and line[1] in words("cues", "git_reads")
     return line[0] in words("cues", "shell_reads")

@@ -1,6 +1,7 @@
-"""Finds work beside the task: planning and checking, restyling and adding to an answer, lookups beside the point.
+"""Finds work beside the task: planning and checking, announcing and restating, restyling and adding, unasked acts.
 
-It goes by the words of names, questions and instructions, and leaves a kind of work alone where the task asks for it.
+It goes by the words of names, questions, instructions and announcements, and leaves a kind of work alone where the task
+asks for it.
 """
 
 from __future__ import annotations
@@ -11,192 +12,264 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from krino.judges.efficiency.finders.asking import read_task
 from krino.judges.efficiency.finders.calls import Call
+from krino.judges.efficiency.finders.content_words import forms, tokens_in, tokens_of, words_in, words_of
 from krino.judges.efficiency.finders.effects import name_parts, names
-from krino.judges.efficiency.finders.nearness import by_words, read_wording
-from krino.judges.efficiency.finders.unused_results import is_bookkeeping, words_in, words_of
+from krino.judges.efficiency.finders.leaving_out import acknowledges
+from krino.judges.efficiency.finders.restyling import brings_nothing_new, instruction_of, works_over
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
 
-_WORD = re.compile(r"[^\W_]+")
-_MAX_TEXT = 20_000
-_INSTRUCTION = 300
+_LOOKED_AT = 300
 _QUERY = 40
 _FIRST = 5
-_LEAST_REWORDED = 8
 _LEAST_NUMBERS = 2
 _NEARBY = 20
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_UNASKED = {"charting": "draws what", "announcing": "tells others what", "keeping": "keeps a copy of what"}
+"""Families of acts that are done for good measure, and what they do that nobody asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extra:
     """Why a step is beside the task; `of` is the step it works over, if there is one."""
 
-    label: Literal["speculative", "enrichment"]
+    label: Literal["speculative", "enrichment", "indirect"]
     why: str
     of: int | None = None
-
-
-def restylings(steps: Sequence[Step]) -> dict[int, int]:
-    """Model calls that were given an earlier model's text and gave it back in nearly the same words."""
-    found: dict[int, int] = {}
-    previous: int | None = None
-    for place, step in enumerate(steps):
-        if step.kind != "llm":
-            continue
-        if previous is not None and _works_over(step, steps[previous]) and _is_reworded(steps[previous], step):
-            found[place] = previous
-        else:
-            previous = place
-    return found
-
-
-def brings_nothing_new(steps: Sequence[Step], place: int) -> bool:
-    """Whether a model's words hold next to nothing that it was not given or that no model had said: a restyling."""
-    step = steps[place]
-    if step.kind not in ("llm", "message"):
-        return False
-    told = {*name_parts(step.name), *_WORD.findall(_instruction(step))}
-    if not told.isdisjoint(words("cues", "adding")):
-        return False
-    said = words_of(step.output)
-    new = said - words_of(step.input)
-    for earlier in steps[max(0, place - _NEARBY) : place]:
-        if earlier.kind in ("llm", "message") and new:
-            new -= words_of(earlier.output)
-    most: float = table("nearness")["new_share"] * len(said)
-    return len(new) <= most
-
-
-def _instruction(step: Step) -> str:
-    """The opening of what a model was told."""
-    return step.input[:_INSTRUCTION].lower() if isinstance(step.input, str) else ""
-
-
-def _works_over(step: Step, earlier: Step) -> bool:
-    before = text_of(earlier.output)[:_MAX_TEXT].strip()
-    return bool(before) and isinstance(step.input, str) and before in step.input
 
 
 def extras(
     steps: Sequence[Step], calls: Sequence[Call], task: str, restyled: Mapping[int, int], set_aside: Collection[int]
 ) -> dict[int, Extra]:
     """The steps that are beside the task. What is the only step, or the only words of a model, is never called so."""
+    if len(steps) - len(set_aside) < 2:
+        return {}
+    search = _Beside(steps, calls, task, restyled, set_aside)
     found: dict[int, Extra] = {}
-    asked = set(_WORD.findall(task[:_MAX_TEXT].lower()))
-    spoken = [place for place, step in enumerate(steps) if step.kind in ("llm", "message") and place not in set_aside]
-    searches = [place for place, call in enumerate(calls) if call.is_search]
     for place in range(len(steps)):
-        if place in set_aside or len(steps) - len(set_aside) < 2:
-            continue
-        extra = next(_extra(steps, calls, place, asked, restyled, spoken, searches), None)
+        extra = next(search.look(place), None) if place not in set_aside else None
         if extra is not None:
             found[place] = extra
     return found
 
 
-def _extra(
-    steps: Sequence[Step],
-    calls: Sequence[Call],
-    place: int,
-    asked: set[str],
-    restyled: Mapping[int, int],
-    spoken: Sequence[int],
-    searches: Sequence[int],
-) -> Iterator[Extra]:
-    step, call = steps[place], calls[place]
-    if step.kind == "llm" and len(spoken) > 1:
-        yield from _of_a_model(steps, place, asked, restyled, spoken)
-    if step.kind == "message":
-        yield from _asked_back(step, place, asked, spoken)
-    if step.kind in ("tool", "other") and not call.is_read:
-        if names(step.name, "musing") and _free("musing", asked):
+class _Beside:
+    """What is known of the trace and its task, and one look at each step."""
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        calls: Sequence[Call],
+        task: str,
+        restyled: Mapping[int, int],
+        set_aside: Collection[int],
+    ) -> None:
+        self.steps, self.calls, self.restyled = steps, calls, restyled
+        self.wanted = read_task(task)
+        self.asked = set(tokens_in(task))
+        self.asked_forms = forms(self.asked)
+        self.spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
+        self.searches = [place for place, call in enumerate(calls) if call.is_search]
+        self.first_message = next((place for place in self.spoken if steps[place].kind == "message"), len(steps))
+        self.tool_words = {part for step in steps if not step.talks for part in name_parts(step.name)}
+
+    def look(self, place: int) -> Iterator[Extra]:
+        step, call = self.steps[place], self.calls[place]
+        if step.kind == "llm" and len(self.spoken) > 1:
+            yield from self._of_a_model(place)
+            yield from self._in_between(place)
+        if step.kind == "message":
+            yield from self._asked_back(place)
+            yield from self._announced(place)
+        if step.kind in ("tool", "other") and not call.is_read:
+            yield from self._of_a_tool(place)
+        if step.kind in ("tool", "retrieval") and call.is_search:
+            yield from self._beside_the_point(place)
+        if step.kind == "tool":
+            yield from self._worked_out_again(place)
+            yield from self._through_a_third(place)
+
+    def _free(self, family: str) -> bool:
+        """Whether the task says nothing of this kind of work."""
+        return self.asked_forms.isdisjoint(words("cues", family))
+
+    def _is(self, place: int, family: str) -> bool:
+        """Whether the step names itself so, and the task does not speak of it."""
+        return names(self.steps[place].name, family) and self._free(family)
+
+    # --- models ---
+
+    def _of_a_model(self, place: int) -> Iterator[Extra]:
+        step = self.steps[place]
+        if self._is(place, "musing"):
             yield Extra("speculative", "thinks about the work instead of doing it")
-        if is_bookkeeping(step) and _free("bookkeeping", asked):
+        if self._is(place, "checking"):
+            yield Extra("speculative", "checks what was there")
+        earlier = self.spoken[: bisect_left(self.spoken, place)]
+        if not earlier or not self._free("rewording_tasks") or not self._free("restyling"):
+            return
+        last = earlier[-1]
+        told = {*name_parts(step.name), *tokens_in(instruction_of(step).split(":")[0])}
+        over = works_over(step, self.steps[last])
+        adds = not told.isdisjoint(words("cues", "adding")) and (over or names(step.name, "adding"))
+        if adds and self._free("adding"):
+            yield Extra("enrichment", "adds to an earlier output", last)
+        if place in self.restyled:
+            yield Extra("enrichment", "rewords an earlier output", self.restyled[place])
+        if names(step.name, "restyling"):
+            same = brings_nothing_new(self.steps, place)
+            if over or same:
+                why = "rewords an earlier output" if same else "goes beyond an earlier output"
+                yield Extra("enrichment", why, last)
+
+    def _in_between(self, place: int) -> Iterator[Extra]:
+        """Words of a model before the last: held against what was known, and against what is taken up of them."""
+        if place == self.spoken[-1]:
+            return
+        step = self.steps[place]
+        if self._is(place, "restating") and self._is_known(place):
+            yield Extra("speculative", "says again what was found")
+        if self._is(place, "reasoning") and self._new_words(step).isdisjoint(self._later_words(place)):
+            yield Extra("speculative", "talks about the work, and nothing takes it up")
+        if names(step.name, "intermediate") and self._is_handed_on_to_nobody(place):
+            yield Extra("speculative", "brings what no later step is given")
+        if self._is(place, "translating") and self._translates_the_task(place):
+            yield Extra("indirect", "translates what nobody asked to be translated")
+
+    def _new_words(self, step: Step) -> set[str]:
+        """What a step says beyond the task and the words that state nothing."""
+        return words_of(step.output) - words("cues", "talk") - self.asked_forms - self.tool_words
+
+    def _is_known(self, place: int) -> bool:
+        before = self.steps[max(0, place - _NEARBY) : place]
+        return not self._new_words(self.steps[place]).difference(*(words_of(earlier.output) for earlier in before))
+
+    def _later_words(self, place: int) -> set[str]:
+        """What the next steps were given, and what models said in them."""
+        found: set[str] = set()
+        for step in self.steps[place + 1 : place + 1 + _NEARBY]:
+            found |= words_of(step.input)
+            if step.talks:
+                found |= words_of(step.output)
+        return found
+
+    def _is_handed_on_to_nobody(self, place: int) -> bool:
+        """All later steps are models whose whole input is recorded, and none was given its output."""
+        later = self.steps[place + 1 :][:_NEARBY]
+        said = set(tokens_in(text_of(self.steps[place].output)))
+        return all(step.kind == "llm" and isinstance(step.input, str) for step in later) and not any(
+            said & set(tokens_in(str(step.input))) for step in later
+        )
+
+    def _translates_the_task(self, place: int) -> bool:
+        """What it was given are the task's own words, a number, or what a translated question brought."""
+        given = words_of(self.steps[place].input)
+        earlier = any(names(step.name, "translating") for step in self.steps[max(0, place - _NEARBY) : place])
+        return earlier or not {word for word in given - self.asked_forms if word.isalpha()}
+
+    # --- messages ---
+
+    def _asked_back(self, place: int) -> Iterator[Extra]:
+        """A question that opens the run and only says the task again."""
+        said = text_of(self.steps[place].output).strip()
+        if not said.endswith("?") or place != self.spoken[0] or len(self.spoken) < 2:
+            return
+        meant = words_in(said) - words("cues", "asking_back")
+        if meant and len(meant & self.asked) >= table("nearness")["asked_back"] * len(meant):
+            yield Extra("speculative", "asks back what the task says")
+
+    def _announced(self, place: int) -> Iterator[Extra]:
+        """Words before the last that greet or say what will be done, and nothing else."""
+        said = text_of(self.steps[place].output)
+        if place == self.spoken[-1] or "?" in said or words("cues", "announcement").isdisjoint(tokens_in(said)):
+            return
+        beside = [step for step in self.steps[max(0, place - 1) : place + 2] if not step.talks]
+        if not self._new_words(self.steps[place]).difference(*(words_of(step.input) for step in beside)):
+            yield Extra("speculative", "says what will be done, and does nothing")
+
+    # --- tools ---
+
+    def _of_a_tool(self, place: int) -> Iterator[Extra]:
+        if self._is(place, "musing"):
+            yield Extra("speculative", "thinks about the work instead of doing it")
+        if self._is(place, "bookkeeping"):
             yield Extra("speculative", "keeps a note that nobody asked for")
-    if step.kind in ("tool", "retrieval") and call.is_search:
-        yield from _beside_the_point(steps, calls, place, asked, searches)
-    if step.kind == "tool" and _free("checking", asked):
-        yield from _worked_out_again(steps, calls, place)
+        if place < self.first_message:  # behind a message stands a user, who may have asked for it
+            yield from self._unasked(place)
 
+    def _unasked(self, place: int) -> Iterator[Extra]:
+        """An act for good measure, any change where the task only asks, or tests where nothing is said of code."""
+        for family, does in _UNASKED.items():
+            if self._is(place, family) and not self._feeds(place):
+                yield Extra("enrichment", f"{does} nobody asked for")
+        changes = self.calls[place].is_write and acknowledges(self.steps[place])
+        changes = changes and not names(self.steps[place].name, "answering")
+        if self.wanted.only_asks and changes and not self._feeds(place):
+            yield Extra("enrichment", "changes something where the task only asks")
+        if not self.wanted.tells and self._tests(place) and self._free("coding"):
+            yield Extra("speculative", "tests what nobody asked to be tested")
 
-def _of_a_model(
-    steps: Sequence[Step], place: int, asked: set[str], restyled: Mapping[int, int], spoken: Sequence[int]
-) -> Iterator[Extra]:
-    step = steps[place]
-    earlier = spoken[: bisect_left(spoken, place)]
-    if names(step.name, "musing") and _free("musing", asked):
-        yield Extra("speculative", "thinks about the work instead of doing it")
-    if names(step.name, "checking") and _free("checking", asked):
-        yield Extra("speculative", "checks what was there")
-    if not earlier or not _free("rewording_tasks", asked) or not _free("restyling", asked):
-        return
-    last = earlier[-1]
-    told = {*name_parts(step.name), *_WORD.findall(_instruction(step).split(":")[0])}
-    over = _works_over(step, steps[last])
-    if not told.isdisjoint(words("cues", "adding")) and (over or names(step.name, "adding")) and _free("adding", asked):
-        yield Extra("enrichment", "adds to an earlier output", last)
-    if place in restyled:
-        yield Extra("enrichment", "rewords an earlier output", restyled[place])
-    if names(step.name, "restyling"):
-        same = brings_nothing_new(steps, place)
-        if over or same:
-            yield Extra("enrichment", "rewords an earlier output" if same else "goes beyond an earlier output", last)
+    def _feeds(self, place: int) -> bool:
+        """Whether a later call is given something that this one made or brought."""
+        step = self.steps[place]
+        made = (tokens_of(step.output) | tokens_of(step.input)) - self.asked_forms - words("cues", "acknowledging")
+        later = (other for other in self.steps[place + 1 :][:_NEARBY] if not other.talks)
+        return any(not made.isdisjoint(tokens_of(other.input)) for other in later)
 
+    def _tests(self, place: int) -> bool:
+        """Whether it tests what an earlier step changed."""
+        step = self.steps[place]
+        does = {*name_parts(step.name), *tokens_in(dump(step.input)[:_LOOKED_AT])}
+        before = range(max(0, place - _NEARBY), place)
+        changed = any(self.calls[other].effect != "none" and not self.steps[other].talks for other in before)
+        return changed and self.calls[place].effect == "unclear" and not does.isdisjoint(words("cues", "testing"))
 
-def _is_reworded(earlier: Step, step: Step) -> bool:
-    before, said = text_of(earlier.output)[:_MAX_TEXT].strip(), text_of(step.output)
-    one, other = read_wording(before), read_wording(said)
-    return before != said and one.count >= _LEAST_REWORDED and by_words(one, other) >= table("nearness")["restyle"]
+    def _beside_the_point(self, place: int) -> Iterator[Extra]:
+        """A question to a search tool that is not the only one, with words of confirming or embellishing."""
+        query = tokens_in(self.calls[place].wording) or [*words_of(self.steps[place].input)]
+        if len(self.searches) < 2 or len(query) > _QUERY:
+            return
+        confirms = query[:1] and query[0] in words("cues", "checking") and self._free("checking")
+        if confirms and place > self.searches[0]:
+            yield Extra("speculative", "asks to confirm what was found")
+        beside = set(query) & words("cues", "embellishing")
+        if beside and self._free("embellishing"):
+            before = [other for other in self.searches[:_FIRST] if other < place]
+            topic = self.asked.union(*(words_of(self.steps[other].output) for other in before))
+            if not topic.isdisjoint(words_in(" ".join(query))):
+                yield Extra("enrichment", f"looks up what was not asked for ({sorted(beside)[0]})")
 
+    def _worked_out_again(self, place: int) -> Iterator[Extra]:
+        """The same numbers were given in another way, or to another tool, and gave the same number."""
+        result = self.calls[place].result
+        nearby = range(max(0, place - _NEARBY), place)
+        alike = [earlier for earlier in nearby if self.calls[earlier].result == result] if result is not None else []
+        numbers = _numbers(dump(self.steps[place].input)) if alike and self._free("checking") else frozenset()
+        if len(numbers) < _LEAST_NUMBERS or not _numbers(dump(self.steps[place].output)):
+            return
+        for earlier in alike:
+            other = self.steps[earlier]
+            another_way = other.name != self.steps[place].name or self.calls[place].effect == "unclear"
+            if other.kind == "tool" and another_way and _numbers(dump(other.input)) == numbers:
+                yield Extra("speculative", "works out again what was known", earlier)
 
-def _asked_back(step: Step, place: int, asked: set[str], spoken: Sequence[int]) -> Iterator[Extra]:
-    """A question that opens the run and only says the task again."""
-    said = text_of(step.output).strip()
-    if not said.endswith("?") or place != spoken[0] or len(spoken) < 2:
-        return
-    meant = words_in(said) - words("cues", "asking_back")
-    if meant and len(meant & asked) >= table("nearness")["asked_back"] * len(meant):
-        yield Extra("speculative", "asks back what the task says")
-
-
-def _beside_the_point(
-    steps: Sequence[Step], calls: Sequence[Call], place: int, asked: set[str], searches: Sequence[int]
-) -> Iterator[Extra]:
-    """A question to a search tool that is not the only one, with words of confirming or embellishing."""
-    query = _WORD.findall(calls[place].wording.lower() or " ".join(words_of(steps[place].input)))
-    if len(searches) < 2 or len(query) > _QUERY:
-        return
-    if query[:1] and query[0] in words("cues", "checking") and _free("checking", asked) and place > searches[0]:
-        yield Extra("speculative", "asks to confirm what was found")
-    beside = set(query) & words("cues", "embellishing")
-    if beside and _free("embellishing", asked):
-        topic = asked.union(*(words_of(steps[other].output) for other in searches[:_FIRST] if other < place))
-        if not topic.isdisjoint(words_in(" ".join(query))):
-            yield Extra("enrichment", f"looks up what was not asked for ({sorted(beside)[0]})")
-
-
-def _worked_out_again(steps: Sequence[Step], calls: Sequence[Call], place: int) -> Iterator[Extra]:
-    """The same numbers were given in another way, or to another tool, and gave the same number."""
-    result = calls[place].result
-    nearby = range(max(0, place - _NEARBY), place)
-    alike = [earlier for earlier in nearby if calls[earlier].result == result] if result is not None else []
-    numbers = _numbers(dump(steps[place].input)) if alike else frozenset()
-    if len(numbers) < _LEAST_NUMBERS or not _numbers(dump(steps[place].output)):
-        return
-    for earlier in alike:
-        other = steps[earlier]
-        another_way = other.name != steps[place].name or calls[place].effect == "unclear"
-        if other.kind == "tool" and another_way and _numbers(dump(other.input)) == numbers:
-            yield Extra("speculative", "works out again what was known", earlier)
+    def _through_a_third(self, place: int) -> Iterator[Extra]:
+        """Its result goes straight into the same tool again, from what the task does not name (km, miles, m)."""
+        following = self.steps[place + 1] if place + 1 < len(self.steps) else None
+        step = self.steps[place]
+        if following is None or following.name != step.name or not isinstance(step.input, dict):
+            return
+        given = following.input if isinstance(following.input, dict) else {}
+        result = text_of(step.output).strip()
+        if not result or result not in map(dump, given.values()) or step.input.keys() != given.keys():
+            return
+        middle = {dump(value) for value in step.input.values()} & {dump(value) for value in given.values()}
+        if middle and self.asked.isdisjoint(tokens_of(sorted(middle))):
+            yield Extra("indirect", "goes through a third thing, where one call would have done")
 
 
 def _numbers(text: str) -> frozenset[str]:
-    return frozenset(_NUMBER.findall(text[:_INSTRUCTION]))
-
-
-def _free(family: str, asked: set[str]) -> bool:
-    """Whether the task says nothing of this kind of work."""
-    return asked.isdisjoint(words("cues", family))
+    return frozenset(_NUMBER.findall(text[:_LOOKED_AT]))

@@ -6,6 +6,7 @@ import math
 import re
 import zlib
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Protocol
@@ -104,14 +105,18 @@ def by_words(a: Wording, b: Wording) -> float:
     return min(near, 1.0)
 
 
-def are_apart(a: Wording, b: Wording) -> bool:
+def are_apart(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
     """Another name or number, or the same the other way round: another question, however near the words."""
-    return not _marks_agree(a, b) or any((after, before) in b.turns for before, after in a.turns if before != after)
+    turned = any((after, before) in b.turns for before, after in a.turns if before != after)
+    return turned or not _marks_agree(a, b, named)
 
 
-def ask_another(a: Wording, b: Wording) -> bool:
-    """Two questions and not one: apart, or another literal, file, key or opposite."""
-    if are_apart(a, b) or a.literals != b.literals or _are_opposed(a, b):
+def ask_another(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
+    """Two questions and not one: apart, or another literal, file, key or opposite.
+
+    With `named`, a name or number of the first sets them apart only if it is among these words.
+    """
+    if are_apart(a, b, named) or a.literals != b.literals or _are_opposed(a, b):
         return True
     return bool(a.identifiers and b.identifiers) and a.identifiers != b.identifiers
 
@@ -145,11 +150,18 @@ def differ_in_one_word(first: Wording, second: Wording) -> bool:
     return shared < _LEAST_STEM or shared * 2 < max(len(one), len(other))
 
 
-def _marks_agree(a: Wording, b: Wording) -> bool:
-    """A mark of one that the other does not have at all, in any case, sets them apart."""
-    return all(mark in b.bag or _stem(mark) in b.bag for mark in a.marks) and all(
-        mark in a.bag or _stem(mark) in a.bag for mark in b.marks
-    )
+def _marks_agree(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
+    """A mark of one that the other does not have at all, in any case, sets them apart.
+
+    With `named`, only one of these words does, and only if the first question brings it in.
+    """
+    if named is not None:
+        return all(mark not in named or _holds(b, mark) for mark in a.marks)
+    return all(_holds(b, mark) for mark in a.marks) and all(_holds(a, mark) for mark in b.marks)
+
+
+def _holds(wording: Wording, mark: str) -> bool:
+    return mark in wording.bag or _stem(mark) in wording.bag
 
 
 @dataclass(slots=True)

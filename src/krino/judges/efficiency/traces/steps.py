@@ -34,6 +34,11 @@ class Step:
     cost: float | None = None
     media: tuple[Media, ...] = ()
 
+    @property
+    def talks(self) -> bool:
+        """Whether it is made of words."""
+        return self.kind in ("llm", "message")
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:

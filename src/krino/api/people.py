@@ -1,0 +1,32 @@
+"""Labels of people from a workbench, as `krino.agree` and `krino agree --labels` take them."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from krino.errors import UsageProblem
+from krino.people import FILE, FOLDER
+from krino.runs.reading import load_run
+
+Rows = list[dict[str, Any]]
+
+
+def is_workbench(labels: object) -> bool:
+    """Whether what was given for labels is a workbench (a folder, a file of SQLite, an address), and no other file."""
+    if not isinstance(labels, str | PathLike):
+        return False
+    path = Path(labels)
+    return "://" in str(labels) or path.suffix == ".sqlite" or (path / FOLDER / FILE).is_file()
+
+
+def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth: str = "both") -> Rows:
+    """What people said of the cases of a run, one row a case and rater."""
+    try:
+        from krino.people.rows import rows_for_run
+    except ModuleNotFoundError as missing:
+        raise UsageProblem(f"labels of a workbench need {missing.name}: pip install 'krino[web]'") from None
+    wanted = ("id", "rater")
+    rows = rows_for_run(workbench, load_run(run), depth)
+    return [{name: row[name] for name in row if name in wanted or not name.startswith("label_")} for row in rows]

@@ -1,0 +1,106 @@
+"""`krino serve`: the workbench in a browser, and judging over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from krino.cli import options
+from krino.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from krino.contract import Labeller
+
+
+@options.llm_flags()
+def serve(
+    ctx: typer.Context,
+    runs: Annotated[
+        Path, typer.Argument(metavar="[RUNS_FOLDER]", help="Folder of run folders.", show_default=True)
+    ] = Path("runs"),
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; one that others can reach needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")] = 8321,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            help="Who knows it may enter. Better in the variable: other users see flags in the list of processes.",
+            envvar="KRINO_TOKEN",
+            show_default=False,
+            show_envvar=True,
+        ),
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            help="Where labels are kept: a URL of SQLAlchemy, as postgresql+psycopg://…; by default a SQLite file in "
+            "RUNS_FOLDER.",
+            envvar="KRINO_DATABASE",
+            show_default=False,
+            show_envvar=True,
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name under which browsers reach the server, as a proxy's.", show_default=False),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(help="A further judge to offer, as file.py:Class: its code is run.", show_default=False),
+    ] = None,
+    labeller: Annotated[
+        str | None,
+        typer.Option(
+            help="A model that requests may ask for beside `local`, or several with commas (a jury); needs --max-cost "
+            "or --max-tokens, which hold for the server's whole life.",
+            rich_help_panel=options.MODEL,
+            show_default=False,
+        ),
+    ] = None,
+    api_key_env: options.ApiKey = None,
+    llm: options.LlmFlags = options.NOTHING_SET,
+    open: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,  # noqa: A002 - the flag's name
+) -> None:
+    """Look at runs, label and compare them in a browser; judge cases over HTTP (POST /v1/judge/JUDGE)."""
+    try:
+        from krino.web.server import serve as serve_until_ended
+        from krino.web.settings import ServeSettings
+    except ModuleNotFoundError as missing:
+        raise UsageProblem(f"the workbench needs {missing.name}: pip install 'krino[web]'") from None
+    settings = ServeSettings(
+        runs=runs,
+        host=host,
+        port=port,
+        token=token,
+        database=database,
+        allow_hosts=tuple(allow_host or ()),
+        judges=tuple(judge or ()),
+        warm=True,
+        labellers={} if labeller is None else {labeller: _asked(ctx, labeller, api_key_env, llm)},
+    )
+    address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"
+
+    def listening() -> None:
+        typer.echo(f"the workbench is at {address} (Ctrl-C ends it)", err=True)
+        if open:
+            typer.launch(address)
+
+    serve_until_ended(settings, listening)
+
+
+def _asked(ctx: typer.Context, name: str, api_key_env: str | None, llm: options.LlmFlags) -> Labeller:
+    """The model that clients may spend money on: never without an end."""
+    from krino.cli.keys import keys_for
+    from krino.cli.settings import load_settings
+    from krino.labellers.factory import names_in
+
+    if "max_cost" not in llm and "max_tokens" not in llm:
+        raise UsageProblem(
+            f"--labeller {name}: every client of the server could spend on it; say how much in all with --max-cost "
+            "(and --price-in, --price-out, or prices in krino.toml) or --max-tokens"
+        )
+    keys = keys_for(ctx, names_in(name), llm.get("base_url"), api_key_env)
+    return options.labeller_of(name, 1, llm, keys, prices=load_settings().prices)

@@ -1,0 +1,38 @@
+"""What a task wants: to be told something, to have something done, or to have it done if something holds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from krino.judges.efficiency.finders.content_words import tokens_in
+from krino.judges.efficiency.tables import words
+
+_CLAUSE = re.compile(r"[.,;:!\n]\s+|\band\b|\bthen\b|\ben\b|\bet\b|\bund\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`tells`: something is to be told, or an act depends on something that must be looked up or waited for.
+
+    `single`: one thing is asked, in a question that a few words can answer.
+    """
+
+    tells: bool
+    single: bool
+    only_asks: bool
+    """Whether nothing is to be done but to tell."""
+
+
+@lru_cache(maxsize=256)
+def read_task(task: str) -> Wanted:
+    clauses = [tokens for tokens in map(tokens_in, _CLAUSE.split(task[:4_000])) if tokens]
+    found = {word for tokens in clauses for word in tokens}
+    leads = {word for tokens in clauses for word in (tokens[1:2] if tokens[0] == "please" else tokens[:1])}
+    question = "?" in task or not leads.isdisjoint(words("cues", "asking"))
+    depends = not found.isdisjoint(words("cues", "depending"))
+    wide = not found.isdisjoint(words("cues", "open_ended"))
+    single = question and len(clauses) == 1 and not wide
+    orders = leads & (words("cues", "write") | words("cues", "acting")) or found & words("cues", "polite")
+    return Wanted(question or depends, single, task.rstrip().endswith("?") and not orders)

@@ -1,0 +1,500 @@
+"""Finds steps that could have been left out: without them the answer and the acts would still have all they state.
+
+A reading is needed if the answer or a later needed step takes up a word, value or identifier that only it brought.
+An answer can also rest on a result without repeating it ("Is the invoice overdue?", "Yes"), and so can an act whose
+arguments stand nowhere. Where something rests on results in that way, a reading is needed too if the task names what it
+looks at, and no step whose words are taken up has looked at that. Where nothing does, it is not: in doubt unnecessary.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from krino.judges.efficiency.finders.asking import read_task
+from krino.judges.efficiency.finders.calls import Call, keys_in, texts_in
+from krino.judges.efficiency.finders.content_words import (
+    MAX_TEXT,
+    forms,
+    stems,
+    tokens_in,
+    tokens_of,
+    words_in,
+    words_of,
+)
+from krino.judges.efficiency.finders.effects import is_pending, name_parts, names
+from krino.judges.efficiency.finders.nearness import ask_another, read_wording
+from krino.judges.efficiency.tables import table, words
+from krino.judges.efficiency.traces.content import dump, from_json, text_of
+from krino.judges.efficiency.traces.steps import Step
+
+_DIGITS = frozenset("0123456789")
+_ROUNDS = 4
+_BARE = 3
+_COMMAND = 80
+_ACKNOWLEDGEMENT = 120
+_IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-zA-Z])\w{1,2}(?:-\w{1,2})?(?![\w-])")
+"""Too short to count as a word: a letter with a number, as in R2 and m-5."""
+_PART = re.compile(r"(?<=[.!?;])\s+|\s*[(\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Spare:
+    """A step that could have been left out.
+
+    Its result is `unused`, or `known` from step `of`, or the answer uses it for what goes `beyond` the question.
+    `doubt`: it may have been looked at for something that left no trace.
+    """
+
+    how: Literal["unused", "known", "beyond"]
+    of: int | None = None
+    doubt: bool = False
+
+
+def spare_readings(
+    steps: Sequence[Step],
+    calls: Sequence[Call],
+    task: str,
+    answer: str | None,
+    set_aside: Collection[int],
+    settled: Collection[int],
+) -> dict[int, Spare]:
+    """`set_aside` are repeats, failures and the like: they use nothing, and nothing is known from them.
+
+    `settled` are repeats that had a ground, and what they repeat: of them nothing is said here.
+    """
+    search = _Leaving(steps, calls, task, answer or "", settled)
+    aside = set(set_aside)
+    found: dict[int, Spare] = {}
+    for _ in range(_ROUNDS):  # leaving one out may leave another without use
+        fresh = search.look(aside)
+        if not fresh:
+            break
+        found |= fresh
+        aside |= fresh.keys()
+    return found
+
+
+class _Leaving:
+    """The words of each step, read once, and one look over them."""
+
+    def __init__(
+        self, steps: Sequence[Step], calls: Sequence[Call], task: str, answer: str, settled: Collection[int]
+    ) -> None:
+        self.steps, self.calls, self.settled = steps, calls, settled
+        self.wanted = read_task(task)
+        self.task = words_in(task)
+        self.task_tokens = set(tokens_in(task))
+        self.task_stems = stems(self.task | self.task_tokens)
+        self.task_forms = forms(self.task_tokens)
+        self.task_numbers = {word.rstrip("0") for word in self.task_tokens if word.isdigit()}  # 84.2 is 84.20
+        self.task_identifiers = self._identifiers(task)
+        self.answer = words_in(answer)
+        self.reads = [
+            may_be_left_out(step, call) or self._drafts(place)
+            for place, (step, call) in enumerate(zip(steps, calls, strict=True))
+        ]
+        if not self.wanted.only_asks and not any(self._is_act(place) for place in range(len(steps))):
+            for place, call in enumerate(calls):  # one of those that do not say whether they read must be the act
+                self.reads[place] = self.reads[place] and (call.effect == "none" or steps[place].talks)
+        self.tells = [
+            (step.kind == "tool" and call.effect != "changes") or reads
+            for step, call, reads in zip(steps, calls, self.reads, strict=True)
+        ]
+        self.tools = [_tool(step) for step in steps]
+        self.times = Counter(self.tools)
+        spoken = next((step for step in reversed(steps) if step.talks), None)
+        self.said = answer or (text_of(spoken.output) if spoken else "")
+        self.stated = self._stated(spoken)
+        self.bare = len((self.answer | words_in(self.said)) - self.task) < _BARE
+        self.used: dict[int, set[str]] = {}
+        self.covered: set[str] = set()
+        """What the task names of what steps looked at whose words are taken up."""
+        self.telling: Counter[str] = Counter()
+        """How many such steps each tool has that the task does not name."""
+        self.resting = False
+        self.supplies: set[int] = set()
+        """Readings that brought what an act was given, or a short identifier with which a later call was made."""
+        self.supplied: set[int] = set()
+        """Those later calls."""
+        self.worked_on: dict[int, set[str]] = {}
+        """What acts were given that state more than the task does."""
+        self.rests_until = 0
+        """Up to this place results may be what something rests on that is not seen to take them up."""
+        self._taken_up: dict[int, tuple[str, ...]] = {}
+        self._vocabulary: dict[str, str] = {}
+        self.given = [tokens_of(step.input) if tells else set() for step, tells in zip(steps, self.tells, strict=True)]
+        self.named = [set() if step.talks else self._identifiers(step.input) for step in steps]
+        self.brought = [self._brought(place) for place in range(len(steps))]
+        self.asked = [self._asked(place) for place in range(len(steps))]
+        self.shared = self._shared_arguments()
+        self.varied = {
+            tool for place, tool in enumerate(self.tools) if self.given[place] - self.shared.get(tool, set())
+        }
+        """Tools that were called with different arguments."""
+        self.named_tools = {
+            tool for place, tool in enumerate(self.tools) if tool in self.shared and self._is_named(place)
+        }
+        """Tools that were asked, among others, about the very thing that the task names."""
+
+    # --- what is read once ---
+
+    def _drafts(self, place: int) -> bool:
+        """Words of a model in between: not the last, and not those that choose the next call."""
+        step = self.steps[place]
+        following = self.steps[place + 1].kind if place + 1 < len(self.steps) else ""
+        return step.kind == "llm" and isinstance(step.input, str) and following in ("llm", "message")
+
+    def _stated(self, spoken: Step | None) -> set[str]:
+        """What the answer states beyond the task; of a model that was handed a text, what that text states."""
+        handed = isinstance(spoken.input, str) and spoken.kind == "llm" if spoken else False
+        found = words_of(spoken.input) if spoken and handed else words_in(self.said)
+        return found - self.task_forms - words("cues", "talk")
+
+    def _brought(self, place: int) -> tuple[str, ...]:
+        """The words of its own that a reading brought; a tuple of shared words, as a long trace has many."""
+        if not self.tells[place]:
+            return ()
+        step = self.steps[place]
+        output = from_json(step.output)
+        keys = words_in(" ".join(keys_in(output))) if not isinstance(output, str) else set()
+        found = (words_of(output) | keys | words_in(step.observed)) - self.task - self.given[place]
+        share = self._vocabulary.setdefault
+        return tuple([share(word, word) for word in found - (_DIGITS - self.stated) or found])
+
+    def _asked(self, place: int) -> set[str]:
+        """What the task names of what this step looks at: words of its tool's name and of its arguments."""
+        if not self.tells[place]:
+            return set()
+        named = set(name_parts(self.steps[place].name)) - _verbs()
+        return (stems(named) | stems(self.given[place])) & self.task_stems
+
+    def _shared_arguments(self) -> dict[str, set[str]]:
+        """What all calls of a tool have in common, for tools that are called more than once."""
+        shared: dict[str, set[str]] = {}
+        for place, tool in enumerate(self.tools):
+            if self.tells[place] and self.times[tool] > 1:
+                given = self.given[place]
+                shared[tool] = shared[tool] & given if tool in shared else set(given)
+        return shared
+
+    # --- one look ---
+
+    def look(self, aside: Collection[int]) -> dict[int, Spare]:
+        kept = [place for place in range(len(self.steps)) if place not in aside]
+        if kept and self.reads[kept[-1]] and not self.answer:
+            kept.pop()  # a trace that ends with a reading does not say what it was for
+        self.used = self._used(kept)
+        self.covered = set().union(*(self.asked[place] for place in self.used))
+        self.telling = Counter(self.tools[place] for place in self.used if not self._is_named(place))
+        self.resting = not self.used and all(self.reads[place] or self.steps[place].talks for place in kept)
+        self._follow_identifiers(kept)
+        self.rests_until = self._rests_until(kept)
+        found: dict[int, Spare] = {}
+        known: dict[str, int] = {}
+        looked_at: set[str] = set()
+        for place in kept:
+            if self._is_act(place):  # what it reports need not be looked up
+                for word in words_of(from_json(self.steps[place].output)):
+                    known.setdefault(word, place)
+            if not self.reads[place] or self.calls[place].is_empty:
+                continue
+            spare = None
+            if place not in self.settled and not self.calls[place].is_paging:
+                spare = self._spare(place, known, looked_at)
+            if spare is not None:
+                found[place] = spare
+                continue
+            looked_at |= self.asked[place]
+            for word in self.brought[place]:
+                known.setdefault(word, place)
+        if self.resting and not any(self.asked[place] for place in kept):
+            return {}  # an answer that rests on readings, of which the task names none: any may be the one
+        return found or self._beyond(kept)
+
+    def _is_named(self, place: int) -> bool:
+        """Whether the task names what sets this call apart from other calls of its tool."""
+        own = self.given[place] - self.shared.get(self.tools[place], set())
+        return bool(stems(own) & self.task_stems)
+
+    def _used(self, kept: Sequence[int]) -> dict[int, set[str]]:
+        """For each kept reading the words it brought that a later kept step or the answer takes up."""
+        taken_up = set(self.answer)
+        used: dict[int, set[str]] = {}
+        for place in reversed(kept):
+            if found := taken_up.intersection(self.brought[place]):
+                used[place] = found
+            taken_up.update(self._taken(place))
+        return used
+
+    def _taken(self, place: int) -> tuple[str, ...]:
+        """The words that a step takes up, read once however often is looked."""
+        if place not in self._taken_up:
+            share = self._vocabulary.setdefault
+            self._taken_up[place] = tuple([share(word, word) for word in _words_taken_up(self.steps[place])])
+        return self._taken_up[place]
+
+    def _rests_until(self, kept: Sequence[int]) -> int:
+        """The end of the trace if the answer rests on results, else the last act that states what stands nowhere."""
+        acts = [place for place in kept if self._is_act(place)]
+        last = self._follow_arguments(kept, acts)
+        pending = any(is_pending(self.steps[place]) for place in acts)
+        return len(self.steps) if pending or self._answer_rests(kept, acts) else last
+
+    def _follow_arguments(self, kept: Sequence[int], acts: Sequence[int]) -> int:
+        """Notes who brought what acts are given beyond the task; the last act that was given what nobody brought."""
+        looked_for = {place: self._open_arguments(place) for place in acts}
+        self.worked_on = {place: tokens_of(self.steps[place].input) for place in acts if looked_for[place]}
+        wanted = set().union(*looked_for.values())
+        sources: dict[str, int] = {}
+        last = 0
+        for place in kept if wanted else ():
+            for word in looked_for.get(place, ()):
+                if word in sources:
+                    self.supplies.add(sources[word])
+                else:
+                    last = place
+            if self.tells[place]:
+                for word in wanted & tokens_of(from_json(self.steps[place].output)):
+                    sources.setdefault(word, place)
+        return last
+
+    def _follow_identifiers(self, kept: Sequence[int]) -> None:
+        """Notes who brought the short identifiers (R2, m-5) that later calls were given, and which calls those are."""
+        sources: dict[str, int] = {}
+        self.supplies, self.supplied = set(), set()
+        wanted = set().union(*self.named) - self.task_identifiers
+        for place in kept if wanted else ():
+            if found := self.named[place] & sources.keys():
+                self.supplies.update(sources[name] for name in found)
+                self.supplied.add(place)
+            if self.tells[place]:
+                for name in self._identifiers(self.steps[place].output) & wanted:
+                    sources.setdefault(name, place)
+
+    def _identifiers(self, value: object) -> set[str]:
+        text = value if isinstance(value, str) else " ".join(texts_in(value))
+        return {found.lower() for found in _IDENTIFIER.findall(text[:MAX_TEXT])}
+
+    def _is_act(self, place: int) -> bool:
+        return not self.reads[place] and self.steps[place].kind in ("tool", "other")
+
+    def _open_arguments(self, place: int) -> set[str]:
+        """What an act is given that the task does not say."""
+        found = tokens_of(self.steps[place].input) - self.task_forms - words("cues", "command_words")
+        return {word for word in found if not (word.isdigit() and word.rstrip("0") in self.task_numbers)}
+
+    def _answer_rests(self, kept: Sequence[int], acts: Sequence[int]) -> bool:
+        """Whether the answer states what no result says word for word, so that it was gathered from one."""
+        if not self.wanted.tells and acts:
+            return False  # it reports what was done
+        summed_up = words("cues", "derived").intersection(tokens_in(self.said))
+        if summed_up - words("cues", "counted") or not self.stated:
+            return True
+        every = forms(self.stated) | summed_up
+        brought = set().union(*(every.intersection(self.brought[place]) for place in kept))
+        missing = {word for word in self.stated if forms((word,)).isdisjoint(brought)}
+        reckoned = any(word[0].isdigit() for word in missing) or not summed_up <= brought
+        return reckoned or len(missing) * 2 > len(self.stated)
+
+    # --- one step ---
+
+    def _spare(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Spare | None:
+        brought, asked, used = self.brought[place], self.asked[place], self.used.get(place, set())
+        if used - known.keys() or place in self.supplies or self._prepares(place):
+            return None
+        few = len(brought) < table("nearness")["least_distinctive"]
+        if place >= self.rests_until and not self.steps[place].talks:
+            return self._stays_supported(place, known, few)
+        if not brought or self._follows(place, known):
+            return None
+        if not used:
+            return None if few or asked - self.covered or self._is_gone_through(place) else Spare("unused")
+        first = min(known[word] for word in used)
+        new = any(word not in known for word in brought)
+        again = bool(asked) and (asked <= looked_at or (not new and len(asked & looked_at) * 2 >= len(asked)))
+        return Spare("known", first) if again and not self._asks_another(place, first) else None
+
+    def _stays_supported(self, place: int, known: Mapping[str, int], few: bool) -> Spare | None:
+        """What is stated is supported without this step: all that is used of it was known, or nothing is used."""
+        used = self.used.get(place)
+        if used:
+            first = min(known[word] for word in used)
+            return None if self._is_another_thing(place, first, known) else Spare("known", first)
+        asked = bool(self.asked[place] - self.covered)
+        several = self.wanted.tells and not self.wanted.single and asked
+        if several or self._is_gone_through(place) or self._is_moved_on_from(place) or self._is_of_a_list(place, known):
+            return None
+        return Spare("unused", doubt=few or asked)
+
+    def _prepares(self, place: int) -> bool:
+        """It looks at the thing that a later act works on, and that act does more than the task says word for word."""
+        given = self.given[place]
+        return any(not given.isdisjoint(worked_on) for act, worked_on in self.worked_on.items() if act > place)
+
+    def _is_another_thing(self, place: int, first: int, known: Mapping[str, int]) -> bool:
+        """The same tool asked about another thing of the task or of a list, or about the opposite."""
+        one, other = self.calls[place], self.calls[first]
+        if self.steps[place].name == self.steps[first].name and one.frame != other.frame:
+            own = self.given[place] - self.given[first]
+            return not own.isdisjoint(self.task_tokens) or any(word in known for word in own)
+        if not one.wording or not other.wording:
+            return False
+        return ask_another(read_wording(one.wording), read_wording(other.wording), self.task_tokens)
+
+    def _is_gone_through(self, place: int) -> bool:
+        """Another call of the tool brought what is used, and the task does not name which: all had to be looked at."""
+        tool = self.tools[place]
+        return tool in self.varied and self.telling[tool] > 0 and not self._is_beside(place)
+
+    def _is_of_a_list(self, place: int, known: Mapping[str, int]) -> bool:
+        """One of several things by its id, and the ids come from an earlier result: the answer may be a choice."""
+        tool = self.tools[place]
+        if not self.wanted.tells or self.times[tool] < 2 or tool in self.named_tools or self.calls[place].wording:
+            return False
+        own = self.given[place] - self.shared[tool]
+        return place in self.supplied or (bool(own) and all(word in known for word in own))
+
+    def _is_moved_on_from(self, place: int) -> bool:
+        """What is scrolled or paged through must have been opened."""
+        return place + 1 < len(self.calls) and self.calls[place + 1].is_paging
+
+    def _is_beside(self, place: int) -> bool:
+        """A search among several whose question has nothing of the task's own words."""
+        return self.calls[place].is_search and not self.asked[place]
+
+    def _asks_another(self, place: int, first: int) -> bool:
+        """Another thing by its id, or another question: that both bring the same is news."""
+        one, other = self.calls[place], self.calls[first]
+        if self.steps[place].name == self.steps[first].name and one.frame != other.frame:
+            return True
+        both = one.wording and other.wording
+        return bool(both) and ask_another(read_wording(one.wording), read_wording(other.wording))
+
+    def _follows(self, place: int, known: Mapping[str, int]) -> bool:
+        """Its id or name comes from an earlier result, and it is one of several, or the answer is too bare to tell."""
+        if not any(word in known for word in self.given[place]):
+            return False
+        return self.bare or self.times[self.tools[place]] > 1
+
+    # --- what the answer adds ---
+
+    def _beyond(self, kept: Sequence[int]) -> dict[int, Spare]:
+        """Readings that only the later parts of an answer use, where its first part answers the one question."""
+        parts = [words_in(part) for part in _PART.split(self.said) if part.strip()]
+        if not self.wanted.single or len(parts) < 2:
+            return {}
+        first, rest = parts[0] - self.task_forms, set().union(*parts[1:])
+        sources = []
+        for place in kept:
+            if self.tells[place] and not first.isdisjoint(self.brought[place]):
+                sources.append(place)
+                first = first.difference(self.brought[place])
+        if not sources:  # it sums up a result that the rest does not speak of
+            looked = (place for place in kept if self.reads[place] and self.asked[place])
+            sources = [place for place in looked if rest.isdisjoint(self.brought[place])]
+            first = set().union(*(self.brought[place] for place in sources))
+            if any(not self.given[place].isdisjoint(first) for place in kept):
+                return {}  # one step led to the other
+        if not sources:
+            return {}
+        return {
+            place: Spare("beyond")
+            for place in kept
+            if place not in sources and self.reads[place] and self._only_adds(place, rest, sources)
+        }
+
+    def _only_adds(self, place: int, rest: set[str], sources: Sequence[int]) -> bool:
+        """Its words stand in the rest of the answer alone, and it looks at what the task does not speak of."""
+        used = self.used.get(place, set()).difference(*(self.brought[source] for source in sources))
+        if not used or not used <= rest or place in self.settled:
+            return False
+        later = (step for step in self.steps[place + 1 :] if step.kind in ("tool", "retrieval", "other"))
+        if any(not used.isdisjoint(words_of(step.input)) for step in later):
+            return False
+        named = {part for part in name_parts(self.steps[place].name) if part not in _verbs()}
+        for source in sources:
+            named.difference_update(name_parts(self.steps[source].name))
+        looks_at = {word for word in named | self.given[place] if len(word) > 2 and word.isalpha()}
+        return not looks_at <= self.task_forms
+
+
+def looks_for_good_measure(steps: Sequence[Step], calls: Sequence[Call], task: str) -> set[int]:
+    """Readings that only serve to see a change, if they are made again after it: the task orders the change alone.
+
+    Nothing is being waited for, and no message stands before them after which a user may have asked for them.
+    """
+    if read_task(task).tells:
+        return set()
+    found: dict[str, list[int]] = {}
+    waited_for: set[str] = set()
+    for place, (step, call) in enumerate(zip(steps, calls, strict=True)):
+        if step.kind == "message":
+            break
+        if only_reads(step, call) and call.is_read:
+            found.setdefault(step.name, []).append(place)
+            if is_pending(step):
+                waited_for.add(step.name)
+    return {place for name, places in found.items() if name not in waited_for for place in places}
+
+
+def _tool(step: Step) -> str:
+    """The name of the tool; of one that runs what it is given, with the command."""
+    if not names(step.name, "runs"):
+        return step.name
+    command = tokens_in(" ".join(texts_in(step.input))[:_COMMAND])
+    return f"{step.name} {command[0]}" if command else step.name
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return words("cues", "read") | words("cues", "search") | words("cues", "write")
+
+
+def only_reads(step: Step, call: Call) -> bool:
+    return step.kind in ("tool", "retrieval") and call.effect == "none"
+
+
+def may_be_left_out(step: Step, call: Call) -> bool:
+    """A reading, or a tool that says neither that it reads nor that it acts and told something ("weather")."""
+    if step.kind != "tool" or call.effect not in ("none", "unclear"):
+        return step.kind == "retrieval"
+    if call.effect == "unclear" and (any(names(step.name, family) for family in _ACTING) or is_pending(step)):
+        return False
+    opens = call.effect == "unclear" or name_parts(step.name)[:1] == ("open",)
+    return not (opens and acknowledges(step))
+
+
+def acknowledges(step: Step) -> bool:
+    """Whether a result only says that a thing was done: then it was an act ("open_door", "ok")."""
+    short = len(dump(step.output)) < _ACKNOWLEDGEMENT and not step.observed
+    return short and tokens_of(from_json(step.output)) <= words("cues", "acknowledging")
+
+
+_ACTING = (
+    "write",
+    "acting",
+    "moving",
+    "answering",
+    "runs",
+    "musing",
+    "bookkeeping",
+    "charting",
+    "announcing",
+    "keeping",
+)
+
+
+def _words_taken_up(step: Step) -> set[str]:
+    """What a step shows to have taken from before: its arguments, and for a model its words.
+
+    The message history that a model was given holds everything and so proves nothing.
+    """
+    if step.talks:
+        given = step.input if isinstance(step.input, str) else None
+        return words_of(step.output) | words_of(given)
+    return words_of(step.input)

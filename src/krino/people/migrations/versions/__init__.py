@@ -1,0 +1,1 @@
+"""One module a step. A step that has been published is never edited."""

@@ -1,0 +1,277 @@
+"""Keeps what people say of cases. Nothing is overwritten: a second label is a second line, and so is an undo."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from os import PathLike
+from typing import Any, Literal, Self
+from uuid import uuid4
+
+import orjson
+from sqlalchemy import Row, Select, Table, exists, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from krino.errors import UsageProblem
+from krino.people.database import address_of, connect, migrate, refuse_other_version, told, writing
+from krino.people.tables import events
+from krino.runs.manifest import Manifest
+from krino.text.clean import clean, clean_line
+
+Depth = Literal["fields", "labels"]
+DEPTHS: tuple[Depth, ...] = ("fields", "labels")
+Why = Literal["seats", "runs", "raters", "unsure", "random", "chosen"]
+"""Why the queue brought a case; `chosen`: the person opened it."""
+LONGEST_RATER = 80
+LONGEST_NOTE = 4_000
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What labels belong to beside a case's content: a judge and its options. Runs come and go."""
+
+    judge: str
+    options: str
+    """A hash of them."""
+    version: str = ""
+    """Of the judge, for those who want to know; labels belong to all versions."""
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Self:
+        judge = manifest.plan.judge
+        options = orjson.dumps(judge.get("options") or {}, option=orjson.OPT_SORT_KEYS)
+        return cls(judge["name"], blake2b(options, digest_size=16).hexdigest(), judge["version"])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The case that somebody looks at, and in which run."""
+
+    subject: Subject
+    input_hash: str
+    case_id: str = ""
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of what people did: `label` (with an answer), `skip`, `undo` (of an earlier line) or `seen`."""
+
+    place: Place
+    rater: str
+    depth: Depth
+    action: Literal["label", "skip", "undo", "seen"]
+    answer: Mapping[str, Any] | None = None
+    """Fields of the verdict, or the labels, by the depth."""
+    verdict: Mapping[str, Any] | None = None
+    """Of labels: what the judge's rules made of them when they were given."""
+    note: str = ""
+    why: Why = "chosen"
+    random: bool = False
+    blind: bool = True
+    undoes: int | None = None
+    created: str = ""
+    id: int = 0
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """What the person says of the fields of the verdict, either way."""
+        return (self.verdict if self.depth == "labels" else self.answer) or {}
+
+
+class LabelStore:
+    """The labels of people. May be used by many threads and several servers at the same time."""
+
+    def __init__(self, where: str | PathLike[str], *, read_only: bool = False) -> None:
+        """`where`: a folder of runs, a file, or the address of a database. `read_only`: it must be there already."""
+        self.engine = connect(address_of(where, create=not read_only))
+        if read_only:
+            refuse_other_version(self.engine)
+        else:
+            migrate(self.engine)
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    # --- writing ---------------------------------------------------------------------------------------
+
+    def add(self, event: Event, key: str | None = None) -> Event:
+        """Write one line; it is on disk when this returns. With a `key` that was used before, the line of then.
+
+        Whether the person was blind is for the record to say, not for the caller.
+        """
+        values = _values(event, key or uuid4().hex)
+        event = replace(event, rater=values["rater"], note=values["note"])
+        same_key = select(events).where(events.c.key == values["key"])
+        with told(self.engine):
+            try:
+                with writing(self.engine) as connection:
+                    blind = not connection.execute(select(_seen(event.place, event.rater))).scalar()
+                    written = insert(events).values(**values, blind=blind).returning(events.c.id)
+                    number = connection.execute(written).scalar_one()
+            except IntegrityError:  # the key was used before
+                with self.engine.connect() as connection:
+                    return _same_request(_event(connection.execute(same_key).one()), event)
+        return replace(event, id=number, blind=blind, created=values["created"])
+
+    def undo(self, subject: Subject, rater: str, run: str = "") -> Event | None:
+        """Take back the last label or skip of a rater that still counts; what stood before it counts again.
+
+        `run`: only what was said there. None where there is nothing to take back.
+        """
+        wanted = _standing(_about(subject)).where(events.c.rater == rater).order_by(events.c.id.desc()).limit(1)
+        wanted = wanted.where(events.c.run == run) if run else wanted
+        for _ in range(_TRIES):
+            with told(self.engine), self.engine.connect() as connection:
+                found = connection.execute(wanted).one_or_none()
+            if found is None:
+                return None
+            last = _event(found)
+            try:
+                self._write(Event(last.place, rater, last.depth, "undo", undoes=last.id))
+            except IntegrityError:  # somebody has just undone the same line: then the one before it is meant
+                continue
+            return last
+        raise UsageProblem("the last label was undone by somebody else at the same moment; try again")
+
+    def _write(self, event: Event) -> None:
+        with writing(self.engine) as connection:
+            connection.execute(insert(events).values(**_values(event, uuid4().hex), blind=True))
+
+    def see(self, place: Place, rater: str) -> None:
+        """From now on this person has been shown the verdict of this case."""
+        if not self.has_seen(place, rater):
+            self.add(Event(place, rater, "fields", "seen"))
+
+    # --- reading ---------------------------------------------------------------------------------------
+
+    def current(self, subject: Subject, *, rater: str | None = None, input_hash: str | None = None) -> list[Event]:
+        """The labels and skips that count: of each case, rater and depth the last that was not undone."""
+        last = _standing(_about(subject, func.max(events.c.id)))
+        if rater is not None:
+            last = last.where(events.c.rater == rater)
+        if input_hash is not None:
+            last = last.where(events.c.input_hash == input_hash)
+        last = last.group_by(events.c.input_hash, events.c.rater, events.c.depth)
+        return self._read(select(events).where(events.c.id.in_(last)).order_by(events.c.id))
+
+    def history(self, subject: Subject | None = None, *, after: int = 0, most: int = 1_000) -> list[Event]:
+        """Every line, in the order in which they were written."""
+        wanted = select(events) if subject is None else _about(subject)
+        return self._read(wanted.where(events.c.id > after).order_by(events.c.id).limit(most))
+
+    def has_seen(self, place: Place, rater: str) -> bool:
+        with told(self.engine), self.engine.connect() as connection:
+            return bool(connection.execute(select(_seen(place, rater))).scalar())
+
+    def edition(self, subject: Subject) -> int:
+        """A number that changes with every line about this judge and its options."""
+        with told(self.engine), self.engine.connect() as connection:
+            return connection.execute(_about(subject, func.max(events.c.id))).scalar() or 0
+
+    def _read(self, wanted: Select[Any]) -> list[Event]:
+        with told(self.engine), self.engine.connect() as connection:
+            return [_event(row) for row in connection.execute(wanted)]
+
+
+# --- names and notes -----------------------------------------------------------------------------------
+
+
+def rater_name(given: str) -> str:
+    """A name as it is kept: one line, nothing invisible, the same letters written the same way."""
+    name = clean_line(unicodedata.normalize("NFC", given[: 4 * LONGEST_RATER]))
+    if not name:
+        raise UsageProblem("the name of the rater is empty; write who labels")
+    if len(name) > LONGEST_RATER:
+        raise UsageProblem(f"the name of the rater has more than {LONGEST_RATER} characters; write a shorter one")
+    return name
+
+
+def note_text(given: str) -> str:
+    if len(given) > LONGEST_NOTE:
+        raise UsageProblem(f"the note has more than {LONGEST_NOTE:,} characters; write a shorter one")
+    return clean(given).strip()
+
+
+# --- rows ----------------------------------------------------------------------------------------------
+
+
+def _about(subject: Subject, *columns: Any) -> Select[Any]:
+    return select(*(columns or (events,))).where(events.c.judge == subject.judge, events.c.options == subject.options)
+
+
+def _standing(wanted: Select[Any]) -> Select[Any]:
+    """Of these lines the labels and skips that nobody has taken back."""
+    undo: Table = events.alias("undo")  # type: ignore[assignment]
+    return wanted.where(events.c.action.in_(("label", "skip")), ~exists().where(undo.c.undoes == events.c.id))
+
+
+def _seen(place: Place, rater: str) -> Any:
+    return exists().where(
+        events.c.judge == place.subject.judge,
+        events.c.options == place.subject.options,
+        events.c.input_hash == place.input_hash,
+        events.c.rater == rater,
+        events.c.action == "seen",
+    )
+
+
+def _values(event: Event, key: str) -> dict[str, Any]:
+    place = event.place
+    return {
+        "key": key,
+        "judge": place.subject.judge,
+        "options": place.subject.options,
+        "judge_version": place.subject.version,
+        "input_hash": place.input_hash,
+        "case_id": clean(place.case_id),
+        "run": place.run,
+        "rater": rater_name(event.rater),
+        "depth": event.depth,
+        "action": event.action,
+        "answer": _json(event.answer),
+        "verdict": _json(event.verdict),
+        "note": note_text(event.note),
+        "why": event.why,
+        "random": event.random,
+        "undoes": event.undoes,
+        "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
+
+
+def _json(value: Mapping[str, Any] | None) -> str | None:
+    try:
+        return None if value is None else orjson.dumps(value).decode()
+    except (orjson.JSONEncodeError, TypeError) as error:
+        raise UsageProblem(f"the answer cannot be written as JSON: {error}") from None
+
+
+def _event(row: Row[Any]) -> Event:
+    found = row._mapping
+    subject = Subject(found["judge"], found["options"], found["judge_version"])
+    names = ("rater", "depth", "action", "note", "why", "random", "blind", "undoes", "created", "id")
+    return Event(
+        Place(subject, found["input_hash"], found["case_id"], found["run"]),
+        answer=None if found["answer"] is None else orjson.loads(found["answer"]),
+        verdict=None if found["verdict"] is None else orjson.loads(found["verdict"]),
+        **{name: found[name] for name in names},
+    )
+
+
+def _same_request(before: Event, now: Event) -> Event:
+    """A request that is sent again, because its answer was lost, changes nothing."""
+    if (before.rater, before.place.input_hash, before.action) != (now.rater, now.place.input_hash, now.action):
+        raise UsageProblem("this key was used for another label; give every label a key of its own")
+    return before
+
+
+def by_case(found: Iterable[Event]) -> dict[str, list[Event]]:
+    """Lines by the content of the case that they are about."""
+    cases: dict[str, list[Event]] = {}
+    for event in found:
+        cases.setdefault(event.place.input_hash, []).append(event)
+    return cases

@@ -1,0 +1,1 @@
+"""What other programs call: judging and runs as JSON."""

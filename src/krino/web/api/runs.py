@@ -1,0 +1,117 @@
+"""`/v1/runs`: the runs of the runs folder, what they come to, and their judgements page by page."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Self
+
+import orjson
+from fastapi import APIRouter, Depends, Path, Query, Request
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from krino.contract import Judgement
+from krino.results.slices import SliceTable
+from krino.results.summary import Summary
+from krino.runs.manifest import Counts, Manifest, RunState
+from krino.web.index.question import Question
+from krino.web.problems import NOT_FOUND
+from krino.web.workbench import Workbench, workbench
+
+router = APIRouter(prefix="/v1", tags=["runs"])
+Bench = Annotated[Workbench, Depends(workbench)]
+RunName = Annotated[str, Path(alias="run", description="name of the run's folder", examples=["my-run"])]
+MOST_AT_ONCE = 500
+
+
+class RunEntry(BaseModel):
+    """A run as the list shows it."""
+
+    name: str
+    problem: str | None = Field(default=None, description="why it cannot be read; then nothing else is known of it")
+    judge: str | None = None
+    judge_version: str | None = None
+    state: RunState | None = None
+    started: datetime | None = None
+    updated: datetime | None = None
+    cases: int | None = Field(default=None, description="cases in the input; null until it was read to its end")
+    counts: Counts | None = Field(default=None, description="how the cases ended; of a run under way, zero until later")
+
+    @classmethod
+    def of(cls, name: str, manifest: Manifest | None, problem: str = "") -> Self:
+        if manifest is None:
+            return cls(name=name, problem=problem)
+        return cls(
+            name=name,
+            judge=str(manifest.plan.judge.get("name")),
+            judge_version=str(manifest.plan.judge.get("version")),
+            state=manifest.state,
+            started=manifest.started,
+            updated=manifest.updated,
+            cases=manifest.cases,
+            counts=manifest.counts,
+        )
+
+
+class Runs(BaseModel):
+    runs: list[RunEntry] = Field(description="the newest first")
+
+
+class RunDetail(BaseModel):
+    """One run as a whole."""
+
+    run: RunEntry
+    labeller: dict[str, Any] = Field(description="who labelled: model, parameters, channel")
+    options: dict[str, Any] = Field(description="options of the judge")
+    summary: Summary | None = Field(description="null until the run was summed up for the first time")
+    slices: list[SliceTable]
+    current: bool = Field(description="false while a later state of the run is being read")
+
+
+class CasePage(BaseModel):
+    """Some cases of a run, out of those that were asked for."""
+
+    found: int = Field(ge=0, description="cases that fit the question")
+    first: int = Field(ge=0)
+    cases: list[Judgement]
+    unknown: list[str] = Field(description="fields that were asked for and that the run does not have")
+
+
+@router.get("/runs")
+def runs(bench: Bench) -> Runs:
+    """All runs, those under way among them."""
+    return Runs(runs=[RunEntry.of(run.name, run.manifest, run.problem) for run in bench.runs.runs()])
+
+
+@router.get("/runs/{run}", responses=NOT_FOUND)
+def run(bench: Bench, name: RunName) -> RunDetail:
+    """What a run comes to: counts, scores, slices. A run that was never opened may have no summary for a moment."""
+    opened = bench.runs.open(name)
+    manifest, overall = opened.manifest, opened.overall()
+    entry = RunEntry.of(name, manifest)
+    entry.counts = opened.counts()
+    return RunDetail(
+        run=entry,
+        labeller=manifest.plan.labeller,
+        options=dict(manifest.plan.judge.get("options") or {}),
+        summary=overall.found.summary if overall else None,
+        slices=overall.found.slices if overall else [],
+        current=overall is not None and overall.current and not opened.indexing,
+    )
+
+
+@router.get("/runs/{run}/cases", responses={200: {"model": CasePage}, **NOT_FOUND})
+def cases(
+    request: Request,
+    bench: Bench,
+    name: RunName,
+    first: Annotated[int, Query(ge=0, le=10**9, description="how many to pass over")] = 0,
+    most: Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="how many to give at once")] = 50,
+) -> Response:
+    """Judgements, page by page. The question is written as in the addresses of the workbench's pages: `q=words`,
+    `status=failed`, `is.FIELD=VALUE`, `min.FIELD=0.2`, `max.FIELD=0.5`, `in.COLUMN=VALUE`, `sort=FIELD`, `down=1`."""
+    opened = bench.runs.open(name)
+    page = opened.cases.page(Question.read(request.query_params.multi_items()), first, most)
+    found = list(opened.cases.judgements(page.rows))
+    data = {"found": page.found, "first": first, "cases": found, "unknown": page.unknown}
+    return Response(orjson.dumps(data), media_type="application/json")

@@ -1,0 +1,186 @@
+"""The judging desk: cases of all clients go through one thread with an event loop of its own.
+
+Finding facts and settling is work for the processor: in the server's loop it would hold up every other request. Here
+cases of all clients wait together, so that the embedded labeller takes them in batches, and clients take turns, so that
+a list of a thousand cases does not hold up a single one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any, cast
+
+import orjson
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+
+from krino.api.judging import as_item
+from krino.cases.item import CaseItem
+from krino.cases.splitting import split_items
+from krino.contract import Judge, Judgement, Labeller, describe_validation
+from krino.engine.case import judge_item
+from krino.engine.rehearsal import rehearse
+from krino.errors import UsageProblem
+from krino.judges.registry import OURS, load_judge
+from krino.labellers.local import LocalLabeller
+from krino.web.meters import Meters
+from krino.web.problems import Problem
+from krino.web.settings import ServeSettings
+from krino.web.turns import Turns
+
+AnyJudge = Judge[Any, Any, Any]
+BATCH = 8
+"""Cases that the embedded labeller takes together: larger batches are no faster, and who comes late waits longer."""
+BATCHES = 2
+"""Batches at the same time: while one waits for a model, the other is read or settled."""
+PLACES = BATCH * BATCHES
+"""Cases under way at the same time; the others wait for their turn."""
+MOST_JUDGES = 64
+"""Judges with different options that are kept ready."""
+
+
+def plain_options(judge: type[AnyJudge]) -> type[BaseModel]:
+    """The options of a judge by their types alone. Its own reading of them may open a file that a text names (a table
+    of aliases), and whoever can reach the server must not have files opened."""
+    fields = {
+        name: (info.annotation, info)
+        for name, info in judge.options_model.model_fields.items()
+        if info.annotation is None or "path" not in str(TypeAdapter(info.annotation).json_schema().get("format"))
+    }
+    title = judge.name.title().replace("-", "").replace("_", "")
+    config, about = ConfigDict(extra="forbid"), judge.options_model.__doc__
+    made = create_model(f"{title}Options", __config__=config, __doc__=about, **fields)  # type: ignore[call-overload]
+    return cast("type[BaseModel]", made)
+
+
+def refuse_files(judge: type[AnyJudge], options: Mapping[str, Any]) -> None:
+    """Options from outside must have the types that the judge states."""
+    try:
+        plain_options(judge).model_validate(options)
+    except ValidationError as error:
+        raise UsageProblem(f"options of judge `{judge.name}`: {describe_validation(error)}") from None
+
+
+def example_of(name: str) -> dict[str, Any] | None:
+    """The first bundled example of one of our judges."""
+    if name not in OURS:
+        return None
+    with files("krino.examples").joinpath(f"{name}.jsonl").open("rb") as lines:
+        found: dict[str, Any] = orjson.loads(lines.readline())
+    return found
+
+
+class Desk:
+    """Judges records. Thread-safe; `judged` is called from the server's event loop."""
+
+    def __init__(self, settings: ServeSettings, meters: Meters) -> None:
+        self._meters = meters
+        self.under_way = 0
+        """Cases that are being judged or wait for it; counted by the desk's own thread alone."""
+        self._own = {load_judge(address).name: address for address in settings.judges}
+        self._labellers: dict[str, Labeller] = {"local": LocalLabeller(BATCH, BATCHES), **settings.labellers}
+        self._ready: OrderedDict[bytes, AnyJudge] = OrderedDict()
+        self._lock = threading.Lock()
+        self._turns = Turns(PLACES)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="krino-desk", daemon=True)
+        self._thread.start()
+
+    @property
+    def judges(self) -> list[str]:
+        """The judges that a request may name."""
+        return sorted({*OURS, *self._own})
+
+    @property
+    def labellers(self) -> list[str]:
+        """The labellers that a request may name; the embedded one first."""
+        return list(self._labellers)
+
+    async def judged(
+        self,
+        judge: str,
+        records: Sequence[Any],
+        *,
+        options: Mapping[str, Any] | None = None,
+        labeller: str = "local",
+    ) -> list[Judgement]:
+        """A judgement for each case, in their order; one for each trace where a record holds several."""
+        chosen = self._labellers.get(labeller)
+        if chosen is None:
+            raise Problem(
+                422,
+                f"this server has no labeller `{labeller}`",
+                where="body.labeller",
+                remedy=f"one of {', '.join(self._labellers)}; others are allowed at the start: krino serve --labeller",
+            )
+        work = asyncio.run_coroutine_threadsafe(self._work(judge, options or {}, chosen, records), self._loop)
+        return await asyncio.wrap_future(work)
+
+    def ready(self, name: str, options: Mapping[str, Any] | None = None) -> AnyJudge:
+        """The judge with these options. Kept: cases are labelled together only where their judge is the same object."""
+        if name not in OURS and name not in self._own:
+            raise Problem(
+                404,
+                f"there is no judge `{name}` here",
+                where="path.judge",
+                remedy=f"one of {', '.join(self.judges)}; others are named at the start: --judge file.py:Class",
+            )
+        key = orjson.dumps([name, dict(options or {})], option=orjson.OPT_SORT_KEYS)
+        with self._lock:
+            if key not in self._ready:
+                address = self._own.get(name, name)
+                if options:
+                    refuse_files(type(load_judge(address)), options)
+                self._ready[key] = load_judge(address, options)
+                if len(self._ready) > MOST_JUDGES:
+                    self._ready.popitem(last=False)
+            self._ready.move_to_end(key)
+            return self._ready[key]
+
+    def warm(self) -> None:
+        """Load the embedded models now, in the background, so that the first client does not wait for it."""
+        for name in OURS:
+            asyncio.run_coroutine_threadsafe(
+                self._work(name, {}, self._labellers["local"], [example_of(name)]), self._loop
+            )
+
+    def close(self) -> None:
+        """What waits is given up; connections to models are closed."""
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _end(self) -> None:
+        waiting = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        for labeller in self._labellers.values():
+            await labeller.aclose()
+
+    async def _work(
+        self, name: str, options: Mapping[str, Any], labeller: Labeller, records: Sequence[Any]
+    ) -> list[Judgement]:
+        judge = await asyncio.to_thread(self.ready, name, options)
+        items = split_items((as_item(index, record) for index, record in enumerate(records)), judge)
+        party = object()
+
+        async def one(item: CaseItem) -> Judgement:
+            async with self._turns.place(party):
+                rehearse(judge, item)
+                judgement = await judge_item(judge, labeller, item)
+            self._meters.case(judge.name, judgement.status)
+            return judgement
+
+        tasks = [asyncio.ensure_future(one(item)) for item in items]
+        self.under_way += len(tasks)
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            self.under_way -= len(tasks)
+            for task in tasks:
+                task.cancel()

@@ -1,0 +1,286 @@
+"""The index of one run, a small SQLite file: for each case where its line begins and what it is found by.
+
+It is a cache: whatever is odd about it, it is thrown away and made again. It grows with the journal, a few thousand
+lines at a time, so that a reader finds what is there while the rest is still being read. A run folder may come from
+anyone: every line passes the check that all readers of journals share (`krino.runs.checking`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from krino.errors import UsageProblem
+from krino.runs.checking import LineCheck
+from krino.runs.files import Line, Place, inside
+from krino.runs.journal import is_open, read_journal
+from krino.runs.reading import Run
+from krino.runs.roll import ROLL, Entry, read_entries, read_roll
+from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, words_of
+
+VERSION = 1
+"""Of the tables: a part of the file's name, so that an older index is never read."""
+_BATCH = 1_000
+_MARK = 4_096  # bytes before the end of what was read that must still be the same
+_TABLES = f"""
+CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), data BLOB NOT NULL);
+CREATE TABLE result (name TEXT PRIMARY KEY, made_of TEXT NOT NULL, data BLOB NOT NULL);
+CREATE TABLE known (digest BLOB PRIMARY KEY, line INTEGER NOT NULL, status TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entry (place INTEGER PRIMARY KEY, id TEXT NOT NULL, digest BLOB NOT NULL, source BLOB, line INTEGER);
+CREATE INDEX entry_digest ON entry (digest);
+CREATE INDEX entry_id ON entry (id);
+CREATE TABLE line (number INTEGER PRIMARY KEY, offset INTEGER NOT NULL, status TEXT NOT NULL, roll_up TEXT,
+    {", ".join((*FIELDS, *METADATA))});
+CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2')"""
+_CASES = ("DELETE FROM entry",)
+_LINES = ("DELETE FROM known", "DELETE FROM line", "INSERT INTO words(words) VALUES ('delete-all')")
+_INSERT_LINE = f"INSERT INTO line VALUES (?, ?, ?, ?{', ?' * len((*FIELDS, *METADATA))})"  # noqa: S608
+
+
+@dataclass(slots=True)
+class State:
+    """How far the index has come with its run."""
+
+    folder: str = ""
+    started: str = ""
+    """When the command began whose cases are indexed: each command writes the roll anew."""
+    whole: bool = False
+    """The roll of a finished run was read to its end and is what it was when the run ended."""
+    roll: Place = field(default_factory=Place)
+    journal: Place = field(default_factory=Place)
+    mark: str = ""
+    """Of the journal as far as it was read: should it be begun anew, this is no longer there."""
+    fields: list[str] = field(default_factory=list)
+    metadata: list[str] = field(default_factory=list)
+    counts: dict[str, int] | None = None
+    """How the cases ended; None while more of them are being read."""
+    problem: str = ""
+    """Why the run cannot be read."""
+
+    @classmethod
+    def of(cls, data: bytes) -> State:
+        values = orjson.loads(data)
+        return cls(**{**values, "roll": Place(*values["roll"]), "journal": Place(*values["journal"])})
+
+    def to_json(self) -> bytes:
+        return orjson.dumps({**asdict(self), "roll": list(self.roll), "journal": list(self.journal)})
+
+
+class Book:
+    """One process extends it at a time; any number read it meanwhile, each with a connection of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """What is there now; a half-read batch is not."""
+        db = self._opened()
+        try:
+            db.execute("PRAGMA query_only = ON")
+            yield db
+        finally:
+            db.close()
+
+    def state(self) -> State:
+        if not self.path.exists():
+            return State()
+        with self.reading() as db:
+            return _state(db)
+
+    def made_of(self, name: str) -> str | None:
+        """What a result was worked out of; None where there is none. See `keep`."""
+        found = self._result(name, "made_of")
+        return None if found is None else str(found)
+
+    def result(self, name: str) -> Any:
+        """Something that was worked out of the whole run; None where it was not yet."""
+        found = self._result(name, "data")
+        return None if found is None else orjson.loads(found)
+
+    def _result(self, name: str, column: str) -> Any:
+        if not self.path.exists():
+            return None
+        with self.reading() as db:
+            row = db.execute(f"SELECT {column} FROM result WHERE name = ?", (name,)).fetchone()  # noqa: S608
+        return None if row is None else row[0]
+
+    # --- growing ---------------------------------------------------------------------------------
+
+    def keep(self, name: str, made_of: str, data: Any) -> None:
+        with self._writing() as db:
+            value = orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS)
+            db.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?)", (name, made_of, value))
+
+    def note_problem(self, told: str) -> None:
+        with self._writing() as db:
+            state = _state(db)
+            state.problem = told
+            _save(db, state)
+
+    def extend(self, run: Run, on_progress: Callable[[State], None] = lambda state: None) -> State:
+        """Read what the run has more by now. What cannot be read is said in `State.problem`, and nothing more is read.
+
+        The roll goes first: no verdict is in the journal before its case is on the roll.
+        """
+        state = self.state()
+        try:
+            with self._writing() as db:
+                state = self._begun(db, run)
+                state.counts = None
+                self._add_cases(db, run, state)
+            lines = read_journal(run.folder, LineCheck(run.folder, run.manifest), state.journal)
+            while batch := list(islice(lines, _BATCH)):
+                with self._writing() as db:
+                    _add_lines(db, batch, state)
+                    state.journal, state.mark = batch[-1].place, _mark(run.journal, batch[-1].place.end)
+                    _save(db, state)
+                on_progress(state)
+            state.problem = ""
+        except UsageProblem as problem:
+            state.problem = str(problem)
+        with self._writing() as db:
+            state.counts = counted(db)
+            _save(db, state)
+        return state
+
+    def _begun(self, db: sqlite3.Connection, run: Run) -> State:
+        """The state to go on from: what no longer belongs to the run is forgotten."""
+        state, started = _state(db), run.manifest.started.isoformat()
+        fields = field_names(run.manifest.about.fields_schema)
+        same = state.folder == str(run.folder) and state.fields == fields
+        if not same or _mark(run.journal, state.journal.end) != state.mark:
+            _forget(db, *_CASES, *_LINES)
+            state = State(folder=str(run.folder), mark=_mark(run.journal, 0), fields=fields)
+        if state.started != started or _size(run.folder / ROLL) < state.roll.end:
+            _forget(db, *_CASES)
+            state.started, state.roll, state.whole = started, Place(), False
+        return state
+
+    def _add_cases(self, db: sqlite3.Connection, run: Run, state: State) -> None:
+        if run.manifest.state == "finished":
+            if not state.whole:
+                _forget(db, *_CASES)
+                _add_entries(db, 0, read_roll(run.folder, run.manifest))
+                state.whole = True
+        else:
+            for entry, place in read_entries(run.folder, state.roll):
+                _add_entries(db, place.lines - 1, iter([entry]))
+                state.roll = place
+        _save(db, state)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it or nothing."""
+        db = self._opened()
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.commit()
+        finally:
+            db.close()
+
+    def _opened(self) -> sqlite3.Connection:
+        try:
+            return _connected(self.path)
+        except sqlite3.OperationalError:  # locked, or the disk is full: nothing is wrong with the file
+            raise
+        except sqlite3.DatabaseError:
+            self.discard()
+            return _connected(self.path)
+
+    def discard(self) -> None:
+        for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
+            (self.path.parent / name).unlink(missing_ok=True)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path, timeout=60, isolation_level=None)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = OFF")  # it is a cache: after a crash of the machine it is made again
+        if not db.execute("PRAGMA user_version").fetchone()[0]:
+            _make_tables(db)
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _make_tables(db: sqlite3.Connection) -> None:
+    """Unless another process was quicker."""
+    db.execute("BEGIN IMMEDIATE")
+    if not db.execute("PRAGMA user_version").fetchone()[0]:
+        for statement in _TABLES.split(";\n"):
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 1")
+    db.commit()
+
+
+def counted(db: sqlite3.Connection) -> dict[str, int]:
+    """How the cases ended that are judged."""
+    joined = "FROM entry JOIN line ON line.number = entry.line"
+    return dict(db.execute(f"SELECT line.status, count(*) {joined} GROUP BY line.status"))
+
+
+def _state(db: sqlite3.Connection) -> State:
+    row = db.execute("SELECT data FROM state").fetchone()
+    return State() if row is None else State.of(row[0])
+
+
+def _save(db: sqlite3.Connection, state: State) -> None:
+    db.execute("INSERT OR REPLACE INTO state VALUES (1, ?)", (state.to_json(),))
+
+
+def _forget(db: sqlite3.Connection, *statements: str) -> None:
+    for statement in statements:
+        db.execute(statement)
+
+
+def _add_entries(db: sqlite3.Connection, first: int, entries: Iterator[Entry]) -> None:
+    """Cases of the roll; one whose content was judged before has its line at once."""
+    rows = (
+        (place, entry.id, digest, orjson.dumps(entry.source), digest)
+        for place, entry in enumerate(entries, first)
+        if (digest := bytes.fromhex(entry.input_hash))
+    )
+    db.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, (SELECT line FROM known WHERE digest = ?))", rows)
+
+
+def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
+    """Those that count: of one content the first that is settled, or the last error."""
+    for line in lines:
+        data, digest = line.data, bytes.fromhex(line.data["input_hash"])
+        before = db.execute("SELECT status FROM known WHERE digest = ?", (digest,)).fetchone()
+        if not is_open(before and before[0]):
+            continue
+        values = (*field_values(data, state.fields), *metadata_values(data, state.metadata))
+        db.execute(_INSERT_LINE, (line.number, line.offset, data["status"], data.get("roll_up"), *values))
+        db.execute("INSERT INTO words(rowid, body) VALUES (?, ?)", (line.number, words_of(data)))
+        db.execute("INSERT OR REPLACE INTO known VALUES (?, ?, ?)", (digest, line.number, data["status"]))
+        db.execute("UPDATE entry SET line = ? WHERE digest = ?", (line.number, digest))
+
+
+def _mark(journal: Path, end: int) -> str:
+    """A hash of what stands just before a place in the journal; of nothing at its beginning."""
+    try:
+        with inside(journal).open("rb") as file:
+            file.seek(max(end - _MARK, 0))
+            return hashlib.blake2b(file.read(min(end, _MARK)), digest_size=16).hexdigest()
+    except FileNotFoundError:
+        return hashlib.blake2b(b"", digest_size=16).hexdigest()
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

@@ -1,0 +1,84 @@
+"""What the index keeps of a judgement: values to filter and sort by, and the words that it is searched by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from krino.cases.metadata import column_value
+from krino.results.kinds import as_number, codes_of
+from krino.results.verdict_schema import Schema
+from krino.runs.fields import ROLL_UP, own_fields
+
+MOST_FIELDS = 32
+MOST_METADATA = 24
+FIELDS = tuple(f"f{place}" for place in range(MOST_FIELDS))
+METADATA = tuple(f"m{place}" for place in range(MOST_METADATA))
+"""Names of SQL columns. Names of a run never become part of a statement: a run may come from anyone."""
+_LONGEST_WORDS = 8_000
+_LONGEST_TEXT = 2_000
+_EDGE = "\x1f"  # stands around every code, so that one is found inside a list of several
+
+
+def field_names(schema: Schema) -> list[str]:
+    """The fields of a verdict that have a column, as far as there are columns."""
+    parts = schema.get("properties")
+    return [name for name in (parts if isinstance(parts, Mapping) else ()) if name != ROLL_UP][:MOST_FIELDS]
+
+
+def stored(value: Any) -> float | str | None:
+    """A number as it is, codes between edges; free text has no column, the search finds it."""
+    number = as_number(value)
+    if number is not None:
+        return number
+    codes = codes_of(value)
+    return None if codes is None else _EDGE + _EDGE.join(codes) + _EDGE
+
+
+def code(value: str) -> str:
+    """How one code stands inside what is stored."""
+    return f"{_EDGE}{value}{_EDGE}"
+
+
+def field_values(judgement: Mapping[str, Any], names: list[str]) -> list[float | str | None]:
+    """One value for each SQL column; only the verdict of a case that is ok counts."""
+    verdict = own_fields(judgement) if judgement["status"] == "ok" else {}
+    values = [stored(verdict.get(name)) for name in names]
+    return [*values, *[None] * (MOST_FIELDS - len(values))]
+
+
+def metadata_values(judgement: Mapping[str, Any], names: list[str]) -> list[str | None]:
+    """One value for each SQL column, as slices count them; a name that is new gets the next column."""
+    metadata = judgement.get("metadata") or {}
+    for name in metadata:
+        if name not in names and len(names) < MOST_METADATA:
+            names.append(name)
+    values = [column_value(metadata, [name]) if name in metadata else None for name in names]
+    return [*values, *[None] * (MOST_METADATA - len(values))]
+
+
+def words_of(judgement: Mapping[str, Any]) -> str:
+    """All that a case is searched by, each text bounded and all of them together."""
+    words, room = [], _LONGEST_WORDS
+    for text in _texts(judgement):
+        if room <= 0:
+            break
+        words.append(text[: min(room, _LONGEST_TEXT)])
+        room -= len(words[-1])
+    return "\n".join(words)
+
+
+def _texts(judgement: Mapping[str, Any]) -> Iterator[str]:
+    yield judgement["id"]
+    for told in (judgement.get("reason"), judgement.get("error")):
+        if told:
+            yield told
+    yield from (judgement.get("inputs") or {}).values()
+    for finding in judgement.get("findings") or ():
+        yield f"{finding['rule']} {finding['text']}"
+    for value in (judgement.get("verdict") or {}).values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield " ".join(item for item in value if isinstance(item, str))
+    yield from (value for value in (judgement.get("metadata") or {}).values() if isinstance(value, str))

@@ -1,0 +1,137 @@
+"""Pages of a run's cases: which ones a question finds, one page of them, and what comes before and after a case."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from krino.runs.files import inside
+from krino.runs.manifest import Counts
+from krino.runs.reading import Run
+from krino.runs.roll import Entry
+from krino.web.index.book import Book, counted
+from krino.web.index.question import Question, Sql
+
+_MANY = 500  # values in one statement
+_FROM = "FROM entry JOIN line ON line.number = entry.line"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One case: its place in the input (from 0), what it is called, and where its judgement stands."""
+
+    place: int
+    entry: Entry
+    offset: int
+    again: bool = False
+    """A case before it has the same id: then its place is a part of its address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    rows: list[Row]
+    found: int
+    unknown: list[str]
+    """Fields that were asked for and that the run does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Of a case among those that a question finds."""
+
+    position: int
+    found: int
+    before: Row | None
+    after: Row | None
+
+
+class Cases:
+    """The cases of a run as far as they are indexed."""
+
+    def __init__(self, book: Book, run: Run) -> None:
+        self._book, self._run = book, run
+
+    def counts(self) -> Counts:
+        """How the cases ended. While the index grows they are counted each time, else once for all."""
+        known = self._book.state().counts
+        if known is None:
+            with self._book.reading() as db:
+                known = counted(db)
+        return Counts(**known)
+
+    def page(self, question: Question, first: int, most: int) -> Page:
+        with self._book.reading() as db:
+            sql = Sql(question, self._book.state())
+            where, values = sql.where()
+            order, way = sql.order(), "DESC" if question.down else "ASC"
+            limit = f"ORDER BY {order} {way}, entry.place LIMIT ? OFFSET ?"
+            rows = list(_rows(db, f"WHERE {where} {limit}", [*values, most, first]))
+            if question.narrows:
+                found = db.execute(f"SELECT count(*) {_FROM} WHERE {where}", values).fetchone()[0]
+        return Page(rows, found if question.narrows else self.counts().total, sql.unknown)
+
+    def find(self, name: str, again: int = 0) -> Row | None:
+        """A case by its id: the first that has it, or a later one."""
+        with self._book.reading() as db:
+            rest = "WHERE entry.line IS NOT NULL AND entry.id = ? ORDER BY entry.place LIMIT 1 OFFSET ?"
+            return next(_rows(db, rest, [name, again]), None)
+
+    def at(self, place: int) -> Row | None:
+        with self._book.reading() as db:
+            return next(_rows(db, "WHERE entry.line IS NOT NULL AND entry.place = ?", [place]), None)
+
+    def of_contents(self, hashes: Iterable[str]) -> dict[str, Row]:
+        """Of each content that the run has judged, the first case that has it."""
+        wanted, found = [bytes.fromhex(digest) for digest in dict.fromkeys(hashes)], dict[str, Row]()
+        with self._book.reading() as db:
+            for start in range(0, len(wanted), _MANY):
+                some = wanted[start : start + _MANY]
+                rest = f"WHERE entry.line IS NOT NULL AND entry.digest IN ({', '.join('?' * len(some))})"
+                for row in _rows(db, f"{rest} ORDER BY entry.place", list(some)):
+                    found.setdefault(row.entry.input_hash, row)
+        return found
+
+    def neighbours(self, question: Question, row: Row) -> Neighbours | None:
+        """None where the question does not find the case itself."""
+        with self._book.reading() as db:
+            sql = Sql(question, self._book.state())
+            where, values = sql.where()
+            order = sql.order()
+            own = db.execute(f"SELECT {order} {_FROM} WHERE {where} AND entry.place = ?", [*values, row.place])
+            if (key := own.fetchone()) is None:
+                return None
+            later, sooner = ("<", ">") if question.down else (">", "<")
+            behind = f"({order} {later} ? OR ({order} = ? AND entry.place > ?))"
+            ahead = f"({order} {sooner} ? OR ({order} = ? AND entry.place < ?))"
+            here = [key[0], key[0], row.place]
+            up, down = ("ASC", "DESC") if not question.down else ("DESC", "ASC")
+            after = _rows(
+                db, f"WHERE {where} AND {behind} ORDER BY {order} {up}, entry.place LIMIT 1", [*values, *here]
+            )
+            before = _rows(
+                db, f"WHERE {where} AND {ahead} ORDER BY {order} {down}, entry.place DESC LIMIT 1", [*values, *here]
+            )
+            counts = [
+                db.execute(f"SELECT count(*) {_FROM} WHERE {text}", parameters).fetchone()[0]
+                for text, parameters in ((f"{where} AND {ahead}", [*values, *here]), (where, values))
+            ]
+            return Neighbours(counts[0] + 1, counts[1], next(before, None), next(after, None))
+
+    def judgements(self, rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
+        """The judgements themselves, read from where they stand; they were checked when they were indexed."""
+        with inside(self._run.journal).open("rb") as journal:
+            for row in rows:
+                journal.seek(row.offset)
+                record = self._run.same_line(journal.readline(), row.entry)
+                yield {**record, "index": row.place, "id": row.entry.id, "source": row.entry.source}
+
+
+def _rows(db: sqlite3.Connection, rest: str, values: list[Any]) -> Iterator[Row]:
+    before = "EXISTS (SELECT 1 FROM entry AS other WHERE other.id = entry.id AND other.place < entry.place)"
+    columns = f"SELECT entry.place, entry.id, entry.digest, entry.source, line.offset, {before} {_FROM}"
+    for place, name, digest, source, offset, again in db.execute(f"{columns} {rest}", values):
+        yield Row(place, Entry(name, digest.hex(), orjson.loads(source)), offset, bool(again))

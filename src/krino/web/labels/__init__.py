@@ -1,0 +1,1 @@
+"""Labels that people give: their database, their pages and their API."""

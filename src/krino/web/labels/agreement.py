@@ -1,0 +1,187 @@
+"""How far raters agree with each other and with the judge, as far as labels have come; and which cases stand where."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from krino.errors import UsageProblem
+from krino.people.rows import Depths, rows_of
+from krino.people.store import LabelStore, Subject
+from krino.results.agreement.agree import agree
+from krino.results.agreement.fields import field_data
+from krino.results.agreement.figures import majority
+from krino.results.agreement.labels import labels_of
+from krino.results.agreement.result import Agreement, Figure
+from krino.results.agreement.verdicts import Verdicts, gather
+from krino.results.named_cases import value_text
+from krino.results.wording import figure, interval_text
+from krino.runs.fields import fields_of
+from krino.stats.agreement import MISSING
+from krino.web.labels.cases import Runs
+from krino.web.run_index import Opened
+
+_DRAWS = 200
+"""Of the bootstrap: enough to see where an interval lies, and quick enough to follow every label."""
+_MOST_KEPT = 16
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The labels of a run at this moment, and what came of holding them against it. Cases are called by content."""
+
+    edition: int
+    """Changes with every label."""
+    rows: Rows
+    judgements: Mapping[str, Mapping[str, Any]]
+    found: Agreement | None
+    problem: str = ""
+    """Why nothing can be compared yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class InCell:
+    """A case in a cell of a confusion table."""
+
+    input_hash: str
+    id: str
+    judge: str
+    people: Mapping[str, str]
+
+
+class Comparisons:
+    """Makes the comparison of a run once for each state of its labels."""
+
+    def __init__(self, runs: Runs, store: LabelStore) -> None:
+        self._runs, self._store = runs, store
+        self._kept: OrderedDict[tuple[str, Depths], tuple[Any, Compared]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, opened: Opened, depth: Depths) -> Compared:
+        """While it is being worked out anew, others who ask are given what was so a moment ago."""
+        subject, place = Subject.of(opened.manifest), (opened.name, depth)
+        state = (self._store.edition(subject), opened.state.started, opened.state.journal.end)
+        before = self._kept.get(place)
+        if before is not None and before[0] == state:
+            return before[1]
+        if not self._lock.acquire(blocking=before is None):
+            assert before is not None
+            return before[1]
+        try:
+            before = self._kept.get(place)
+            if before is None or before[0] != state:
+                self._kept[place] = before = (state, self._made(opened, subject, state[0], depth))
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+            return before[1]
+        finally:
+            self._lock.release()
+
+    def _made(self, opened: Opened, subject: Subject, edition: int, depth: Depths) -> Compared:
+        events = self._store.current(subject)
+        judgements = {
+            judgement["input_hash"]: judgement
+            for judgement in self._runs.labelled(opened, (event.place.input_hash for event in events))
+        }
+        rows = [
+            _plain(row) for row in rows_of(events, {digest: digest for digest in judgements}, subject.version, depth)
+        ]
+        if not rows:
+            return Compared(edition, [], judgements, None, "nobody has labelled a case of this run yet")
+        try:
+            found = agree(_by_content(judgements), rows, draws=_DRAWS)
+        except UsageProblem as problem:
+            return Compared(edition, rows, judgements, None, str(problem))
+        return Compared(edition, rows, judgements, found)
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if not name.startswith("label_")}
+
+
+def _by_content(judgements: Mapping[str, Mapping[str, Any]]) -> Rows:
+    """Ids of a run may be the same for several cases; contents are not."""
+    return [{**judgement, "id": digest} for digest, judgement in judgements.items()]
+
+
+def in_cell(compared: Compared, field: str, people: str, judge: str) -> list[InCell]:
+    """The cases on which the majority of raters say `people` and the judge says `judge`, in this field."""
+    if compared.found is None or field not in {one.field for one in compared.found.fields}:
+        return []
+    given = labels_of(compared.rows)
+    verdicts = gather(_by_content(compared.judgements), Verdicts(given))
+    data = field_data(field, given, verdicts)
+    most, names = majority(data.people), data.coding.values
+    found = []
+    for digest, place in given.ids.items():
+        said, own = most[place], data.judge[place]
+        if MISSING not in (said, own) and (names[said], names[own]) == (people, judge):
+            found.append(_in_cell(compared, digest, field))
+    return found
+
+
+def _in_cell(compared: Compared, digest: str, field: str) -> InCell:
+    judgement = compared.judgements[digest]
+    said = {row["rater"]: value_text(row[field]) for row in compared.rows if row["id"] == digest and field in row}
+    return InCell(digest, str(judgement["id"]), value_text(fields_of(judgement).get(field)), said)
+
+
+def for_rater(found: Agreement, judged: Collection[str] | None) -> Agreement:
+    """Without the cases that this person has not judged yet; None: who labels nothing may see them all."""
+    fields = tuple(
+        field.model_copy(update={"worst": tuple(case for case in field.worst if judged is None or case.id in judged)})
+        for field in found.fields
+    )
+    return found.model_copy(update={"fields": fields})
+
+
+# --- in short ------------------------------------------------------------------------------------------
+
+_KAPPA = {"category": "kappa", "order": "kappa_quadratic", "scale": "kappa_quadratic", "number": "spearman"}
+_ALPHA = {"category": "alpha_nominal", "order": "alpha_ordinal", "scale": "alpha_interval", "number": "alpha_interval"}
+_NAMES = {
+    "kappa": "Cohen's kappa",
+    "kappa_quadratic": "kappa, squared weights",
+    "spearman": "Spearman's rho",
+    "mean_kappa": "Cohen's kappa, mean over pairs",
+    "mean_kappa_quadratic": "kappa, squared weights, mean over pairs",
+    "mean_spearman": "Spearman's rho, mean over pairs",
+    **dict.fromkeys(_ALPHA.values(), "Krippendorff's alpha"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One measure of one field: with the judge, and among people; each with its interval, as text."""
+
+    field: str
+    n: int
+    measure: str
+    judge: tuple[str, str]
+    people: tuple[str, str]
+
+
+def in_short(found: Agreement) -> list[Line]:
+    """Kappa (of numbers, the rank correlation) and alpha of each field, which say most in one line.
+
+    Where there are several raters, over pairs: of judge and rater, and beside it of raters.
+    """
+    lines = []
+    for field in found.fields:
+        paired = f"mean_{_KAPPA[field.kind]}"
+        for measure in (paired if paired in field.people else _KAPPA[field.kind], _ALPHA[field.kind]):
+            if (ours := field.figures.get(measure)) is not None:
+                pair = _in_text(ours), _in_text(field.people.get(measure))
+                lines.append(Line(field.field, ours.n, _NAMES[measure], *pair))
+    return lines
+
+
+def _in_text(found: Figure | None) -> tuple[str, str]:
+    if found is None or found.value is None:
+        return "–", ""
+    return figure(found.value), interval_text(found.interval) if found.interval else ""

@@ -1,0 +1,254 @@
+"""`/v1/labels`: read and give labels, undo, the next case, the file that `krino agree` reads, and the agreement."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response, StreamingResponse
+
+from krino.exports.csv_file import cell, harmless
+from krino.people.rows import Depths, columns_of, rows_of
+from krino.people.store import LONGEST_NOTE, LONGEST_RATER, Depth, Event, Subject, Why, rater_name
+from krino.results.agreement.result import Agreement
+from krino.web.labels.cases import Looked
+from krino.web.labels.labelling import Labelling, labelling
+from krino.web.labels.queue import WORDS
+from krino.web.problems import Problem, Told
+from krino.web.run_index import Opened
+from krino.web.strict_json import StrictRoute
+
+router = APIRouter(prefix="/v1/labels", tags=["labels"], route_class=StrictRoute)
+Desk = Annotated[Labelling, Depends(labelling)]
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    404: {"model": Told, "description": "there is no such run or case"},
+    422: {"model": Told, "description": "the request or the answer does not hold"},
+}
+RunName = Annotated[str, Query(min_length=1, max_length=255, description="name of a run", examples=["my-run"])]
+RaterName = Annotated[str, Field(min_length=1, max_length=LONGEST_RATER, examples=["anna"])]
+CaseId = Annotated[
+    str | None, Field(max_length=10_000, description="id of the case in the run (the first that has it)")
+]
+CaseHash = Annotated[str | None, Field(pattern="^[0-9a-f]{32}$", description="hash of the case's content")]
+
+
+class LabelOut(BaseModel):
+    """What a rater said of a case, as it counts now."""
+
+    number: int = Field(description="grows with every line of the history")
+    case: str
+    input_hash: str
+    rater: str
+    depth: Depth
+    action: Literal["label", "skip"]
+    answer: dict[str, Any] | None = Field(description="the fields of the verdict, or the labels, by the depth")
+    verdict: dict[str, Any] | None = Field(description="what the judge's rules made of the person's labels")
+    note: str
+    why: Why = Field(description="why the queue brought the case")
+    random: bool = Field(description="it came by the random share")
+    blind: bool = Field(description="the person had not been shown the verdict")
+    run: str
+    created: str
+
+
+class LabelList(BaseModel):
+    labels: list[LabelOut]
+    next: int | None = Field(description="give it as `after` for the next page; null: there is none")
+
+
+class LabelIn(BaseModel):
+    """Name the case by `case` or by `input_hash`."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"run": "my-run", "case": "case-1", "rater": "anna", "answer": {"faithfulness": 0.5}, "note": "why"}
+            ]
+        },
+    )
+
+    run: Annotated[str, Field(min_length=1, max_length=255)]
+    case: CaseId = None
+    input_hash: CaseHash = None
+    rater: RaterName
+    depth: Depth = "fields"
+    answer: dict[str, Any]
+    note: str = Field(default="", max_length=LONGEST_NOTE)
+    key: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        pattern="^[ -~]+$",
+        description="sent again with the same key, it is one label",
+    )
+
+
+class UndoIn(BaseModel):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"run": "my-run", "rater": "anna"}]})
+
+    run: Annotated[str, Field(min_length=1, max_length=255)]
+    rater: RaterName
+
+
+class Undone(BaseModel):
+    undone: LabelOut | None = Field(description="what no longer counts; null: there was nothing to take back")
+
+
+class Next(BaseModel):
+    """The case that this rater should label next; all null where the rater is through."""
+
+    case: str | None = None
+    input_hash: str | None = None
+    why: Why | None = None
+    reason: str | None = Field(default=None, description="why, in words")
+    random: bool | None = None
+
+
+class Live(BaseModel):
+    edition: int = Field(description="changes with every label")
+    agreement: Agreement | None = Field(description="null while nothing can be compared; cases by `input_hash`")
+    problem: str
+
+
+@router.get("", responses=_ERRORS)
+def labels(
+    desk: Desk,
+    run: RunName,
+    rater: Annotated[str | None, Query(max_length=LONGEST_RATER)] = None,
+    depth: Depth | None = None,
+    after: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> LabelList:
+    """The labels that count of the cases of a run, oldest first."""
+    opened = desk.runs.open(run)
+    events = desk.store.current(Subject.of(opened.manifest), rater=rater_name(rater) if rater else None)
+    found = [event for event in events if event.id > after and depth in (None, event.depth)]
+    known = opened.cases.of_contents(event.place.input_hash for event in found)
+    matching = [event for event in found if event.place.input_hash in known]
+    page = matching[:limit]
+    return LabelList(labels=[_out(event) for event in page], next=page[-1].id if len(matching) > limit else None)
+
+
+@router.post("", status_code=201, responses=_ERRORS)
+def give(desk: Desk, label: LabelIn) -> LabelOut:
+    """Give a label. When the answer comes, it is on disk."""
+    opened = desk.runs.open(label.run)
+    looked = _looked(desk, opened, label)
+    saved = desk.save(
+        opened, looked, rater_name(label.rater), label.depth, label.answer, note=label.note, key=label.key
+    )
+    return _out(saved)
+
+
+@router.post("/undo", responses=_ERRORS)
+def undo(desk: Desk, wanted: UndoIn) -> Undone:
+    """Take back the rater's last label or skip in this run; what stood before it counts again."""
+    undone = desk.undo(desk.runs.open(wanted.run), rater_name(wanted.rater))
+    return Undone(undone=_out(undone) if undone else None)
+
+
+@router.get("/next", responses=_ERRORS)
+def next_case(
+    desk: Desk,
+    run: RunName,
+    rater: Annotated[str, Query(min_length=1, max_length=LONGEST_RATER)],
+    depth: Depth = "fields",
+) -> Next:
+    """Which case this rater should label next, and why. It says nothing of the verdict."""
+    opened = desk.runs.open(run)
+    turn = desk.queue(opened, depth).next(rater_name(rater))
+    if turn is None:
+        return Next()
+    place = desk.runs.case(opened, turn.input_hash).place
+    return Next(
+        case=place.case_id, input_hash=place.input_hash, why=turn.why, reason=WORDS[turn.why], random=turn.random
+    )
+
+
+@router.get("/agreement", responses=_ERRORS)
+def agreement(desk: Desk, run: RunName, depth: Depths = "both") -> Live:
+    """How far raters agree with each other and with the judge at this moment."""
+    found = desk.comparisons.of(desk.runs.open(run), depth)
+    return Live(edition=found.edition, agreement=found.found, problem=found.problem)
+
+
+@router.get(
+    "/export",
+    responses={
+        **_ERRORS,
+        200: {
+            "description": "one row a case and rater, as `krino agree` reads it",
+            "content": {"text/csv": {}, "application/x-ndjson": {}},
+        },
+    },
+    response_class=Response,
+)
+def export(
+    desk: Desk,
+    run: RunName,
+    format: Literal["csv", "jsonl"] = "csv",  # noqa: A002 - the parameter's name in addresses
+    depth: Depths = "both",
+) -> Response:
+    """The labels of a run as a file; `label_random` says whether a case came by the random share."""
+    opened = desk.runs.open(run)
+    subject = Subject.of(opened.manifest)
+    events = desk.store.current(subject)
+    found = desk.runs.labelled(opened, (event.place.input_hash for event in events))
+    ids = {judgement["input_hash"]: str(judgement["id"]) for judgement in found}
+    rows = rows_of(events, ids, subject.version, depth)
+    text, kind = (_csv(rows), "text/csv") if format == "csv" else (_jsonl(rows), "application/x-ndjson")
+    headers = {"content-disposition": f'attachment; filename="labels.{format}"'}
+    return StreamingResponse(text, media_type=f"{kind}; charset=utf-8", headers=headers)
+
+
+def _jsonl(rows: list[dict[str, Any]]) -> Iterator[bytes]:
+    names = columns_of(rows)
+    return (orjson.dumps({name: row[name] for name in names if name in row}) + b"\n" for row in rows)
+
+
+def _csv(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """An empty cell is no label, `null` is the label null; a list is JSON."""
+    names = columns_of(rows)
+    yield _line([harmless(name) for name in names])
+    for row in rows:
+        yield _line([_cell(row[name]) if name in row else "" for name in names])
+
+
+def _cell(value: Any) -> str | int | float:
+    if value is None:
+        return "null"
+    return cell(orjson.dumps(value).decode() if isinstance(value, list | dict) else value)
+
+
+def _line(cells: list[Any]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+def _looked(desk: Labelling, opened: Opened, label: LabelIn) -> Looked:
+    if label.input_hash is not None:
+        return desk.runs.case(opened, label.input_hash)
+    if label.case is None:
+        raise Problem(422, "no case is named", where="case", remedy="give `case` (its id) or `input_hash`")
+    return desk.runs.case_by_id(opened, label.case)
+
+
+def _out(event: Event) -> LabelOut:
+    place = event.place
+    same = ("rater", "depth", "action", "answer", "verdict", "note", "why", "random", "blind", "created")
+    return LabelOut.model_validate(
+        {
+            "number": event.id,
+            "case": place.case_id,
+            "input_hash": place.input_hash,
+            "run": place.run,
+            **{name: getattr(event, name) for name in same},
+        }
+    )

@@ -1,0 +1,169 @@
+"""A case as a person is asked about it: what is shown, which form is filled in, and what the answer comes to.
+
+People and models answer the same questions: what is shown is what a labeller is shown, `Task.accept` checks the labels
+of both, and the judge's own rules score both. Nothing of the verdict on record is looked at here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from krino.contract import Judge, Questions, Task
+from krino.contract.bounds import Bound
+from krino.contract.conduct import questions_of, verdict_of
+from krino.contract.fingerprint import schema_of
+from krino.errors import CannotJudge, UsageProblem
+from krino.judges.registry import OURS, recorded_judge
+from krino.people.store import Depth
+from krino.runs.fields import ROLL_UPS
+from krino.runs.manifest import Manifest
+from krino.web.labels.forms import (
+    Filled,
+    Node,
+    answer_of,
+    check_fields,
+    labels_form,
+    more_rows,
+    sent_form,
+    verdict_form,
+)
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An accepted answer; of labels also the verdict that the judge's rules make of them (None: there is none)."""
+
+    answer: dict[str, Any]
+    verdict: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A piece of the case, as text."""
+
+    name: str
+    text: str
+
+
+class FieldsAsked:
+    """The fields of the verdict, by the schema that came with the run: also for judges whose code is not here."""
+
+    def __init__(self, manifest: Manifest, rolls_up: bool) -> None:
+        self._schema = manifest.about.verdict_schema
+        self._roll_ups: Sequence[str] = ROLL_UPS if rolls_up else ()
+
+    def form(self, given: Mapping[str, Any] | None = None) -> Node:
+        return verdict_form(self._schema, given, self._roll_ups)
+
+    def read(self, filled: Filled) -> dict[str, Any]:
+        answer: dict[str, Any] = answer_of(self.form(), filled)
+        return answer
+
+    def accept(self, answer: Mapping[str, Any]) -> Said:
+        return Said(check_fields(self.form(), answer))
+
+
+class LabelsAsked:
+    """The labels themselves: one case on the desk of a person."""
+
+    def __init__(self, task: Task[Any, Any, Any]) -> None:
+        self._task = task
+        self._schema = schema_of(task.judge.labels_model)
+
+    @cached_property
+    def _bounds(self) -> tuple[Bound | None, Bound | None]:
+        task = self._task
+        loose, exact = (task.judge.bounds(task.case, task.facts, task.questions, exact) for exact in (False, True))
+        return loose, exact
+
+    def form(self, given: Mapping[str, Any] | None = None) -> Node:
+        if given is None:
+            return labels_form(self._schema, *self._bounds)
+        return labels_form(self._schema, *self._bounds, given)
+
+    def read(self, filled: Filled) -> dict[str, Any]:
+        answer = answer_of(sent_form(self._schema, *self._bounds, filled), filled)
+        return more_rows(answer, filled)
+
+    def accept(self, answer: Mapping[str, Any]) -> Said:
+        judge, case, facts = self._task.judge, self._task.case, self._task.facts
+        try:
+            labels = self._task.accept(answer)
+        except ValueError as problem:
+            raise UsageProblem(str(problem)) from None
+        try:
+            verdict = verdict_of(judge, judge.settle(case, facts, labels))
+        except CannotJudge:
+            return Said(labels.model_dump(mode="json"))
+        roll_up = judge.roll_up(verdict, {})
+        return Said(labels.model_dump(mode="json"), {"roll_up": roll_up, **verdict} if roll_up else verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person is shown of a case, and the form of each depth; `without` says why a depth cannot be had."""
+
+    shown: list[Shown]
+    request: str
+    instructions: str
+    forms: Mapping[Depth, FieldsAsked | LabelsAsked]
+    without: Mapping[Depth, str]
+
+    def at(self, depth: Depth) -> FieldsAsked | LabelsAsked:
+        if depth not in self.forms:
+            raise UsageProblem(f"this case cannot be labelled at the depth `{depth}`: {self.without[depth]}")
+        return self.forms[depth]
+
+
+def ask(manifest: Manifest, inputs: Mapping[str, str], record: Record | None, *, rolls_up: bool, digest: str) -> Asked:
+    """`inputs`: what the case is known by, as the run has it; `record`: the case itself, where it is at hand."""
+    fields = FieldsAsked(manifest, rolls_up)
+    shown = [Shown(name, text) for name, text in inputs.items()]
+    about = manifest.about
+    without = _why_no_labels(manifest, record)
+    if without is None and record is not None:
+        try:
+            judge = recorded_judge(manifest.plan.judge["name"], manifest.plan.judge.get("options") or {})
+            task = _task(judge, record, digest)
+            known = Asked([], "", about.prompt, {"fields": fields, "labels": LabelsAsked(task)}, {})
+            return _with_questions(known, task.questions)
+        except (CannotJudge, UsageProblem) as problem:
+            without = str(problem)
+    if record is not None:
+        shown = [Shown(str(name), _as_text(value)) for name, value in record.items()]
+    return Asked(shown, about.summary, about.prompt, {"fields": fields}, {"labels": without or ""})
+
+
+def _why_no_labels(manifest: Manifest, record: Record | None) -> str | None:
+    judge = manifest.plan.judge["name"]
+    if judge not in OURS:
+        return f"`{judge}` is a judge of your own; its code is not loaded here, so that only its verdict can be judged"
+    return "the case itself is not at hand, only what the run keeps of it" if record is None else None
+
+
+def _task(judge: Judge[Any, Any, Any], record: Record, digest: str) -> Task[Any, Any, Any]:
+    case = judge.read(record)
+    facts = judge.study(case)
+    questions = questions_of(judge, judge.ask(case, facts))
+    if questions is None:
+        raise CannotJudge("the facts settle this case; no labeller is asked anything")
+    return Task(judge, case, facts, questions, input_hash=digest)
+
+
+def _with_questions(known: Asked, questions: Questions) -> Asked:
+    """Of a long case that models are asked about in parts, a person is shown all parts."""
+    parts = questions.parts or (questions,)
+    pieces = dict.fromkeys((passage.name, passage.text) for part in parts for passage in part.passages)
+    request = questions.request or "Label every step of the trace."
+    return Asked([Shown(*piece) for piece in pieces], request, known.instructions, known.forms, known.without)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()

@@ -1,0 +1,427 @@
+"""Forms made of JSON schemas: what a person is asked, and the answer that a filled form stands for.
+
+Both depths use it: the schema of a verdict comes with the run, so that nobody's code is loaded; the schema of labels
+comes with the judge, and its bounds say what this one case leaves to choose from. Nothing here decides whether an
+answer is right: that is for the schema's owner to say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import orjson
+
+from krino.contract.bounds import Bound, Choice
+from krino.errors import UsageProblem
+
+Schema = Mapping[str, Any]
+MISSING: Final = object()
+_MOST_STEPS = 11
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+_MOST_ROWS = 400
+_LONGEST_TEXT = 20_000
+_DEEPEST = 8
+_ALL_OF_THEM = 25  # so many choices may be the last of more
+
+
+class Filled:
+    """A form as it was sent: each box with what stands in it; files are passed over."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        self._values: dict[str, list[str]] = {}
+        for name, value in pairs:
+            if isinstance(value, str):
+                self._values.setdefault(name, []).append(value)
+
+    def get(self, name: str) -> str:
+        """The last, where there are several; nothing is an empty text."""
+        return self._values.get(name, [""])[-1]
+
+    def all(self, name: str) -> list[str]:
+        return self._values.get(name, [])
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`code` is the value as JSON: what the form sends."""
+
+    code: str
+    text: str
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One place of the answer."""
+
+    kind: Literal["fixed", "choice", "many", "number", "text", "group", "rows"]
+    path: str
+    """Its name in the form."""
+    title: str
+    help: str = ""
+    options: tuple[Option, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    whole: bool = False
+    nullable: bool = False
+    value: Any = MISSING
+    """What stands there so far."""
+    suggestions: tuple[str, ...] = ()
+    children: tuple[Node, ...] = ()
+    grows: bool = False
+    """Of rows: others can be added, and these taken away."""
+    optional: bool = False
+    """Left open, it is left out of the answer."""
+
+    @property
+    def shown(self) -> str:
+        """A fixed value, or what a box begins with."""
+        return "" if self.value in (MISSING, None) else text_of(self.value)
+
+    @property
+    def name(self) -> str:
+        """Of the place itself, without those around it."""
+        return self.path.rpartition(".")[2]
+
+
+def text_of(value: Any) -> str:
+    """A value as a person reads it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "does not apply"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return value if isinstance(value, str) else str(value)
+
+
+def spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+# --- the fields of a verdict ---------------------------------------------------------------------------
+
+
+def verdict_form(schema: Schema, given: Mapping[str, Any] | None = None, roll_ups: Sequence[str] = ()) -> Node:
+    """Scores, codes and yes or no, each of which may be left open; texts are for judges to write.
+
+    The schema comes from a run folder, and that from anyone: of one that makes no sense nothing is asked.
+    """
+    given = given or {}
+    parts = schema.get("properties") if isinstance(schema, Mapping) else None
+    nodes = [_closed("roll_up", {"enum": list(roll_ups)}, given)] if roll_ups else []
+    for name, part in parts.items() if isinstance(parts, Mapping) else ():
+        try:
+            node = _node(part, None, None, _Spot(f"f.{name}", schema, given.get(name, MISSING)))
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+            continue
+        if node.kind in ("choice", "many", "number") and (node.options or node.kind == "number"):
+            nodes.append(replace(node, optional=True))
+    return Node("group", "f", "", children=tuple(nodes))
+
+
+def _closed(name: str, part: Schema, given: Mapping[str, Any]) -> Node:
+    return replace(_node(part, None, None, _Spot(f"f.{name}", {}, given.get(name, MISSING))), optional=True)
+
+
+# --- labels --------------------------------------------------------------------------------------------
+
+
+def labels_form(schema: Schema, bound: Bound | None, exact: Bound | None, given: Any = MISSING) -> Node:
+    """The labels of one case. `bound` says what may be chosen; `exact` what stands fast, which the form begins with,
+    and texts that may be quoted."""
+    begun = _begun(exact) if given is MISSING else given
+    return _node(schema, bound, exact, _Spot("l", schema, begun))
+
+
+def sent_form(schema: Schema, bound: Bound | None, exact: Bound | None, filled: Filled) -> Node:
+    """The same as it was when it was sent: with so many rows in each list."""
+    begun = _begun(exact)
+    begun = dict(begun) if isinstance(begun, dict) else {}
+    for name in schema["properties"]:
+        if (count := filled.get(f"l.{name}#")).isascii() and count.isdecimal():
+            most = min(int(count[:6]), _MOST_ROWS)
+            begun[name] = [*begun.get(name, []), *[{}] * most][:most]
+    return labels_form(schema, bound, exact, begun)
+
+
+def _begun(bound: Bound | None) -> Any:
+    """What is the only possible value, as far as there is one."""
+    if bound is None:
+        return MISSING
+    if bound.any_of:
+        several = [_begun(one) for one in bound.any_of]
+        return _common(several)
+    if bound.choices is not None:
+        return bound.choices[0] if len(bound.choices) == 1 else MISSING
+    if bound.items is not None:
+        return [_begun(item) for item in bound.items]
+    found = {name: value for name, part in bound.fields if (value := _begun(part)) is not MISSING}
+    return found or MISSING
+
+
+def _common(several: Sequence[Any]) -> Any:
+    first = several[0]
+    if all(isinstance(one, dict) for one in several):
+        return {name: value for name, value in first.items() if all(one.get(name, MISSING) == value for one in several)}
+    return first if all(one == first for one in several) else MISSING
+
+
+# --- one place -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where in the form we are, the schema that references point into, and the value that stands there."""
+
+    path: str
+    schema: Schema
+    value: Any
+    depth: int = 0
+
+    def inner(self, name: str | int, value: Any) -> _Spot:
+        if self.depth > _DEEPEST:
+            raise RecursionError("the schema has no end")
+        return replace(self, path=f"{self.path}.{name}", value=value, depth=self.depth + 1)
+
+
+def _node(part: Schema, bound: Bound | None, exact: Bound | None, spot: _Spot) -> Node:
+    plain, nullable = _plain(part, spot.schema)
+    name = spot.path.rpartition(".")[2]
+    told = str(part.get("description") or plain.get("description") or "")
+    node = Node("text", spot.path, spaced(name), told, nullable=nullable, value=spot.value)
+    if bound is not None and bound.choices is not None:
+        if len(bound.choices) == 1:
+            return replace(node, kind="fixed", value=bound.choices[0])
+        return _choice(node, bound.choices)
+    if (values := _values(plain)) is not None:
+        return _choice(node, [*values, *([None] if nullable else [])])
+    kind = plain.get("type")
+    if kind == "object" and "properties" in plain:
+        return _group(node, plain, bound, exact, spot)
+    if kind == "array":
+        return _list(node, plain, bound, exact, spot)
+    if kind in ("number", "integer"):
+        return _number(node, plain, whole=kind == "integer")
+    if kind != "string":
+        raise ValueError(f"nobody can be asked for {kind}")
+    most = next((end for end in (bound.most if bound else None, plain.get("maxLength")) if end), _LONGEST_TEXT)
+    quotes = tuple(dict.fromkeys(choice for choice in _choices(exact) if isinstance(choice, str)))
+    return replace(node, most=most, suggestions=quotes[:40])
+
+
+def _plain(part: Schema, schema: Schema) -> tuple[Schema, bool]:
+    """The part without reference and without null, and whether it may be null."""
+    for _ in range(_DEEPEST):
+        if "$ref" in part:
+            part = schema["$defs"][str(part["$ref"]).rpartition("/")[2]]
+        elif "anyOf" in part:
+            kinds = [kind for kind in part["anyOf"] if kind.get("type") != "null"]
+            if len(kinds) != 1:
+                raise ValueError("nobody can be asked for several kinds of value at once")
+            inner, _ = _plain(kinds[0], schema)
+            return inner, len(kinds) < len(part["anyOf"])
+        else:
+            return part, False
+    raise RecursionError("the schema has no end")
+
+
+def _values(part: Schema) -> list[Choice] | None:
+    if "enum" in part:
+        return list(part["enum"])
+    if "const" in part:
+        return [part["const"]]
+    return [True, False] if part.get("type") == "boolean" else None
+
+
+def _choice(node: Node, values: Sequence[Choice]) -> Node:
+    return replace(node, kind="choice", options=_options(values, [node.value]))
+
+
+def _options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option, ...]:
+    known = [orjson.dumps(value).decode() for value in chosen if value is not MISSING]
+    codes = {orjson.dumps(value).decode(): value for value in values}
+    return tuple(Option(code, text_of(value), code in known) for code, value in codes.items())
+
+
+def _number(node: Node, part: Schema, *, whole: bool) -> Node:
+    """Few whole numbers are chosen from; of others some can be, and the box takes any."""
+    least, most = (part.get(end) for end in ("minimum", "maximum"))
+    node = replace(node, kind="number", least=least, most=most, whole=whole)
+    steps: Sequence[Choice | float] = ()
+    if least is not None and most is not None:
+        if whole and most - least < _MOST_STEPS:
+            return _choice(node, [*range(int(least), int(most) + 1), *([None] if node.nullable else [])])
+        steps = () if whole else [least + share * (most - least) for share in _SHARES]
+    options = _options([*steps, *([None] if node.nullable else [])], [node.value])
+    return replace(node, options=options)
+
+
+def _group(node: Node, part: Schema, bound: Bound | None, exact: Bound | None, spot: _Spot) -> Node:
+    given = spot.value if isinstance(spot.value, Mapping) else {}
+    bounds, exacts = _fields(bound), _fields(exact)
+    children = tuple(
+        _node(inner, bounds.get(name), exacts.get(name), spot.inner(name, given.get(name, MISSING)))
+        for name, inner in part["properties"].items()
+    )
+    return replace(node, kind="group", children=children, value=spot.value)
+
+
+def _list(node: Node, part: Schema, bound: Bound | None, exact: Bound | None, spot: _Spot) -> Node:
+    given = list(spot.value) if isinstance(spot.value, list | tuple) else []
+    items: Schema = part.get("items", {})
+    inner, _ = _plain(items, spot.schema)
+    if bound is not None and bound.most == 0:
+        return replace(node, kind="fixed", value=[])
+    own = bound.item if bound is not None else None
+    values = own.choices if own is not None and own.choices is not None else _values(inner)
+    if values is not None:
+        return replace(node, kind="many", options=_options(values, given), most=bound.most if bound else None)
+    each = bound.items if bound is not None else None
+    least = len(each) if each is not None else int(bound.least or 0) if bound is not None else 0
+    most = len(each) if each is not None else int(bound.most or _MOST_ROWS) if bound is not None else _MOST_ROWS
+    rows = [*given, *[{}] * (least - len(given))][: min(most, _MOST_ROWS)]
+    exacts = exact.items if exact is not None and exact.items is not None else ()
+    children = tuple(
+        _row(
+            _node(
+                items,
+                each[place] if each is not None else own,
+                exacts[place] if place < len(exacts) else exact.item if exact is not None else None,
+                spot.inner(place, value),
+            ),
+            exacts[place] if least == most and place < len(exacts) else None,
+        )
+        for place, value in enumerate(rows)
+    )
+    return replace(node, kind="rows", children=children, least=least, most=most, grows=least != most)
+
+
+def _row(node: Node, exact: Bound | None) -> Node:
+    """Of a list with a row for each thing of the case: what names the thing stands fast, and of what else can be
+    chosen only what this row can have (steps that came before it, say)."""
+    fast, bounds = _begun(exact), _fields(exact)
+    known = fast if isinstance(fast, dict) else {}
+    return replace(node, children=tuple(_narrowed(one, known, bounds.get(one.name)) for one in node.children))
+
+
+def _narrowed(node: Node, fast: Mapping[str, Any], exact: Bound | None) -> Node:
+    if node.kind != "choice":
+        return node
+    if node.name in fast and node.value == fast[node.name]:
+        return replace(node, kind="fixed", value=fast[node.name])
+    codes = {_code(choice) for choice in _choices(exact)}
+    kept = tuple(option for option in node.options if option.code in codes)
+    return replace(node, options=kept) if kept and len(kept) < _ALL_OF_THEM else node
+
+
+def _fields(bound: Bound | None) -> dict[str, Bound]:
+    """The bounds of an object's fields; of several kinds of object, every choice that one of them has."""
+    if bound is None:
+        return {}
+    if not bound.any_of:
+        return dict(bound.fields)
+    found: dict[str, list[Bound]] = {}
+    for kind in bound.any_of:
+        for name, part in kind.fields:
+            found.setdefault(name, []).append(part)
+    return {name: Bound.either(*parts) for name, parts in found.items()}
+
+
+def _choices(bound: Bound | None) -> Iterator[Choice]:
+    if bound is not None:
+        yield from bound.choices or ()
+        for one in bound.any_of:
+            yield from _choices(one)
+
+
+# --- what was filled in --------------------------------------------------------------------------------
+
+
+def answer_of(node: Node, filled: Filled) -> Any:
+    """The answer as JSON; what was left open is not in it. Raises `UsageProblem` for what the form does not offer."""
+    match node.kind:
+        case "fixed":
+            return node.value
+        case "choice":
+            return _chosen(node, filled.get(node.path))
+        case "many":
+            codes = [code for code in filled.all(node.path) if code]
+            return MISSING if node.optional and not codes else [_chosen(node, code) for code in codes]
+        case "number":
+            return _figure(node, filled)
+        case "text":
+            text = filled.get(node.path).replace("\r\n", "\n")
+            if len(text) > _LONGEST_TEXT:
+                raise UsageProblem(f"{node.title}: the text has more than {_LONGEST_TEXT:,} characters")
+            return None if node.nullable and not text.strip() else text
+        case "group":
+            if node.nullable and filled.get(f"{node.path}?") != "1":
+                return None
+            found = {child.name: answer_of(child, filled) for child in node.children}
+            return {name: value for name, value in found.items() if value is not MISSING}
+        case "rows":
+            kept = [row for row in node.children if filled.get(f"{row.path}!") != "1"]
+            return [answer_of(row, filled) for row in kept]
+
+
+def _chosen(node: Node, code: str) -> Any:
+    if not code:
+        return None if node.nullable and not node.optional else MISSING
+    if code not in {option.code for option in node.options}:
+        raise UsageProblem(f"{node.title}: {code[:60]!r} is none of the answers that can be chosen")
+    return orjson.loads(code)
+
+
+def _figure(node: Node, filled: Filled) -> Any:
+    text = filled.get(f"{node.path}=").strip().replace(",", ".")
+    if not text:
+        return _chosen(node, filled.get(node.path))
+    try:
+        number = int(text) if node.whole else float(text)
+    except ValueError:
+        raise UsageProblem(f"{node.title}: {text[:60]!r} is no {'whole ' if node.whole else ''}number") from None
+    low, high = node.least if node.least is not None else -math.inf, node.most if node.most is not None else math.inf
+    if not math.isfinite(number) or not low <= number <= high:
+        raise UsageProblem(f"{node.title}: {text[:60]} is not between {low:g} and {high:g}")
+    return number
+
+
+def more_rows(answer: dict[str, Any], filled: Filled) -> dict[str, Any]:
+    """With one row more, where the button of that list was pressed: the button sends the path of its list."""
+    name = filled.get("more").removeprefix("l.")
+    rows = answer.get(name)
+    return {**answer, name: [*rows, {}]} if isinstance(rows, list) else answer
+
+
+def check_fields(node: Node, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer about the fields of a verdict that came as JSON, held to what the form would have offered."""
+    known = {child.name: child for child in node.children}
+    if unknown := sorted(set(answer) - known.keys()):
+        raise UsageProblem(f"{unknown[0][:60]!r} is no field that can be judged; there are {', '.join(known)}")
+    if not answer:
+        raise UsageProblem(f"nothing is judged: say something of {', '.join(known)}")
+    return {name: _checked(known[name], value) for name, value in answer.items()}
+
+
+def _checked(node: Node, value: Any) -> Any:
+    codes = {option.code for option in node.options}
+    wanted = value if node.kind == "many" and isinstance(value, list) else [value]
+    if node.kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):
+        return _figure(node, Filled([(f"{node.path}=", repr(value))]))
+    if node.kind == "many" and not isinstance(value, list):
+        raise UsageProblem(f"{node.title}: give a list")
+    for one in wanted:
+        if _code(one) not in codes:
+            raise UsageProblem(f"{node.title}: {str(one)[:60]!r} is none of the answers that can be chosen")
+    return value
+
+
+def _code(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except (orjson.JSONEncodeError, TypeError):
+        return ""

@@ -1,0 +1,94 @@
+"""How much a request may bring, how long it may take to bring it, and how long an answer may take."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from krino.web.problems import Problem
+from krino.web.settings import ServeSettings
+
+CLOSING = {"Connection": "close"}
+"""What is left of a body that is refused is not read: the connection cannot be used again."""
+
+
+class Limits:
+    """Counts bytes as they come, whatever the headers say, and keeps the time."""
+
+    def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
+        self.app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        self._refuse_length(Headers(scope=scope).get("content-length"))
+        try:
+            async with asyncio.timeout(self._settings.timeout) as clock:
+
+                async def begun(message: Message) -> None:
+                    clock.reschedule(None)  # a page that is being sent may take as long as its reader
+                    await send(message)
+
+                await self.app(scope, self._limited(receive), begun)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            raise self._too_slow(scope) from None
+
+    def _too_slow(self, scope: Scope) -> Problem:
+        return Problem(
+            503,
+            f"no answer within {self._settings.timeout:g} seconds",
+            where=f"{scope['method']} {scope['path']}",
+            remedy="send fewer cases at a time, or try again when the server has less to do",
+            headers={"Retry-After": "5"},
+        )
+
+    def _refuse_length(self, stated: str | None) -> None:
+        if stated is not None and not (stated.isascii() and stated.isdigit()):
+            raise Problem(
+                400, "the length is no number", where="header Content-Length", remedy="state the bytes", headers=CLOSING
+            )
+        if stated is not None and int(stated[:20]) > self._settings.max_body:
+            raise self._too_long()
+
+    def _too_long(self) -> Problem:
+        return Problem(
+            413,
+            f"the request is longer than {self._settings.max_body:,} bytes",
+            where="body",
+            remedy="send fewer cases at a time; for files there is `krino judge`",
+            headers=CLOSING,
+        )
+
+    def _limited(self, receive: Receive) -> Receive:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._settings.body_seconds
+        taken, complete = 0, False
+
+        async def limited() -> Message:
+            nonlocal taken, complete
+            if complete:  # what comes now is news of the client's going, which may take any time
+                return await receive()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise Problem(
+                    408,
+                    f"the request was not sent in full within {self._settings.body_seconds:g} seconds",
+                    where="body",
+                    remedy="send it again over a faster line, or fewer cases at a time",
+                    headers=CLOSING,
+                ) from None
+            taken += len(message.get("body", b""))
+            complete = message["type"] != "http.request" or not message.get("more_body", False)
+            if taken > self._settings.max_body:
+                raise self._too_long()
+            return message
+
+        return limited

@@ -1,0 +1,102 @@
+"""`/runs/{run}/cases/{case}`: one case in full, made of the blocks that the report and the terminal show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from krino.blocks import Block, Section, Verbatim
+from krino.cases.metadata import column_value
+from krino.contract import Judgement
+from krino.render.case import case_blocks
+from krino.results.verdict_schema import scales_of
+from krino.results.wording import labeller_name
+from krino.web.drawing import drawn, row_address, run_address
+from krino.web.index.case_view import own_blocks
+from krino.web.index.pages import Row
+from krino.web.labels.labelling import label_address, note_seen
+from krino.web.pages.cells import at_a_glance
+from krino.web.pages.opening import Bench, no_such, opened_run, question_of
+from krino.web.run_index import Opened
+from krino.web.templating import page
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/runs/{run}/cases/{case:path}")
+def case_page(
+    request: Request,
+    run: str,
+    case: str,
+    bench: Bench,
+    n: int | None = None,
+    id: str | None = None,  # noqa: A002 - the parameter's name in addresses
+) -> Response:
+    opened, _ = opened_run(bench, run)
+    row = found_row(opened, id or case, n)
+    (judgement,) = opened.cases.judgements([row])
+    question = question_of(request)
+    beside = opened.cases.neighbours(question, row)
+    context: dict[str, Any] = {
+        "run": run,
+        "judgement": judgement,
+        "body": drawn(blocks_of(opened, judgement, bench.settings.runs), run),
+        "cells": list(at_a_glance(judgement, scales_of(opened.manifest.about.fields_schema))),
+        "facts_": list(_facts(judgement)),
+        "beside": beside,
+        "list_at": f"{run_address(run, question)}#cases",
+        "before_at": row_address(run, beside.before, question) if beside and beside.before else None,
+        "after_at": row_address(run, beside.after, question) if beside and beside.after else None,
+        "question": question,
+        "place": row.place,
+        "label_at": label_address(run, row.entry.input_hash),
+    }
+    note_seen(request, opened, judgement)
+    return page(request, "case.html", **context)
+
+
+def found_row(opened: Opened, case: str, place: int | None = None, again: int = 0) -> Row:
+    """By place where one is given, else by id; the pages of a damaged run show nothing."""
+    if opened.state.problem:
+        raise no_such(opened.state.problem, "mend the run as the message says")
+    row = opened.cases.at(place) if place is not None else opened.cases.find(case, again)
+    if row is None or (place is not None and case not in ("-", row.entry.id)):
+        raise no_such(f"the run has no judgement of this case: {case[:100]}", "the list of its cases shows what it has")
+    return row
+
+
+def blocks_of(opened: Opened, judgement: Mapping[str, Any], served: Path) -> list[Block]:
+    """All that is said of a case, without its heading; the labels are folded away."""
+    about = opened.manifest.about
+    own = own_blocks(opened.run, judgement, served)
+    shown = case_blocks(
+        Judgement.model_validate(judgement), about.rules, scales_of(about.fields_schema), own, labels=True
+    )
+    return folded(shown)
+
+
+def folded(shown: Iterator[Block]) -> list[Block]:
+    """Without the heading; labels open on demand."""
+    next(shown)
+    return [_on_demand(block) for block in shown]
+
+
+def _on_demand(block: Block) -> Block:
+    if isinstance(block, Verbatim) and block.title.startswith("Labels"):
+        return Section(block.title, [Verbatim("", block.text)], folded=True)
+    return block
+
+
+def _facts(judgement: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "Judge", f"{judgement['judge']} {judgement['judge_version']}"
+    if judgement.get("labeller"):
+        yield "Labeller", labeller_name(judgement["labeller"])
+    if source := judgement.get("source"):
+        line = f":{source['line']}" if source["line"] is not None else ""
+        yield "Source", f"{Path(source['file']).name}{line}"
+    metadata = judgement.get("metadata") or {}
+    yield from ((name.replace("_", " "), column_value(metadata, [name])) for name in metadata)

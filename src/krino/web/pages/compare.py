@@ -1,0 +1,189 @@
+"""`/compare`: two runs side by side, what flipped first; each flip opens both cases with what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Value
+from krino.errors import UsageProblem
+from krino.render.comparison import comparison_blocks
+from krino.results.comparison.changes import CodeChange, Comparison, NumberChange, OtherChange
+from krino.results.named_cases import rule_in_words
+from krino.results.verdict_schema import scales_of
+from krino.results.wording import figure
+from krino.runs.fields import fields_of
+from krino.runs.reading import Run
+from krino.web.drawing import drawn, inputs_in_words, row_address
+from krino.web.pages.case import blocks_of, found_row
+from krino.web.pages.cells import at_a_glance
+from krino.web.pages.opening import Bench, opened_run
+from krino.web.run_index import NoSuchRun
+from krino.web.templating import page
+
+router = APIRouter(include_in_schema=False)
+
+_LONG = 60  # a text of more characters is compared word by word
+_LONGEST_COMPARED = 4_000
+_TEXTS = ("another text",)
+_TONES: Any = {"only in A": "bad", "only in B": "good"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One way in which cases changed, with the cases: id, address, and what else is said of each."""
+
+    field: str
+    told: tuple[str, ...]
+    """One value and the other; or in words."""
+    count: int
+    cases: list[tuple[str, str, str]]
+
+
+@router.get("/compare")
+def compare_page(request: Request, bench: Bench, a: str = "", b: str = "") -> Response:
+    context: dict[str, Any] = {
+        "names": bench.runs.names(),
+        "a": a,
+        "b": b,
+        "changes": [],
+        "rest": None,
+        "problem": "",
+        "waiting": False,
+    }
+    if a and b:
+        try:
+            found = bench.runs.comparison(a, b)
+        except NoSuchRun:
+            raise
+        except UsageProblem as problem:
+            found, context["problem"] = None, str(problem)
+        context["waiting"] = found is None and not context["problem"]
+        if found is not None:
+            context["changes"] = sorted(_changes(found, a, b), key=lambda change: change.told == _TEXTS)
+            named = _by_name(found, bench.runs.load(a), bench.runs.load(b))
+            context["rest"] = drawn(comparison_blocks(named, flips=False), a)
+    return page(request, "compare.html", **context)
+
+
+@router.get("/compare/case")
+def pair_page(
+    request: Request,
+    bench: Bench,
+    a: str,
+    b: str,
+    id: str,  # noqa: A002 - the parameter's name in addresses
+    again: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+) -> Response:
+    sides: list[dict[str, Any]] = []
+    for name in (a, b):
+        opened, _ = opened_run(bench, name)
+        row = found_row(opened, id, again=again)
+        (judgement,) = opened.cases.judgements([row])
+        body = drawn(blocks_of(opened, judgement, bench.settings.runs), name)
+        about = opened.manifest.about
+        cells, rules = list(at_a_glance(judgement, scales_of(about.fields_schema))), about.rules
+        address = row_address(name, row)
+        sides.append({"name": name, "judgement": judgement, "body": body, "cells": cells, "address": address})
+    one, other = (side["judgement"] for side in sides)
+    context = {
+        "id": id,
+        "sides": sides,
+        "changed": drawn(_changed(one, other, rules), a),
+        "other_content": one["input_hash"] != other["input_hash"],
+        "back": f"/compare?{urlencode({'a': a, 'b': b})}",
+    }
+    return page(request, "pair.html", **context)
+
+
+# --- what changed between two runs -----------------------------------------------------------------
+
+
+def _changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
+    """Changes of status first, then flips of labels, largest moves of scores, and texts that are not the same."""
+
+    def linked(ids: tuple[str, ...], told: Mapping[str, str] | None = None) -> list[tuple[str, str, str]]:
+        return [(name, pair_address(a, b, name), (told or {}).get(name, "")) for name in ids]
+
+    for flip in found.statuses:
+        yield Change("status", (flip.before, flip.after), flip.count, linked(flip.ids))
+    for field in found.fields:
+        if isinstance(field, CodeChange):
+            for flip in field.flips:
+                yield Change(field.name, (flip.before, flip.after), flip.count, linked(flip.ids))
+        elif isinstance(field, NumberChange) and field.movers:
+            moves = {mover.id: f"{figure(mover.a)} → {figure(mover.b)}" for mover in field.movers}
+            told = f"{field.risen:,} up, {field.fallen:,} down"
+            yield Change(field.name, (told,), field.risen + field.fallen, linked(tuple(moves), moves))
+        elif isinstance(field, OtherChange) and field.changed:
+            yield Change(field.name, _TEXTS, field.changed, linked(field.ids))
+
+
+def pair_address(a: str, b: str, case: str) -> str:
+    return f"/compare/case?{urlencode({'a': a, 'b': b, 'id': case})}"
+
+
+def _by_name(found: Comparison, a: Run, b: Run) -> Comparison:
+    """Runs and their inputs are called by their names: where they lie on this machine is nobody's business."""
+    settings = [line for line in found.settings if not line.startswith("inputs:")]
+    if len(settings) < len(found.settings):
+        settings.append(f"inputs: {inputs_in_words(a.manifest)} in A, {inputs_in_words(b.manifest)} in B")
+    sides = {
+        "a": found.a.model_copy(update={"run": a.folder.name}),
+        "b": found.b.model_copy(update={"run": b.folder.name}),
+    }
+    return found.model_copy(update={**sides, "settings": tuple(settings)})
+
+
+# --- what changed in one case ----------------------------------------------------------------------
+
+
+def _changed(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping[str, str]) -> Iterator[Block]:
+    """Values that differ in a table, each with the rule that gave it; long texts with their words compared."""
+    here, there = {"status": a["status"], **fields_of(a)}, {"status": b["status"], **fields_of(b)}
+    both = (here, a), (there, b)
+    differing = [name for name in dict.fromkeys((*here, *there)) if here.get(name) != there.get(name)]
+    long = [name for name in differing if len(str(here.get(name))) > _LONG or len(str(there.get(name))) > _LONG]
+    rows: list[tuple[Value, ...]] = [
+        (name, *(Cell(_text(held.get(name)), strong=True, below=_rule(side, name, rules)) for held, side in both))
+        for name in differing
+        if name not in long
+    ]
+    if rows:
+        yield DataTable("", ("field", "A", "B"), rows)
+    for name in long:
+        segments = list(_differences(_text(here.get(name)), _text(there.get(name))))
+        yield MarkedText(name.replace("_", " "), segments, _TONES)
+
+
+def _differences(a: str, b: str) -> Iterator[Segment]:
+    one, other = a[:_LONGEST_COMPARED].split(" "), b[:_LONGEST_COMPARED].split(" ")
+    for kind, start, end, first, last in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind == "equal":
+            yield Segment(" ".join(one[start:end]) + " ")
+            continue
+        if end > start:
+            yield Segment(" ".join(one[start:end]), "only in A")
+            yield Segment(" ")
+        if last > first:
+            yield Segment(" ".join(other[first:last]), "only in B")
+            yield Segment(" ")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list):
+        return ", ".join(map(_text, value)) or "(empty list)"
+    return figure(value) if isinstance(value, float) else str(value)
+
+
+def _rule(side: Mapping[str, Any], name: str, rules: Mapping[str, str]) -> str:
+    rule = (side.get("rules") or {}).get(name)
+    return rule_in_words(str(rule), rules) if rule else ""

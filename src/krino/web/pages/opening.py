@@ -1,0 +1,27 @@
+"""What the pages of a run have in common: the run that an address names, and the question that it asks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from krino.web.index.question import Question
+from krino.web.problems import Problem
+from krino.web.run_index import Opened, Shelved
+from krino.web.workbench import Workbench, workbench
+
+Bench = Annotated[Workbench, Depends(workbench)]
+
+
+def opened_run(bench: Workbench, run: str) -> tuple[Opened, Shelved]:
+    """With its index, and as the list of runs shows it."""
+    return bench.runs.open(run), bench.runs.shelved(run)
+
+
+def no_such(told: str, remedy: str) -> Problem:
+    return Problem(404, told, where="the address", remedy=remedy)
+
+
+def question_of(request: Request) -> Question:
+    return Question.read(request.query_params.multi_items())

@@ -1,0 +1,129 @@
+"""Errors as the workbench tells them: what is wrong, where, and what to do; JSON to programs, a page to people."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
+from starlette.types import Scope
+
+from krino.errors import RunStopped, UsageProblem
+from krino.people.database import Unreachable
+from krino.web.run_index import NoSuchRun
+
+
+class Told(BaseModel):
+    """The one shape of an error."""
+
+    error: str = Field(description="what is wrong")
+    where: str = Field(description="the part of the request that is meant")
+    remedy: str = Field(description="what to do about it")
+
+
+class Problem(HTTPException):
+    """Raise it anywhere in a route: the client is told, in the one shape.
+
+    An `HTTPException`, because the framework lets only those through while it reads a body.
+    """
+
+    def __init__(
+        self, status: int, error: str, *, where: str, remedy: str, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(status, error, headers)
+        self.told = Told(error=error, where=where, remedy=remedy)
+
+
+def refusals() -> dict[int | str, dict[str, Any]]:
+    """For the document of the API: what any route may be answered with by those who stand before it."""
+    return {status: {"model": Told} for status in (400, 401, 403, 408, 413, 421, 422, 500, 503)}
+
+
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Told}}
+
+
+_LABELS = "nothing was saved: try again; where it stays so, whoever runs the server looks at its database"
+_log = logging.getLogger("krino.web")
+_REMEDIES = {
+    404: "GET / shows what there is; GET /openapi.json lists the API",
+    405: "GET /openapi.json lists what each path takes",
+}
+
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+def takes(scope: Scope, method: str) -> bool:
+    """Whether a route of the application takes this method at the path of a request."""
+    asked = {key: scope[key] for key in ("type", "path", "root_path", "headers")}  # not what routing has noted there
+    return any(route.matches({**asked, "method": method})[0] is Match.FULL for route in scope["app"].routes)
+
+
+def wants_page(path: str, accept: str) -> bool:
+    """Browsers are shown a page; programs, and everything below /v1, get JSON."""
+    return "text/html" in accept and not path.startswith("/v1/")
+
+
+def answer(request: Request, problem: Problem) -> Response:
+    """The response that tells a problem."""
+    if wants_page(request.url.path, request.headers.get("accept", "")):
+        from krino.web.templating import page
+
+        return page(request, "error.html", status=problem.status_code, headers=problem.headers, told=problem.told)
+    return JSONResponse(problem.told.model_dump(), problem.status_code, problem.headers)
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Whatever a route raises on purpose becomes an answer in the one shape."""
+
+    async def told(request: Request, problem: Exception) -> Response:
+        assert isinstance(problem, Problem)
+        return answer(request, problem)
+
+    async def refused(request: Request, problem: Exception) -> Response:
+        assert isinstance(problem, HTTPException)
+        status, where = problem.status_code, f"{request.method} {request.url.path}"
+        remedy = _REMEDIES.get(status, "GET /openapi.json shows what is taken, with examples")
+        headers = dict(problem.headers or {})
+        if status == 405:  # the router names only the methods of the first route of a path
+            headers["Allow"] = ", ".join(method for method in METHODS if takes(request.scope, method))
+        return answer(request, Problem(status, problem.detail, where=where, remedy=remedy, headers=headers))
+
+    async def invalid(request: Request, problem: Exception) -> Response:
+        assert isinstance(problem, RequestValidationError)
+        return answer(request, _of_validation(problem))
+
+    async def misused(request: Request, problem: Exception) -> Response:
+        status = 404 if isinstance(problem, NoSuchRun) else 422
+        where = f"{request.method} {request.url.path}"
+        remedy = _REMEDIES.get(status, "change it as the message says")
+        return answer(request, Problem(status, str(problem), where=where, remedy=remedy))
+
+    async def stopped(request: Request, problem: Exception) -> Response:
+        remedy = "ask whoever runs the server; the embedded labeller (`local`) is not concerned"
+        error = f"the labeller cannot be asked: {problem}"
+        return answer(request, Problem(503, error, where="labeller", remedy=remedy))
+
+    async def unreachable(request: Request, problem: Exception) -> Response:
+        _log.error("%s", problem)  # it names the database, which is nobody's business but the log's
+        told = Problem(503, "the labels cannot be read or written at the moment", where="labels", remedy=_LABELS)
+        return answer(request, told)
+
+    app.add_exception_handler(Unreachable, unreachable)
+    app.add_exception_handler(RunStopped, stopped)
+    app.add_exception_handler(Problem, told)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(UsageProblem, misused)
+
+
+def _of_validation(problem: RequestValidationError) -> Problem:
+    faults = problem.errors()
+    where = ".".join(str(part) for part in faults[0]["loc"]) if faults else "the request"
+    said = "; ".join(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in faults[:5])
+    return Problem(422, said, where=where, remedy="GET /openapi.json shows what is taken, with examples")

@@ -1,0 +1,47 @@
+"""What every route of the workbench works with: settings, runs, labels and the judging desk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from krino.people.store import LabelStore
+from krino.web.desk import Desk
+from krino.web.meters import Meters
+from krino.web.run_index import RunShelf
+from krino.web.settings import ServeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """On `app.state.workbench`; a route gets it with `Depends(workbench)`, or `workbench(request)`."""
+
+    settings: ServeSettings
+    runs: RunShelf
+    labels: LabelStore
+    desk: Desk
+    meters: Meters
+
+    @classmethod
+    def opened(cls, settings: ServeSettings) -> Workbench:
+        meters = Meters()
+        return cls(
+            settings,
+            RunShelf(settings.runs),
+            LabelStore(settings.database or settings.runs),
+            Desk(settings, meters),
+            meters,
+        )
+
+    def close(self) -> None:
+        self.desk.close()
+        self.labels.close()
+        self.runs.close()
+
+
+def workbench(request: Request) -> Workbench:
+    """The workbench that a request belongs to."""
+    found = request.app.state.workbench
+    assert isinstance(found, Workbench)
+    return found

@@ -1,0 +1,81 @@
+"""`krino agree RUN --labels WORKBENCH`: labels straight from a workbench."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import krino
+from krino.cli import main
+from krino.people.store import Event, LabelStore, Place, Subject
+from krino.runs.reading import load_run
+from label_making import make_toy_run
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Anna agrees with the judge on three cases of four."""
+    folder = tmp_path / "runs"
+    run = load_run(make_toy_run(folder / "toy", 5, bad=[1]))
+    store = LabelStore(folder)
+    for entry, _ in zip(run.roll(), range(4), strict=False):
+        place = Place(Subject.of(run.manifest), entry.input_hash, entry.id, "toy")
+        store.add(Event(place, "anna", "fields", "label", {"score": 1.0}, note="a note"))
+    store.close()
+    return folder
+
+
+def agree(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["krino", "agree", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def test_a_folder_of_runs_and_a_file_of_labels_and_an_address_are_a_workbench(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = runs / ".workbench" / "labels.sqlite"
+    for where in (str(runs), str(file), f"sqlite:///{file}"):
+        code, out, _ = agree(monkeypatch, capsys, str(runs / "toy"), "--labels", where, "--json", "--draws", "20")
+        found = json.loads(out)
+        assert code == 0
+        assert found["raters"] == ["anna"]
+        assert found["counts"]["labelled"] == 4
+        assert found["fields"][0]["figures"]["agreement"]["value"] == 0.75
+        assert found["skipped"] == []
+
+
+def test_the_same_from_python(runs: Path) -> None:
+    for found in (krino.load_run(runs / "toy").agree(runs), krino.agree(runs / "toy", runs)):
+        assert found.fields[0].figures["agreement"].value == 0.75
+    with pytest.raises(krino.UsageProblem, match="belong to a run"):
+        krino.agree(list(krino.load_run(runs / "toy")), runs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "name a file of LABELS, or a workbench"),
+        (("labels.csv", "--labels", "runs"), "one of the two"),
+        (("--labels", "nowhere"), "there is no workbench with labels"),
+        (("--labels", "mysql://x/y"), "no database of the kind"),
+        (("--labels", "{runs}", "--depth", "labels"), "nobody has labelled"),
+        (("--labels", "{runs}", "--depth", "deep"), "there are fields, labels, both"),
+    ],
+)
+def test_what_cannot_be_read_is_told(
+    arguments: tuple[str, ...],
+    told: str,
+    runs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = [argument.format(runs=runs) for argument in arguments]
+    code, _, err = agree(monkeypatch, capsys, str(runs / "toy"), *given)
+    assert code == 2
+    assert told in " ".join(err.split())

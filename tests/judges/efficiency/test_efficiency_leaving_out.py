@@ -1,0 +1,156 @@
+"""What could have been left out: results that nothing uses, and what was known and asked already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from efficiency_making import JUDGE, study
+from krino.judges.efficiency.finders.calls import call_of
+from krino.judges.efficiency.finders.leaving_out import may_be_left_out
+from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.traces.steps import Step
+
+CUES = table("cues")
+
+INVOICE = {
+    "name": "get_invoice",
+    "input": {"number": "A-17"},
+    "output": {"due": "1 March", "paid": False, "client": "Declercq", "currency": "EUR"},
+}
+LAMP = {"name": "set_lamp", "input": {"on": True}, "output": "ok"}
+YES = {"type": "message", "name": "message", "output": "Yes."}
+
+
+def spare(*steps: dict[str, Any], task: str) -> dict[int, str]:
+    return {place: found.how for place, found in study(*steps, task=task).spare.items()}
+
+
+def test_an_answer_may_rest_on_a_result_without_its_words_if_the_task_names_what_was_read() -> None:
+    assert spare(INVOICE, YES, task="Is invoice A-17 overdue?") == {}
+    assert spare(INVOICE, LAMP, YES, task="Turn on the lamp.") == {0: "unused"}
+
+
+def test_an_answer_that_rests_on_readings_alone_may_rest_on_any_if_the_task_names_none() -> None:
+    other = {**INVOICE, "name": "get_hours", "input": {"shop": "Lier"}, "output": "nine until five, not on Sunday"}
+    assert spare(INVOICE, YES, task="Can I still come by?") == {}
+    assert spare(INVOICE, other, YES, task="Is the shop in Lier open?") == {0: "unused"}
+
+
+def test_what_the_task_names_is_covered_by_a_reading_whose_words_are_used() -> None:
+    price = {"name": "get_price", "input": {"item": 7}, "output": "12.50 EUR"}
+    reviews = {"name": "get_reviews", "input": {"item": 7}, "output": "Works well, broke later, quick shipping"}
+    told = {**YES, "output": "It costs 12.50 EUR."}
+    assert spare(price, reviews, told, task="What does item 7 cost?") == {1: "unused"}
+    assert spare(price, reviews, told, task="What does item 7 cost, and how are its reviews?") == {}
+
+
+def test_a_second_source_for_what_is_known_is_spare_but_another_thing_with_the_same_value_is_not() -> None:
+    first = {"name": "search", "input": {"q": "inhabitants of Ghent"}, "output": "Ghent has 265 thousand souls"}
+    second = {"name": "wikipedia", "input": {"page": "Ghent"}, "output": "A town of 265 thousand souls"}
+    told = {**YES, "output": "265 thousand souls."}
+    assert spare(first, second, told, task="How many inhabitants has Ghent?") == {1: "known"}
+    lamp, chair = ({"name": "get_price", "input": {"item": item}, "output": "49 EUR"} for item in ("lamp", "chair"))
+    assert spare(lamp, chair, {**YES, "output": "49 EUR each."}, task="What do lamp and chair cost?") == {}
+
+
+def test_one_of_a_list_that_is_gone_through_is_needed() -> None:
+    listed = {"name": "list_tickets", "input": {}, "output": ["T-1", "T-2"]}
+    texts = ("Paper jam on the second floor", "Password forgotten after a holiday")
+    read = [{"name": "get_ticket", "input": {"id": f"T-{n}"}, "output": text} for n, text in enumerate(texts, 1)]
+    told = {**YES, "output": "T-1."}
+    assert spare(listed, *read, told, task="Which one is about printers?") == {}
+    assert spare(*read, LAMP, told, task="Turn on the lamp.") == {0: "unused", 1: "unused"}
+
+
+def test_where_the_task_names_the_one_the_others_are_spare_and_where_it_does_not_all_are_needed() -> None:
+    texts = ("Parties, subject and scope", "Prices, payment and delivery", "Fines for late work")
+    pages = [{"name": "read_page", "input": {"page": n}, "output": text} for n, text in enumerate(texts, 1)]
+    told = {**YES, "output": "Fines for late work."}
+    assert spare(*pages, told, task="Which page speaks of fines?") == {}
+    assert spare(*pages, told, task="What does page 3 say?") == {0: "unused", 1: "unused"}
+
+
+def test_what_is_read_only_for_a_step_that_nothing_uses_is_spare_too() -> None:
+    user = {"name": "get_user", "input": {"name": "mia"}, "output": "id 4711, member since 2019, plan gold"}
+    photo = {"name": "get_photo", "input": {"user": "4711"}, "output": "a portrait before brick walls, greyscale"}
+    told = {**YES, "output": "Done: the light shines from noon on."}
+    assert spare(user, photo, LAMP, told, task="Turn on the lamp.") == {0: "unused", 1: "unused"}
+    assert spare(user, photo, LAMP, YES, task="Turn on the lamp.") == {0: "unused", 1: "unused"}
+    assert spare(user, photo, LAMP, YES, task="Turn on the lamp if Mia is a member.") == {}
+
+
+def test_a_trace_that_ends_with_a_reading_does_not_say_what_it_was_for() -> None:
+    assert spare(INVOICE, task="Is the shop open?") == {}
+
+
+PRICE = {"name": "get_price", "input": {"item": 7}, "output": "12.50 EUR"}
+PARTS = {"name": "get_parts", "input": {"item": 7}, "output": "a lid"}
+
+
+@pytest.mark.parametrize("word", CUES["derived"])
+def test_an_answer_that_sums_up_may_rest_on_any_result(word: str) -> None:
+    assert spare(PRICE, PARTS, {**YES, "output": "12.50 EUR"}, task="What does item 7 cost?") == {1: "unused"}
+    assert spare(PRICE, PARTS, {**YES, "output": f"{word} 12.50 EUR"}, task="What does item 7 cost?") == {}
+
+
+@pytest.mark.parametrize("word", CUES["counted"])
+def test_a_number_in_words_that_a_result_holds_is_not_summed_up(word: str) -> None:
+    price = {**PRICE, "output": f"{word} EUR"}
+    assert spare(price, PARTS, {**YES, "output": f"{word} EUR"}, task="What does item 7 cost?") == {1: "unused"}
+
+
+@pytest.mark.parametrize("word", CUES["acting"])
+def test_a_tool_that_acts_is_never_left_out_for_its_result(word: str) -> None:
+    assert word not in CUES["read"]
+    step = Step("1", "tool", word, {"of": "x"}, "nine until five, not on Sunday")
+    assert not may_be_left_out(step, call_of(step))
+
+
+@pytest.mark.parametrize("word", CUES["acknowledging"])
+def test_a_result_that_only_says_that_it_was_done_tells_of_an_act(word: str) -> None:
+    step = Step("1", "tool", "open_door", {"door": "B"}, word)
+    assert not may_be_left_out(step, call_of(step))
+    page = Step("1", "tool", "open_page", {"url": "x"}, f"{word}, nine until five")
+    assert may_be_left_out(page, call_of(page))
+
+
+@pytest.mark.parametrize("word", CUES["command_words"])
+def test_words_of_commands_need_no_source(word: str) -> None:
+    look = {"name": "read_file", "input": {"path": "conf.ini"}, "output": "name=foo, mode=dev, level=high"}
+    act = {"name": "apply_change", "input": {"text": f"{word} foo bar conf.ini"}, "output": "ok"}
+    assert spare(look, act, YES, task="Swap foo for bar in conf.ini.") == {0: "unused"}
+    act = {"name": "apply_change", "input": {"text": "foo bar conf.ini zone 9"}, "output": "ok"}
+    assert spare(look, act, YES, task="Swap foo for bar in conf.ini.") == {}
+
+
+def test_what_the_answer_adds_to_the_one_thing_asked_goes_beyond_it() -> None:
+    weather = {"name": "weather", "input": {"city": "Ostend"}, "output": "sunny, 19 degrees"}
+    train = {"name": "timetable", "input": {"to": "Ostend"}, "output": "9:07 from platform four"}
+    told = {**YES, "output": "At 9:07. By the way, it is sunny there."}
+    assert spare(train, weather, told, task="When does the train to Ostend leave?") == {1: "beyond"}
+    assert spare(train, weather, told, task="When does the train to Ostend leave, and how is the weather?") == {}
+    one = {**YES, "output": "At 9:07 in sunny weather."}
+    assert spare(train, weather, one, task="When does the train to Ostend leave?") == {}
+
+
+def test_a_short_identifier_that_an_act_takes_up_makes_the_reading_needed() -> None:
+    rooms = {"name": "list_rooms", "input": {}, "output": [{"room": "R1"}, {"room": "R2"}]}
+    book = {"name": "book_room", "input": {"room": "R2"}, "output": "booked"}
+    assert spare(rooms, book, YES, task="Book a room.") == {}
+    assert spare(rooms, book, YES, task="Book room R2.") == {0: "unused"}
+
+
+def test_in_doubt_unnecessary_and_the_doubt_is_stated() -> None:
+    look = {"name": "get_lists", "input": {}, "output": ["Shopping", "Work"]}
+    add = {"name": "add_item", "input": {"text": "stamps"}, "output": "ok"}
+    labelled = labels_of(look, add, YES, task="Add stamps to my list.")[0]
+    assert labelled.label == "speculative"
+    assert "in doubt" in labelled.why
+    assert "in doubt" not in labels_of(INVOICE, LAMP, YES, task="Turn on the lamp.")[0].why
+
+
+def labels_of(*steps: dict[str, Any], task: str) -> list[Any]:
+    facts = study(*steps, task=task)
+    return JUDGE.label_locally([(JUDGE.read({"task": task, "trace": []}), facts)])[0].steps

@@ -1,0 +1,35 @@
+"""A workbench that really listens, on a port of loopback, for tests with a browser."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from krino.web.server import config_of
+from workbench_making import settings_of
+
+
+@contextmanager
+def live(runs: Path, **changes: Any) -> Iterator[str]:
+    """Gives its address, without a slash at the end."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        server = uvicorn.Server(config_of(settings_of(runs, port=port, **changes)))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
+        thread.start()
+        try:
+            while not server.started:
+                assert thread.is_alive(), "the server did not start"
+                time.sleep(0.02)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            thread.join()

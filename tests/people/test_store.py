@@ -1,0 +1,182 @@
+"""Labels of people: nothing is lost, nothing is overwritten, on both kinds of database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from krino.errors import UsageProblem
+from krino.people.store import Event, LabelStore, Place, Subject, rater_name
+
+SUBJECT = Subject("toy", "0" * 32, "1")
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[LabelStore]:
+    opened = LabelStore(database)
+    yield opened
+    opened.close()
+
+
+def place(case: int = 0, subject: Subject = SUBJECT) -> Place:
+    return Place(subject, f"{case:032x}", f"case-{case}", "run")
+
+
+def label(case: int = 0, rater: str = "anna", score: float = 1.0, **more: object) -> Event:
+    return replace(Event(place(case), rater, "fields", "label", {"score": score}), **more)  # type: ignore[arg-type]
+
+
+def said(store: LabelStore, **wanted: str) -> list[tuple[str, str, float]]:
+    found = store.current(SUBJECT, **wanted)
+    return [(item.rater, item.place.case_id, item.fields["score"]) for item in found]
+
+
+def test_what_is_written_is_read_back_as_it_was(store: LabelStore) -> None:
+    given = label(note="sure\nof it", why="seats", random=True)
+    (found,) = (store.add(given),)
+    assert store.current(SUBJECT) == [found]
+    assert found == replace(given, id=found.id, created=found.created, blind=True)
+
+
+def test_the_last_label_of_a_rater_counts_and_the_first_is_kept(store: LabelStore) -> None:
+    store.add(label(score=1.0))
+    store.add(label(score=0.0))
+    store.add(label(rater="ben", score=0.5))
+    assert said(store) == [("anna", "case-0", 0.0), ("ben", "case-0", 0.5)]
+    assert [event.fields["score"] for event in store.history(SUBJECT)] == [1.0, 0.0, 0.5]
+
+
+def test_the_two_depths_stand_beside_each_other(store: LabelStore) -> None:
+    store.add(label())
+    store.add(Event(place(), "anna", "labels", "label", {"label": "good"}, {"score": 0.0}))
+    assert said(store) == [("anna", "case-0", 1.0), ("anna", "case-0", 0.0)]
+
+
+def test_undo_takes_back_one_at_a_time_and_what_stood_before_counts_again(store: LabelStore) -> None:
+    store.add(label(0, score=1.0))
+    store.add(label(0, score=0.0))
+    store.add(label(1, score=0.5))
+    store.add(label(1, rater="ben"))
+    undone = [store.undo(SUBJECT, "anna") for _ in range(2)]
+    assert [(event.place.case_id, event.fields["score"]) for event in undone if event] == [
+        ("case-1", 0.5),
+        ("case-0", 0),
+    ]
+    assert said(store) == [("anna", "case-0", 1.0), ("ben", "case-1", 1.0)]
+    assert store.undo(SUBJECT, "anna") is not None
+    assert store.undo(SUBJECT, "anna") is None
+    assert len(store.history(SUBJECT)) == 7
+
+
+def test_undo_of_one_run_leaves_another_alone(store: LabelStore) -> None:
+    store.add(label(0))
+    store.add(replace(label(1), place=replace(place(1), run="other")))
+    undone = store.undo(SUBJECT, "anna", "run")
+    assert undone is not None
+    assert undone.place.case_id == "case-0"
+
+
+def test_undos_at_the_same_moment_take_back_different_labels(store: LabelStore) -> None:
+    for case in range(8):
+        store.add(label(case))
+    undone: list[int] = []
+    threads = [threading.Thread(target=lambda: undone.append(store.undo(SUBJECT, "anna").id)) for _ in range(4)]  # type: ignore[union-attr]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(undone)) == 4
+    assert len(store.current(SUBJECT)) == 4
+
+
+def test_a_request_that_is_sent_twice_is_one_label(store: LabelStore) -> None:
+    assert store.add(label(), key="k").id == store.add(label(), key="k").id
+    assert len(store.history(SUBJECT)) == 1
+    with pytest.raises(UsageProblem, match="used for another label"):
+        store.add(label(1), key="k")
+
+
+def test_a_label_after_the_verdict_was_shown_is_not_blind(store: LabelStore) -> None:
+    assert store.add(label()).blind
+    store.see(place(), "anna")
+    store.see(place(), "anna")
+    assert store.has_seen(place(), "anna")
+    assert not store.add(label()).blind
+    assert store.add(label(1)).blind
+    assert store.add(label(rater="ben")).blind
+
+
+def test_labels_of_another_judge_or_of_other_options_are_not_mixed_in(store: LabelStore) -> None:
+    store.add(label())
+    for other in (Subject("other", SUBJECT.options), Subject("toy", "1" * 32)):
+        assert store.current(other) == []
+        assert store.edition(other) == 0
+        assert store.undo(other, "anna") is None
+    assert store.edition(SUBJECT) > 0
+    assert len(store.current(replace(SUBJECT, version="2"))) == 1
+
+
+def test_current_can_be_asked_of_one_rater_or_one_case(store: LabelStore) -> None:
+    for case, rater in ((0, "anna"), (1, "anna"), (1, "ben")):
+        store.add(label(case, rater))
+    assert len(said(store, rater="anna")) == 2
+    assert len(said(store, input_hash=place(1).input_hash)) == 2
+
+
+def test_history_is_read_in_pages(store: LabelStore) -> None:
+    numbers = [store.add(label(case)).id for case in range(5)]
+    assert [event.id for event in store.history(most=2)] == numbers[:2]
+    assert [event.id for event in store.history(after=numbers[1])] == numbers[2:]
+
+
+@pytest.mark.parametrize(
+    "hostile", ["\x00zero", "half \ud800", "<script>alert(1)</script>", "'; DROP TABLE events; --"]
+)
+def test_hostile_text_is_kept_as_text(store: LabelStore, hostile: str) -> None:
+    place_ = Place(SUBJECT, "0" * 32, hostile, "run")
+    store.add(Event(place_, hostile, "fields", "label", {"score": 1.0}, note=hostile))
+    (found,) = store.current(SUBJECT)
+    assert found.rater == rater_name(hostile)
+    assert "\x00" not in found.note
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\u200b", "x" * 81])
+def test_a_rater_has_a_name_of_bounded_length(name: str) -> None:
+    with pytest.raises(UsageProblem, match="name of the rater"):
+        rater_name(name)
+
+
+def test_a_name_is_the_same_however_its_letters_are_written() -> None:
+    assert rater_name(" Zoe\u0308  B ") == rater_name("Zoë B")
+
+
+def test_a_note_without_end_and_an_answer_that_is_no_json_are_refused(store: LabelStore) -> None:
+    with pytest.raises(UsageProblem, match="note has more than"):
+        store.add(label(note="x" * 4_001))
+    with pytest.raises(UsageProblem, match="JSON"):
+        store.add(label(answer={"score": object()}))
+    assert store.history() == []
+
+
+def test_writers_at_the_same_time_lose_nothing(store: LabelStore, database: str) -> None:
+    second = LabelStore(database)
+    threads = [
+        threading.Thread(target=lambda own=own, home=home: [home.add(label(case, own)) for case in range(25)])
+        for own, home in (("anna", store), ("ben", second), ("cleo", store), ("dan", second))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    second.close()
+    assert len(store.current(SUBJECT)) == 100
+
+
+def test_a_reader_of_a_database_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="there is no workbench with labels"):
+        LabelStore(tmp_path, read_only=True)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,182 @@
+"""`/v1/labels`: what programs read and write."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import krino
+from krino.people.database import writing
+from krino.results.agreement.labels import read_labels
+from krino.runs.reading import load_run
+from label_making import make_rag_run, make_toy_run, rag_labels
+from workbench_making import serving
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    make_rag_run(folder / "rag", 2)
+    make_toy_run(folder / "toy", 8, bad=[1, 2])
+    return folder
+
+
+@pytest.fixture
+def client(runs: Path, tmp_path: Path) -> Iterator[TestClient]:
+    with serving(runs, database=f"sqlite:///{tmp_path / 'labels.sqlite'}") as opened:
+        yield opened
+
+
+def give(client: TestClient, status: int = 201, **label: Any) -> Any:
+    sent = client.post("/v1/labels", json={"run": "toy", "case": "case-0", "rater": "anna", **label})
+    assert sent.status_code == status, sent.text
+    return sent.json()
+
+
+def test_a_label_is_given_and_read_back(client: TestClient) -> None:
+    given = give(client, answer={"score": 0.5}, note="half")
+    assert given["answer"] == {"score": 0.5}
+    assert given["blind"]
+    assert client.get("/v1/labels", params={"run": "toy"}).json() == {"labels": [given], "next": None}
+    assert client.get("/v1/labels", params={"run": "rag"}).json()["labels"] == []
+
+
+def test_labels_themselves_are_settled(client: TestClient) -> None:
+    given = give(client, run="rag", depth="labels", answer=rag_labels("unsupported"))
+    assert given["verdict"]["faithfulness"] == 0.0
+
+
+def test_a_label_is_read_by_rater_depth_and_page(client: TestClient) -> None:
+    for rater in ("anna", "ben"):
+        for case in range(3):
+            give(client, rater=rater, case=f"case-{case}", answer={"score": 1})
+    assert len(client.get("/v1/labels", params={"run": "toy", "rater": "ben"}).json()["labels"]) == 3
+    assert client.get("/v1/labels", params={"run": "toy", "depth": "labels"}).json()["labels"] == []
+    first = client.get("/v1/labels", params={"run": "toy", "limit": 4}).json()
+    rest = client.get("/v1/labels", params={"run": "toy", "after": first["next"]}).json()
+    assert (len(first["labels"]), len(rest["labels"]), rest["next"]) == (4, 2, None)
+
+
+def test_the_same_key_is_one_label(client: TestClient) -> None:
+    assert give(client, answer={"score": 1}, key="k")["number"] == give(client, answer={"score": 1}, key="k")["number"]
+
+
+def test_undo_gives_what_no_longer_counts(client: TestClient) -> None:
+    given = give(client, answer={"score": 1})
+    undone = client.post("/v1/labels/undo", json={"run": "toy", "rater": "anna"}).json()
+    assert undone["undone"]["number"] == given["number"]
+    assert client.post("/v1/labels/undo", json={"run": "toy", "rater": "anna"}).json() == {"undone": None}
+
+
+def test_the_next_case_comes_with_its_reason(client: TestClient) -> None:
+    found = client.get("/v1/labels/next", params={"run": "toy", "rater": "anna"}).json()
+    assert found["why"] == "random"
+    assert found["random"]
+    for case in range(8):
+        give(client, case=f"case-{case}", answer={"score": 1})
+    assert client.get("/v1/labels/next", params={"run": "toy", "rater": "anna"}).json()["case"] is None
+
+
+@pytest.mark.parametrize(
+    ("label", "status"),
+    [
+        ({"answer": {}}, 422),
+        ({"answer": {"note": "free text"}}, 422),
+        ({"answer": {"score": "high"}}, 422),
+        ({"answer": {"score": True}}, 422),
+        ({"answer": {"score": 1}, "depth": "labels"}, 422),
+        ({"answer": {"score": 1}, "run": "none"}, 404),
+        ({"answer": {"score": 1}, "run": "../toy"}, 404),
+        ({"answer": {"score": 1}, "case": "nobody"}, 404),
+        ({"answer": {"score": 1}, "case": None}, 422),
+        ({"answer": {"score": 1}, "case": None, "input_hash": "0" * 32}, 404),
+        ({"answer": {"score": 1}, "rater": "\u200b"}, 422),
+        ({"answer": {"score": 1}, "extra": 1}, 422),
+        ({"run": "rag", "depth": "labels", "answer": {**rag_labels(), "claims": []}}, 422),
+        ({"run": "rag", "depth": "labels", "answer": {}}, 422),
+    ],
+)
+def test_what_does_not_hold_is_refused_in_the_one_shape(client: TestClient, label: dict[str, Any], status: int) -> None:
+    told = give(client, status, **label)
+    assert told.keys() == {"error", "where", "remedy"}
+    assert client.get("/v1/labels", params={"run": "toy"}).json()["labels"] == []
+
+
+def test_the_export_is_the_file_that_krino_agree_reads(client: TestClient, runs: Path, tmp_path: Path) -> None:
+    for case, (anna, ben) in enumerate([(1, 1), (1, 0), (0, 0)]):
+        give(client, case=f"case-{case}", answer={"score": anna}, note="=HYPERLINK(1)")
+        give(client, case=f"case-{case}", rater="ben", answer={"score": ben})
+    for kind in ("csv", "jsonl"):
+        sent = client.get("/v1/labels/export", params={"run": "toy", "format": kind})
+        file = tmp_path / f"labels.{kind}"
+        file.write_bytes(sent.content)
+        found = krino.agree(runs / "toy", read_labels(file))
+        assert found.raters == ("anna", "ben")
+        assert found.fields[0].counts.compared == 3
+    rows = [json.loads(line) for line in sent.text.splitlines()]
+    assert {row["label_random"] for row in rows} <= {True, False}
+    table = list(csv.DictReader(io.StringIO((tmp_path / "labels.csv").read_text("utf-8"))))
+    assert table[0]["label_note"].startswith("'=")
+    assert table[0]["label_random"] in ("true", "false")
+
+
+def test_null_and_lists_survive_the_table(client: TestClient, tmp_path: Path, runs: Path) -> None:
+    give(client, run="rag", answer={"faithfulness": None, "context_relevance": 1})
+    file = tmp_path / "labels.csv"
+    file.write_bytes(client.get("/v1/labels/export", params={"run": "rag"}).content)
+    column = read_labels(file).columns["faithfulness"]
+    assert column.pool.values == [None]
+
+
+def test_agreement_changes_with_a_label(client: TestClient) -> None:
+    before = client.get("/v1/labels/agreement", params={"run": "toy"}).json()
+    assert before["agreement"] is None
+    give(client, answer={"score": 1})
+    after = client.get("/v1/labels/agreement", params={"run": "toy"}).json()
+    assert after["edition"] > before["edition"]
+    assert after["agreement"]["counts"]["labelled"] == 1
+
+
+def test_labels_belong_to_the_content_of_a_case_not_to_a_run(client: TestClient, runs: Path) -> None:
+    make_toy_run(runs / "again", 3, bad=[0])
+    give(client, answer={"score": 1})
+    (found,) = client.get("/v1/labels", params={"run": "again"}).json()["labels"]
+    assert found["run"] == "toy"
+    assert found["input_hash"] == next(load_run(runs / "again").roll()).input_hash
+
+
+def test_runs_that_disagree_bring_the_case_first(runs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    for name, bad in (("one", [3]), ("two", [])):
+        make_toy_run(folder / name, 6, bad=bad)
+    with serving(folder) as client:
+        found = client.get("/v1/labels/next", params={"run": "one", "rater": "anna"}).json()
+    assert (found["case"], found["why"]) == ("case-3", "runs")
+
+
+def test_the_api_is_described_with_examples(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    assert {
+        "/v1/labels",
+        "/v1/labels/undo",
+        "/v1/labels/next",
+        "/v1/labels/export",
+        "/v1/labels/agreement",
+    } <= paths.keys()
+    assert "404" in paths["/v1/labels"]["post"]["responses"]
+
+
+def test_a_database_that_fails_is_told_as_such_and_its_address_is_nobodys_business(client: TestClient) -> None:
+    store = client.app.state.workbench.labels  # type: ignore[attr-defined]
+    with writing(store.engine) as connection:
+        connection.exec_driver_sql("DROP TABLE events")
+    told = give(client, 503, answer={"score": 1})
+    assert "nothing was saved" in told["remedy"]
+    assert "sqlite" not in json.dumps(told)

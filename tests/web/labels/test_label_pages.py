@@ -1,0 +1,357 @@
+"""Labelling with a browser: blind, at two depths, with undo; every form is guarded and nothing of a stranger acts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from krino.people.store import LabelStore, Subject
+from krino.runs.reading import load_run
+from label_making import PAGE, SECRET, Person, filled, key_of, make_rag_run, make_toy_run, rag_labels
+from workbench_making import TOKEN, csrf_of, log_in, serving
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    make_rag_run(folder / "rag", 3)
+    make_toy_run(folder / "toy", 8, bad=[1, 2])
+    return folder
+
+
+@pytest.fixture
+def client(runs: Path, tmp_path: Path) -> Iterator[TestClient]:
+    with serving(runs, database=f"sqlite:///{tmp_path / 'labels.sqlite'}") as opened:
+        yield opened
+
+
+def store_of(client: TestClient) -> LabelStore:
+    store = client.app.state.workbench.labels  # type: ignore[attr-defined]
+    assert isinstance(store, LabelStore)
+    return store
+
+
+def cases_of(runs: Path, run: str) -> list[str]:
+    return [entry.input_hash for entry in load_run(runs / run).roll()]
+
+
+# --- the way of a label ----------------------------------------------------------------------------------
+
+
+def test_a_person_says_a_name_gets_a_case_judges_it_and_gets_the_next(client: TestClient, runs: Path) -> None:
+    anna = Person(client, "toy", "Anna")
+    first = anna.next_case()
+    leads_to = anna.say(first, **{"f.score=": "0.5"}, note="half and half")
+    assert first not in leads_to.partition("?")[0]
+    assert "Saved." in anna.client.get(leads_to).text
+    (event,) = store_of(client).current(Subject.of(load_run(runs / "toy").manifest))
+    assert (event.rater, event.answer, event.note, event.blind) == ("Anna", {"score": 0.5}, "half and half", True)
+    assert "Anna" in anna.get("/label")
+
+
+def test_the_queue_ends_when_all_is_judged(client: TestClient) -> None:
+    anna = Person(client, "rag", "Anna")
+    for _ in range(3):
+        anna.say(anna.next_case(), **{"f.faithfulness": "1.0"})
+    assert anna.next_case() == ""
+    assert "every judged case" in anna.get("/label")
+
+
+def test_labels_are_checked_and_settled_as_a_models_would_be(client: TestClient, runs: Path) -> None:
+    anna = Person(client, "rag", "Anna")
+    case = anna.next_case("labels")
+    anna.say(case, "labels", **filled(rag_labels("unsupported")))
+    (event,) = store_of(client).current(Subject.of(load_run(runs / "rag").manifest))
+    assert event.verdict is not None
+    assert event.verdict["faithfulness"] == 0.0
+    assert event.answer is not None
+    assert event.answer["claims"][0]["label"] == "unsupported"
+
+
+def test_labels_that_do_not_fit_the_case_are_not_saved_and_nothing_that_was_written_is_lost(client: TestClient) -> None:
+    anna = Person(client, "rag", "Anna")
+    case = anna.next_case("labels")
+    answer = filled(rag_labels("supported"))
+    answer["l.claims.0.quote"] = "words that stand nowhere"
+    answer["l.claims.0.why"] = "my own reason"
+    shown = anna.say(case, "labels", 422, **answer, note="a note")
+    assert "Not saved yet" in shown
+    assert "quote" in shown
+    assert "my own reason" in shown
+    assert "a note" in shown
+    assert store_of(client).history() == []
+
+
+def test_a_claim_can_be_added_without_a_script_and_the_form_keeps_what_stood_there(client: TestClient) -> None:
+    anna = Person(client, "rag", "Anna")
+    case = anna.next_case("labels")
+    page = anna.get(f"/label/{case}?depth=labels")
+    assert 'name="l.claims#" value="1"' in page
+    answer = {**filled(rag_labels("supported")), "more": "l.claims"}
+    shown = anna.post(f"/label/{case}?depth=labels", page, 200, **answer)
+    assert 'name="l.claims#" value="2"' in shown
+    assert "was built in 1958" in shown
+    assert store_of(client).history() == []
+
+
+def test_nothing_chosen_is_no_label(client: TestClient) -> None:
+    anna = Person(client, "toy", "Anna")
+    assert "nothing is judged" in anna.say(anna.next_case(), status=422)
+    assert store_of(client).history() == []
+
+
+def test_a_judge_of_ones_own_is_labelled_by_its_fields_and_its_code_is_not_loaded(client: TestClient) -> None:
+    anna = Person(client, "toy", "Anna")
+    case = anna.next_case()
+    assert "judge of your own" in anna.get(f"/label/{case}?depth=labels")
+    page = anna.get(f"/label/{case}")
+    assert "cannot be labelled at the depth" in anna.post(f"/label/{case}?depth=labels", page, 422)
+
+
+def test_a_case_that_is_skipped_is_not_brought_again_and_undo_brings_it_back(client: TestClient) -> None:
+    anna = Person(client, "toy", "Anna")
+    first = anna.next_case()
+    anna.post(f"/label/{first}/skip?depth=fields", anna.get(f"/label/{first}"))
+    assert anna.next_case() != first
+    leads_to = anna.post("/undo", anna.get("/label"))
+    assert f"/label/{first}" in leads_to
+    assert anna.next_case() == first
+
+
+def test_undo_takes_the_last_label_back_and_leads_to_its_case(client: TestClient) -> None:
+    anna = Person(client, "toy", "Anna")
+    first = anna.next_case()
+    anna.say(first, **{"f.score=": "1"})
+    second = anna.next_case()
+    anna.say(second, **{"f.score=": "0"})
+    assert f"/label/{second}" in anna.post("/undo", anna.get("/label"))
+    assert f"/label/{first}" in anna.post("/undo", anna.get("/label"))
+    assert anna.post("/undo", anna.get(f"/label/{first}")) == "/runs/toy/label"
+    assert len(store_of(client).history()) == 4
+
+
+def test_a_form_that_is_sent_twice_is_one_label(client: TestClient) -> None:
+    anna = Person(client, "toy", "Anna")
+    case = anna.next_case()
+    page = anna.get(f"/label/{case}")
+    for _ in range(2):
+        anna.post(f"/label/{case}?depth=fields", page, key=key_of(page), **{"f.score=": "1"})
+    assert len(store_of(client).history()) == 1
+
+
+def test_what_was_said_before_stands_in_the_form(client: TestClient) -> None:
+    anna = Person(client, "toy", "Anna")
+    case = anna.next_case()
+    anna.say(case, **{"f.score=": "0.123"}, note="my note")
+    page = anna.get(f"/label/{case}")
+    assert 'value="0.123"' in page
+    assert "my note" in page
+
+
+# --- blind -----------------------------------------------------------------------------------------------
+
+
+def get_paths(case: str) -> list[str]:
+    return [
+        "/label",
+        "/label?depth=labels",
+        f"/label/{case}",
+        f"/label/{case}?depth=fields",
+        f"/label/{case}?depth=labels",
+        "/agreement",
+        "/agreement?depth=labels",
+        "/agreement/cases?field=faithfulness&people=1&judge=0",
+        "/agreement/cases?field=faithfulness&people=1&judge=1",
+    ]
+
+
+def api_paths(run: str) -> list[str]:
+    query = f"run={run}&rater=Anna"
+    return [f"/v1/labels?{query}", f"/v1/labels/next?{query}", f"/v1/labels/export?{query}"]
+
+
+def test_before_judging_no_byte_of_the_verdict_is_sent_on_any_route(client: TestClient, runs: Path) -> None:
+    """The labeller's reasons, the explanations of the verdict and its evidence all stand in the judgement."""
+    explained = {str(record["verdict"]["faithfulness_explanation"]) for record in load_run(runs / "rag").records()}
+    assert any(SECRET in str(record) for record in load_run(runs / "rag").records())
+    anna = Person(client, "rag", "Anna")
+    for case in cases_of(runs, "rag"):
+        sent = [anna.get(path) for path in get_paths(case)]
+        sent += [client.get(path).text for path in api_paths("rag")]
+        page = anna.get(f"/label/{case}?depth=labels")
+        sent.append(anna.post(f"/label/{case}?depth=labels", page, 422))
+        sent.append(anna.post(f"/label/{case}?depth=labels", page, 200, more="l.claims"))
+        for text in sent:
+            assert SECRET not in text
+            assert not any(words in text for words in explained)
+
+
+def test_what_others_said_is_hidden_until_one_has_judged_and_asked(client: TestClient, runs: Path) -> None:
+    ben = Person(client, "rag", "Ben")
+    case = cases_of(runs, "rag")[0]
+    ben.say(case, **{"f.faithfulness=": "0.7654"}, note="a-note-of-ben")
+    anna = Person(client, "rag", "Anna")
+    for path in get_paths(case):
+        page = anna.get(path)
+        assert "a-note-of-ben" not in page
+        assert f'/label/{case}">case-0' not in page
+    assert "0.7654" not in anna.get(f"/label/{case}")
+    anna.say(case, **{"f.faithfulness": "1.0"})
+    assert "a-note-of-ben" not in anna.get(f"/label/{case}")
+    leads_to = anna.post(f"/label/{case}/show?depth=fields", anna.get(f"/label/{case}"))
+    page = client.get(leads_to.partition("#")[0]).text
+    assert "a-note-of-ben" in page
+    assert SECRET in page
+
+
+def test_a_label_after_the_verdict_was_shown_is_marked(client: TestClient, runs: Path) -> None:
+    anna = Person(client, "toy", "Anna")
+    first, second = cases_of(runs, "toy")[:2]
+    anna.post(f"/label/{first}/show?depth=fields", anna.get(f"/label/{first}"))
+    anna.say(first, **{"f.score=": "1"})
+    client.get("/runs/toy/cases/case-1", headers=PAGE)  # the page of the case shows its verdict
+    anna.say(second, **{"f.score=": "1"})
+    anna.say(cases_of(runs, "toy")[2], **{"f.score=": "1"})
+    current = store_of(client).current(Subject.of(load_run(runs / "toy").manifest))
+    assert [event.blind for event in current] == [False, False, True]
+
+
+def test_agreement_names_only_cases_that_the_rater_has_judged(client: TestClient, runs: Path) -> None:
+    first, second = cases_of(runs, "toy")[:2]
+    ben = Person(client, "toy", "Ben")
+    ben.say(first, **{"f.score=": "0"})
+    ben.say(second, **{"f.score=": "1"})
+    anna = Person(client, "toy", "Anna")
+    anna.say(first, **{"f.score=": "0"})
+    page = anna.get("/agreement")
+    assert f"/label/{first}" in page
+    assert f"/label/{second}" not in page
+    cell = anna.get("/agreement/cases?field=score&people=1&judge=0")
+    assert "1 more that you have not judged yet" in cell
+    assert second not in cell
+
+
+# --- agreement -------------------------------------------------------------------------------------------
+
+
+def test_agreement_follows_the_labels_and_a_cell_opens_its_cases(client: TestClient, runs: Path) -> None:
+    cases = cases_of(runs, "toy")
+    anna = Person(client, "toy", "Anna")
+    assert "Nobody has labelled" in anna.get("/agreement")
+    for case in cases[:4]:
+        anna.say(case, **{"f.score=": "1"})
+    page = anna.get("/agreement")
+    assert "Cohen's kappa" in page or "Cohen&#39;s kappa" in page or "Cohen&#x27;s kappa" in page
+    link = re.search(r'href="(/runs/toy/agreement/cases\?[^"]*people=1&amp;judge=0[^"]*)"', page)
+    assert link, page
+    opened = client.get(link[1].replace("&amp;", "&")).text
+    assert [case for case in cases if case in opened] == cases[1:3]
+
+
+def test_where_nothing_is_new_nothing_is_sent(client: TestClient, runs: Path) -> None:
+    anna = Person(client, "toy", "Anna")
+    first = client.get("/runs/toy/agreement", headers=PAGE)
+    again = {"if-none-match": first.headers["etag"], **PAGE}
+    assert client.get("/runs/toy/agreement", headers=again).status_code == 304
+    anna.say(cases_of(runs, "toy")[0], **{"f.score=": "1"})
+    assert client.get("/runs/toy/agreement", headers=again).status_code == 200
+
+
+# --- safe ------------------------------------------------------------------------------------------------
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}"
+
+
+def test_a_hostile_name_and_note_are_text_wherever_they_are_shown(client: TestClient, runs: Path) -> None:
+    eve = Person(client, "toy", HOSTILE)
+    case = cases_of(runs, "toy")[0]
+    eve.say(case, **{"f.score=": "1"}, note=HOSTILE)
+    eve.post(f"/label/{case}/show?depth=fields", eve.get(f"/label/{case}"))
+    for path in (
+        "/label",
+        "/label?who=1",
+        f"/label/{case}",
+        "/agreement",
+        "/agreement/cases?field=score&people=1&judge=1",
+    ):
+        page = eve.get(path)
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+    assert "&lt;script&gt;" in eve.get("/label")
+    assert "{{7*7}}" in eve.get("/label")
+
+
+@pytest.mark.parametrize(
+    "query", ["field=<script>alert(1)</script>&people=x&judge=y", "field=score&people=<img src=x>&judge=1"]
+)
+def test_hostile_words_in_an_address_are_text(client: TestClient, query: str) -> None:
+    Person(client, "toy", "Anna").say(store_case(client), **{"f.score=": "1"})
+    page = client.get(f"/runs/toy/agreement/cases?{query}", headers=PAGE).text
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+
+
+def store_case(client: TestClient) -> str:
+    run = client.app.state.workbench.runs.open("toy").run  # type: ignore[attr-defined]
+    return str(next(run.roll()).input_hash)
+
+
+def test_every_form_is_refused_without_its_token(client: TestClient, runs: Path) -> None:
+    anna = Person(client, "toy", "Anna")
+    case = cases_of(runs, "toy")[0]
+    for path in (
+        "/rater",
+        f"/label/{case}?depth=fields",
+        f"/label/{case}/skip?depth=fields",
+        f"/label/{case}/show?depth=fields",
+        "/undo",
+    ):
+        for data in ({"name": "Eve", "f.score=": "1"}, {"name": "Eve", "f.score=": "1", "csrf": "made up"}):
+            assert anna.client.post(f"/runs/toy{path}", data=data, headers=PAGE).status_code == 403, path
+    assert store_of(client).history() == []
+
+
+def test_every_form_on_the_pages_has_the_token(client: TestClient, runs: Path) -> None:
+    anna = Person(client, "toy", "Anna")
+    case = cases_of(runs, "toy")[0]
+    anna.say(case, **{"f.score=": "1"})
+    for path in ("/label", "/label?who=1", f"/label/{case}", f"/label/{case}?depth=labels", "/agreement"):
+        for form in re.findall(r'<form method="post".*?</form>', anna.get(path), re.S):
+            assert 'name="csrf"' in form
+
+
+@pytest.mark.parametrize("case", ["0" * 32, "nonsense", "a" * 300, "%00"])
+def test_a_case_that_is_not_there_is_told(client: TestClient, case: str) -> None:
+    anna = Person(client, "toy", "Anna")
+    assert anna.client.get(f"/runs/toy/label/{case}", headers=PAGE).status_code in (303, 404)
+    assert anna.client.get("/runs/none/label", headers=PAGE).status_code == 404
+
+
+def test_who_has_said_no_name_is_asked_for_one(client: TestClient, runs: Path) -> None:
+    case = cases_of(runs, "toy")[0]
+    sent = client.get(f"/runs/toy/label/{case}", headers=PAGE)
+    assert sent.status_code == 303
+    page = client.get(sent.headers["location"], headers=PAGE).text
+    assert "Your name" in page
+    refused = client.post(f"/runs/toy/label/{case}?depth=fields", data={"csrf": csrf_of(page), "f.score=": "1"})
+    assert refused.status_code == 409
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 81, "\u200b"])
+def test_a_name_that_is_none_is_refused(client: TestClient, name: str) -> None:
+    page = client.get("/runs/toy/label", headers=PAGE).text
+    assert client.post("/runs/toy/rater", data={"csrf": csrf_of(page), "name": name}).status_code == 422
+
+
+def test_with_a_token_only_who_is_let_in_may_label(runs: Path, tmp_path: Path) -> None:
+    with serving(runs, token=TOKEN, database=f"sqlite:///{tmp_path / 'labels.sqlite'}") as client:
+        assert client.get("/runs/toy/label", headers=PAGE).status_code == 303
+        assert client.get("/v1/labels?run=toy").status_code == 401
+        log_in(client)
+        page = client.get("/runs/toy/label", headers=PAGE).text
+        client.post("/runs/toy/rater", data={"csrf": csrf_of(page), "name": "Anna"})
+        assert "Open the next case" in client.get("/runs/toy/label", headers=PAGE).text

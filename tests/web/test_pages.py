@@ -1,0 +1,330 @@
+"""The pages of the workbench: what they show, what their addresses say, and what they refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import orjson
+import pytest
+from starlette.testclient import TestClient
+
+import krino
+from krino.contract import Judgement
+from krino.errors import UsageProblem
+from krino.judges.registry import OURS
+from krino.runs.journal import JOURNAL, Journal
+from krino.runs.manifest import Manifest
+from krino.runs.reading import load_run
+from krino.web.pages.try_it import save
+from made_runs import failed_row, make_run, row
+from workbench_making import csrf_of, serving
+
+PAGE = {"accept": "text/html"}
+EXAMPLES = Path(krino.__file__).parent / "examples"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The examples of every judge as runs, and a second run of one with two answers changed."""
+    folder = tmp_path_factory.mktemp("workbench") / "runs"
+    for judge in OURS:
+        krino.run(judge, str(EXAMPLES / f"{judge}.jsonl"), into=folder / judge)
+    cases = [orjson.loads(line) for line in (EXAMPLES / "rag.jsonl").read_bytes().splitlines()]
+    for case in cases:
+        if case["id"] == "supported":
+            case["answer"] = "The Atomium was built for the World's Fair of 1938."
+    krino.run("rag", cases, into=folder / "rag again")
+    return folder
+
+
+@pytest.fixture
+def client(runs: Path) -> Iterator[TestClient]:
+    with serving(runs) as found:
+        yield found
+
+
+def text_of(client: TestClient, address: str, status: int = 200) -> str:
+    reply = client.get(address, headers=PAGE)
+    assert reply.status_code == status, reply.text
+    return unescape(reply.text)
+
+
+def until_read(client: TestClient, run: str) -> None:
+    """The index is made in the background; a test waits until it is there."""
+    for _ in range(200):
+        if not client.get(f"/runs/{run}/progress").json()["live"]:
+            return
+    raise AssertionError("the run was never read")
+
+
+def links(page: str, pattern: str) -> list[str]:
+    return [href for href in re.findall(r'href="([^"]+)"', page) if re.search(pattern, href)]
+
+
+def test_the_first_page_names_every_run(client: TestClient) -> None:
+    page = text_of(client, "/")
+    assert all(f'href="/runs/{name}"' in page for name in ("citation", "efficiency", "rag", "rag%20again"))
+    assert "rag again" not in text_of(client, "/?q=citation")
+
+
+def test_an_empty_folder_says_what_to_do(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        assert "krino judge rag cases.jsonl" in text_of(client, "/")
+
+
+def test_a_run_shows_its_summary_and_its_cases(client: TestClient) -> None:
+    until_read(client, "rag")
+    page = text_of(client, "/runs/rag")
+    assert "Faithfulness" in page
+    assert "Histogram of faithfulness" in page
+    assert len(re.findall("<tr data-row>", page)) == 11
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("status=failed", 1), ("max.faithfulness=0.4", 3), ("q=Ostend", 1), ("is.evaluation_status=success", 10)],
+)
+def test_an_address_narrows_the_cases_and_says_so(client: TestClient, query: str, found: int) -> None:
+    until_read(client, "rag")
+    page = text_of(client, f"/runs/rag?{query}")
+    assert len(re.findall("<tr data-row>", page)) == found
+    assert 'aria-label="Filters in force"' in page
+
+
+def test_a_field_that_the_run_does_not_have_is_named(client: TestClient) -> None:
+    assert "has no field <strong>taste</strong>" in text_of(client, "/runs/rag?min.taste=1")
+
+
+def test_next_and_previous_stay_among_the_cases_that_were_found(client: TestClient) -> None:
+    until_read(client, "rag")
+    first = links(text_of(client, "/runs/rag?max.faithfulness=0.4&sort=id"), "^/runs/rag/cases/.*max")[0]
+    page = text_of(client, first)
+    assert "1 of 3 found" in page
+    (onward,) = re.findall(r'<a class="button" href="([^"]+)" rel="next"', page)
+    assert "max.faithfulness=0.4" in onward
+    assert "2 of 3 found" in text_of(client, onward)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("/runs/rag/cases/half-supported", ("unsupported", "Parts of the question", "sentences useful", "RAG-F4")),
+        ("/runs/citation/cases/ranked-second", ("Candidates", "the cited court", "CASE NUMBER FALSE MATCH", "ceiling")),
+        ("/runs/efficiency/cases/one-duplicate", ("Timeline", "Minimal sequence: 2 of 3", "because of", "EFF-S2")),
+    ],
+)
+def test_a_case_is_shown_as_its_judge_shows_it(client: TestClient, address: str, shown: tuple[str, ...]) -> None:
+    page = text_of(client, address)
+    assert all(words in page for words in shown)
+
+
+def test_a_stretch_of_text_leads_to_what_it_rests_on(client: TestClient) -> None:
+    page = text_of(client, "/runs/rag/cases/half-supported")
+    (target,) = links(page, "^#at-passage")
+    assert f'id="{target.removeprefix("#")}"' in page
+
+
+def test_the_view_is_made_of_the_case_where_no_report_has_it(runs: Path, tmp_path: Path) -> None:
+    """Inputs that were kept in the folder, or lie in the folder that is served, may be read; others may not."""
+    served = tmp_path / "served"
+    records = [orjson.loads((EXAMPLES / "rag.jsonl").read_bytes().splitlines()[1])]
+    krino.run("rag", records, into=served / "kept")
+    (served / "own.jsonl").write_bytes(orjson.dumps(records[0]) + b"\n")
+    krino.run("rag", str(served / "own.jsonl"), into=served / "inside")
+    (tmp_path / "elsewhere.jsonl").write_bytes(orjson.dumps(records[0]) + b"\n")
+    krino.run("rag", str(tmp_path / "elsewhere.jsonl"), into=served / "outside")
+    for folder in served.glob("*/"):
+        (folder / "report.html").unlink()
+    with serving(served) as client:
+        shown = {name: text_of(client, f"/runs/{name}/cases/half-supported") for name in ("kept", "inside", "outside")}
+    assert {name for name, page in shown.items() if "Passage 1" in page} == {"kept", "inside"}
+    assert "volunteers from Ostend" in shown["outside"]
+
+
+def test_two_runs_show_what_flipped_and_each_flip_opens_both_cases(client: TestClient) -> None:
+    for _ in range(200):
+        page = text_of(client, "/compare?a=rag&b=rag+again")
+        if "data-reload" not in page:
+            break
+    pair = next(link for link in links(page, "^/compare/case") if link.endswith("id=supported"))
+    both = text_of(client, pair)
+    assert "The two runs judged different content" in both
+    assert "only in A" in both
+    assert 'href="/runs/rag/cases/supported"' in both
+    assert 'href="/runs/rag%20again/cases/supported"' in both
+
+
+def test_runs_without_a_case_in_common_are_told(client: TestClient) -> None:
+    for _ in range(200):
+        page = text_of(client, "/compare?a=rag&b=citation")
+        if "data-reload" not in page:
+            break
+    assert "give each case an `id` that is the same in both inputs" in page
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/runs/nope",
+        "/runs/..%2f..%2fetc",
+        "/runs/rag/cases/nobody",
+        "/runs/rag/cases/supported?n=99",
+        "/runs/rag/cases/other?n=0",
+        "/compare?a=rag&b=nope",
+        "/compare/case?a=rag&b=citation&id=supported",
+    ],
+)
+def test_what_is_not_there_is_told_with_a_way_out(client: TestClient, address: str) -> None:
+    assert "What to do" in text_of(client, address, 404)
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", "a/b", "a//b", "-", "x" * 300, "q?&#%", " ", "../../etc/passwd", "ünïcode"]
+)
+def test_any_id_has_an_address_that_leads_to_it(tmp_path: Path, name: str) -> None:
+    make_run(tmp_path / "odd", [row("first", score=1.0), row(name, score=0.5), row(name, score=0.25)])
+    with serving(tmp_path) as client:
+        until_read(client, "odd")
+        addresses = links(text_of(client, "/runs/odd"), "^/runs/odd/cases/")
+        assert len(addresses) == 3
+        assert "0.5" in text_of(client, addresses[1])
+        assert "0.25" in text_of(client, addresses[2])
+
+
+def test_a_run_under_way_shows_how_far_it_is(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "live", [row("a", score=1.0), failed_row("b")], state="running", cases=None)
+    with serving(tmp_path) as client:
+        assert 'data-live="/runs/live/progress"' in text_of(client, "/")
+        assert "2 cases judged so far" in client.get("/runs/live/progress").json()["told"]
+        (first, _) = load_run(folder).records()
+        journal = Journal(folder)
+        journal.append(Judgement.model_validate({**first, "input_hash": "0" * 32}))  # of a case that is not on the roll
+        journal.close()
+        assert "2 cases judged so far" in client.get("/runs/live/progress").json()["told"]
+
+
+def test_a_damaged_run_shows_the_fault_and_no_figures(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "broken", [row("a", score=0.125)])
+    with (folder / JOURNAL).open("ab") as journal:
+        journal.write(b"{}\n")
+    with serving(tmp_path) as client:
+        page = text_of(client, "/runs/broken")
+        assert "not a judgement of this run" in page
+        assert "0.125" not in page
+        assert client.get("/runs/broken/cases/a", headers=PAGE).status_code == 404
+
+
+# --- trying a case ---------------------------------------------------------------------------------
+
+
+def tried(client: TestClient, **fields: str) -> str:
+    page = client.get("/try", headers=PAGE).text
+    reply = client.post("/try", data={"csrf": csrf_of(page), "labeller": "local", **fields}, headers=PAGE)
+    assert reply.status_code == 200, reply.text
+    return unescape(reply.text)
+
+
+def test_an_example_of_every_judge_can_be_tried(client: TestClient) -> None:
+    for judge in OURS:
+        page = client.get(f"/try?judge={judge}", headers=PAGE).text
+        (case,) = re.findall(r'rows="12" class="code" spellcheck="false" required>(.*?)</textarea>', page, re.DOTALL)
+        assert 'id="verdict"' in tried(client, judge=judge, case=unescape(case))
+
+
+def test_a_case_can_be_written_field_by_field(client: TestClient) -> None:
+    fields = {
+        "by": "fields",
+        "judge": "rag",
+        "field.question": "How tall is it?",
+        "kind.question": "text",
+        "field.context": "It is 102 metres tall.\r\n\r\nIt is in Brussels.",
+        "kind.context": "list",
+        "field.answer": "It is 165 metres tall.",
+        "kind.answer": "text",
+    }
+    page = tried(client, **fields)
+    assert "Passage 2" in page
+    assert "contradicted" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"judge": "rag", "case": "{"}, "not JSON, line 1"),
+        ({"judge": "rag", "case": "[1]"}, "a JSON object is needed"),
+        ({"judge": "nobody", "case": "{}"}, "there is no judge `nobody`"),
+        ({"judge": "rag", "case": "{}", "options": '{"taste": 1}'}, "options of judge `rag`"),
+        ({"judge": "citation", "case": "{}", "options": '{"aliases": "/etc/hosts"}'}, "options of judge `citation`"),
+    ],
+)
+def test_what_cannot_be_judged_is_told_above_the_form(client: TestClient, fields: dict[str, str], told: str) -> None:
+    page = client.get("/try", headers=PAGE).text
+    reply = client.post("/try", data={"csrf": csrf_of(page), "labeller": "local", **fields}, headers=PAGE)
+    assert reply.status_code == 422
+    assert told in unescape(reply.text)
+
+
+def test_a_case_that_is_saved_can_be_judged_by_the_command(tmp_path: Path) -> None:
+    case = '{"question": "How tall?", "context": ["It is 5 m tall."], "answer": "It is 5 m tall."}'
+    with serving(tmp_path) as client:
+        csrf = csrf_of(client.get("/try", headers=PAGE).text)
+        for _ in range(2):
+            sent = client.post("/try/save", data={"csrf": csrf, "judge": "rag", "case": case, "file": "mine"})
+            assert "cases/mine.jsonl" in sent.text
+    run = krino.run("rag", str(tmp_path / "cases" / "mine.jsonl"), into=tmp_path / "run")
+    assert (run.manifest.counts.ok, run.manifest.cases) == (2, 2)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", ".hidden", "a\0b", "x" * 90, "a b", "ü"])
+def test_no_name_of_a_file_leads_out_of_the_folder_of_cases(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageProblem, match="cannot be the name of a file"):
+        save(tmp_path, name, {"question": "?"})
+
+
+def test_a_link_in_the_folder_of_cases_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.jsonl"
+    outside.write_text("kept\n")
+    runs = tmp_path / "runs"
+    (runs / "cases").mkdir(parents=True)
+    (runs / "cases" / "mine.jsonl").symlink_to(outside)
+    with pytest.raises(UsageProblem, match="cannot be written"):
+        save(runs, "mine", {"question": "?"})
+    assert outside.read_text() == "kept\n"
+    (runs / "cases" / "mine.jsonl").unlink()
+    (runs / "cases").rmdir()
+    (runs / "cases").symlink_to(tmp_path, target_is_directory=True)
+    with pytest.raises(UsageProblem, match="leads elsewhere"):
+        save(runs, "mine", {"question": "?"})
+
+
+def test_a_report_that_somebody_made_up_costs_its_own_blocks_and_not_the_page(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "odd", [row("a", score=0.125)])
+    (first,) = load_run(folder).records()
+    empty = {"name": "s", "n": 0, "nulls": 0, "mean": 0, "interval": None, "least": 0, "most": 0, "low": 0, "step": 0}
+    blocks = [{"kind": "scores", "scores": [{**empty, "counts": [], "whole": False}]}]
+    detail = {"input_hash": first["input_hash"], "blocks": blocks, "own": 1}
+    (folder / "report.html").write_bytes(orjson.dumps([0, detail]) + b"\n")
+    with serving(tmp_path) as client:
+        assert "0.125" in text_of(client, "/runs/odd/cases/a")
+    blocks[0] = {"kind": "marked", "title": "t", "segments": [{"text": "x", "key": '"><b>', "target": "javascript:1"}]}
+    (folder / "report.html").write_bytes(orjson.dumps([0, detail]) + b"\n")
+    with serving(tmp_path) as client:
+        page = text_of(client, "/runs/odd/cases/a")
+        assert 'id="at-%22%3E%3Cb%3E"' in page
+        assert 'href="#at-javascript%3A1"' in page
+
+
+def test_a_manifest_with_odd_settings_costs_the_view_and_not_the_page(tmp_path: Path) -> None:
+    record = orjson.loads((EXAMPLES / "rag.jsonl").read_bytes().splitlines()[0])
+    folder = tmp_path / "odd"
+    krino.run("rag", [record], into=folder)
+    (folder / "report.html").unlink()
+    manifest = Manifest.load(folder)
+    manifest.plan.format, manifest.plan.split = "nonsense", {"context": "["}
+    manifest.plan.judge["options"] = {"goal": ["?"]}
+    manifest.write(folder)
+    with serving(tmp_path) as client:
+        assert "The Atomium was built" in text_of(client, "/runs/odd/cases/supported")

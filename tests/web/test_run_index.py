@@ -1,0 +1,288 @@
+"""The index of a run finds what the run itself holds, grows with it, and trusts neither the folder nor its own file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krino.contract import Judgement
+from krino.errors import UsageProblem
+from krino.runs.journal import JOURNAL, Journal
+from krino.runs.manifest import Manifest
+from krino.runs.reading import load_run
+from krino.web.index.question import Question
+from krino.web.run_index import NoSuchRun, Opened, RunShelf
+from made_runs import error_row, failed_row, make_run, row
+
+SCHEMA = {"type": "object", "properties": {"score": {}, "kind": {}, "errors": {}, "said": {}}}
+ABOUT = {"about": Manifest.model_fields["about"].annotation(verdict_schema=SCHEMA)}  # type: ignore[misc]
+ROWS = [
+    row("a", metadata={"court": "Ghent"}, roll_up="pass", score=0.9, kind="A", errors=[], said="water is wet"),
+    row("b", metadata={"court": "Liège"}, roll_up="fail", score=0.1, kind="B", errors=["X", "Y"], said="élan vital"),
+    failed_row("c"),
+    error_row("d"),
+    row("e", metadata={"court": "Ghent"}, roll_up="review", score=None, kind="A", errors=["Y"], said="100 % sure"),
+    row("a", metadata={}, roll_up="pass", score=0.5, kind="B", errors=["XY"], said="the same id again"),
+]
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[RunShelf]:
+    found = RunShelf(tmp_path / "runs", tmp_path / "cache")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Callable[..., Path]:
+    def make(rows: list[dict[str, Any]] | None = None, name: str = "one", **changes: Any) -> Path:
+        return make_run(tmp_path / "runs" / name, ROWS if rows is None else rows, **{**ABOUT, **changes})
+
+    return make
+
+
+def opened(shelf: RunShelf, name: str = "one") -> Opened:
+    return shelf.open(name, patience=60)
+
+
+def places(shelf: RunShelf, query: str = "", name: str = "one", most: int = 50) -> list[int]:
+    asked = Question.read(tuple(part.split("=", 1)) for part in query.split("&") if part)  # type: ignore[misc]
+    return [found.place for found in opened(shelf, name).cases.page(asked, 0, most).rows]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", [0, 1, 2, 3, 4, 5]),
+        ("status=failed&status=error", [2, 3]),
+        ("is.roll_up=fail", [1]),
+        ("is.kind=A", [0, 4]),
+        ("is.errors=Y", [1, 4]),
+        ("is.errors=X", [1]),
+        ("is.errors=X&is.errors=XY", [1, 5]),
+        ("is.score=null", [4]),
+        ("min.score=0.5", [0, 5]),
+        ("min.score=0.2&max.score=0.6", [5]),
+        ("in.court=Ghent", [0, 4]),
+        ("in.court=none", [2, 3, 5]),
+        ("q=wet", [0]),
+        ("q=elan", [1]),
+        ("q=wat", [0]),
+        ("q=A", [0, 4, 5]),
+        ('q="', []),
+        ("q=%", []),
+        ("q=no text", [2]),
+        ("q=wet&status=failed", []),
+        ("sort=score", [1, 5, 0, 2, 3, 4]),
+        ("sort=score&down=1", [0, 5, 1, 2, 3, 4]),
+        ("sort=roll_up", [1, 4, 0, 5, 2, 3]),
+        ("sort=status", [3, 2, 0, 1, 4, 5]),
+        ("sort=id&down=1", [4, 3, 2, 1, 0, 5]),
+        ("sort=court", [0, 4, 1, 2, 3, 5]),
+    ],
+)
+def test_a_question_finds_the_cases_that_it_asks_for(
+    shelf: RunShelf, made: Callable[..., Path], query: str, found: list[int]
+) -> None:
+    made()
+    assert places(shelf, query) == found
+
+
+def test_what_the_run_does_not_have_is_named(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    made()
+    asked = Question.read([("min.nothing", "1"), ("is.nobody", "x"), ("in.nowhere", "y"), ("sort", "never")])
+    page = opened(shelf).cases.page(asked, 0, 10)
+    assert set(page.unknown) == {"nothing", "nobody", "nowhere", "never"}
+    assert page.found == 6
+
+
+def test_pages_are_parts_of_the_whole(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    made()
+    cases, asked = opened(shelf).cases, Question.read([("sort", "score")])
+    parts = [[found.place for found in cases.page(asked, first, 2).rows] for first in (0, 2, 4, 6)]
+    assert parts == [[1, 5], [0, 2], [3, 4], []]
+
+
+@pytest.mark.parametrize("query", ["", "sort=score", "sort=score&down=1", "sort=kind&down=1", "status=ok&sort=id"])
+def test_neighbours_are_those_of_the_list(shelf: RunShelf, made: Callable[..., Path], query: str) -> None:
+    made()
+    asked = Question.read(tuple(part.split("=")) for part in query.split("&") if part)  # type: ignore[misc]
+    cases = opened(shelf).cases
+    rows = cases.page(asked, 0, 50).rows
+    for at, found in enumerate(rows):
+        beside = cases.neighbours(asked, found)
+        assert beside is not None
+        assert (beside.position, beside.found) == (at + 1, len(rows))
+        assert beside.before == (rows[at - 1] if at else None)
+        assert beside.after == (rows[at + 1] if at + 1 < len(rows) else None)
+
+
+def test_a_case_outside_the_question_has_no_neighbours(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    made()
+    cases = opened(shelf).cases
+    found = cases.find("c")
+    assert found is not None
+    assert cases.neighbours(Question.read([("status", "ok")]), found) is None
+
+
+def test_judgements_are_those_of_the_run(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    folder = made()
+    found = opened(shelf)
+    rows = found.cases.page(Question(), 0, 50).rows
+    assert list(found.cases.judgements(rows)) == list(load_run(folder).records())
+    assert found.counts() == load_run(folder).counts()
+
+
+def test_cases_with_the_same_id_are_told_apart(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    made()
+    cases = opened(shelf).cases
+    first, second = cases.find("a"), cases.find("a", 1)
+    assert first is not None
+    assert second is not None
+    assert (first.place, first.again, second.place, second.again) == (0, False, 5, True)
+    assert cases.find("a", 2) is None
+    assert cases.at(5) == second
+
+
+def test_the_index_grows_with_the_journal(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    folder = made([*ROWS[:3], error_row("d")], state="running", cases=None)
+    assert places(shelf, "status=error") == [3]
+    (again,) = [record for record in load_run(folder).records() if record["id"] == "d"]
+    settled = {**again, "status": "failed", "reason": "no text", "error": None}
+    journal = Journal(folder)
+    journal.append(Judgement.model_validate(settled))
+    journal.close()
+    assert places(shelf, "status=error") == []
+    assert places(shelf, "status=failed") == [2, 3]
+
+
+def test_a_run_that_is_begun_anew_is_indexed_anew(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    folder = made()
+    assert places(shelf, "q=wet") == [0]
+    (folder / JOURNAL).unlink()
+    made([row(name, score=1.0, kind="C", errors=[], said="all is new") for name in "vwxyz"])
+    assert places(shelf, "q=wet") == []
+    assert places(shelf, "is.kind=C") == [0, 1, 2, 3, 4]
+
+
+def test_another_order_of_the_input_is_followed(shelf: RunShelf, made: Callable[..., Path], tmp_path: Path) -> None:
+    folder = made(ROWS[:3])
+    assert places(shelf, "status=failed") == [2]
+    kept = (folder / JOURNAL).read_bytes()
+    (folder / JOURNAL).unlink()
+    made(ROWS[:3][::-1])
+    (folder / JOURNAL).write_bytes(kept)  # what was judged stays judged
+    assert places(shelf, "status=failed") == [0]
+
+
+def test_a_line_that_is_no_judgement_is_named_and_nothing_is_summed_up(
+    shelf: RunShelf, made: Callable[..., Path]
+) -> None:
+    folder = made()
+    with (folder / JOURNAL).open("ab") as journal:
+        journal.write(b'{"status": "ok"}\n')
+    found = opened(shelf)
+    assert f"{JOURNAL}:7: not a judgement of this run" in found.state.problem
+    assert found.overall() is None
+
+
+def test_a_finished_run_that_lacks_a_case_is_refused(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    folder = made()
+    lines = (folder / JOURNAL).read_bytes().splitlines(keepends=True)
+    (folder / JOURNAL).write_bytes(b"".join(lines[1:]))
+    found = opened(shelf)
+    assert "one of the files was changed" in found.state.problem
+    assert found.overall() is None
+
+
+def test_the_summary_is_that_of_the_run(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    folder = made()
+    overall = opened(shelf).overall()
+    assert overall is not None
+    assert overall.current
+    assert overall.found.summary.counts == load_run(folder).counts()
+    assert [item.name for item in overall.found.summary.numbers] == ["score"]
+
+
+def test_a_damaged_index_is_made_again(shelf: RunShelf, made: Callable[..., Path], tmp_path: Path) -> None:
+    made()
+    assert len(places(shelf)) == 6
+    shelf.close()
+    for file in (tmp_path / "cache").iterdir():
+        file.write_bytes(b"no database at all" * 1000)
+    again = RunShelf(tmp_path / "runs", tmp_path / "cache")
+    try:
+        assert len(places(again)) == 6
+    finally:
+        again.close()
+
+
+def test_runs_come_newest_first_and_unreadable_ones_last(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    from datetime import UTC, datetime
+
+    made(name="old", started=datetime(2024, 1, 1, tzinfo=UTC))
+    made(name="new", started=datetime(2025, 1, 1, tzinfo=UTC))
+    made(name="broken")
+    (shelf.folder / "broken" / "run.json").write_text("{}")
+    (shelf.folder / "no-run").mkdir()
+    runs = shelf.runs()
+    assert [run.name for run in runs] == ["new", "old", "broken"]
+    assert "not a manifest" in runs[-1].problem
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "one/..", "/etc", "one/../one", "ONE", "link"])
+def test_no_name_leads_out_of_the_folder(shelf: RunShelf, made: Callable[..., Path], tmp_path: Path, name: str) -> None:
+    made()
+    outside = make_run(tmp_path / "outside", ROWS)
+    (shelf.folder / "link").symlink_to(outside, target_is_directory=True)
+    assert [run.name for run in shelf.runs()] == ["one"]
+    with pytest.raises(NoSuchRun):
+        shelf.open(name)
+
+
+def test_a_file_that_links_out_of_the_run_is_not_read(
+    shelf: RunShelf, made: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = made()
+    (folder / JOURNAL).rename(tmp_path / "elsewhere.jsonl")
+    (folder / JOURNAL).symlink_to(tmp_path / "elsewhere.jsonl")
+    assert "leads out of the run folder" in opened(shelf).state.problem
+
+
+def test_a_folder_that_is_a_run_itself_is_served_as_one(made: Callable[..., Path], tmp_path: Path) -> None:
+    shelf = RunShelf(made(), tmp_path / "cache")
+    try:
+        assert [run.name for run in shelf.runs()] == ["one"]
+        assert len(places(shelf)) == 6
+    finally:
+        shelf.close()
+
+
+def test_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
+    shelf = RunShelf(tmp_path / "nowhere", tmp_path / "cache")
+    try:
+        with pytest.raises(UsageProblem, match="cannot be read"):
+            shelf.runs()
+    finally:
+        shelf.close()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                ["q", "status", "min.score", "max.score", "is.kind", "in.court", "sort", "down", "page", "x.y"]
+            ),
+            st.one_of(st.text(max_size=8), st.sampled_from(["ok", "failed", "1", "0.25", "nan", "1e999"])),
+        ),
+        max_size=8,
+    )
+)
+def test_an_address_says_the_same_when_it_is_read_again(pairs: list[tuple[str, str]]) -> None:
+    asked = Question.read(pairs)
+    assert Question.read(asked.pairs()) == asked

@@ -1,0 +1,242 @@
+"""The desk: cases of all clients together, in turns, and none that waits for nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from krino.errors import UsageProblem
+from krino.labellers.local import LocalLabeller
+from krino.web.desk import BATCH, MOST_JUDGES, Desk, plain_options
+from krino.web.meters import Meters
+from krino.web.problems import Problem
+from krino.web.settings import ServeSettings
+from krino.web.turns import Turns
+from toy_judge import ToyCase, ToyJudge, ToyLabels
+
+
+class Watched(ToyJudge):
+    """A toy judge with an embedded labeller that notes its batches, and waits until it is let go."""
+
+    batches: list[list[str]]
+    go: threading.Event
+
+    def label_locally(self, batch: Sequence[tuple[ToyCase, int]]) -> list[ToyLabels]:
+        self.batches.append([case.text for case, _ in batch])
+        assert self.go.wait(30)
+        return [ToyLabels(label="good", quote=case.text) for case, _ in batch]
+
+
+class OfWatched(Desk):
+    """A desk whose judge `rag` is the watched one."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(ServeSettings(runs=folder), Meters())
+        self.watched = Watched()
+        self.watched.batches, self.watched.go = [], threading.Event()
+
+    def ready(self, name: str, options: Mapping[str, Any] | None = None) -> Any:
+        return self.watched
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[OfWatched]:
+    made = OfWatched(tmp_path)
+    yield made
+    made.watched.go.set()
+    made.close()
+
+
+def texts(*words: str) -> list[dict[str, str]]:
+    return [{"text": word} for word in words]
+
+
+async def until(met: Any) -> None:
+    for _ in range(3_000):
+        if met():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+async def test_cases_of_different_clients_are_labelled_in_one_batch(desk: OfWatched) -> None:
+    first = [asyncio.create_task(desk.judged("rag", texts(f"first {place}"))) for place in range(2)]
+    await until(lambda: len(desk.watched.batches) >= 1)
+    later = [asyncio.create_task(desk.judged("rag", texts(f"later {place}"))) for place in range(6)]
+    await until(lambda: desk.under_way == 8)
+    await asyncio.sleep(0.05)
+    desk.watched.go.set()
+    await asyncio.gather(*first, *later)
+    assert max(len(batch) for batch in desk.watched.batches) > 1
+    assert sorted(text for batch in desk.watched.batches for text in batch) == sorted(
+        [*(f"first {place}" for place in range(2)), *(f"later {place}" for place in range(6))]
+    )
+
+
+async def test_a_single_case_is_not_held_up_by_a_long_list(desk: OfWatched) -> None:
+    many = asyncio.create_task(desk.judged("rag", texts(*(f"many {place}" for place in range(200)))))
+    await until(lambda: len(desk.watched.batches) == 2)
+    single = asyncio.create_task(desk.judged("rag", texts("single")))
+    await until(lambda: desk.under_way == 201)
+    desk.watched.go.set()
+    await single
+    assert not many.done()
+    order = [text for batch in desk.watched.batches for text in batch]
+    assert order.index("single") <= 4 * BATCH
+    assert len(await many) == 200
+
+
+async def test_what_a_client_gave_up_is_not_judged(desk: OfWatched) -> None:
+    many = asyncio.create_task(desk.judged("rag", texts(*(f"many {place}" for place in range(200)))))
+    await until(lambda: len(desk.watched.batches) == 2)
+    many.cancel()
+    await until(lambda: desk.under_way == 0)
+    desk.watched.go.set()
+    (after,) = await desk.judged("rag", texts("after"))
+    assert after.status == "ok"
+    assert sum(len(batch) for batch in desk.watched.batches) < 50
+
+
+async def test_judgements_come_in_the_order_of_the_cases(desk: OfWatched) -> None:
+    desk.watched.go.set()
+    words = [f"case {place}" for place in range(60)]
+    judged = await desk.judged("rag", [{"id": word, "text": word} for word in words])
+    assert [judgement.id for judgement in judged] == words
+
+
+async def test_the_loop_of_the_server_is_free_while_cases_are_judged(desk: OfWatched) -> None:
+    waiting = asyncio.create_task(desk.judged("rag", texts("slow")))
+    await until(lambda: bool(desk.watched.batches))
+    await asyncio.sleep(0)  # would not come back if judging went on in this loop
+    assert not waiting.done()
+    desk.watched.go.set()
+    await waiting
+
+
+def test_closing_a_desk_gives_up_what_waits(tmp_path: Path) -> None:
+    desk = OfWatched(tmp_path)
+
+    async def waits() -> None:
+        judging = asyncio.create_task(desk.judged("rag", texts("slow")))
+        await until(lambda: bool(desk.watched.batches))
+        await asyncio.to_thread(desk.close)
+        with pytest.raises(asyncio.CancelledError):
+            await judging
+
+    asyncio.run(waits())
+    desk.watched.go.set()
+
+
+def test_judges_with_different_options_are_kept_ready_but_not_all_of_them(tmp_path: Path) -> None:
+    desk = Desk(ServeSettings(runs=tmp_path), Meters())
+    try:
+        assert desk.ready("efficiency", {"task": "a"}) is desk.ready("efficiency", {"task": "a"})
+        assert desk.ready("efficiency", {"task": "a"}) is not desk.ready("efficiency", {"task": "b"})
+        for place in range(MOST_JUDGES + 10):
+            desk.ready("efficiency", {"task": str(place)})
+        assert len(desk._ready) == MOST_JUDGES
+    finally:
+        desk.close()
+
+
+def test_a_desk_knows_no_other_judge_or_labeller_than_it_was_given(tmp_path: Path) -> None:
+    desk = Desk(ServeSettings(runs=tmp_path), Meters())
+    try:
+        with pytest.raises(Problem, match="no judge"):
+            desk.ready("toy_judge:ToyJudge")
+        with pytest.raises(Problem, match="no labeller"):
+            asyncio.run(desk.judged("rag", [{}], labeller="gpt"))
+        with pytest.raises(UsageProblem, match="aliases"):
+            desk.ready("citation", {"aliases": "/etc/hosts"})
+    finally:
+        desk.close()
+
+
+def test_an_option_that_names_a_file_is_not_offered() -> None:
+    from pydantic import BaseModel
+
+    class Options(BaseModel):
+        table: Path = Path("x")
+        or_none: str | None = None
+
+    class WithFile(ToyJudge):
+        options_model = Options
+
+    assert set(plain_options(WithFile).model_fields) == {"or_none"}
+
+
+# --- turns -------------------------------------------------------------------------------------------
+
+
+async def test_parties_take_turns_at_one_place() -> None:
+    turns, order = Turns(1), []
+
+    async def case(party: str, number: int) -> None:
+        async with turns.place(party):
+            order.append(f"{party}{number}")
+            await asyncio.sleep(0)
+
+    asked = [("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 1), ("c", 1), ("b", 2)]
+    await asyncio.gather(*(case(*one) for one in asked))
+    assert order == ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]
+
+
+async def test_no_more_than_the_places_are_taken_and_all_are_given_back() -> None:
+    turns, inside, most = Turns(3), 0, 0
+
+    async def case(party: int) -> None:
+        nonlocal inside, most
+        async with turns.place(party):
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0.001)
+            inside -= 1
+
+    tasks = [asyncio.create_task(case(place % 4)) for place in range(40)]
+    await asyncio.sleep(0.002)
+    for task in tasks[::3]:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert most == 3
+    await asyncio.wait_for(asyncio.gather(*(case(place) for place in range(6))), 5)
+    assert turns._free == 3
+
+
+async def test_who_is_called_up_and_cancelled_in_the_same_moment_gives_the_place_back() -> None:
+    turns = Turns(1)
+    async with turns.place("a"):
+
+        async def waits() -> None:
+            async with turns.place("b"):
+                raise AssertionError("it was cancelled")
+
+        task = asyncio.create_task(waits())
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert turns._free == 1
+
+
+async def test_the_embedded_labeller_works_on_so_many_batches_at_once() -> None:
+    """What comes while they are worked on makes up the next batch."""
+    from krino.cases.item import CaseItem
+    from krino.engine.case import judge_item
+
+    judge = Watched()
+    judge.batches, judge.go = [], threading.Event()
+    labeller = LocalLabeller(batch=4, at_once=1)
+    tasks = []
+    for place in range(10):
+        tasks.append(
+            asyncio.create_task(judge_item(judge, labeller, CaseItem(place, str(place), {"text": f"t{place}"})))
+        )
+        await asyncio.sleep(0.01)
+    assert [len(batch) for batch in judge.batches] == [1]
+    judge.go.set()
+    await asyncio.gather(*tasks)
+    assert [len(batch) for batch in judge.batches] == [1, 4, 4, 1]
