@@ -68,7 +68,6 @@ class Deadly(Judge[Case, None, Labels]):
 @pytest.fixture
 def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(processes, "FEW", 4)
-    monkeypatch.setattr(processes, "BATCH", 3)
     (tmp_path / "deadly.py").write_text(DEADLY)
     return load_judge(f"{tmp_path / 'deadly.py'}:Deadly")
 

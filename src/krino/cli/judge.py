@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +13,6 @@ from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
     from krino.contract import Labeller
-    from krino.engine.protocol import Engine
 
 FILES = (
     "Files or folders of cases; - is stdin. A JSON list is a list of cases, a JSON object is one case; to the "
@@ -36,6 +34,8 @@ def judge(
     llm: options.LlmFlags = options.NOTHING_SET,
     prompt: options.Prompt = None,
     workers: options.Workers = None,
+    engine: options.EngineFlag = options.EngineName.local,
+    ray_address: options.RayAddress = None,
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     split: options.Split = None,
@@ -76,23 +76,27 @@ def judge(
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
     settings = RunSettings(run, None, format.value, mapping, splits, fresh)
     with inputs_of(files) as inputs:
-        engine = _engine_for(chosen, workers)
-        running = Running(ready, judge_name, chosen, inputs, settings, runner.tell, make_engine=engine)
+        make = _engine_for(chosen, engine, workers, ray_address)
+        running = Running(ready, judge_name, chosen, inputs, settings, runner.tell, make_engine=make)
         code = _dry_run(running, json) if dry_run else runner.carry_out(running, as_json=json, gating=gating)
     raise typer.Exit(code)
 
 
-def _engine_for(labeller: Labeller, workers: int | None) -> Callable[[], Engine]:
-    """All cores where the labelling is done here; a model is asked by one process, which alone keeps its budget."""
+def _engine_for(labeller: Labeller, engine: options.EngineName, workers: int | None, address: str | None) -> Any:
+    """All cores where the labelling is done here; a model is asked by one process unless more are asked for."""
     from krino.engine.pool import LocalPool
     from krino.engine.processes import AllCores
     from krino.labellers.local import LocalLabeller
 
-    if isinstance(labeller, LocalLabeller):
-        return lambda: AllCores(workers)
-    if workers not in (None, 1):
-        raise UsageProblem("--workers is for the embedded labeller; a model is asked by one process: leave it out")
-    return LocalPool
+    if engine is options.EngineName.ray:
+        from krino.engine.ray_cluster import RayEngine
+
+        return lambda: RayEngine(workers, address)
+    if address is not None:
+        raise UsageProblem("--ray-address is for --engine ray: add that, or leave it out")
+    if workers is None and not isinstance(labeller, LocalLabeller):
+        return LocalPool
+    return lambda: AllCores(workers)
 
 
 def _dry_run(running: Any, as_json: bool) -> int:

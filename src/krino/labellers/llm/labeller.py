@@ -170,7 +170,7 @@ class LlmLabeller(Labeller):
             message = f"the run was stopped before a valid reply: {reason}"
             raise LabelFailed(message, usage=talk.usage, stopped=reason) from None
         # No journal knows of a part, or of one of several askings, before the others are done.
-        self.line.keep(key, orjson.dumps(answer), at_once=task.is_part or task.repeat > 0)
+        await self.line.keep(key, orjson.dumps(answer), task.is_part or task.repeat > 0)
         return Labelled(labels, self._info(request), talk.usage, _findings(plants, answer))
 
     def forecast(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:

@@ -59,7 +59,7 @@ class Line(Protocol):
     async def known(self, key: bytes) -> bytes | None:
         """An answer that was paid for before."""
 
-    def keep(self, key: bytes, answer: bytes, *, at_once: bool) -> None:
+    async def keep(self, key: bytes, answer: bytes, at_once: bool) -> None:
         """Remember an accepted answer; `at_once` where nothing else will know of it for some time."""
 
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
@@ -96,7 +96,7 @@ class OwnLine:
     async def known(self, key: bytes) -> bytes | None:
         return self._opened().get(key) if self.cache is not None else None
 
-    def keep(self, key: bytes, answer: bytes, *, at_once: bool) -> None:
+    async def keep(self, key: bytes, answer: bytes, at_once: bool) -> None:
         if self.cache is not None:
             self._opened().put(key, answer)
             if at_once:
