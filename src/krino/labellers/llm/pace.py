@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 CUT = 0.67
 BURST_SECONDS = 5.0  # a minute's allowance of tokens is given out in slices of this length
-EVEN_SECONDS = 0.08  # and one of requests in these: an endpoint that allows fifty a second means each second
+EVEN_SECONDS = 0.04  # and one of requests in these: an endpoint that allows fifty a second means each second
 NAP = 0.5  # seconds after which a waiting request looks again whether it still has to wait
 
 

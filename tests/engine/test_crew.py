@@ -1,0 +1,102 @@
+"""Workers that ask a model do so within one limit, and what a worker that died had paid for is not paid again."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import krino
+from fake_llm import FakeServer
+from krino.engine import sync
+from krino.engine.processes import AllCores
+from toy_judge import ToyJudge
+from waiting import until
+
+CASES = 40
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer(reply={"label": "good", "quote": "fine"}, latency=0.1, key=r"case-\d+-") as server:
+        yield server
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(json.dumps({"id": f"case-{n}-", "text": f"fine case-{n}-"}) + "\n" for n in range(CASES)))
+    return path
+
+
+def run(cases: Path, server: FakeServer, **settings: object) -> krino.Run:
+    labeller = krino.llm("m", base_url=server.url, cache="off", concurrency=8, **settings)  # type: ignore[arg-type]
+    try:
+        return krino.run(ToyJudge(), cases, labeller=labeller, into=cases.parent / "run", engine=lambda: AllCores(2))
+    finally:
+        sync.run(labeller.aclose())
+
+
+def test_two_workers_ask_about_every_case_once_and_never_more_at_a_time_than_allowed(
+    cases: Path, server: FakeServer
+) -> None:
+    judged = run(cases, server)
+    stats = server.stats()
+    assert [judgement.status for judgement in judged] == ["ok"] * CASES
+    assert sorted(stats.calls_by_key.values()) == [1] * CASES
+    assert stats.max_in_flight <= 8
+    assert judged.manifest.usage.calls == CASES
+
+
+def test_a_budget_is_one_limit_for_all_workers_and_the_run_goes_on_where_it_ended(
+    cases: Path, server: FakeServer
+) -> None:
+    first = run(cases, server, max_tokens=3_000)
+    assert first.manifest.state == "stopped"
+    assert 0 < first.manifest.usage.tokens <= 3_000
+    assert 0 < len(first) < CASES
+    last = run(cases, server)
+    assert len(last) == CASES
+    assert sorted(server.stats().calls_by_key.values()) == [1] * CASES  # nothing was paid twice
+
+
+def test_what_a_killed_worker_had_asked_for_is_not_paid_again(cases: Path, server: FakeServer) -> None:
+    server.configure(latency=2.0)
+
+    def kill_one_when_its_requests_are_out() -> None:
+        until(lambda: server.stats().in_flight == 8)
+        multiprocessing.active_children()[0].kill()
+        server.configure(latency=0.1)
+
+    with while_running(kill_one_when_its_requests_are_out):
+        judged = run(cases, server)
+    assert [judgement.status for judgement in judged] == ["ok"] * CASES
+    assert sorted(server.stats().calls_by_key.values()) == [1] * CASES
+    assert judged.manifest.usage.calls == CASES  # and what was paid is on record
+
+
+class while_running:
+    """Does something beside the run; what goes wrong there fails the test."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self._act = act
+        self._fault: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        try:
+            self._act()
+        except BaseException as fault:
+            self._fault = fault
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        if self._fault is not None:
+            raise self._fault
