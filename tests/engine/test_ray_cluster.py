@@ -9,14 +9,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 import krino
 from command_line import environment
 from fake_llm import FakeServer
-from waiting import children, is_alive, until
+from two_nodes import ON_LOOPBACK, Cluster, two_nodes
+from waiting import is_alive, until
 
 pytestmark = [
     pytest.mark.skipif("KRINO_TEST_RAY" not in os.environ, reason="Ray is installed and used by `make test-ray` only"),
@@ -25,40 +26,13 @@ pytestmark = [
 TESTS = Path(__file__).parents[1]
 DEADLY = f"{TESTS / 'deadly_judge.py'}:Deadly"
 CASES = 600
-
-
-TWO_NODES = """
-import sys
-from ray.cluster_utils import Cluster
-node = {"num_cpus": 2, "node_ip_address": "127.0.0.1", "object_store_memory": 80 * 1024 * 1024}
-nodes = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
-nodes.add_node(**node)
-print(nodes.address, flush=True)
-sys.stdin.read()
-nodes.shutdown()
-"""
+SLOW = ["--option", "seconds=0.01"]
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """Two nodes on loopback, each with two CPUs to give out."""
-    settings = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", TWO_NODES], env=settings, **pipes) as nodes:  # type: ignore[call-overload]
-        yield Cluster(nodes.stdout.readline().strip(), nodes.pid)
-        nodes.stdin.close()
-
-
-class Cluster(NamedTuple):
-    """Where it is, and the process that has started its nodes."""
-
-    address: str
-    pid: int
-
-    def workers(self) -> list[int]:
-        """The processes that judge."""
-        started = [pid for node in children(self.pid) for pid in children(node)]
-        return [pid for pid in started if "ray::Worker" in Path(f"/proc/{pid}/cmdline").read_text()]
+    with two_nodes() as nodes:
+        yield nodes
 
 
 @pytest.fixture
@@ -73,13 +47,8 @@ def command(cases: Path, run: str, *more: str, judge: str = DEADLY) -> list[str]
 
 
 def env(cases: Path) -> dict[str, str]:
-    """The clusters of these tests are on loopback, where Ray would look for one only on a desktop system."""
-    given = environment(cases.parent) | {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+    given = environment(cases.parent) | ON_LOOPBACK
     return {name: value for name, value in given.items() if name != "TMPDIR"}  # sockets need short paths
-
-
-def on(address: str, *more: str) -> list[str]:
-    return ["--engine", "ray", "--ray-address", address, "--workers", "2", "--option", "seconds=0.01", *more]
 
 
 def lines(cases: Path, run: str) -> dict[str, Any]:
@@ -100,9 +69,8 @@ def count(cases: Path, run: str) -> int:
 
 
 def test_a_worker_that_is_killed_costs_no_case_and_every_line_is_the_local_one(cases: Path, cluster: Cluster) -> None:
-    slow = ["--option", "seconds=0.01"]
-    assert subprocess.run(command(cases, "here", *slow, "--workers", "1"), check=False, env=env(cases)).returncode == 0
-    with subprocess.Popen(command(cases, "run", *on(cluster.address)), env=env(cases)) as driver:
+    assert subprocess.run(command(cases, "here", *SLOW, "--workers", "1"), check=False, env=env(cases)).returncode == 0
+    with subprocess.Popen(command(cases, "run", *cluster.flags(), *SLOW), env=env(cases)) as driver:
         until(lambda: count(cases, "run") > 50)
         os.kill(cluster.workers()[0], signal.SIGKILL)
         assert count(cases, "run") < CASES, "it must have been killed on the way: else it proves nothing"
@@ -113,16 +81,14 @@ def test_a_worker_that_is_killed_costs_no_case_and_every_line_is_the_local_one(c
 
 def test_begun_with_ray_and_killed_a_run_goes_on_with_ray_or_without(cases: Path, cluster: Cluster) -> None:
     for target in (50, 250):
-        with subprocess.Popen(command(cases, "run", *on(cluster.address)), env=env(cases)) as driver:
+        with subprocess.Popen(command(cases, "run", *cluster.flags(), *SLOW), env=env(cases)) as driver:
             until(lambda: count(cases, "run") > target)  # noqa: B023 - called at once
             at_work = cluster.workers()
             driver.kill()
         assert at_work
         until(lambda: not [pid for pid in at_work if is_alive(pid)])  # noqa: B023 - called at once
     assert count(cases, "run") < CASES, "it must not have ended by itself: that would prove nothing"
-    last = subprocess.run(
-        command(cases, "run", "--workers", "1", "--option", "seconds=0.01"), check=False, env=env(cases)
-    )
+    last = subprocess.run(command(cases, "run", "--workers", "1", *SLOW), check=False, env=env(cases))
     assert last.returncode == 0
     assert len(lines(cases, "run")) == CASES
     assert krino.load_run(cases.parent / "run").manifest.state == "finished"
@@ -131,7 +97,7 @@ def test_begun_with_ray_and_killed_a_run_goes_on_with_ray_or_without(cases: Path
 def test_a_case_that_kills_its_worker_is_an_error_and_takes_no_other_with_it(cases: Path, cluster: Cluster) -> None:
     with cases.open("a") as more:
         more.write(json.dumps({"id": "deadly", "text": "die"}) + "\n")
-    done = subprocess.run(command(cases, "run", *on(cluster.address)), check=False, env=env(cases))
+    done = subprocess.run(command(cases, "run", *cluster.flags(), *SLOW), check=False, env=env(cases))
     assert done.returncode == 3
     found = lines(cases, "run")
     assert len(found) == CASES + 1
@@ -144,7 +110,7 @@ def test_workers_on_a_cluster_ask_a_model_once_a_case_within_one_budget(cases: P
     toy = f"{TESTS / 'toy_judge.py'}:ToyJudge"
     with FakeServer(reply={"label": "good", "quote": "fine"}, latency=0.05, key=r"fine x+") as server:
         asking = ["--labeller", "m", "--base-url", server.url, "--cache", "off", "--concurrency", "8"]
-        asking += ["--engine", "ray", "--ray-address", cluster.address, "--workers", "4"]
+        asking += cluster.flags(4)
         first = subprocess.run(
             command(cases, "run", *asking, "--max-tokens", "6000", judge=toy), check=False, env=env(cases)
         )
@@ -159,7 +125,7 @@ def test_workers_on_a_cluster_ask_a_model_once_a_case_within_one_budget(cases: P
 
 
 def test_more_workers_than_the_cluster_has_room_for_are_refused(cases: Path, cluster: Cluster) -> None:
-    asked = command(cases, "run", "--engine", "ray", "--ray-address", cluster.address, "--workers", "9")
+    asked = command(cases, "run", *cluster.flags(9))
     done = subprocess.run(asked, capture_output=True, text=True, check=False, env=env(cases))
     assert done.returncode == 2
     assert "has 4 CPUs, which are enough for 4 workers" in done.stderr
