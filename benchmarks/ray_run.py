@@ -89,8 +89,7 @@ def judged(run: Path) -> int:
         return 0
     with journal.open("rb") as opened:
         sample = opened.read(200_000)
-    size = len(sample) / max(1, sample.count(b"\n"))
-    return int(journal.stat().st_size / size)
+    return int(journal.stat().st_size * sample.count(b"\n") / max(1, len(sample)))
 
 
 def kills(folder: Path, count: int, cluster: Cluster) -> None:

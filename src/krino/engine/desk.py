@@ -129,6 +129,7 @@ class Desk:
             reason = told
         except Exception as fault:
             reason = UsageProblem(f"a worker cannot go on: {type(fault).__name__}: {fault}; --workers 1 uses none")
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._news.put(Ended(reason))
         self._loop.close()
 
