@@ -42,10 +42,12 @@ def started(judge: str, cases: Path, run: Path, *flags: str, **settings: str) ->
 
 
 class Took(NamedTuple):
-    """Of a run: seconds by the clock as a whole, and from the first judgement to the last; megabytes of its starter."""
+    """Of a run: seconds by the clock as a whole, and from the first judgement to the last; CPU of starter and local
+    workers; megabytes of the starter."""
 
     wall: float
     judging: float
+    cpu: float
     megabytes: float
 
 
@@ -56,7 +58,8 @@ def timed(judge: str, cases: Path, run: Path, *flags: str, **settings: str) -> T
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(map(str, process.args))} ended with {process.returncode}")
-    return Took(time.perf_counter() - begun, _judging(run), used.ru_maxrss / 1024)
+    wall, cpu = time.perf_counter() - begun, used.ru_utime + used.ru_stime
+    return Took(wall, _judging(run), cpu, used.ru_maxrss / 1024)
 
 
 def _judging(run: Path) -> float:
@@ -133,6 +136,8 @@ def ratios(folder: Path, count: int, cluster: Cluster, judge: str) -> None:
         reached = "" if ratio >= LEAST[engine] else f" (mark missed: {LEAST[engine]})"
         print(f"{judge}, {count:,} cases, {engine}: two workers {ratio:.2f} times one{reached}", end="; ")
         print(f"{took[1].judging:.1f} and {took[2].judging:.1f} s, as whole commands {took[1].wall / took[2].wall:.2f}")
+        if engine == "local":
+            print(f"  CPU of the whole command with two workers: {took[2].cpu / took[1].cpu:.2f} times that with one")
 
 
 def limit(folder: Path, cluster: Cluster, seconds: int = 20) -> None:

@@ -26,8 +26,10 @@ from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.travel import Call, Packed
 
-GATHER = 0.005
+GATHER = 0.05
 """Seconds for which news is gathered before it goes out: messages cost more than what is in them."""
+GATHER_CALLS = 0.005
+"""The same while a call waits for its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,8 @@ class Desk:
     def hear(self) -> list[FromWorker]:
         """Waits for news."""
         heard = [self._news.get()]
-        if not isinstance(heard[0], Ended):
-            time.sleep(GATHER)
+        if not isinstance(heard[0], Ready | Ended):
+            time.sleep(GATHER_CALLS if self._calls else GATHER)
         with contextlib.suppress(queue.Empty):
             while True:
                 heard.append(self._news.get_nowait())
