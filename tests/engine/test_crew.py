@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import multiprocessing
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import krino
+from command_line import krino as command
 from fake_llm import FakeServer
+from krino.cases.item import CaseItem
 from krino.engine import sync
-from krino.engine.processes import AllCores
+from krino.engine.crew import Crew, WorkerLost
+from krino.engine.desk import Kit
+from krino.engine.processes import AllCores, ProcessLink
+from krino.engine.protocol import Assignment, opened
+from krino.engine.ray_cluster import RayEngine
+from krino.errors import UsageProblem
+from krino.judges.registry import load_judge
+from krino.labellers.local import LocalLabeller
 from toy_judge import ToyJudge
 from waiting import until
 
 CASES = 40
+DEADLY = f"{Path(__file__).parents[1] / 'deadly_judge.py'}:Deadly"
 
 
 @pytest.fixture
@@ -77,6 +90,75 @@ def test_what_a_killed_worker_had_asked_for_is_not_paid_again(cases: Path, serve
     assert [judgement.status for judgement in judged] == ["ok"] * CASES
     assert sorted(server.stats().calls_by_key.values()) == [1] * CASES
     assert judged.manifest.usage.calls == CASES  # and what was paid is on record
+
+
+class Silent:
+    """A worker that is never placed: nothing is heard of it."""
+
+    closed = False
+
+    async def send(self, messages: list[Any]) -> None:
+        raise AssertionError("nothing is handed to a worker that is not ready")
+
+    async def receive(self) -> list[Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def test_a_run_does_not_wait_for_a_worker_for_which_no_case_is_left() -> None:
+    hired: list[Any] = []
+
+    async def hire(kit: Kit) -> Any:
+        hired.append(ProcessLink(kit) if hired else Silent())
+        return hired[-1]
+
+    found: list[int] = []
+
+    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+        assert judgement is not None
+        found.append(item.index)
+
+    items = (CaseItem(place, str(place), {"text": "x"}) for place in range(20))
+    assignment = Assignment(load_judge(DEADLY), LocalLabeller())
+    await Crew(2, hire).run(assignment, opened(items, lambda item, digest: True), receive)
+    assert sorted(found) == list(range(20))
+    assert hired[0].closed
+
+
+async def test_workers_that_die_before_they_can_begin_end_the_run_with_a_word() -> None:
+    class Stillborn(Silent):
+        async def receive(self) -> list[Any]:
+            raise WorkerLost("no such package there")
+
+    async def hire(kit: Kit) -> Any:
+        return Stillborn()
+
+    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+        raise AssertionError
+
+    items = opened([CaseItem(0, "0", {"text": "x"})], lambda item, digest: True)
+    with pytest.raises(UsageProblem, match="workers die before they can begin: no such package there"):
+        await Crew(1, hire).run(Assignment(load_judge(DEADLY), LocalLabeller()), items, receive)
+
+
+async def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+
+    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+        raise AssertionError
+
+    items = opened([], lambda item, digest: True)
+    with pytest.raises(UsageProblem, match=r"pip install 'krino\[ray\]'"):
+        await RayEngine().run(Assignment(load_judge(DEADLY), LocalLabeller()), items, receive)
+
+
+def test_an_address_of_a_cluster_without_the_engine_for_it_is_refused(cases: Path) -> None:
+    done = command("judge", "rag", str(cases), "--ray-address", "auto", cwd=cases.parent)
+    assert done.returncode == 2
+    assert "--ray-address is for --engine ray" in done.stderr
 
 
 class while_running:

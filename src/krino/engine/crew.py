@@ -67,15 +67,17 @@ class Crew:
         self._hire = hire
         self._assignment: Assignment | None = None
         self._places: list[_Place] = []
-        self._stopping = False
         self._reason: Exception | None = None
+        self.stopping = False
+        self.none_left = asyncio.Event()
+        """Set when no more cases will be handed out, but those of workers that die."""
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
         self._assignment = assignment
         labeller, lines = packed(assignment.labeller)
-        kit, desk = Kit(JudgeReference.of(assignment.judge), labeller), _Switchboard(lines)
+        kit, switchboard = Kit(JudgeReference.of(assignment.judge), labeller), _Switchboard(lines)
         reading = asyncio.Lock()  # a stream can be asked for one case at a time
-        self._places = [_Place(self, kit, desk, cases, reading, receive) for _ in range(self._workers)]
+        self._places = [_Place(self, kit, switchboard, cases, reading, receive) for _ in range(self._workers)]
         at_work = [asyncio.create_task(place.man()) for place in self._places]
         try:
             await asyncio.gather(*at_work)
@@ -83,22 +85,18 @@ class Crew:
             for task in at_work:
                 task.cancel()
             await asyncio.gather(*at_work, return_exceptions=True)
-            await desk.close()
+            await switchboard.close()
         if self._reason is not None:
             raise self._reason
 
     def stop(self) -> None:
-        self._stopping = True
+        self._hand_out_no_more()
         if self._assignment is not None:
             self._assignment.labeller.stop()
         for place in self._places:
             place.post(Stop(now=True))
 
     # --- for the places ------------------------------------------------------------------------------
-
-    @property
-    def stopping(self) -> bool:
-        return self._stopping
 
     @property
     def assignment(self) -> Assignment:
@@ -111,11 +109,14 @@ class Crew:
     def end(self, reason: Exception) -> None:
         """No more cases: because of a reason to stop the run, or of a fault of the stream."""
         self._reason = self._reason or reason
-        self.stop() if isinstance(reason, RunStopped) else self._let_finish()
+        if isinstance(reason, RunStopped):
+            self.stop()
+        else:  # what was read before the stream broke is judged
+            self._hand_out_no_more()
 
-    def _let_finish(self) -> None:
-        """What was read before the stream broke is judged."""
-        self._stopping = True
+    def _hand_out_no_more(self) -> None:
+        self.stopping = True
+        self.none_left.set()
 
 
 @dataclass(slots=True)
@@ -210,11 +211,30 @@ class _Place:
 
     async def _work(self, link: Link) -> None:
         """With one worker, to the end of the cases."""
+        if not await self._is_needed(link):
+            self.all_read = True
+            return
         while not self.ended:
-            if self.ready:
-                await self._fill()
+            await self._fill()
             for message in await link.receive():
                 await self._hear(message)
+
+    async def _is_needed(self, link: Link) -> bool:
+        """Wait until the worker is ready. One that a busy cluster has no room for, or that starts slowly, is waited for
+        no longer than there are cases for it."""
+        first = asyncio.ensure_future(link.receive())
+        none_left = asyncio.ensure_future(self.crew.none_left.wait())
+        try:
+            await asyncio.wait({first} if self.doubtful else {first, none_left}, return_when=asyncio.FIRST_COMPLETED)
+            if not first.done():
+                return False
+            for message in first.result():
+                await self._hear(message)
+            return True
+        finally:
+            first.cancel()
+            none_left.cancel()
+            await asyncio.gather(first, none_left, return_exceptions=True)
 
     async def _send(self, link: Link) -> None:
         """What is posted while a message is on its way goes with the next one."""
@@ -268,6 +288,7 @@ class _Place:
                     batch.append(await anext(self.cases))
             except StopAsyncIteration:
                 self.all_read = True
+                self.crew.none_left.set()
             except Exception as fault:  # the stream is broken; what was read before it is judged
                 self.crew.end(fault)
         self.all_read = self.all_read or self.crew.stopping
