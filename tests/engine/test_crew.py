@@ -77,15 +77,16 @@ def test_a_budget_is_one_limit_for_all_workers_and_the_run_goes_on_where_it_ende
     assert sorted(server.stats().calls_by_key.values()) == [1] * CASES  # nothing was paid twice
 
 
-def test_what_a_killed_worker_had_asked_for_is_not_paid_again(cases: Path, server: FakeServer) -> None:
+def test_what_killed_workers_had_asked_for_is_not_paid_again(cases: Path, server: FakeServer) -> None:
     server.configure(latency=2.0)
 
-    def kill_one_when_its_requests_are_out() -> None:
+    def kill_them_when_their_requests_are_out() -> None:
         until(lambda: server.stats().in_flight == 8)
-        multiprocessing.active_children()[0].kill()
+        for worker in multiprocessing.active_children():
+            worker.kill()
         server.configure(latency=0.1)
 
-    with while_running(kill_one_when_its_requests_are_out):
+    with while_running(kill_them_when_their_requests_are_out):
         judged = run(cases, server)
     assert [judgement.status for judgement in judged] == ["ok"] * CASES
     assert sorted(server.stats().calls_by_key.values()) == [1] * CASES
