@@ -13,6 +13,7 @@ KrinoError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -89,3 +90,7 @@ class RunStopped(KrinoError):
         super().__init__(message)
         self.kind = kind
         self.limit = limit
+
+    def __reduce__(self) -> tuple[partial[RunStopped], tuple[str]]:
+        """So that it travels from one process to another, which exceptions with named arguments do not."""
+        return partial(RunStopped, kind=self.kind, limit=self.limit), (str(self),)

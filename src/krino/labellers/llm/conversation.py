@@ -69,7 +69,8 @@ class Talk(Generic[CaseT, FactsT, LabelsT]):
     text: str
     usage: Usage
     media: frozenset[str]
-    tag: str = field(default_factory=prompt.new_tag)
+    tag: str
+    """The random word around its data."""
     later: tuple[Turn, ...] = ()
     """What follows the first message, once a reply could not be used."""
     exact: bool = False

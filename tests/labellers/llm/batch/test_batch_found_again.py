@@ -23,7 +23,7 @@ BODY = b'{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"case-
 @asynccontextmanager
 async def provider(server: FakeServer, dialect: Dialect) -> AsyncIterator[Provider]:
     labeller = model(server.anthropic_url, dialect)
-    caller = Caller(labeller.transport, labeller.has_new_key)
+    caller = Caller(labeller.transport, labeller.own_line.has_new_key)
     yield provider_of(labeller.endpoint, caller)
     await caller.aclose()
     await labeller.aclose()
@@ -68,7 +68,7 @@ def test_a_request_waits_in_its_own_batch_and_in_no_other(tmp_path: Path) -> Non
     ledger = Ledger(tmp_path / "batches")
     with batch_server() as server:
         labeller = model(server.anthropic_url, "openai")
-        provider = provider_of(labeller.endpoint, Caller(labeller.transport, labeller.has_new_key))
+        provider = provider_of(labeller.endpoint, Caller(labeller.transport, labeller.own_line.has_new_key))
         mailbox = Mailbox(labeller, ledger, provider, "desk", Sizes())
         first, second = ledger.begin("desk"), ledger.begin("desk")
         ledger.put(b"key", 0, first, b"{}", 9)

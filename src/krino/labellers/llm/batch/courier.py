@@ -25,7 +25,7 @@ class Courier:
     """Of one labeller, from now on until `aclose`: its requests go through a mailbox."""
 
     def __init__(self, labeller: LlmLabeller, ledger: Ledger, sizes: Sizes, pause: float) -> None:
-        self._caller = Caller(labeller.transport, labeller.has_new_key)
+        self._caller = Caller(labeller.transport, labeller.own_line.has_new_key)
         self.ledger, self.provider = ledger, provider_of(labeller.endpoint, self._caller)
         self.mailbox = labeller.mailbox = Mailbox(labeller, ledger, self.provider, _desk(labeller), sizes)
         labeller.at_price(labeller.settings["batch_price"])

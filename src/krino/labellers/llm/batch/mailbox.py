@@ -19,7 +19,8 @@ from krino.labellers.llm.batch.ledger import LOST, Ledger, Letter
 from krino.labellers.llm.batch.providers import Provider
 from krino.labellers.llm.budget import Amount
 from krino.labellers.llm.conversation import Talk
-from krino.labellers.llm.labeller import CHARS_PER_TOKEN, LlmLabeller
+from krino.labellers.llm.labeller import LlmLabeller
+from krino.labellers.llm.line import CHARS_PER_TOKEN
 from krino.labellers.llm.wire import ChatRequest, HttpReply, Params, Reply, read_error
 
 MOST_LOSSES = 3
@@ -66,7 +67,7 @@ class Mailbox:
             talk.turn += 1
             request, body = _as_asked(labeller.request(talk), letter.form), letter.reply or b""
             if letter.status == 200:
-                reply, spent = labeller.read(HttpReply(200, body=body), letter.estimate)
+                reply, spent = labeller.own_line.read(HttpReply(200, body=body), letter.estimate)
                 talk.usage.add(Usage(cached=1) if paid else spent)
                 labeller.learn_room(talk, request, reply)
                 return request, reply
@@ -85,7 +86,7 @@ class Mailbox:
             return
         usage = Usage()
         if status == 200:
-            usage = self.labeller.read(HttpReply(200, body=body), estimate)[1]
+            usage = self.labeller.own_line.read(HttpReply(200, body=body), estimate)[1]
             self.labeller.budget.count(usage, estimate)
         self.ledger.answer(number, *known, status, body, usage)
 
