@@ -87,7 +87,7 @@ EngineFlag = Annotated[
     EngineName,
     _flag(
         "--engine",
-        "Where cases are judged: `local`; `ray` for a cluster (krino[ray]); `batch` sends files to the provider, at "
+        "Where cases are judged: `local`; `ray` for a cluster; `batch` sends files to the provider, at "
         "half the price and within a day: stop it and run the same command whenever you like.",
         PACE,
         "KRINO_ENGINE",
