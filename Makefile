@@ -58,6 +58,7 @@ bench: $(VENV)/.developing
 	$(BIN)/python benchmarks/results_scale.py
 	$(BIN)/python benchmarks/pytest_cost.py
 	$(BIN)/python benchmarks/report_scale.py
+	$(BIN)/python benchmarks/workbench.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Krino needs Python 3.11 or newer; set PYTHON=")'

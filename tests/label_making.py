@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from starlette.testclient import TestClient
 
 import krino
@@ -110,21 +111,30 @@ class Person:
         assert sent.status_code == 200, sent.text
         return sent.text
 
-    def post(self, path: str, page: str, status: int = 303, **data: Any) -> str:
-        """Gives where it leads, or what the page says."""
-        data = {"csrf": csrf_of(page), **data}
-        sent = self.client.post(f"/runs/{self.run}{path}", data=data, headers=PAGE)
+    def post(self, path: str, page: str, **data: Any) -> str:
+        """Gives where it leads."""
+        return self.sent(path, page, 303, data).headers["location"]
+
+    def sent(self, path: str, page: str, status: int, data: dict[str, Any]) -> httpx2.Response:
+        """A form of this page, and the answer to it."""
+        sent = self.client.post(f"/runs/{self.run}{path}", data={"csrf": csrf_of(page), **data}, headers=PAGE)
         assert sent.status_code == status, sent.text
-        return sent.headers.get("location") or sent.text
+        return sent
 
     def next_case(self, depth: str = "fields") -> str:
         """The content of the case that the queue brings; empty where there is none."""
         found = re.search(r"/label/([0-9a-f]{32})\?depth", self.get(f"/label?depth={depth}"))
         return found[1] if found else ""
 
-    def say(self, case: str, depth: str = "fields", status: int = 303, **answer: Any) -> str:
+    def say(self, case: str, depth: str = "fields", **answer: Any) -> str:
+        """Gives where it leads."""
         page = self.get(f"/label/{case}?depth={depth}")
-        return self.post(f"/label/{case}?depth={depth}", page, status, key=key_of(page), **answer)
+        return self.post(f"/label/{case}?depth={depth}", page, key=key_of(page), **answer)
+
+    def refused(self, case: str, depth: str = "fields", **answer: Any) -> str:
+        """Gives what the page says."""
+        page = self.get(f"/label/{case}?depth={depth}")
+        return self.sent(f"/label/{case}?depth={depth}", page, 422, {"key": key_of(page), **answer}).text
 
 
 def key_of(page: str) -> str:

@@ -28,6 +28,8 @@ class Cell:
     """The id of the case that it names: a page links to it."""
     code: bool = False
     """A word of a formal language, such as the rule of a gate."""
+    slice_of: str | None = None
+    """The column of metadata that has it as a value: a page may link to the cases."""
 
 
 Value: TypeAlias = str | float | bool | Cell | None

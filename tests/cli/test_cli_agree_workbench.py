@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -79,3 +80,11 @@ def test_what_cannot_be_read_is_told(
     code, _, err = agree(monkeypatch, capsys, str(runs / "toy"), *given)
     assert code == 2
     assert told in " ".join(err.split())
+
+
+def test_without_the_extra_it_is_said_what_to_install(runs: Path) -> None:
+    code = "import sys; sys.modules['sqlalchemy'] = None; from krino.cli import main; main()"
+    command = [sys.executable, "-c", code, "agree", str(runs / "toy"), "--labels", str(runs)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert "pip install 'krino[web]'" in " ".join(ended.stderr.split())

@@ -94,6 +94,18 @@ def test_an_address_narrows_the_cases_and_says_so(client: TestClient, query: str
     assert 'aria-label="Filters in force"' in page
 
 
+def test_codes_and_slices_of_the_summary_lead_to_their_cases(client: TestClient, runs: Path) -> None:
+    until_read(client, "citation")
+    page, judged = text_of(client, "/runs/citation"), list(load_run(runs / "citation").records())
+    right = sum(record["verdict"]["match_correctness"] == "CORRECT" for record in judged)
+    dutch = sum(record["metadata"]["language"] == "nl" for record in judged)
+    assert 0 < right < len(judged)
+    assert 0 < dutch < len(judged)
+    for pattern, found in ((r"\?is\.match_correctness=CORRECT#", right), (r"\?in\.language=nl#", dutch)):
+        (address, *_) = links(page, pattern)
+        assert len(re.findall("<tr data-row>", text_of(client, address.removesuffix("#cases")))) == found
+
+
 def test_a_field_that_the_run_does_not_have_is_named(client: TestClient) -> None:
     assert "has no field <strong>taste</strong>" in text_of(client, "/runs/rag?min.taste=1")
 

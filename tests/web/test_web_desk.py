@@ -19,6 +19,8 @@ from krino.web.settings import ServeSettings
 from krino.web.turns import Turns
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
+TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:ToyJudge"
+
 
 class Watched(ToyJudge):
     """A toy judge with an embedded labeller that notes its batches, and waits until it is let go."""
@@ -100,6 +102,25 @@ async def test_what_a_client_gave_up_is_not_judged(desk: OfWatched) -> None:
     (after,) = await desk.judged("rag", texts("after"))
     assert after.status == "ok"
     assert sum(len(batch) for batch in desk.watched.batches) < 50
+
+
+async def test_a_model_that_is_slow_to_answer_holds_up_nobody_else(tmp_path: Path) -> None:
+    class Silent(LocalLabeller):
+        workers = 4
+
+        async def label(self, task: Any) -> Any:
+            await asyncio.Event().wait()
+
+    desk = Desk(ServeSettings(runs=tmp_path, judges=(TOY,), labellers={"slow": Silent()}), Meters())
+    try:
+        waiting = asyncio.create_task(desk.judged("toy", texts(*(f"case {n}" for n in range(100))), labeller="slow"))
+        await until(lambda: desk.under_way == 100)
+        (empty,) = await asyncio.wait_for(desk.judged("toy", texts("")), 30)
+        assert empty.status == "ok"
+        assert not waiting.done()
+    finally:
+        await asyncio.to_thread(desk.close)
+    await asyncio.gather(waiting, return_exceptions=True)
 
 
 async def test_judgements_come_in_the_order_of_the_cases(desk: OfWatched) -> None:
@@ -194,8 +215,10 @@ async def test_no_more_than_the_places_are_taken_and_all_are_given_back() -> Non
         async with turns.place(party):
             inside += 1
             most = max(most, inside)
-            await asyncio.sleep(0.001)
-            inside -= 1
+            try:
+                await asyncio.sleep(0.001)
+            finally:
+                inside -= 1
 
     tasks = [asyncio.create_task(case(place % 4)) for place in range(40)]
     await asyncio.sleep(0.002)

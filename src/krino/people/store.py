@@ -124,7 +124,7 @@ class LabelStore:
         `run`: only what was said there. None where there is nothing to take back.
         """
         wanted = _standing(_about(subject)).where(events.c.rater == rater).order_by(events.c.id.desc()).limit(1)
-        wanted = wanted.where(events.c.run == run) if run else wanted
+        wanted = wanted.where(events.c.run == clean(run)) if run else wanted
         for _ in range(_TRIES):
             with told(self.engine), self.engine.connect() as connection:
                 found = connection.execute(wanted).one_or_none()
@@ -229,7 +229,7 @@ def _values(event: Event, key: str) -> dict[str, Any]:
         "judge_version": place.subject.version,
         "input_hash": place.input_hash,
         "case_id": clean(place.case_id),
-        "run": place.run,
+        "run": clean(place.run),
         "rater": rater_name(event.rater),
         "depth": event.depth,
         "action": event.action,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import groupby
 from urllib.parse import quote
@@ -18,16 +18,26 @@ _SHOWN_CODES = 24
 _LONG_VALUE, _MOST_WORDS = 60, 4
 _FINDING, _FOUND = "!", "panel finding"
 _GRADES: dict[b.Tone | None, str] = {"bad": "low", "warn": "middle", "good": "high"}
-Link = Callable[[str], str]
-"""The address of a case, by its id."""
 
 
 def on_this_page(case: str) -> str:
     return f"#case={quote(case, safe='')}"
 
 
-def to_html(blocks: Iterable[b.Block], link: Link = on_this_page) -> Markup:
-    return join(*(_draw(block, link) for block in blocks))
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where a page leads: to a case by its id; to the cases with a code of a field, or with a value of a column."""
+
+    case: Callable[[str], str] = on_this_page
+    coded: Callable[[str, str], str] | None = None
+    sliced: Callable[[str, str], str] | None = None
+
+
+_ON_THIS_PAGE = Links()
+
+
+def to_html(blocks: Iterable[b.Block], links: Links = _ON_THIS_PAGE) -> Markup:
+    return join(*(_draw(block, links) for block in blocks))
 
 
 def for_notebook(blocks: Iterable[b.Block]) -> str:
@@ -36,10 +46,10 @@ def for_notebook(blocks: Iterable[b.Block]) -> str:
     return tag("div", tag("style", Markup(style)), to_html(blocks), class_="krino")
 
 
-def _draw(block: b.Block, link: Link) -> Markup:
+def _draw(block: b.Block, links: Links) -> Markup:
     match block:
         case b.Section():
-            return _section(block, link)
+            return _section(block, links)
         case b.Heading():
             return _heading(block)
         case b.Paragraph():
@@ -52,13 +62,13 @@ def _draw(block: b.Block, link: Link) -> Markup:
         case b.Scores():
             return tag("div", *(_score(item, charts.histogram(item)) for item in block.scores), class_="grid")
         case b.Categories():
-            return _categories(block)
+            return _categories(block, links)
         case b.Reliability():
-            table = tag("div", _grid(reliability_table(block), link, "nested"), class_="wide")
+            table = tag("div", _grid(reliability_table(block), links, "nested"), class_="wide")
             title = tag("h3", block.title) if block.title else None
             return _panel(title, tag("div", charts.reliability(block), table, class_="beside"))
         case b.DataTable():
-            return _table(block, link)
+            return _table(block, links)
         case b.MarkedText():
             text = tag("p", *_marked(block), class_="marked text", id=_anchor(block.key))
             return _titled(block.title, join(text, _marks(block)))
@@ -73,12 +83,12 @@ def _draw(block: b.Block, link: Link) -> Markup:
             return _titled(block.title, tag("pre", block.text, class_="code text"))
 
 
-def _section(block: b.Section, link: Link) -> Markup:
+def _section(block: b.Section, links: Links) -> Markup:
     if block.folded:
-        shown = (tag("summary", block.title), to_html(block.blocks, link))
+        shown = (tag("summary", block.title), to_html(block.blocks, links))
         return tag("details", *shown, class_="panel fold", id=block.key or None)
     key = block.key or None
-    return tag("section", tag("h2", block.title, id=key), to_html(block.blocks, link), aria_labelledby=key)
+    return tag("section", tag("h2", block.title, id=key), to_html(block.blocks, links), aria_labelledby=key)
 
 
 def _panel(*children: Markup | None) -> Markup:
@@ -125,25 +135,25 @@ def _score(item: b.Score, chart: Markup) -> Markup:
     )
 
 
-def _categories(block: b.Categories) -> Markup:
+def _categories(block: b.Categories, links: Links) -> Markup:
     """A field that has one value in every case needs no chart."""
     varied = [item for item in block.categories if sum(map(bool, item.counts.values())) > 1 or item.nulls]
     constant = [item for item in block.categories if item not in varied]
     same = "; ".join(f"{spaced(item.name)} is {next(iter(item.counts))} ({item.n:,})" for item in constant)
     return join(
-        tag("div", *map(_category, varied), class_="grid") if varied else None,
+        tag("div", *(_category(item, links) for item in varied), class_="grid") if varied else None,
         tag("p", f"Always the same: {same}.", class_="note") if constant else None,
     )
 
 
-def _category(item: b.Category) -> Markup:
+def _category(item: b.Category, links: Links) -> Markup:
     """Bars as long as the share of cases; of a closed list also what was never given, in one line."""
     given = [(code, count) for code, count in item.counts.items() if count]
     never = [code for code, count in item.counts.items() if not count]
     rows = [
         tag(
             "li",
-            tag("span", _breakable(code)),
+            tag("span", _linked(_breakable(code), links.coded if count else None, item.name, code)),
             tag("strong", f"{count:,}"),
             tag("span", share(count, item.n), class_="soft share"),
             charts.bar(count, item.n),
@@ -162,6 +172,10 @@ def _category(item: b.Category) -> Markup:
     )
 
 
+def _linked(shown: Markup, to: Callable[[str, str], str] | None, name: str, value: str) -> Markup:
+    return shown if to is None else tag("a", shown, href=to(name, value))
+
+
 def _field_name(name: str) -> Markup:
     return tag("span", spaced(name), class_="field", title=name)
 
@@ -177,14 +191,14 @@ def _breakable(code: str) -> Markup:
     return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
 
 
-def _table(block: b.DataTable, link: Link) -> Markup:
+def _table(block: b.DataTable, links: Links) -> Markup:
     """It scrolls sideways where it is wider than the page."""
     label = f"{block.title or f'Table by {spaced(block.columns[0])}'}, scrolls sideways"
-    box = tag("div", _grid(block, link), class_="panel scroll", tabindex="0", role="region", aria_label=label)
+    box = tag("div", _grid(block, links), class_="panel scroll", tabindex="0", role="region", aria_label=label)
     return join(tag("h3", block.title) if block.title else None, box)
 
 
-def _grid(block: b.DataTable, link: Link, kind: str | None = None) -> Markup:
+def _grid(block: b.DataTable, links: Links, kind: str | None = None) -> Markup:
     figures = set(block.figures)
     heads = [
         tag("th", spaced(name), scope="col", class_="figure" if place in figures else None)
@@ -192,22 +206,22 @@ def _grid(block: b.DataTable, link: Link, kind: str | None = None) -> Markup:
     ]
     tones = [*block.tones, *[None] * len(block.rows)]
     rows = [
-        tag("tr", *_cells(row, figures, link), class_=f"row-{tone}" if tone else None)
+        tag("tr", *_cells(row, figures, links), class_=f"row-{tone}" if tone else None)
         for row, tone in zip(block.rows, tones, strict=False)
     ]
     return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_=kind)
 
 
-def _cells(row: Sequence[b.Value], figures: set[int], link: Link) -> Iterator[Markup]:
+def _cells(row: Sequence[b.Value], figures: set[int], links: Links) -> Iterator[Markup]:
     for place, value in enumerate(row):
         kind = "figure" if place in figures else "text"
         if place == 0 and kind == "text":
-            yield tag("th", _cell(value, link), scope="row")
+            yield tag("th", _cell(value, links), scope="row")
         else:
-            yield tag("td", _cell(value, link), class_=kind)
+            yield tag("td", _cell(value, links), class_=kind)
 
 
-def _cell(value: b.Value, link: Link) -> Markup:
+def _cell(value: b.Value, links: Links) -> Markup:
     text = value_text(value)
     if not isinstance(value, b.Cell):
         return join(text)
@@ -215,7 +229,9 @@ def _cell(value: b.Value, link: Link) -> Markup:
     if value.code:
         shown = tag("code", shown)
     if value.case is not None:
-        shown = tag("a", shown, href=link(value.case))
+        shown = tag("a", shown, href=links.case(value.case))
+    if value.slice_of is not None:
+        shown = _linked(shown, links.sliced, value.slice_of, value.text)
     if value.tone in ("good", "warn", "bad"):
         shown = tag("span", shown, class_=f"ink-{value.tone}")
     if value.strong:

@@ -226,7 +226,7 @@ def _stability(stability: Stability) -> Iterator[b.Block]:
 
 def _slices(table: SliceTable) -> b.DataTable:
     heads = (table.column, *slice_heads(table))
-    rows = [(item.value, *_slice_cells(item, table)) for item in table.slices]
+    rows = [(b.Cell(item.value, slice_of=table.column), *_slice_cells(item, table)) for item in table.slices]
     return b.DataTable("", heads, rows, figures=range(1, len(heads)), names=2)
 
 

@@ -32,6 +32,7 @@ from krino.web.settings import ServeSettings
 from krino.web.turns import Turns
 
 AnyJudge = Judge[Any, Any, Any]
+LOCAL = "local"
 BATCH = 8
 """Cases that the embedded labeller takes together: larger batches are no faster, and who comes late waits longer."""
 BATCHES = 2
@@ -81,10 +82,13 @@ class Desk:
         self.under_way = 0
         """Cases that are being judged or wait for it; counted by the desk's own thread alone."""
         self._own = {load_judge(address).name: address for address in settings.judges}
-        self._labellers: dict[str, Labeller] = {"local": LocalLabeller(BATCH, BATCHES), **settings.labellers}
+        self._labellers: dict[str, Labeller] = {LOCAL: LocalLabeller(BATCH, BATCHES), **settings.labellers}
         self._ready: OrderedDict[bytes, AnyJudge] = OrderedDict()
         self._lock = threading.Lock()
-        self._turns = Turns(PLACES)
+        self._turns = {
+            name: Turns(PLACES if name == LOCAL else labeller.workers) for name, labeller in self._labellers.items()
+        }
+        """Of each labeller its own: a model that is slow to answer must not hold up the embedded one."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="krino-desk", daemon=True)
         self._thread.start()
@@ -105,18 +109,17 @@ class Desk:
         records: Sequence[Any],
         *,
         options: Mapping[str, Any] | None = None,
-        labeller: str = "local",
+        labeller: str = LOCAL,
     ) -> list[Judgement]:
         """A judgement for each case, in their order; one for each trace where a record holds several."""
-        chosen = self._labellers.get(labeller)
-        if chosen is None:
+        if labeller not in self._labellers:
             raise Problem(
                 422,
                 f"this server has no labeller `{labeller}`",
                 where="body.labeller",
                 remedy=f"one of {', '.join(self._labellers)}; others are allowed at the start: krino serve --labeller",
             )
-        work = asyncio.run_coroutine_threadsafe(self._work(judge, options or {}, chosen, records), self._loop)
+        work = asyncio.run_coroutine_threadsafe(self._work(judge, options or {}, labeller, records), self._loop)
         return await asyncio.wrap_future(work)
 
     def ready(self, name: str, options: Mapping[str, Any] | None = None) -> AnyJudge:
@@ -143,9 +146,7 @@ class Desk:
     def warm(self) -> None:
         """Load the embedded models now, in the background, so that the first client does not wait for it."""
         for name in OURS:
-            asyncio.run_coroutine_threadsafe(
-                self._work(name, {}, self._labellers["local"], [example_of(name)]), self._loop
-            )
+            asyncio.run_coroutine_threadsafe(self._work(name, {}, LOCAL, [example_of(name)]), self._loop)
 
     def close(self) -> None:
         """What waits is given up; connections to models are closed."""
@@ -163,16 +164,16 @@ class Desk:
             await labeller.aclose()
 
     async def _work(
-        self, name: str, options: Mapping[str, Any], labeller: Labeller, records: Sequence[Any]
+        self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any]
     ) -> list[Judgement]:
-        judge = await asyncio.to_thread(self.ready, name, options)
+        judge, turns, asked = self.ready(name, options), self._turns[labeller], self._labellers[labeller]
         items = split_items((as_item(index, record) for index, record in enumerate(records)), judge)
         party = object()
 
         async def one(item: CaseItem) -> Judgement:
-            async with self._turns.place(party):
+            async with turns.place(party):
                 rehearse(judge, item)
-                judgement = await judge_item(judge, labeller, item)
+                judgement = await judge_item(judge, asked, item)
             self._meters.case(judge.name, judgement.status)
             return judgement
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from krino.blocks import Block
 from krino.render import markup as render
-from krino.render.html import to_html
+from krino.render.html import Links, to_html
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line
 from krino.web.index.pages import Row
@@ -23,8 +23,13 @@ _ANY = Question()
 
 
 def drawn(blocks: Iterable[Block], run: str) -> Markup:
-    """Every text in them is escaped by the renderer; the cases that they name are links to cases of the run."""
-    return safe(to_html(blocks, lambda case: case_address(run, case)))
+    """Every text in them is escaped by the renderer; cases, codes and slices lead to cases of the run."""
+    links = Links(
+        lambda case: case_address(run, case),
+        lambda field, code: f"{run_address(run, Question(codes=((field, code),)))}#cases",
+        lambda column, value: f"{run_address(run, Question(metadata=((column, value),)))}#cases",
+    )
+    return safe(to_html(blocks, links))
 
 
 def safe(markup: render.Markup) -> Markup:

@@ -131,7 +131,7 @@ def test_an_answer_that_came_as_json_is_held_to_the_same() -> None:
     form = verdict_form(VERDICT, roll_ups=("pass", "fail"))
     good = {"score": 0.3, "kind": "A", "errors": ["X"], "right": True, "roll_up": "pass", "count": 7}
     assert check_fields(form, good) == good
-    for bad in (
+    wrong: tuple[dict[str, Any], ...] = (
         {},
         {"explanation": "x"},
         {"score": 2},
@@ -143,7 +143,8 @@ def test_an_answer_that_came_as_json_is_held_to_the_same() -> None:
         {"right": 1},
         {"kind": ["A"]},
         {"score": {}},
-    ):
+    )
+    for bad in wrong:
         with pytest.raises(UsageProblem):
             check_fields(form, bad)
 

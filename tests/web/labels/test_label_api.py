@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +15,8 @@ import krino
 from krino.people.database import writing
 from krino.results.agreement.labels import read_labels
 from krino.runs.reading import load_run
-from label_making import make_rag_run, make_toy_run, rag_labels
+from label_making import make_toy_run, rag_labels
 from workbench_making import serving
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    make_rag_run(folder / "rag", 2)
-    make_toy_run(folder / "toy", 8, bad=[1, 2])
-    return folder
-
-
-@pytest.fixture
-def client(runs: Path, tmp_path: Path) -> Iterator[TestClient]:
-    with serving(runs, database=f"sqlite:///{tmp_path / 'labels.sqlite'}") as opened:
-        yield opened
 
 
 def give(client: TestClient, status: int = 201, **label: Any) -> Any:

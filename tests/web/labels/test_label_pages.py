@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,22 +10,8 @@ from starlette.testclient import TestClient
 
 from krino.people.store import LabelStore, Subject
 from krino.runs.reading import load_run
-from label_making import PAGE, SECRET, Person, filled, key_of, make_rag_run, make_toy_run, rag_labels
+from label_making import PAGE, SECRET, Person, filled, key_of, rag_labels
 from workbench_making import TOKEN, csrf_of, log_in, serving
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    make_rag_run(folder / "rag", 3)
-    make_toy_run(folder / "toy", 8, bad=[1, 2])
-    return folder
-
-
-@pytest.fixture
-def client(runs: Path, tmp_path: Path) -> Iterator[TestClient]:
-    with serving(runs, database=f"sqlite:///{tmp_path / 'labels.sqlite'}") as opened:
-        yield opened
 
 
 def store_of(client: TestClient) -> LabelStore:
@@ -78,7 +63,7 @@ def test_labels_that_do_not_fit_the_case_are_not_saved_and_nothing_that_was_writ
     answer = filled(rag_labels("supported"))
     answer["l.claims.0.quote"] = "words that stand nowhere"
     answer["l.claims.0.why"] = "my own reason"
-    shown = anna.say(case, "labels", 422, **answer, note="a note")
+    shown = anna.refused(case, "labels", **answer, note="a note")
     assert "Not saved yet" in shown
     assert "quote" in shown
     assert "my own reason" in shown
@@ -92,7 +77,7 @@ def test_a_claim_can_be_added_without_a_script_and_the_form_keeps_what_stood_the
     page = anna.get(f"/label/{case}?depth=labels")
     assert 'name="l.claims#" value="1"' in page
     answer = {**filled(rag_labels("supported")), "more": "l.claims"}
-    shown = anna.post(f"/label/{case}?depth=labels", page, 200, **answer)
+    shown = anna.sent(f"/label/{case}?depth=labels", page, 200, answer).text
     assert 'name="l.claims#" value="2"' in shown
     assert "was built in 1958" in shown
     assert store_of(client).history() == []
@@ -100,7 +85,7 @@ def test_a_claim_can_be_added_without_a_script_and_the_form_keeps_what_stood_the
 
 def test_nothing_chosen_is_no_label(client: TestClient) -> None:
     anna = Person(client, "toy", "Anna")
-    assert "nothing is judged" in anna.say(anna.next_case(), status=422)
+    assert "nothing is judged" in anna.refused(anna.next_case())
     assert store_of(client).history() == []
 
 
@@ -109,7 +94,7 @@ def test_a_judge_of_ones_own_is_labelled_by_its_fields_and_its_code_is_not_loade
     case = anna.next_case()
     assert "judge of your own" in anna.get(f"/label/{case}?depth=labels")
     page = anna.get(f"/label/{case}")
-    assert "cannot be labelled at the depth" in anna.post(f"/label/{case}?depth=labels", page, 422)
+    assert "cannot be labelled at the depth" in anna.sent(f"/label/{case}?depth=labels", page, 422, {}).text
 
 
 def test_a_case_that_is_skipped_is_not_brought_again_and_undo_brings_it_back(client: TestClient) -> None:
@@ -183,8 +168,8 @@ def test_before_judging_no_byte_of_the_verdict_is_sent_on_any_route(client: Test
         sent = [anna.get(path) for path in get_paths(case)]
         sent += [client.get(path).text for path in api_paths("rag")]
         page = anna.get(f"/label/{case}?depth=labels")
-        sent.append(anna.post(f"/label/{case}?depth=labels", page, 422))
-        sent.append(anna.post(f"/label/{case}?depth=labels", page, 200, more="l.claims"))
+        sent.append(anna.sent(f"/label/{case}?depth=labels", page, 422, {}).text)
+        sent.append(anna.sent(f"/label/{case}?depth=labels", page, 200, {"more": "l.claims"}).text)
         for text in sent:
             assert SECRET not in text
             assert not any(words in text for words in explained)

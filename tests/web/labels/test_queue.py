@@ -85,10 +85,7 @@ def test_the_random_sample_holds_the_disputed_cases_that_the_draw_would_have_bro
     """Else the sample would be of what nobody disputes, and every estimate too good."""
     ranking = Ranking([case(number, split=0.5 if number < 100 else 0.0) for number in range(400)])
     queue = Queue(ranking, [], "fields")
-    events = [
-        event(int(item, 16), why=why, random=random)  # type: ignore[arg-type]
-        for item, why, random in brought(queue, 200)
-    ]
+    events = [event(int(item, 16), why=why, random=random) for item, why, random in brought(queue, 200)]
     rows = rows_of(events, {digest(number): str(number) for number in range(400)}, "1")
     sample = [int(row["id"]) for row in rows if row["label_random"]]
     reached = sorted(range(400), key=lambda number: draw(digest(number)))[: len(sample)]
@@ -171,6 +168,8 @@ def test_seats_that_differ_make_a_case_interesting_and_their_wording_does_not() 
         ({"verdict": {"match_confidence": 40}}, 0.6),
         ({"verdict": {"confidence": 0.25}}, 0.75),
         ({"roll_up": "review"}, 0.6),
+        ({"labels": {"uncertain": "the passage is cut off"}}, 0.6),
+        ({"labels": {"uncertain": None}}, 0.0),
         ({"roll_up": "fail"}, 0.0),
     ],
 )

@@ -70,9 +70,7 @@ class Cases:
             order, way = sql.order(), "DESC" if question.down else "ASC"
             limit = f"ORDER BY {order} {way}, entry.place LIMIT ? OFFSET ?"
             rows = list(_rows(db, f"WHERE {where} {limit}", [*values, most, first]))
-            if question.narrows:
-                found = db.execute(f"SELECT count(*) {_FROM} WHERE {where}", values).fetchone()[0]
-        return Page(rows, found if question.narrows else self.counts().total, sql.unknown)
+            return Page(rows, self._found(db, question, where, values), sql.unknown)
 
     def find(self, name: str, again: int = 0) -> Row | None:
         """A case by its id: the first that has it, or a later one."""
@@ -115,11 +113,16 @@ class Cases:
             before = _rows(
                 db, f"WHERE {where} AND {ahead} ORDER BY {order} {down}, entry.place DESC LIMIT 1", [*values, *here]
             )
-            counts = [
-                db.execute(f"SELECT count(*) {_FROM} WHERE {text}", parameters).fetchone()[0]
-                for text, parameters in ((f"{where} AND {ahead}", [*values, *here]), (where, values))
-            ]
-            return Neighbours(counts[0] + 1, counts[1], next(before, None), next(after, None))
+            ahead_of_it = f"SELECT count(*) {_FROM} WHERE {where} AND {ahead}"
+            position = db.execute(ahead_of_it, [*values, *here]).fetchone()[0] + 1
+            found = self._found(db, question, where, values)
+            return Neighbours(position, found, next(before, None), next(after, None))
+
+    def _found(self, db: sqlite3.Connection, question: Question, where: str, values: list[Any]) -> int:
+        """How many cases there are to be found; all of them are counted once for all."""
+        if not question.narrows:
+            return self.counts().total
+        return int(db.execute(f"SELECT count(*) {_FROM} WHERE {where}", values).fetchone()[0])
 
     def judgements(self, rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
         """The judgements themselves, read from where they stand; they were checked when they were indexed."""

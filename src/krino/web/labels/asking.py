@@ -99,10 +99,11 @@ class LabelsAsked:
         except ValueError as problem:
             raise UsageProblem(str(problem)) from None
         try:
-            verdict = verdict_of(judge, judge.settle(case, facts, labels))
+            settlement = judge.settle(case, facts, labels)
         except CannotJudge:
             return Said(labels.model_dump(mode="json"))
-        roll_up = judge.roll_up(verdict, {})
+        verdict = verdict_of(judge, settlement)
+        roll_up = judge.roll_up(verdict, {field: ruling.rule for field, ruling in settlement.rulings.items()})
         return Said(labels.model_dump(mode="json"), {"roll_up": roll_up, **verdict} if roll_up else verdict)
 
 

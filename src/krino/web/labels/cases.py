@@ -21,6 +21,7 @@ from krino.web.workbench import Workbench
 _KEPT = "interest"
 _MOST_OTHERS = 4
 _MOST_RANKINGS = 8
+_MOST_RECORDS = 64
 _HASH = re.compile("[0-9a-f]{32}")
 
 
@@ -38,6 +39,7 @@ class Runs:
     def __init__(self, workbench: Workbench) -> None:
         self._workbench = workbench
         self._rankings: OrderedDict[tuple[Any, ...], Ranking] = OrderedDict()
+        self._records: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
 
     def open(self, name: str) -> Opened:
@@ -68,10 +70,22 @@ class Runs:
         return opened.cases.judgements(opened.cases.of_contents(hashes).values())
 
     def asked(self, opened: Opened, looked: Looked) -> Asked:
-        record = case_of(opened.run, looked.judgement, self._workbench.settings.runs)
+        record = self._record(opened, looked)
         rolls_up = looked.judgement.get("roll_up") is not None or self.ranking(opened).rolls_up
         inputs = looked.judgement.get("inputs") or {}
         return ask(opened.manifest, inputs, record, rolls_up=rolls_up, digest=looked.place.input_hash)
+
+    def _record(self, opened: Opened, looked: Looked) -> Mapping[str, Any] | None:
+        """The case itself. To find it the input is read from its beginning: what was shown last is kept, for the answer
+        that will come. A case is known by its content, so that what is kept is never of before."""
+        digest = looked.place.input_hash
+        found = self._records.get(digest) or case_of(opened.run, looked.judgement, self._workbench.settings.runs)
+        if found is not None:
+            with self._lock:
+                self._records[digest] = found
+                while len(self._records) > _MOST_RECORDS:
+                    self._records.popitem(last=False)
+        return found
 
     # --- rankings --------------------------------------------------------------------------------------
 

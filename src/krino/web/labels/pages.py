@@ -6,6 +6,7 @@ templates are never given it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -39,6 +40,7 @@ from krino.web.templating import page
 from krino.web.workbench import workbench
 
 router = APIRouter(include_in_schema=False)
+_KEY = re.compile("[0-9a-f]{32}")
 _YEAR = 365 * 24 * 3600
 _MOST_BOXES = 10_000
 _MOST_CLASSES = 16
@@ -189,7 +191,8 @@ def save(request: Request, desk: Desk, rater: Rater, filled: Sent, run: str, cas
     try:
         answer = asked.at(depth).read(filled)
         if not filled.get("more"):
-            desk.save(opened, looked, rater, depth, answer, note=note, key=filled.get("key")[:64] or None)
+            key = filled.get("key")
+            desk.save(opened, looked, rater, depth, answer, note=note, key=key if _KEY.fullmatch(key) else None)
             return RedirectResponse(_next(desk, opened, rater, depth, case), 303)
     except UsageProblem as problem:
         problems = [line.removeprefix("- ") for line in str(problem).split("\n")]

@@ -31,6 +31,8 @@ WORDS: Mapping[Why, str] = {
 _APART = 0.1
 """Numbers that differ by less say the same."""
 _SURE = 0.5
+_IN_DOUBT = 0.4
+"""How sure a labeller is taken to be that says it is not, or a judge that wants a person to look."""
 _PROBABILITY = frozenset({"probability", "confidence", "certainty"})
 _MOST_VALUES = 2_000
 
@@ -79,15 +81,18 @@ def _distance(one: Any, other: Any) -> float:
 
 
 def _sureness(judgement: Mapping[str, Any]) -> Iterator[float]:
-    """From 0 to 1: how far a probability in the labels is from a half, a confidence in the verdict, a review."""
-    for value in _probabilities(judgement.get("labels")):
+    """From 0 to 1: how far a probability in the labels is from a half, a confidence, a doubt in words."""
+    labels = judgement.get("labels")
+    for value in _probabilities(labels):
         yield abs(2.0 * value - 1.0)
+    if isinstance(labels, Mapping) and labels.get("uncertain"):
+        yield _IN_DOUBT
     for name, value in (judgement.get("verdict") or {}).items():
         number = as_number(value)
         if number is not None and names_a_confidence(name):
             yield min(max(number / 100.0 if number > 1.0 else number, 0.0), 1.0)
     if judgement.get("roll_up") == "review":
-        yield 0.4
+        yield _IN_DOUBT
 
 
 def _probabilities(labels: Any) -> Iterator[float]:
