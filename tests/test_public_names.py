@@ -16,6 +16,7 @@ def test_the_public_names_are_exactly_these() -> None:
         *("Judge", "Judgement", "Labeller", "Labelled", "ReplayLabeller", "Task", "Usage"),
         *("Questions", "Bound", "Passage", "Media", "Settlement", "Ruling", "Finding"),
         *("run", "resettle", "estimate", "Estimate", "gate_rules", "Gate", "GateResult", "Summary"),
+        *("BatchFiles", "shard", "merge"),
         *("Run", "agree", "Agreement", "assert_verdict", "compare", "Comparison", "frame", "load_run"),
         *("KrinoError", "UsageProblem", "CannotJudge", "LabelFailed", "NotJudged", "RunStopped"),
     }

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from krino.api.running import estimate as estimate
     from krino.api.running import resettle as resettle
     from krino.api.running import run as run
+    from krino.api.sharing import merge as merge
+    from krino.api.sharing import shard as shard
     from krino.assertions import assert_verdict as assert_verdict
     from krino.contract import Bound as Bound
     from krino.contract import Finding as Finding
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from krino.contract import Settlement as Settlement
     from krino.contract import Task as Task
     from krino.contract import Usage as Usage
+    from krino.engine.batch import BatchFiles as BatchFiles
     from krino.errors import CannotJudge as CannotJudge
     from krino.errors import KrinoError as KrinoError
     from krino.errors import LabelFailed as LabelFailed
@@ -86,6 +89,8 @@ _HOMES = {
         ("Agreement", "Comparison", "Run", "agree", "compare", "gate_rules", "load_run"), "krino.api.recorded_run"
     ),
     **dict.fromkeys(("Estimate", "estimate", "resettle", "run"), "krino.api.running"),
+    **dict.fromkeys(("merge", "shard"), "krino.api.sharing"),
+    "BatchFiles": "krino.engine.batch",
     "Gate": "krino.results.gates.gate",
     "GateResult": "krino.results.gates.result",
     "Summary": "krino.results.summary",

@@ -6,12 +6,14 @@ KrinoError
 ├── CannotJudge        this case cannot be judged: the judgement is `failed`, with this reason
 │   └── Undecided      the seats of a panel are evenly split, and no label says so; ballots and cost are kept
 ├── LabelFailed        no valid labels could be had: the judgement is `error`, the raw reply is kept
+├── Waiting            the reply is on its way in a batch file: the case is looked at again when it has come
 └── RunStopped         the whole run must stop now (refused key, spent budget); it can be continued
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -63,6 +65,14 @@ class LabelFailed(KrinoError):
         """Why the whole run must stop, where that cut a case short that was paid for in part."""
 
 
+class Waiting(KrinoError):
+    """No fault: the model was asked by batch file, and the file is not back. `batch` is its number."""
+
+    def __init__(self, batch: int) -> None:
+        super().__init__(f"the reply comes with batch {batch}")
+        self.batch = batch
+
+
 class Limit(NamedTuple):
     """A limit that the user has set: the name of the setting (`max_tokens`, `max_cost`) and its value."""
 
@@ -80,3 +90,7 @@ class RunStopped(KrinoError):
         super().__init__(message)
         self.kind = kind
         self.limit = limit
+
+    def __reduce__(self) -> tuple[partial[RunStopped], tuple[str]]:
+        """So that it travels from one process to another, which exceptions with named arguments do not."""
+        return partial(RunStopped, kind=self.kind, limit=self.limit), (str(self),)

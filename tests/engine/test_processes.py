@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,54 +22,15 @@ from krino.errors import RunStopped, UsageProblem
 from krino.judges.registry import load_judge
 from krino.labellers.local import LocalLabeller
 from krino.labellers.replay import ReplayLabeller
+from waiting import children, is_alive, until
 
-DEADLY = """
-import os, signal
-from pathlib import Path
-from pydantic import BaseModel
-from krino import Judge, Ruling, Settlement
-
-class Case(BaseModel):
-    text: str
-
-class Labels(BaseModel):
-    pass
-
-class Verdict(BaseModel):
-    length: int
-    process: int
-
-class Deadly(Judge[Case, None, Labels]):
-    name = "deadly"
-    version = "1"
-    summary = "Counts letters, and dies of some texts."
-    default_prompt = "-"
-    rules = {"R1": "The number of letters."}
-    case_model = Case
-    labels_model = Labels
-    verdict_model = Verdict
-
-    def study(self, case):
-        if case.text == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if case.text.startswith("die once ") and not Path(case.text.removeprefix("die once ")).exists():
-            Path(case.text.removeprefix("die once ")).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def ask(self, case, facts):
-        return None
-
-    def settle(self, case, facts, labels):
-        return Settlement({"length": Ruling(len(case.text), "R1"), "process": Ruling(os.getpid(), "R1")})
-"""
+DEADLY = f"{Path(__file__).parents[1] / 'deadly_judge.py'}:Deadly"
 
 
 @pytest.fixture
-def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def deadly(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(processes, "FEW", 4)
-    monkeypatch.setattr(processes, "BATCH", 3)
-    (tmp_path / "deadly.py").write_text(DEADLY)
-    return load_judge(f"{tmp_path / 'deadly.py'}:Deadly")
+    return load_judge(DEADLY, {"tell_process": True})
 
 
 def judged(
@@ -158,12 +118,12 @@ def test_models_are_asked_by_one_process(deadly: Any) -> None:
         asyncio.run(AllCores(2).run(assignment, opened([], lambda item, digest: True), receive))
 
 
-def test_workers_end_when_their_starter_is_killed(deadly: Any, tmp_path: Path) -> None:
+def test_workers_end_when_their_starter_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "start.py"
     script.write_text(
         f"""
 import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
 from krino.judges.registry import load_judge
 from krino.engine import processes
 from test_processes import judged
@@ -174,31 +134,11 @@ def endless():
 
 if __name__ == "__main__":
     processes.FEW = 0
-    judged(load_judge({str(tmp_path / "deadly.py")!r} + ":Deadly"), endless(), processes.AllCores(2))
+    judged(load_judge({DEADLY!r}), endless(), processes.AllCores(2))
 """
     )
     started = subprocess.Popen([sys.executable, str(script)])
-    workers = until(lambda: len(children(started.pid)) >= 2 and children(started.pid))
+    workers = until(lambda: children(started.pid) if len(children(started.pid)) >= 2 else [])
     started.send_signal(signal.SIGKILL)
     started.wait()
     until(lambda: not [pid for pid in workers if is_alive(pid)])
-
-
-def until(found: Any) -> Any:
-    for _ in range(600):
-        if result := found():
-            return result
-        time.sleep(0.05)
-    raise AssertionError("it did not happen in half a minute")
-
-
-def children(pid: int) -> list[int]:
-    listed = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(child) for child in listed.read_text().split()] if listed.exists() else []
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import socket
-import struct
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +15,7 @@ from typing import Any, Self
 import orjson
 from aiohttp import web
 
+from fake_llm.batches import FakeBatches
 from fake_llm.faults import (
     FEATURES,
     PAGE_FAULTS,
@@ -29,6 +28,7 @@ from fake_llm.faults import (
     retry_headers,
     spoil_answer,
 )
+from fake_llm.hanging_up import cut_body, reset_connection
 from fake_llm.replies import (
     Dialect,
     PromptCache,
@@ -160,6 +160,7 @@ class FakeServer:
         port: int = 0,
     ) -> None:
         self._ledger = _Ledger(keep)
+        self.batches = FakeBatches(self)
         self._cache = PromptCache()
         self._serial = 0
         self._wanted_port = port
@@ -253,6 +254,7 @@ class FakeServer:
         self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join()
         self._thread = self._loop = self._closing = self._port = None
+        self.batches.close()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -339,6 +341,26 @@ class FakeServer:
             await asyncio.sleep(self._latency)
         return await self._respond(http, request, key, len(raw))
 
+    def answer_in_batch(self, body: dict[str, Any], dialect: Dialect, headers: dict[str, str]) -> tuple[int, bytes]:
+        """Status and body for one request of a batch: counted, spoilt and paid as a call is."""
+        raw = orjson.dumps(body)
+        path = next(path for path, speaks in _MODEL_PATHS.items() if speaks == dialect)
+        request = ReceivedRequest("POST", path, {}, headers, body, dialect)
+        key = self._key(request, raw)
+        self._ledger.called(request, key)
+        response: web.Response | None = None
+        if (refused := rejection(request, self._unsupported)) is not None:
+            self._ledger.refused()
+            response = self._error(refused, dialect, request)
+        else:
+            request.fault = self._plan.next()
+            if request.fault is not None and (error := http_fault(request.fault, dialect)):
+                self._ledger.faulted(request.fault)
+                response = self._error(error, dialect, request)
+        response = response or self._reply_response(request, key, len(raw))
+        assert isinstance(response.body, bytes)
+        return response.status, response.body
+
     async def _respond(
         self, http: web.BaseRequest, request: ReceivedRequest, key: str | None, size: int
     ) -> web.StreamResponse:
@@ -347,7 +369,7 @@ class FakeServer:
             return self._reply_response(request, key, size)
         if fault in ("hang", "reset"):
             self._ledger.faulted(fault)
-            return await self._hang(http) if fault == "hang" else _reset_connection(http)
+            return await self._hang(http) if fault == "hang" else reset_connection(http)
         if page := PAGE_FAULTS.get(fault):
             self._ledger.faulted(fault)
             request.status = page.status
@@ -357,7 +379,7 @@ class FakeServer:
             wait = self._plan.faults.retry_after
             return self._error(error, dialect, request, retry_headers(fault, dialect, wait))
         response = self._reply_response(request, key, size)
-        return await _cut_body(http, response) if fault == "cut" else response
+        return await cut_body(http, response) if fault == "cut" else response
 
     def _reply_response(self, request: ReceivedRequest, key: str | None, size: int) -> web.Response:
         """A 200 with the model's answer, spoiled where the fault says so."""
@@ -412,16 +434,20 @@ class FakeServer:
         """Answer nothing for as long as the client waits; it is cancelled when the client goes."""
         if self._closing is not None:
             await self._closing.wait()
-        return _reset_connection(http)
+        return reset_connection(http)
 
     # --- other paths -------------------------------------------------------------------------------
 
     async def _handle_other(self, http: web.BaseRequest) -> web.StreamResponse:
+        if (answer := await self.batches.handle(http)) is not None:
+            return answer
         called = (http.method, http.path)
         if called == ("GET", "/v1/models"):
             return web.json_response(body=orjson.dumps(_models("anthropic-version" in http.headers)))
         if called == ("GET", "/__stats"):
             return web.json_response(body=orjson.dumps(self.stats()))
+        if called == ("GET", "/__batches"):
+            return web.json_response(body=orjson.dumps(self.batches.sizes()))
         if called == ("POST", "/__reset"):
             self.reset()
             return web.json_response({})
@@ -472,25 +498,3 @@ def _models(as_anthropic: bool) -> dict[str, Any]:
         "created_at": "2024-01-01T00:00:00Z",
     }
     return {"data": [model], "has_more": False, "first_id": "fake-model", "last_id": "fake-model"}
-
-
-def _reset_connection(http: web.BaseRequest) -> web.StreamResponse:
-    """End the connection with a TCP reset: a linger time of zero drops it without the usual goodbye."""
-    if (transport := http.transport) is not None:
-        connection = transport.get_extra_info("socket")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        transport.abort()
-    return web.Response()
-
-
-async def _cut_body(http: web.BaseRequest, whole: web.Response) -> web.StreamResponse:
-    """Promise the whole body, send half of it, hang up."""
-    body = whole.body
-    assert isinstance(body, bytes)
-    half = web.StreamResponse(headers=whole.headers)
-    half.content_length = len(body)
-    await half.prepare(http)
-    await half.write(body[: len(body) // 2])
-    if http.transport is not None:
-        http.transport.close()
-    return half

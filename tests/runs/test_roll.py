@@ -77,10 +77,12 @@ def test_a_finished_run_with_another_roll_is_refused(tmp_path: Path, change: str
 GOOD = {"id": "c0", "input_hash": "a" * 32, "source": {"file": "f", "line": 1}}
 
 
-@pytest.mark.parametrize("good", [GOOD, {**GOOD, "source": None}, {**GOOD, "source": {"file": "f", "line": None}}])
+@pytest.mark.parametrize(
+    "good", [GOOD, {**GOOD, "place": 7}, {**GOOD, "source": None}, {**GOOD, "source": {"file": "f", "line": None}}]
+)
 def test_a_line_of_a_roll_is_taken(tmp_path: Path, good: dict[str, object]) -> None:
     (tmp_path / "roll.jsonl").write_bytes(orjson.dumps(good) + b"\n")
-    assert [entry._asdict() for entry in read_roll(tmp_path, manifest())] == [good]
+    assert [orjson.loads(entry.written()) for entry in read_roll(tmp_path, manifest())] == [good]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from krino.api.recorded_run import Run, load_run
 from krino.cases import CaseItem, read_cases
 from krino.cases.item import as_text
 from krino.cases.origin import Format
+from krino.cases.shard import heads_of
 from krino.cases.watching import watched
 from krino.contract import Forecast, Labeller, Task
 from krino.engine import sync
@@ -40,7 +41,7 @@ from krino.results.summary import Summary
 from krino.runs.contents import Contents
 from krino.runs.folder import RunLocation, find_location
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
-from krino.runs.manifest import Manifest, Plan
+from krino.runs.manifest import Manifest, Plan, in_part
 from krino.runs.reading import RecordedLabels
 from krino.runs.session import CaseSource, Session, Tally
 from krino.text.clean import clean_line
@@ -177,7 +178,7 @@ class Running:
     """Where the lines of the journal begin, from the session that wrote them."""
 
     def plan(self) -> Plan:
-        return Plan(
+        plan = Plan(
             judge={"address": self.address, **self.judge.fingerprint()},
             labeller=self.labeller.describe(),
             inputs=[as_text(name) for name in self.inputs.names],
@@ -185,6 +186,7 @@ class Running:
             mapping=dict(self.settings.mapping),
             split=dict(self.settings.split),
         )
+        return in_part(plan, heads) if (heads := heads_of(self.inputs.paths)) else plan
 
     def estimate(self) -> Estimate:
         """What asking about the cases would take. Studies every case; asks nobody."""
@@ -220,7 +222,7 @@ class Running:
     def finish(self, run: Run) -> Summary:
         """Sum up what there is; of a finished run, write the report and the table too, from one reading."""
         schema, records = run.manifest.about.fields_schema, run.found(self._lines).records
-        if run.manifest.state != "finished":
+        if run.manifest.state != "finished" or (run.manifest.plan.part is not None and not run.manifest.cases):
             return collect(records(), schema=schema).summary
         if not run.manifest.cases:
             raise UsageProblem(f"{', '.join(run.manifest.plan.inputs)}: there are no cases in it")
@@ -245,6 +247,10 @@ class Running:
         items = self.cases()
         for first in items:
             return rehearsed(chain([first], items), self.judge)
+        if heads_of(
+            self.inputs.paths
+        ):  # a few cases in many shards: some have none, and yet are judged like the others
+            return items
         raise UsageProblem(f"{', '.join(self.inputs.given)}: there are no cases in it")
 
     def _watched(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:

@@ -24,6 +24,8 @@ class CaseItem:
     problem: str | None = None
     raw: str | None = None
     """The text that could not be parsed (cut to a sensible length), for the record."""
+    place: int | None = None
+    """Of a case in a shard: where it stands in the whole that the shard was cut from."""
 
 
 def case_id(record: Mapping[str, Any]) -> str | None:

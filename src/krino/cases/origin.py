@@ -12,7 +12,7 @@ from typing import Literal
 from krino.errors import UsageProblem
 
 Format = Literal["auto", "jsonl", "json", "csv", "parquet", "folder"]
-FileFormat = Literal["stdin", "jsonl", "json", "csv", "parquet"]
+FileFormat = Literal["stdin", "jsonl", "json", "csv", "parquet", "shard"]
 
 _SUFFIXES: dict[str, FileFormat] = {
     ".jsonl": "jsonl",
@@ -21,6 +21,7 @@ _SUFFIXES: dict[str, FileFormat] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".parquet": "parquet",
+    ".shard": "shard",
 }
 
 

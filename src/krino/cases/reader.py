@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from krino.cases import csv_table, json_array, jsonl, parquet
+from krino.cases import csv_table, json_array, jsonl, parquet, shard
 from krino.cases.item import CaseItem, case_id
 from krino.cases.mapping import FieldMap, FieldMissing, field_map
 from krino.cases.origin import Format, Origin, find_origins
@@ -41,6 +41,8 @@ def read_cases(
     if not inputs:
         raise UsageProblem("no input: name at least one file or folder of cases, or - for stdin")
     origins = list(find_origins(inputs, format))
+    if shards := [origin.path for origin in origins if origin.format == "shard" and origin.path is not None]:
+        return _shards(shards, [os.fspath(name) for name in inputs], mapped=bool(mapping or split))
     for origin in origins:
         if origin.is_regular and not origin.in_folder:
             _check_start(origin)
@@ -49,6 +51,15 @@ def read_cases(
     if judge is None:
         return items
     return split_items(items, judge, ahead=_items([item for item in origins if item.is_regular], fields, None, judge))
+
+
+def _shards(shards: list[Path], inputs: list[str], *, mapped: bool) -> Iterator[CaseItem]:
+    if mapped:
+        raise UsageProblem(
+            f"{shards[0]}: fields were mapped and split when the shard was cut; leave out --map, --split"
+        )
+    shard.heads_of(inputs)
+    return shard.read_shards(shards)
 
 
 def _check_start(origin: Origin) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from krino.cli import agree, compare, demo, doctor, explain, export, gate, judge, judges, resettle, serve, show
+from krino.cli import agree, compare, demo, doctor, explain, export, gate, judge, judges, resettle, serve, shard, show
 from krino.cli.exits import Commands, end_on_signals, exit_code_of
 from krino.cli.settings import load_settings
 
@@ -35,6 +35,8 @@ app.command("schema")(judges.schema)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.command("resettle")(resettle.resettle)
+app.command("shard")(shard.shard)
+app.command("merge")(shard.merge)
 app.command("serve")(serve.serve)
 app.add_typer(explain.app, name="explain")
 

@@ -21,6 +21,7 @@ FILES = (
     "efficiency judge a bare list of messages, spans, runs or steps is one trace, and an export with several traces "
     "is one case for each."
 )
+MINUTE = 60.0
 NOT_IN_FILE = frozenset({"ctx", "judge_name", "files", "min", "max", "junit", "markdown"})
 """What krino.toml's section judge cannot set: the rules of a gate have a section of their own."""
 
@@ -36,6 +37,8 @@ def judge(
     llm: options.LlmFlags = options.NOTHING_SET,
     prompt: options.Prompt = None,
     workers: options.Workers = None,
+    engine: options.EngineFlag = options.EngineName.local,
+    ray_address: options.RayAddress = None,
     format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     split: options.Split = None,
@@ -76,23 +79,38 @@ def judge(
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
     settings = RunSettings(run, None, format.value, mapping, splits, fresh)
     with inputs_of(files) as inputs:
-        engine = _engine_for(chosen, workers)
-        running = Running(ready, judge_name, chosen, inputs, settings, runner.tell, make_engine=engine)
-        code = _dry_run(running, json) if dry_run else runner.carry_out(running, as_json=json, gating=gating)
+        make = _engine_for(chosen, engine, workers, ray_address, dry_run)
+        running = Running(ready, judge_name, chosen, inputs, settings, runner.tell, make_engine=make)
+        every = MINUTE if engine is options.EngineName.batch else None
+        code = _dry_run(running, json) if dry_run else runner.carry_out(running, json, gating, every)
     raise typer.Exit(code)
 
 
-def _engine_for(labeller: Labeller, workers: int | None) -> Callable[[], Engine]:
-    """All cores where the labelling is done here; a model is asked by one process, which alone keeps its budget."""
+def _engine_for(
+    labeller: Labeller, engine: options.EngineName, workers: int | None, address: str | None, dry_run: bool
+) -> Callable[[], Engine]:
+    """All cores where the labelling is done here; a model is asked by one process unless more are asked for."""
     from krino.engine.pool import LocalPool
     from krino.engine.processes import AllCores
     from krino.labellers.local import LocalLabeller
 
-    if isinstance(labeller, LocalLabeller):
-        return lambda: AllCores(workers)
-    if workers not in (None, 1):
-        raise UsageProblem("--workers is for the embedded labeller; a model is asked by one process: leave it out")
-    return LocalPool
+    if address is not None and engine is not options.EngineName.ray:
+        raise UsageProblem("--ray-address is for --engine ray: add that, or leave it out")
+    if engine is options.EngineName.ray:
+        from krino.engine.ray_cluster import RayEngine
+
+        return lambda: RayEngine(workers, address)
+    if engine is options.EngineName.batch:
+        from krino.engine.batch import BatchFiles, at_batch_price
+
+        if workers not in (None, 1):
+            raise UsageProblem("--workers is not for --engine batch, which one process carries out: leave it out")
+        if dry_run:
+            at_batch_price(labeller)
+        return BatchFiles
+    if workers is None and not isinstance(labeller, LocalLabeller):
+        return LocalPool
+    return lambda: AllCores(workers)
 
 
 def _dry_run(running: Any, as_json: bool) -> int:

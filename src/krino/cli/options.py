@@ -31,6 +31,14 @@ class CaseFormat(StrEnum):
     folder = "folder"
 
 
+class EngineName(StrEnum):
+    """What carries the cases of a run through the judge."""
+
+    local = "local"
+    ray = "ray"
+    batch = "batch"
+
+
 MODEL = "Asking a model"
 PACE = "Pace and money"
 INPUT = "Input"
@@ -68,10 +76,30 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         min=1,
-        help="Processes that judge with the embedded labeller; by default one a core, once there is enough to do.",
+        help="Processes that judge; by default one a core for the embedded labeller, and one where a model is asked. "
+        "Rate, concurrency and budget hold for all of them together.",
         rich_help_panel=PACE,
         envvar="KRINO_WORKERS",
         show_default=False,
+    ),
+]
+EngineFlag = Annotated[
+    EngineName,
+    _flag(
+        "--engine",
+        "Where cases are judged: `local`; `ray` for a cluster; `batch` sends files to the provider, at "
+        "half the price and within a day: stop it and run the same command whenever you like.",
+        PACE,
+        "KRINO_ENGINE",
+    ),
+]
+RayAddress = Annotated[
+    str | None,
+    _flag(
+        "--ray-address",
+        "With --engine ray: a cluster that is there (`auto`, HOST:PORT); by default one is started on this machine.",
+        PACE,
+        "KRINO_RAY_ADDRESS",
     ),
 ]
 ApiKey = Annotated[

@@ -21,9 +21,11 @@ FIRST_LOOK = 1.0  # seconds after which it is said for the first time what is wa
 
 
 @contextlib.contextmanager
-def shown(tally: Tally, total: int | None, console: Console, labeller: Labeller) -> Iterator[None]:
+def shown(
+    tally: Tally, total: int | None, console: Console, labeller: Labeller, every: float | None = None
+) -> Iterator[None]:
     """While the block runs, in a running event loop."""
-    display = Display(tally, total, console, labeller)
+    display = Display(tally, total, console, labeller, every or PLAIN_SECONDS)
     task = asyncio.create_task(display.live() if console.is_terminal else display.plain())
     try:
         yield
@@ -39,6 +41,8 @@ class Display:
     total: int | None
     console: Console
     labeller: Labeller
+    every: float = PLAIN_SECONDS
+    """Seconds between two lines where there is no terminal."""
     started: float = field(default_factory=time.monotonic)
 
     async def live(self) -> None:
@@ -64,7 +68,7 @@ class Display:
         if self.labeller.waiting_for() is not None:
             self._tell()
         while True:
-            await asyncio.sleep(PLAIN_SECONDS)
+            await asyncio.sleep(self.every)
             self._tell()
 
     def note(self) -> str:

@@ -54,15 +54,18 @@ def tell(text: str) -> None:
     screen(stderr=True).print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def carry_out(running: Running, *, as_json: bool, gating: Gating | None = None) -> int:
-    """Judge, sum up, show; then hold the run against the rules of a gate, if there is one. Gives the exit code."""
+def carry_out(running: Running, as_json: bool, gating: Gating | None = None, every: float | None = None) -> int:
+    """Judge, sum up, show; then hold the run against the rules of a gate, if there is one. Gives the exit code.
+
+    `every`: seconds between two lines of progress where there is no terminal.
+    """
     tune_memory()
     console = screen(stderr=True)
 
     async def conduct(session: Session, cases: CaseSource) -> Manifest:
         total = count_hint(running.inputs.paths)
         try:
-            with shown(session.tally, total, console, running.labeller):
+            with shown(session.tally, total, console, running.labeller, every):
                 return await Interruptible(session, console).run(cases)
         finally:
             await running.labeller.aclose()

@@ -26,7 +26,7 @@ from krino.contract import (
 from krino.contract.case_fields import bounded_inputs
 from krino.contract.conduct import BrokenContract, figures_of, questions_of, verdict_of
 from krino.contract.places import fault_in
-from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
+from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 
 AnyJudge = Judge[Any, Any, Any]
 
@@ -49,7 +49,7 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
 
 
 async def carry(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None) -> Judged:
-    """Only `RunStopped` and `UsageProblem` get out; every other fault is a judgement that says what happened."""
+    """Only `RunStopped`, `UsageProblem` and `Waiting` get out; every other fault is a judgement that tells it."""
     known = _Known(judge, item, digest or input_hash(item))
     if item.record is None:
         return Judged(known.without_verdict("failed", item.problem or "the case could not be read"))
@@ -70,7 +70,7 @@ async def carry(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str
     except LabelFailed as failure:
         asked = {"raw_reply": failure.raw_reply, **_asked(labeller, failure)}
         return Judged(known.without_verdict("error", str(failure), **asked), failure.stopped)
-    except (RunStopped, UsageProblem):
+    except (RunStopped, UsageProblem, Waiting):
         raise
     except Exception as fault:
         return Judged(known.without_verdict("error", describe_fault(fault, judge)))

@@ -1,7 +1,7 @@
 """What an engine is: it carries the cases of a run through a judge and hands every judgement back as it is finished.
 
-The pool of this machine (`engine.pool`) is one. Another one may send the work elsewhere: a judge travels as its
-reference (`judges.reference`), a labeller as itself, a case as its record.
+The pool of this process (`engine.pool`) is one. A crew (`engine.crew`) sends the work elsewhere: a judge travels as its
+reference (`judges.reference`), a labeller without what is secret (`labellers.travel`), a case as its record.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from krino.cases.item import CaseItem
@@ -33,6 +34,8 @@ class Assignment:
 
     judge: AnyJudge
     labeller: Labeller
+    folder: Path | None = None
+    """Of the run, for an engine that keeps a state of its own there."""
 
 
 Receive = Callable[[CaseItem, Judgement | None], Awaitable[None]]

@@ -29,7 +29,7 @@ from krino.contract import (
     Usage,
 )
 from krino.contract.joining import canonical
-from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
+from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 from krino.labellers.local import LocalLabeller
 
 ABSENT = "KRINO-SEAT-ABSENT"
@@ -158,7 +158,7 @@ class Panel(Labeller):
         except RunStopped as reason:
             ballot.problem = str(reason)
             return Vote(ballot, stopped=self._noted(seat, reason))
-        except UsageProblem:
+        except (UsageProblem, Waiting):  # while one seat waits for a batch file, the others have been asked too
             raise
         except Exception as fault:
             ballot.problem = f"{type(fault).__name__}: {fault}"

@@ -131,6 +131,16 @@ class LlmSettings(TypedDict, total=False):
     price_out: Annotated[
         float | None, Setting(help="Money per million output tokens.", flag=float, panel="pace", least=0)
     ]
+    batch_price: Annotated[
+        float,
+        Setting(
+            help="What a request in a batch file costs (--engine batch), as a part of the stated prices.",
+            default=0.5,
+            flag=float,
+            panel="pace",
+            least=0,
+        ),
+    ]
     cache: Annotated[
         Path | str | None, Setting(help="File for replies already paid for, or `off`.", flag=str, panel="pace")
     ]

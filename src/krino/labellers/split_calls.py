@@ -7,7 +7,7 @@ from typing import Any
 
 from krino.contract import CaseT, FactsT, Finding, Labelled, LabelsT, Questions, Task, Usage
 from krino.contract.labeller import in_parts
-from krino.errors import LabelFailed, RunStopped
+from krino.errors import LabelFailed, RunStopped, Waiting
 
 LabelPiece = Callable[[Task[CaseT, FactsT, LabelsT]], Awaitable[Labelled[LabelsT]]]
 
@@ -15,17 +15,26 @@ LabelPiece = Callable[[Task[CaseT, FactsT, LabelsT]], Awaitable[Labelled[LabelsT
 async def label_in_parts(
     task: Task[CaseT, FactsT, LabelsT], label_piece: LabelPiece[CaseT, FactsT, LabelsT]
 ) -> Labelled[LabelsT]:
-    """Labels that `task.accept` has accepted. The first part that fails fails the case: no more is spent on it."""
+    """Labels that `task.accept` has accepted. The first part that fails fails the case: no more is spent on it.
+
+    Parts that go by batch file go together: each would take up to a day.
+    """
     pieces = task.pieces()
     usage = Usage()
     done: list[tuple[Questions, LabelsT]] = []
     infos: list[dict[str, Any]] = []
     findings: dict[Finding, None] = {}
+    waiting: Waiting | None = None
     for number, piece in enumerate(pieces, 1):
         where = f"part {number} of {len(pieces)}"
         try:
             labelled = await label_piece(piece)
+        except Waiting as wait:
+            waiting = wait
+            continue
         except LabelFailed as failure:
+            if waiting is not None:  # the parts that are out are paid for: the case ends when they are back
+                raise waiting from None
             usage.add(failure.usage or Usage())
             message = f"{where}: {failure}"
             raise LabelFailed(message, raw_reply=failure.raw_reply, usage=usage, stopped=failure.stopped) from None
@@ -39,6 +48,8 @@ async def label_in_parts(
         done.append((piece.questions, labelled.labels))
         infos.append(labelled.info)
         findings.update(dict.fromkeys(labelled.findings))
+    if waiting is not None:
+        raise waiting
     return _joined(task, done, infos, usage, tuple(findings))
 
 

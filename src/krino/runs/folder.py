@@ -11,14 +11,17 @@ from pathlib import Path
 import orjson
 
 from krino.errors import UsageProblem
+from krino.labellers.llm.batch.ledger import FOLDER
 from krino.runs.inputs import is_kept_input
 from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest, Plan, differences
 from krino.runs.roll import ROLL
 
+BATCHES = FOLDER
+"""What the engine of batch files keeps for as long as anything is out."""
 RESULTS = (ROLL, "report.html", "judgements.parquet")
 """What speaks of the cases of one command; the journal outlives them."""
-OUR_FILES = frozenset({MANIFEST, JOURNAL, *RESULTS})
+OUR_FILES = frozenset({MANIFEST, JOURNAL, BATCHES, *RESULTS})
 """What a run keeps in its folder, beside its inputs that could be read only once."""
 WAYS_OUT = "name another folder with --run, or judge everything anew in this one with --fresh"
 
@@ -51,6 +54,15 @@ def refuse_other(known: Plan, plan: Plan, folder: Path) -> None:
     if changed := differences(known.identity(), plan.identity()):
         told = "".join(f"\n  {line}" for line in changed)
         raise UsageProblem(f"{folder} was judged otherwise, so this command cannot go on there:{told}\n{WAYS_OUT}")
+
+
+def refuse_batches_out(folder: Path) -> None:
+    """For every engine but that of batch files: what is at the provider, or has come back, would be paid again."""
+    if (folder / BATCHES).exists():
+        raise UsageProblem(
+            f"{folder} has requests out in batch files, which are paid for: go on with --engine batch (or delete "
+            f"{folder / BATCHES}, and they are asked and paid anew)"
+        )
 
 
 def clear_results(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +12,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from krino import __version__
+from krino.cases.shard import Head
 from krino.contract import Judge, Usage, describe_validation
 from krino.contract.fingerprint import joined_schema, schema_of
 from krino.contract.judgement import is_newer
@@ -38,6 +39,17 @@ class Counts(BaseModel):
         return self.ok + self.failed + self.error
 
 
+class Part(BaseModel):
+    """Of a run over shards: which they are, and what the whole is."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    shards: list[int]
+    of: int = Field(ge=1)
+    cases: int = Field(ge=0)
+    input_hash: str
+
+
 class Plan(BaseModel):
     """What was asked of whom: the judge's fingerprint, the labeller's description, and where the cases came from."""
 
@@ -49,6 +61,7 @@ class Plan(BaseModel):
     format: str = "auto"
     mapping: dict[str, str] = Field(default_factory=dict)
     split: dict[str, str] = Field(default_factory=dict, description="fields cut into several texts, and at what")
+    part: Part | None = Field(default=None, description="of a run over shards: inputs are those of the whole")
 
     def identity(self) -> Plan:
         """What must be the same for verdicts to be used again; cases are told apart by their content, not their place.
@@ -59,8 +72,22 @@ class Plan(BaseModel):
         return Plan(judge=judge, labeller=self.labeller, inputs=[])
 
     def digest(self) -> str:
-        data = orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+        left_out = {"part"} if self.part is None else None  # as before there were parts: a run is found by it
+        data = orjson.dumps(self.model_dump(mode="json", exclude=left_out), option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=4).hexdigest()
+
+
+def in_part(plan: Plan, heads: Sequence[Head]) -> Plan:
+    """The plan of a run over these shards: that of the whole, and which part of it this is."""
+    whole = heads[0].whole
+    part = Part(
+        shards=sorted({head.number for head in heads}),
+        of=heads[0].of,
+        cases=whole.cases,
+        input_hash=whole.input_hash,
+    )
+    told = {"inputs": whole.inputs, "format": whole.format, "mapping": whole.mapping, "split": whole.split}
+    return plan.model_copy(update={**told, "part": part})
 
 
 class JudgeCard(BaseModel):

@@ -18,7 +18,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
-from krino.runs.checking import HASH, SOURCE, TEXT, typed
+from krino.runs.checking import COUNT, HASH, SOURCE, TEXT, typed
 from krino.runs.files import BEGINNING, Place, inside, read_lines
 from krino.runs.manifest import MANIFEST, Manifest
 
@@ -33,6 +33,15 @@ class Entry(NamedTuple):
     id: str
     input_hash: str
     source: dict[str, Any] | None
+    place: int | None = None
+    """Of a run over shards: where the case stands in the whole."""
+
+    def written(self) -> bytes:
+        """The line of the roll."""
+        told = self._asdict()
+        if self.place is None:
+            del told["place"]
+        return orjson.dumps(told) + b"\n"
 
 
 class RollWriter:
@@ -44,8 +53,8 @@ class RollWriter:
         self.cases = 0
 
     def add(self, item: CaseItem, digest: str) -> None:
-        entry = Entry(item.id, digest, None if item.source is None else asdict(item.source))
-        self._file.write(orjson.dumps(entry._asdict()) + b"\n")
+        entry = Entry(item.id, digest, None if item.source is None else asdict(item.source), item.place)
+        self._file.write(entry.written())
         self._hash.update(digest.encode())
         self.cases += 1
 
@@ -68,12 +77,18 @@ class RollWriter:
 
 def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
     """The cases in order. Of a finished run it must be the whole roll, as it was when the run ended."""
+    return (entry for _, entry in entries_with_offsets(folder, manifest))
+
+
+def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int, Entry]]:
+    """The same, each with the place in the file where its line begins."""
     whole = hashlib.blake2b(digest_size=16)
-    cases = 0
-    for entry, _ in read_entries(folder):
+    cases = begin = 0
+    for entry, place in read_entries(folder):
         whole.update(entry.input_hash.encode())
         cases += 1
-        yield entry
+        yield begin, entry
+        begin = place.end
     if manifest.state == "finished" and (cases, whole.hexdigest()) != (manifest.cases, manifest.input_hash):
         raise UsageProblem(
             f"{folder / ROLL}: these {cases:,} cases are not the {manifest.cases} that the run was finished with "
@@ -86,11 +101,17 @@ def read_entries(folder: Path, after: Place = BEGINNING) -> Iterator[tuple[Entry
     path = folder / ROLL
     for line in read_lines(path, ADVICE, after=after):
         try:
-            _ENTRY.validate_python(line.data)
+            yield entry_of(line.data), line.place
         except ValidationError:
             told = f"{path}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
             raise UsageProblem(told) from None
-        yield Entry(line.data["id"], line.data["input_hash"], line.data["source"]), line.place
 
 
-_ENTRY = SchemaValidator(typed({"id": TEXT, "input_hash": HASH, "source": core_schema.nullable_schema(SOURCE)}))
+def entry_of(data: Any) -> Entry:
+    """Raises `ValidationError` for what is no line of a roll."""
+    _ENTRY.validate_python(data)
+    return Entry(data["id"], data["input_hash"], data["source"], data.get("place"))
+
+
+_FIELDS = {"id": TEXT, "input_hash": HASH, "source": core_schema.nullable_schema(SOURCE), "place": COUNT}
+_ENTRY = SchemaValidator(typed(_FIELDS, optional={"place"}))

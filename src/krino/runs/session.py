@@ -18,7 +18,7 @@ from krino.engine.rehearsal import Trial
 from krino.errors import RunStopped, UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents
-from krino.runs.folder import clear_results, refuse_other, unclaim
+from krino.runs.folder import BATCHES, clear_results, refuse_batches_out, refuse_other, unclaim
 from krino.runs.journal import Journal
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter, read_roll
@@ -105,6 +105,8 @@ class Session:
     def _begin(self, journal: Journal) -> Manifest:
         """Everything that can be refused is refused before the folder is changed."""
         about = JudgeCard.of(self.judge)
+        if (self.folder / BATCHES).exists() and not isinstance(self.make_engine(), _batch_files()):
+            refuse_batches_out(self.folder)
         if not self.fresh and not journal.is_empty:
             known = Manifest.load(self.folder)
             refuse_other(known.plan, self.plan, self.folder)
@@ -182,7 +184,7 @@ class Session:
             return
         self._engine = self.make_engine()
         cases = opened(self._readable(items), is_open)
-        await self._engine.run(Assignment(self.judge, self.labeller), cases, receive)
+        await self._engine.run(Assignment(self.judge, self.labeller, self.folder), cases, receive)
 
     def _readable(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
         """The items until an interruption, or a file that turns out unreadable; what is in flight is finished first."""
@@ -220,6 +222,13 @@ class Session:
         self.tally.usage.add(judgement.usage)
         if self.on_judgement is not None:
             self.on_judgement(self.tally)
+
+
+def _batch_files() -> type[Engine]:
+    """Loaded where it is needed only: it brings HTTP along."""
+    from krino.engine.batch import BatchFiles
+
+    return BatchFiles
 
 
 def _with_plain_names(item: CaseItem) -> CaseItem:

@@ -209,13 +209,16 @@ async def test_an_answer_in_the_name_of_a_passage_is_not_taken_either(server: Fa
     assert (planted.status, plain.status) == ("error", "ok")
 
 
-async def test_data_stands_between_fences_with_a_tag_that_changes_with_every_call(server: FakeServer) -> None:
-    async with labeller_for(server) as labeller:
-        for _ in range(2):
-            await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
-    first, second = (request.body["messages"][1]["content"] for request in server.requests)
-    assert first != second
-    assert first.split()[4] not in second
+async def test_data_stands_between_fences_with_a_tag_that_changes_with_every_case_and_labeller(
+    server: FakeServer,
+) -> None:
+    async with labeller_for(server) as labeller, labeller_for(server) as other:
+        await krino.ajudge(ToyJudge(), CASE, labeller=labeller)
+        await krino.ajudge(ToyJudge(), {**CASE, "id": "another"}, labeller=labeller)
+        await krino.ajudge(ToyJudge(), CASE, labeller=other)
+    first, *others = (request.body["messages"][1]["content"] for request in server.requests)
+    assert len(others) == 2
+    assert not any(first.split()[4] in shown for shown in others)
 
 
 # --- what an endpoint cannot do ------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from krino.labellers.llm.prompt import (
     TAG_SLOT,
     first_turn,
     neutralise,
-    new_tag,
     shown_texts,
     system_text,
+    tag_of,
     user_text,
 )
 from krino.labellers.llm.wire import TOOL_NAME, Channel
@@ -60,17 +60,24 @@ def shown(*texts: str, media: tuple[Media, ...] = (), kinds: tuple[str, ...] = (
 # --- the fence -------------------------------------------------------------------------------------
 
 
-def test_a_tag_is_random_and_short() -> None:
-    tags = {new_tag() for _ in range(1000)}
+def test_a_tag_is_short_and_another_one_for_every_secret_case_asking_and_try() -> None:
+    tags = {tag_of(b"one", f"case {number}") for number in range(1000)}
     assert len(tags) == 1000
     assert all(re.fullmatch(r"[0-9a-f]{8}", tag) for tag in tags)
+    others = (tag_of(b"one", "a"), tag_of(b"two", "a"), tag_of(b"one", "a", 2), tag_of(b"one", "a", 0, 1))
+    assert len(set(others)) == 4
+
+
+def test_a_case_that_is_asked_about_again_has_the_tag_that_it_had() -> None:
+    assert tag_of(b"one", "a", 2, 1) == tag_of(b"one", "a", 2, 1)
 
 
 def test_the_text_that_is_hashed_does_not_hold_the_tag() -> None:
     questions = Questions((Passage("p", "text"),), "Label it.")
     assert user_text(questions, shown_texts(questions)) == user_text(questions, shown_texts(questions))
     first, second = (
-        first_turn(questions, user_text(questions, shown_texts(questions)), new_tag(), ()).text for _ in range(2)
+        first_turn(questions, user_text(questions, shown_texts(questions)), tag_of(b"one", case), ()).text
+        for case in "ab"
     )
     assert first != second
     assert TAG_SLOT not in first

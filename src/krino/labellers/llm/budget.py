@@ -33,6 +33,12 @@ class Prices:
             given, missing = ("in", "out") if self.output is None else ("out", "in")
             raise UsageProblem(f"--price-{given} is given without --price-{missing}: a cost needs both (0 is a price)")
 
+    def at(self, part: float) -> Prices:
+        """The same at a discount: 0.5 is half the price."""
+        if self.input is None or self.output is None:
+            return self
+        return Prices(self.input * part, self.output * part)
+
     def cost(self, input_tokens: int, output_tokens: int) -> float | None:
         if self.input is None or self.output is None:
             return None
@@ -87,12 +93,20 @@ class SharedBudget:
         """
         while (needed := self._fitting(estimate())) is None:
             await self._next_release()
-        self._reserve(1, needed.tokens, needed.cost)
+        self.hold(1, needed.tokens, needed.cost)
         try:
             yield
         finally:
-            self._reserve(-1, -needed.tokens, -needed.cost)
+            self.hold(-1, -needed.tokens, -needed.cost)
             self._wake_all()
+
+    def set_aside(self, estimate: Estimate) -> Amount | None:
+        """For a request that leaves in a batch file, until `hold` gives it back; None where others must come back
+        first. Raises the reason to stop the run where it would not fit alone."""
+        needed = self._fitting(estimate)
+        if needed is not None:
+            self.hold(1, needed.tokens, needed.cost)
+        return needed
 
     def count(self, usage: Usage) -> None:
         """Add what a request really took. Call it right after `reserve` has ended, without awaiting in between."""
@@ -134,7 +148,8 @@ class SharedBudget:
             return RunStopped(told, kind="budget", limit=Limit("max_cost", self.max_cost))
         return None
 
-    def _reserve(self, requests: int, tokens: int, cost: float) -> None:
+    def hold(self, requests: int, tokens: int, cost: float) -> None:
+        """Set so much more aside for requests that are out; less where they have come back."""
         self._reserved_requests += requests
         self._reserved_tokens += tokens
         # With nothing reserved the sum is set to 0, so that rounding errors cannot add up.
@@ -204,6 +219,16 @@ class Budget:
                 yield
             finally:
                 self._in_flight -= 1
+
+    def set_aside(self, input_tokens: int, reply_limit: int | None) -> Amount | None:
+        """For a request in a batch file: the most that it may take. As long as no reply is known that is the limit of
+        its reply, which is far more than most take; later it goes by the longest reply so far, as calls do. Without a
+        limit it is set aside as well: the next session may have one."""
+        estimate = self._estimate(input_tokens, reply_limit)
+        if self._replies and reply_limit is not None:
+            worst = math.ceil(input_tokens * self._worst_ratio)
+            estimate = replace(estimate, most=self._amount(worst, min(reply_limit, MARGIN * self._longest)))
+        return self.shared.set_aside(estimate)
 
     def count(self, usage: Usage, input_tokens: int) -> None:
         """Add what a request really took; `input_tokens` is what its input was estimated at."""

@@ -69,7 +69,8 @@ class Talk(Generic[CaseT, FactsT, LabelsT]):
     text: str
     usage: Usage
     media: frozenset[str]
-    tag: str = field(default_factory=prompt.new_tag)
+    tag: str
+    """The random word around its data."""
     later: tuple[Turn, ...] = ()
     """What follows the first message, once a reply could not be used."""
     exact: bool = False
@@ -78,6 +79,8 @@ class Talk(Generic[CaseT, FactsT, LabelsT]):
     most_tokens: int | None = None
     """A longer limit for the reply was refused."""
     timeouts: int = 0
+    turn: int = 0
+    """Requests so far that went by batch file."""
     useless: set[bytes] = field(default_factory=set)
     """Requests that timed out or whose reply was cut off: none of them is sent again."""
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
+import secrets
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict
@@ -29,26 +26,31 @@ from krino.contract import (
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import SCHEMA_CHANNELS, Abilities
-from krino.labellers.llm.budget import Budget, Prices, SharedBudget, believable
+from krino.labellers.llm.budget import Budget, Prices, SharedBudget
 from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.conversation import Form, Prepared, Talk
-from krino.labellers.llm.endpoint import Endpoint, clean_address, read_key
+from krino.labellers.llm.endpoint import Endpoint, clean_address
+from krino.labellers.llm.line import CHARS_PER_TOKEN, Letter, Line, OwnLine
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.planted import Plants, uncut_texts
 from krino.labellers.llm.reply import BadReply, has_reasoning, read_answer
 from krino.labellers.llm.schema import AnswerCheck, reply_tokens, strict_schema
-from krino.labellers.llm.transport import MAYBE_BILLED, MOST_BYTES, TimedOut, Transport
-from krino.labellers.llm.wire import Channel, ChatRequest, HttpReply, Params, Reply, Turn, UnreadableReply
+from krino.labellers.llm.transport import TimedOut, Transport
+from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params, Reply, Turn
 from krino.labellers.settings import LlmSettings, known_settings
 from krino.labellers.split_calls import label_in_parts
 
-CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
+if TYPE_CHECKING:
+    from krino.labellers.llm.batch.mailbox import Mailbox
+
 RAW_KEPT = 10_000  # characters of a reply that cannot be used, kept for the record
 RAW_SENT_BACK = 4_000  # characters of it that are shown to the model when it is asked again
 PROBLEM_KEPT = 4_000  # characters of what is wrong with it: a long list of faults says no more than its beginning
 REASONING_TOKENS = 8_192  # room for reasoning, once a model is seen to reason
 MOST_REASONING_TOKENS = 32_768
 PLANTED = "KRINO-PLANTED"
+NO_TAG = "0" * 8
+"""Stands for the random word of a request that is only measured."""
 
 
 class Probe(BaseModel):
@@ -100,6 +102,11 @@ class LlmLabeller(Labeller):
         )
         self.pace = Pace(settings["concurrency"], rpm=settings["rpm"], tpm=settings["tpm"])
         self.transport = _transport(endpoint, settings, self.pace)
+        self.own_line = OwnLine(endpoint, self.transport, self.budget, cache, settings["reply_tokens"])
+        self.line: Line = self.own_line
+        self.tag_secret = secrets.token_bytes(16)
+        self.mailbox: Mailbox | None = None
+        """Where there is one, requests go by batch file."""
         self._reasoning_tokens = endpoint.reasoning_tokens if settings["effort"] is None else REASONING_TOKENS
         self._prepared: dict[tuple[str, type[BaseModel]], Prepared] = {}
         self.workers = settings["concurrency"]
@@ -108,7 +115,13 @@ class LlmLabeller(Labeller):
     def already_spent(self, usage: Usage) -> None:
         self.budget.begin(usage)
 
+    def at_price(self, part: float) -> None:
+        """Reckon money at this part of the stated prices from now on: batch files have a discount."""
+        self.budget.prices = Prices(self.settings["price_in"], self.settings["price_out"]).at(part)
+
     def waiting_for(self) -> str | None:
+        if self.mailbox is not None and self.mailbox.news is not None:
+            return self.mailbox.news
         return self.transport.waiting_for()
 
     def so_far(self) -> SoFar:
@@ -140,8 +153,6 @@ class LlmLabeller(Labeller):
             self.cache.close()
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        if self.cache is not None and self.cache.closed:
-            self.cache.open()
         if task.questions.parts:
             return await label_in_parts(task, self._label_piece)
         return await self._label_piece(task)
@@ -153,10 +164,11 @@ class LlmLabeller(Labeller):
         text = prompt.user_text(task.questions, shown, self.media)
         named = (passage.name for passage in task.questions.passages)
         plants = Plants((*shown, *named, *uncut_texts(task, shown)), prepared.check.words)
-        key = self._cache_key(prepared, text, task)
-        if (known := self._from_cache(key, task, prepared, plants)) is not None:
+        key = self.cache_key(prepared, text, task)
+        stored = await self.line.known(key)
+        if (known := self._from_cache(stored, task, prepared, plants)) is not None:
             return known
-        talk = Talk(task, prepared, text, Usage(), self.media)
+        talk = Talk(task, prepared, text, Usage(), self.media, self._tag(task, 0))
         try:
             labels, answer, request = await self._converse(talk, plants)
         except LabelFailed as failure:
@@ -168,10 +180,8 @@ class LlmLabeller(Labeller):
             # Paid for and unfinished: it goes on record with its cost; the next case, or the end, stops the run.
             message = f"the run was stopped before a valid reply: {reason}"
             raise LabelFailed(message, usage=talk.usage, stopped=reason) from None
-        if self.cache is not None:
-            self.cache.put(key, orjson.dumps(answer))
-            if task.is_part or task.repeat:  # no journal knows of it before the other parts and seats are done
-                self.cache.flush()
+        # No journal knows of a part, or of one of several askings, before the others are done.
+        await self.line.keep(key, orjson.dumps(answer), task.is_part or task.repeat > 0)
         return Labelled(labels, self._info(request), talk.usage, _findings(plants, answer))
 
     def forecast(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
@@ -186,7 +196,7 @@ class LlmLabeller(Labeller):
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
         text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
-        request = self._request(Talk(task, self._prepare(task.judge), text, Usage(), self.media))
+        request = self.request(Talk(task, self._prepare(task.judge), text, Usage(), self.media, NO_TAG))
         return len(orjson.dumps(self.endpoint.dialect.body(request))) // CHARS_PER_TOKEN
 
     def is_cached(self, task: Task[CaseT, FactsT, LabelsT]) -> bool:
@@ -194,7 +204,8 @@ class LlmLabeller(Labeller):
         text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
         prepared = self._prepare(task.judge)
         plants = Plants((), prepared.check.words)
-        return self._from_cache(self._cache_key(prepared, text, task), task, prepared, plants) is not None
+        stored = None if self.cache is None else self.cache.get(self.cache_key(prepared, text, task))
+        return self._from_cache(stored, task, prepared, plants) is not None
 
     async def probe(self, channel: Channel) -> tuple[dict[str, Any], Usage, float]:
         """One tiny question through one channel: what came back, what it took, how long."""
@@ -225,7 +236,7 @@ class LlmLabeller(Labeller):
             if self.abilities.lower_limit(error, request) or self.abilities.drops_for_probe(error, request):
                 return await self.probe(channel)
             raise LabelFailed(str(error))
-        reply, usage = self._read(http, 100)
+        reply, usage = self.own_line.read(http, 100)
         try:
             answer = read_answer(reply, channel, "probe")
         except BadReply as bad:
@@ -264,45 +275,46 @@ class LlmLabeller(Labeller):
 
     async def _exchange(self, talk: Talk[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply]:
         """One reply from the endpoint, adapting to what it does not support."""
+        if self.mailbox is not None:
+            return await self.mailbox.exchange(talk)
         while True:
-            request = self._request(talk)
+            request = self.request(talk)
             body = orjson.dumps(self.endpoint.dialect.body(request))
             if body in talk.useless:
                 raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
-            estimate, sent_with = len(body) // CHARS_PER_TOKEN, self.transport.headers
-            sending = partial(self._sending, estimate, request.reply_limit, talk.usage)
-            try:
-                answer = await self.transport.post(body, estimate, sending)
-            except TimedOut as error:
+            letter = Letter(body, len(body) // CHARS_PER_TOKEN, request.reply_limit, talk.task.input_hash)
+            usage, reply, refusal, late, fault = await self.line.send(letter)
+            talk.usage.add(usage)
+            if fault is not None:
+                raise fault
+            if late is not None:
                 talk.useless.add(body)
-                self._ask_for_less(talk, str(error))
-                continue
-            if answer.status == 200:
-                reply, spent = self._read(answer, estimate)
-                self.budget.count(spent, estimate)
-                talk.usage.add(spent)
+                await self._ask_for_less(talk, late)
+            elif reply is not None:
                 if reply.cut_off:
                     talk.useless.add(body)
-                self._learn_room(talk, request, reply)
+                self.learn_room(talk, request, reply)
                 return request, reply
-            if answer.status == 401 and await self._has_new_key(sent_with):
-                continue
-            refusal = self.transport.read_error(answer)
-            if (lower := self.abilities.lower_limit(refusal, request)) is not None:
-                talk.most_tokens = lower
-            else:
-                self.abilities.adapt(refusal, request)
+            elif refusal is not None:
+                self.take_refusal(talk, request, refusal)
 
-    def _ask_for_less(self, talk: Talk[CaseT, FactsT, LabelsT], problem: str) -> None:
+    def take_refusal(self, talk: Talk[CaseT, FactsT, LabelsT], request: ChatRequest, refusal: ApiError) -> None:
+        """Do without what the endpoint does not take; raises where that is no way out."""
+        if (lower := self.abilities.lower_limit(refusal, request)) is not None:
+            talk.most_tokens = lower
+        else:
+            self.abilities.adapt(refusal, request)
+
+    async def _ask_for_less(self, talk: Talk[CaseT, FactsT, LabelsT], problem: str) -> None:
         """After a time-out the case is tried once more, with half the reply limit; a second time-out fails it."""
         talk.timeouts += 1
         if talk.timeouts > 1:
             problem = f"{problem}; raise --timeout, or lower --concurrency"
-            self.transport.give_up(talk.timeouts, problem, may_be_slow=True)
+            await self.line.give_up(talk.timeouts, problem)
         talk.limit_factor /= 2
-        talk.tag = prompt.new_tag()
+        talk.tag = self._tag(talk.task, talk.timeouts)
 
-    def _learn_room(self, talk: Talk[CaseT, FactsT, LabelsT], request: ChatRequest, reply: Reply) -> None:
+    def learn_room(self, talk: Talk[CaseT, FactsT, LabelsT], request: ChatRequest, reply: Reply) -> None:
         """A model that reasons before it answers needs a longer limit; so does this case if its answer was cut off."""
         reasons = reply.reasoned or has_reasoning(reply)
         if reply.cut_off:
@@ -316,44 +328,6 @@ class LlmLabeller(Labeller):
         elif reasons:
             self._reasoning_tokens = max(self._reasoning_tokens, REASONING_TOKENS)
 
-    async def _has_new_key(self, refused: Mapping[str, str]) -> bool:
-        """Whether there is a newer key than the refused one; asks the function that gave it, if it was a function."""
-        source = self.endpoint.key_source
-        if source is not None and self.transport.headers is refused:
-            headers = self.endpoint.dialect.headers(await asyncio.to_thread(read_key, source))
-            if self.transport.headers is refused and headers != refused:  # else another request was quicker
-                self.transport.use_headers(headers)
-        return self.transport.headers is not refused
-
-    @asynccontextmanager
-    async def _sending(self, estimate: int, reply_limit: int | None, usage: Usage) -> AsyncIterator[None]:
-        """Around one request in flight: the time that it waits in our own queues is not the endpoint's."""
-        # The limit that was worked out here is new to the endpoint, which may not keep to it: only the user's counts.
-        async with self.budget.reserve(estimate, self.settings["reply_tokens"]):
-            started = time.perf_counter()
-            try:
-                yield
-            except MAYBE_BILLED as lost:
-                taken = self.budget.count_lost(estimate, reply_limit)
-                if isinstance(lost, TimeoutError):  # the others are tried again, and the reply that comes is counted
-                    usage.add(taken)
-                raise
-            finally:
-                usage.seconds += time.perf_counter() - started
-
-    def _read(self, http: HttpReply, estimate: int) -> tuple[Reply, Usage]:
-        try:
-            reply = _without_separators(self.endpoint.dialect.read(http.body))
-        except UnreadableReply as error:
-            fault = str(error) if http.whole else f"the endpoint's reply is longer than {MOST_BYTES:,} bytes"
-            reply = Reply(text=http.body.decode("utf-8", "replace"), broken=fault)
-        # An endpoint that does not count, or not in earnest: the budget goes by what was sent and what came.
-        taken = believable(reply.input_tokens, estimate)
-        given = believable(reply.output_tokens, len(http.body if reply.broken else reply.raw()) // CHARS_PER_TOKEN)
-        self.pace.correct(estimate, taken + given)
-        cost = self.budget.cost(taken, given, reply.cost)
-        return reply, Usage(calls=1, input_tokens=taken, output_tokens=given, cost=cost)
-
     # --- what is the same for every case -------------------------------------------------------------
 
     def _prepare(self, judge: Judge[Any, Any, Any]) -> Prepared:
@@ -364,7 +338,8 @@ class LlmLabeller(Labeller):
         self._prepared[judge.prompt, judge.labels_model] = prepared
         return prepared
 
-    def _request(self, talk: Talk[CaseT, FactsT, LabelsT]) -> ChatRequest:
+    def request(self, talk: Talk[CaseT, FactsT, LabelsT]) -> ChatRequest:
+        """The next request of a conversation."""
         abilities, channel, repeat = self.abilities, self.abilities.channel, talk.task.repeat
         strength = abilities.binding(exact=talk.exact) if channel in SCHEMA_CHANNELS else "plain"
         bound = talk.bounds(exact=strength == "exact")
@@ -393,7 +368,11 @@ class LlmLabeller(Labeller):
         limit = int(form.tokens * talk.limit_factor) + self._reasoning_tokens
         return min(limit, self.abilities.most_reply_tokens or limit, talk.most_tokens or limit)
 
-    def _cache_key(self, prepared: Prepared, text: str, task: Task[Any, Any, Any]) -> bytes:
+    def _tag(self, task: Task[Any, Any, Any], tries: int) -> str:
+        return prompt.tag_of(self.tag_secret, task.input_hash, task.repeat, tries)
+
+    def cache_key(self, prepared: Prepared, text: str, task: Task[Any, Any, Any]) -> bytes:
+        """A hash of all that can change the answer to the first request of a conversation."""
         digest = prepared.digest.copy()
         digest.update(text.encode("utf-8", "surrogatepass"))
         if task.repeat > 1:
@@ -403,9 +382,8 @@ class LlmLabeller(Labeller):
         return bytes(digest.digest())
 
     def _from_cache(
-        self, key: bytes, task: Task[CaseT, FactsT, LabelsT], prepared: Prepared, plants: Plants
+        self, stored: bytes | None, task: Task[CaseT, FactsT, LabelsT], prepared: Prepared, plants: Plants
     ) -> Labelled[LabelsT] | None:
-        stored = self.cache.get(key) if self.cache is not None else None
         if stored is None:
             return None
         try:
@@ -465,11 +443,3 @@ def _findings(plants: Plants, answer: dict[str, Any]) -> tuple[Finding, ...]:
 def shortened(text: str, most: int) -> str:
     """The beginning of a text, with a mark that says how much is left out."""
     return text if len(text) <= most else f"{text[:most]} [… {len(text) - most:,} more characters left out]"
-
-
-def _without_separators(reply: Reply) -> Reply:
-    """Quotes from the case come back with the marks that took its control tokens apart: take them out."""
-    if prompt.SEPARATOR not in reply.raw():
-        return reply
-    calls = tuple(replace(call, arguments=call.arguments.replace(prompt.SEPARATOR, "")) for call in reply.tool_calls)
-    return replace(reply, text=(reply.text or "").replace(prompt.SEPARATOR, ""), tool_calls=calls)

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 CUT = 0.67
-BURST_SECONDS = 5.0  # a minute's allowance is given out in slices of this length
+BURST_SECONDS = 5.0  # a minute's allowance of tokens is given out in slices of this length
+EVEN_SECONDS = 0.04  # and one of requests in these: an endpoint that allows fifty a second means each second
 NAP = 0.5  # seconds after which a waiting request looks again whether it still has to wait
 
 
@@ -24,6 +25,7 @@ class Bucket:
     """An allowance per minute that refills steadily. It may go below zero once, so that big requests get through."""
 
     per_minute: float
+    slice: float = BURST_SECONDS
     level: float = 0.0
     at: float = 0.0
 
@@ -32,7 +34,7 @@ class Bucket:
 
     @property
     def burst(self) -> float:
-        return max(1.0, self.per_minute * BURST_SECONDS / 60.0)
+        return max(1.0, self.per_minute * self.slice / 60.0)
 
     def wait(self, now: float) -> float:
         """Seconds until something may be taken."""
@@ -71,7 +73,7 @@ class Pace:
 
     def __post_init__(self) -> None:
         self.limit = float(max(min(self.most, 16), self.most // 2))
-        self._requests = Bucket(self.rpm) if self.rpm else None
+        self._requests = Bucket(self.rpm, EVEN_SECONDS) if self.rpm else None
         self._tokens = Bucket(self.tpm) if self.tpm else None
 
     async def acquire(self, tokens: int) -> float:

@@ -1,0 +1,196 @@
+"""The proof of the Ray engine: nothing lost and nothing double whoever is killed, one limit for all, and what it costs.
+
+    python benchmarks/ray_run.py [--cases 200000] [--small 20000] [--parts kills limit ratios rag]
+
+Everything runs on this machine: a cluster of two nodes on loopback (Ray's own multi-node test utility) and the local
+engine beside it. Needs krino[ray]. Times are told as ratios of runs in one go; run it on a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).resolve().parent
+TESTS = HERE.parent / "tests"
+sys.path[:0] = [str(HERE), str(TESTS)]
+
+from citation_speed import cases as citations  # noqa: E402
+from workload import write as write_rag  # noqa: E402
+
+from two_nodes import ON_LOOPBACK, Cluster, two_nodes  # noqa: E402
+from waiting import is_alive, until  # noqa: E402
+
+LEAST = {"local": 1.8, "ray": 1.7}
+A_SECOND, MOST_A_SECOND, LEAST_ON_AVERAGE = 50, 55, 45
+
+
+def started(judge: str, cases: Path, run: Path, *flags: str, **settings: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "krino", "judge", judge, str(cases), "--run", str(run), *flags]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, env={**os.environ, **ON_LOOPBACK, **settings}, **quiet)  # type: ignore[call-overload, no-any-return]
+
+
+class Took(NamedTuple):
+    """Of a run: seconds by the clock as a whole, and from the first judgement to the last; CPU of starter and local
+    workers; megabytes of the starter."""
+
+    wall: float
+    judging: float
+    cpu: float
+    megabytes: float
+
+
+def timed(judge: str, cases: Path, run: Path, *flags: str, **settings: str) -> Took:
+    begun = time.perf_counter()
+    process = started(judge, cases, run, *flags, **settings)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(map(str, process.args))} ended with {process.returncode}")
+    wall, cpu = time.perf_counter() - begun, used.ru_utime + used.ru_stime
+    return Took(wall, _judging(run), cpu, used.ru_maxrss / 1024)
+
+
+def _judging(run: Path) -> float:
+    """Starting and summing up are the same for all engines."""
+    from datetime import datetime
+
+    times = re.findall(rb'"time":"([^"]+)"', (run / "judgements.jsonl").read_bytes())
+    first, last = (datetime.fromisoformat(time.decode()) for time in (min(times), max(times)))
+    return (last - first).total_seconds()
+
+
+def lines(run: Path) -> dict[str, Any]:
+    """By id and without times; a case that is there twice ends it all."""
+    found: dict[str, Any] = {}
+    with (run / "judgements.jsonl").open("rb") as journal:
+        for line in journal:
+            judgement = json.loads(line)
+            del judgement["time"]
+            judgement["usage"].pop("seconds")
+            if judgement["id"] in found:
+                raise SystemExit(f"{run}: {judgement['id']} is there twice")
+            found[judgement["id"]] = judgement
+    return found
+
+
+def judged(run: Path) -> int:
+    """Lines of the journal, about: it is looked at often, and may be large."""
+    journal = run / "judgements.jsonl"
+    if not journal.exists():
+        return 0
+    with journal.open("rb") as opened:
+        sample = opened.read(200_000)
+    return int(journal.stat().st_size * sample.count(b"\n") / max(1, len(sample)))
+
+
+def kills(folder: Path, count: int, cluster: Cluster) -> None:
+    """A worker killed at a quarter, the starter at a half; continued, it must be the local run."""
+    cases, run, here = folder / "citations.jsonl", folder / "ray", folder / "here"
+    write_citations(cases, count)
+    local = timed("citation", cases, here, "--workers", "2")
+    first = started("citation", cases, run, *cluster.flags())
+    until(lambda: judged(run) > count // 4, seconds=3600)
+    os.kill(cluster.workers()[0], signal.SIGKILL)
+    until(lambda: judged(run) > count // 2, seconds=3600)
+    at_work = cluster.workers()
+    first.kill()
+    first.wait()
+    until(lambda: not [pid for pid in at_work if is_alive(pid)])
+    before = len((run / "judgements.jsonl").read_bytes().splitlines())
+    timed("citation", cases, run, *cluster.flags())
+    same = lines(run) == lines(here)
+    print(f"{count:,} citations on two nodes, a worker killed, the starter killed at {before:,} lines, continued:")
+    print(f"  every case exactly once, and lines equal to the local engine's but for times: {same}")
+    whole = timed("citation", cases, folder / "whole", *cluster.flags())
+    print(f"  Ray against the local engine, two workers each: {whole.judging / local.judging:.2f} times the time")
+    print(
+        f"  ({whole.judging:.1f} and {local.judging:.1f} s), starter {whole.megabytes:.0f} and {local.megabytes:.0f} MB"
+    )
+    if not same or len(lines(run)) != count:
+        raise SystemExit("lost, double or different")
+
+
+def ratios(folder: Path, count: int, cluster: Cluster, judge: str) -> None:
+    """Two workers against one, each held to one thread; the one is a worker too, so that like is compared with like."""
+    cases = folder / f"{judge}-{count}.jsonl"
+    write_citations(cases, count) if judge == "citation" else write_rag(cases, count)
+    for engine in ("local", "ray"):
+        took = {}
+        for workers in (1, 2):
+            flags = ["--workers", str(workers)] if engine == "local" else cluster.flags(workers)
+            run = folder / f"{judge}-{engine}-{workers}"
+            took[workers] = timed(judge, cases, run, *flags, KRINO_THREADS="1")
+        ratio = took[1].judging / took[2].judging
+        reached = "" if ratio >= LEAST[engine] else f" (mark missed: {LEAST[engine]})"
+        print(f"{judge}, {count:,} cases, {engine}: two workers {ratio:.2f} times one{reached}", end="; ")
+        print(f"{took[1].judging:.1f} and {took[2].judging:.1f} s, as whole commands {took[1].wall / took[2].wall:.2f}")
+        if engine == "local":
+            print(f"  CPU of the whole command with two workers: {took[2].cpu / took[1].cpu:.2f} times that with one")
+
+
+def limit(folder: Path, cluster: Cluster, seconds: int = 20) -> None:
+    """Four workers and fifty requests a second allowed: what the server sees."""
+    from fake_llm import FakeServer
+
+    cases, count, arrived = folder / "asked.jsonl", A_SECOND * seconds, []
+    texts = ({"id": f"case-{n}-", "text": f"fine case-{n}-"} for n in range(count))
+    cases.write_text("".join(json.dumps(text) + "\n" for text in texts))
+
+    def reply(_: Any) -> dict[str, str]:
+        arrived.append(time.monotonic())
+        return {"label": "good", "quote": "fine"}
+
+    for engine, flags in {"local": ["--workers", "4"], "ray": cluster.flags(4)}.items():
+        arrived.clear()
+        with FakeServer(reply=reply, latency=0.3, key=r"case-\d+-") as server:
+            asking = ["--labeller", "m", "--base-url", server.url, "--cache", "off", "--concurrency", "64"]
+            asking += ["--rpm", str(60 * A_SECOND), *flags]
+            timed(f"{TESTS / 'toy_judge.py'}:ToyJudge", cases, folder / f"asked-{engine}", *asking)
+            once = set(server.stats().calls_by_key.values()) == {1}
+        times = sorted(arrived)
+        busiest = max(sum(first <= moment < first + 1 for moment in times) for first in times)
+        average = (len(times) - 1) / (times[-1] - times[0])
+        held = busiest <= MOST_A_SECOND and average >= LEAST_ON_AVERAGE and once
+        print(f"{engine}, 4 workers, {A_SECOND} requests a second allowed: at most {busiest} in any second, ", end="")
+        print(f"{average:.1f} on average, each case asked about once: {once}{'' if held else ' (mark missed)'}")
+
+
+def write_citations(path: Path, count: int) -> None:
+    with path.open("w", encoding="utf-8") as out:
+        for number, record in enumerate(citations(1, count)):
+            out.write(json.dumps({"id": f"case-{number}", **record}) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=200_000)
+    parser.add_argument("--small", type=int, default=20_000, help="citations for the ratios; a tenth of it RAG cases")
+    parser.add_argument("--parts", nargs="+", default=["kills", "limit", "ratios", "rag"])
+    args = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    with tempfile.TemporaryDirectory() as name, two_nodes() as cluster:
+        folder = Path(name)
+        if "kills" in args.parts:
+            kills(folder, args.cases, cluster)
+        if "limit" in args.parts:
+            limit(folder, cluster)
+        if "ratios" in args.parts:
+            ratios(folder, args.small, cluster, "citation")
+        if "rag" in args.parts:
+            ratios(folder, args.small // 10, cluster, "rag")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Shards: parts of an input, cut by content, in which each case knows its place, id and source in the whole.
+
+A shard is a JSON lines file with a head that says what the whole is. Cases of equal content are in one shard, so that
+nothing is paid twice; which one it is depends on the content alone, so that cutting again gives the same files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from krino.cases.item import CaseItem, as_text
+from krino.cases.stream import MAX_CASE_BYTES
+from krino.contract import Source, describe_validation
+from krino.errors import UsageProblem
+from krino.writing import replacing
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+SUFFIX = ".shard"
+MOST = 1_000
+"""Shards of one input: all of them are open while it is cut."""
+LONGEST = 2 * MAX_CASE_BYTES
+ADVICE = "cut the input again with krino shard"
+HASH_DIGITS = 32
+
+
+class Whole(BaseModel):
+    """What was cut: the input as a run over all of it would record it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    inputs: list[str]
+    format: str
+    mapping: dict[str, str]
+    split: dict[str, str]
+    cases: int = Field(default=0, ge=0)
+    input_hash: str = Field(default="0" * HASH_DIGITS, pattern=f"^[0-9a-f]{{{HASH_DIGITS}}}$")
+
+
+class Head(BaseModel):
+    """The first line of a shard."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    krino_shard: Literal["1"] = "1"
+    number: int = Field(ge=1, le=MOST)
+    of: int = Field(ge=1, le=MOST)
+    whole: Whole
+
+
+class _Line(BaseModel):
+    """One case of a shard."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    place: int = Field(ge=0, lt=1 << 62)
+    id: str
+    source: Source | None = None
+    record: dict[str, Any] | None = None
+    problem: str | None = None
+    raw: str | None = None
+
+
+# --- cutting ---------------------------------------------------------------------------------------
+
+
+class Cutter:
+    """Writes the shards of one input; they get their names once all of it is read."""
+
+    def __init__(self, folder: Path, shards: int) -> None:
+        if not 1 <= shards <= MOST:
+            raise UsageProblem(f"--shards must be 1 to {MOST:,}, not {shards:,}")
+        self._paths = [folder / f"{number:04d}-of-{shards:04d}{SUFFIX}" for number in range(1, shards + 1)]
+        self._folder = folder
+
+    def write(self, cases: Iterable[tuple[CaseItem, str]], whole: Whole) -> list[Path]:
+        """The files, for cases with the hash of their content; what only the end tells of `whole` is put in."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._refuse_others(whole)
+        for left in self._folder.glob(f".*{SUFFIX}.*"):  # by somebody who was killed
+            left.unlink()
+        count, digests = 0, hashlib.blake2b(digest_size=HASH_DIGITS // 2)
+        with ExitStack() as stack:
+            drafts = [stack.enter_context(replacing(_draft(path))) for path in self._paths]
+            for item, digest in cases:
+                drafts[int(digest, 16) % len(drafts)].write(_written(item))
+                digests.update(digest.encode())
+                count += 1
+        told = whole.model_copy(update={"cases": count, "input_hash": digests.hexdigest()})
+        for number, path in enumerate(self._paths, 1):
+            self._finish(path, Head(number=number, of=len(self._paths), whole=told))
+        return self._paths
+
+    def _finish(self, path: Path, head: Head) -> None:
+        draft = _draft(path)
+        with replacing(path) as shard, draft.open("rb") as body:
+            shard.write(orjson.dumps(head.model_dump()) + b"\n")
+            shutil.copyfileobj(body, shard, 1 << 20)
+        draft.unlink()
+
+    def _refuse_others(self, whole: Whole) -> None:
+        """Shards of two inputs, or of two ways to cut one, must not lie together: somebody would judge `*.shard`."""
+        for path in sorted(self._folder.glob(f"*{SUFFIX}")):
+            known = None if path not in self._paths else read_head(path).whole.inputs
+            if known != whole.inputs:
+                raise UsageProblem(f"{path} is a shard of something else; name another folder with --into")
+
+
+def _draft(path: Path) -> Path:
+    """Where the cases of a shard are until its head can be written."""
+    return path.with_name(f".{path.name}.cases")
+
+
+def _written(item: CaseItem) -> bytes:
+    source = item.source and Source(as_text(item.source.file), item.source.line)
+    line: dict[str, Any] = {"place": item.index, "id": as_text(item.id), "source": source and asdict(source)}
+    rest = {"record": item.record} if item.record is not None else {"problem": item.problem, "raw": item.raw}
+    try:
+        return orjson.dumps({**line, **rest}) + b"\n"
+    except TypeError as error:
+        raise UsageProblem(f"case {item.id} cannot be written as JSON: {error}") from None
+
+
+# --- reading ---------------------------------------------------------------------------------------
+
+
+def is_shard(path: str | Path) -> bool:
+    return Path(path).suffix == SUFFIX
+
+
+def heads_of(paths: Sequence[str]) -> list[Head]:
+    """Of inputs that are shards of one whole; empty where none is a shard. Other mixtures are refused."""
+    shards = [path for path in paths if is_shard(path)]
+    if not shards:
+        return []
+    if len(shards) < len(paths):
+        raise UsageProblem(f"{shards[0]} is a shard, and other inputs are not: judge them in runs of their own")
+    heads = [read_head(Path(path)) for path in shards]
+    if any((head.whole, head.of) != (heads[0].whole, heads[0].of) for head in heads):
+        raise UsageProblem(f"{', '.join(shards)} are shards of different wholes: judge them in runs of their own")
+    return heads
+
+
+def read_head(path: Path) -> Head:
+    with _opened(path) as lines:
+        return _head(lines, path)
+
+
+def read_shards(paths: Sequence[Path]) -> Iterator[CaseItem]:
+    """The cases of all of them. A line that is none is not passed over: a case would be missing in the whole."""
+    index = 0
+    for path in paths:
+        with _opened(path) as lines:
+            _head(lines, path)
+            for number, text in enumerate(iter(lambda lines=lines: lines.readline(LONGEST), b""), 2):  # type: ignore[misc]
+                line = _parsed(_Line, text, f"{path}:{number}")
+                yield CaseItem(index, line.id, line.record, line.source, line.problem, line.raw, line.place)
+                index += 1
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise UsageProblem(f"{path}: the shard cannot be read: {error.strerror}") from None
+
+
+def _head(lines: BinaryIO, path: Path) -> Head:
+    return _parsed(Head, lines.readline(LONGEST), f"{path}:1")
+
+
+def _parsed(model: type[ModelT], text: bytes, where: str) -> ModelT:
+    try:
+        if not text.endswith(b"\n"):
+            raise UsageProblem(f"{where}: the shard ends in the middle of a line; {ADVICE}")
+        data = orjson.loads(text)
+        if isinstance(data, dict) and isinstance(source := data.get("source"), dict):
+            data["source"] = Source(**source)
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise UsageProblem(f"{where}: no line of a shard: {describe_validation(error)}; {ADVICE}") from None
+    except (orjson.JSONDecodeError, TypeError) as error:
+        raise UsageProblem(f"{where}: no line of a shard: {error}; {ADVICE}") from None

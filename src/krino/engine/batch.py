@@ -1,0 +1,231 @@
+"""The engine of batch files: asks models by the file, waits for the replies, and asks again what came to nothing.
+
+Every case is carried through the judge as far as it goes. Where its labeller has to wait for a file, the case is laid
+aside (on disk, one pile a file), and carried again from its start when the file is back: what was asked before is
+found in the ledger of the run, so the conversation goes on where it was. Killed at any moment, the same command does
+the same again with the cases that are not judged, and comes to the same place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pickle
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from krino.contract import Labeller
+from krino.engine.case import carry
+from krino.engine.protocol import BREATH, Assignment, OpenCase, Receive
+from krino.errors import RunStopped, UsageProblem, Waiting
+from krino.labellers.llm.batch.courier import Courier
+from krino.labellers.llm.batch.ledger import FOLDER, Ledger
+from krino.labellers.llm.batch.mailbox import LATER, Sizes
+from krino.labellers.llm.batch.providers import refuse_without_batches
+from krino.labellers.llm.labeller import LlmLabeller
+from krino.labellers.panel import Panel
+
+PILOT = 3
+"""Cases of a new run that are asked by a call, at the full price, before files are written: what the endpoint does not
+take, how long replies are, and a judge that breaks, are then known in seconds and not after a day."""
+FIRST_LOOK, LONGEST_PAUSE = 0.25, 30.0
+"""Seconds between two looks at the batches: few at first, more as time goes by."""
+GROWTH, MOST_GROWTH = 1.3, 50
+
+
+class BatchFiles:
+    """An `Engine` for models behind OpenAI's or Anthropic's batch endpoints."""
+
+    def __init__(self, *, pilot: int = PILOT, sizes: Sizes | None = None, longest_pause: float = LONGEST_PAUSE) -> None:
+        self._pilot, self._sizes, self._longest_pause = pilot, sizes or Sizes(), longest_pause
+        self._stopping = asyncio.Event()
+        self._labeller: Labeller | None = None
+
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        models = _models(assignment.labeller)
+        if assignment.folder is None:
+            raise UsageProblem("batch files need a run folder: the state of what is out is kept there")
+        self._labeller = assignment.labeller
+        ledger = Ledger(assignment.folder / FOLDER)
+        piles = _Piles(ledger.folder)
+        ended = False
+        try:
+            if ledger.is_new:
+                await self._ask_first(assignment, cases, receive)
+            pause = min(FIRST_LOOK, self._longest_pause)
+            couriers = [Courier(model, ledger, self._sizes, pause) for model in models]
+            try:
+                await _Round(self, assignment, couriers, piles, receive).run(cases)
+            finally:
+                for courier in couriers:
+                    await courier.aclose()
+            ended = True
+        finally:
+            for case in piles.all():
+                await receive(case.item, None)
+            ledger.end(keep=ledger.is_out() or (not ended and ledger.has_replies()))
+
+    def stop(self) -> None:
+        self._stopping.set()
+        if self._labeller is not None:
+            self._labeller.stop()
+
+    @property
+    def stopping(self) -> bool:
+        return self._stopping.is_set()
+
+    async def pause(self, looks: int) -> None:
+        """Until the next look; a stop ends it."""
+        seconds = min(self._longest_pause, FIRST_LOOK * GROWTH ** min(looks, MOST_GROWTH))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+    async def _ask_first(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        for _ in range(self._pilot):
+            case = None if self.stopping else await anext(cases, None)
+            if case is None:
+                return
+            try:
+                judgement, stop = await carry(assignment.judge, assignment.labeller, case.item, case.digest)
+            except RunStopped:
+                await receive(case.item, None)
+                raise
+            await receive(case.item, judgement)
+            if stop is not None:
+                raise stop
+
+
+class _Round:
+    """The work of one session."""
+
+    def __init__(
+        self, engine: BatchFiles, assignment: Assignment, couriers: list[Courier], piles: _Piles, receive: Receive
+    ) -> None:
+        self._engine, self._assignment, self._receive = engine, assignment, receive
+        self._couriers, self._piles = couriers, piles
+        self._ledger = couriers[0].ledger
+
+    async def run(self, cases: AsyncIterator[OpenCase]) -> None:
+        for courier in self._couriers:
+            courier.take_up()
+        number = 0
+        async for case in cases:
+            number += 1
+            await self._carry(case)
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
+            if self._engine.stopping:
+                self._stop()
+        await self._until_all_are_back()
+
+    async def _until_all_are_back(self) -> None:
+        looks = 0
+        while self._piles.numbers():
+            if self._engine.stopping:
+                self._stop()
+            await self._send(whole=False)
+            back = [number for courier in self._couriers for number in await courier.look_at_all()]
+            looks = 0 if back else looks + 1
+            out = any(courier.outstanding() for courier in self._couriers)
+            for number in [*back, *([LATER] if back or not out else [])]:
+                for case in self._piles.take(number):
+                    await self._carry(case)
+            if self._piles.numbers() and not back and out:
+                await self._engine.pause(looks)
+
+    async def _carry(self, case: OpenCase) -> None:
+        """As far as the case goes: to its judgement, or onto the pile of the file that it waits for."""
+        assignment = self._assignment
+        for courier in self._couriers:
+            courier.mailbox.read.clear()
+        try:
+            judgement, stop = await carry(assignment.judge, assignment.labeller, case.item, case.digest)
+        except Waiting as waiting:
+            self._piles.add(waiting.batch, case)
+            await self._send(whole=True)
+            return
+        except RunStopped:
+            await self._receive(case.item, None)
+            raise
+        try:
+            await self._receive(case.item, judgement)
+        finally:
+            for courier in self._couriers:
+                for key, turn in courier.mailbox.read:
+                    self._ledger.use(key, turn)
+        if stop is not None:
+            raise stop
+
+    async def _send(self, *, whole: bool) -> None:
+        """Send the files that are written; `whole`: only those that are full."""
+        for courier in self._couriers:
+            if not whole:
+                courier.mailbox.close_file()
+            if not whole or courier.mailbox.has_full:
+                courier.mailbox.has_full = False
+                await courier.send_all()
+
+    def _stop(self) -> None:
+        out = [batch for courier in self._couriers for batch in courier.outstanding() if batch.state != "ready"]
+        requests = sum(batch.requests for batch in out)
+        files = "1 batch" if len(out) == 1 else f"{len(out)} batches"
+        told = f"; {requests:,} requests in {files} are at the provider, and this command collects them"
+        raise RunStopped(f"stopped by the user{told if out else ''}", kind="interrupt")
+
+
+class _Piles:
+    """Cases that wait, one pile a batch, on disk: they are needed again in this session only."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: dict[int, BinaryIO] = {}
+        self._begun: BinaryIO | None = None
+        """A pile of which not all have been taken yet."""
+
+    def add(self, number: int, case: OpenCase) -> None:
+        if number not in self._open:
+            self._open[number] = (self._folder / f"{number}.waiting").open("w+b")
+        pickle.dump(case, self._open[number])
+
+    def numbers(self) -> list[int]:
+        return sorted(self._open)
+
+    def take(self, number: int) -> Iterator[OpenCase]:
+        """The cases of a pile, which is gone then; new ones may be laid on one of the same number meanwhile."""
+        self._begun = self._open.pop(number, None)
+        if self._begun is not None:
+            Path(self._begun.name).unlink()
+            self._begun.seek(0)
+            yield from self._rest()
+
+    def _rest(self) -> Iterator[OpenCase]:
+        if self._begun is not None:
+            with contextlib.suppress(EOFError):
+                while True:
+                    yield pickle.load(self._begun)  # noqa: S301 - written by this process a moment ago
+            self._begun.close()
+            self._begun = None
+
+    def all(self) -> Iterator[OpenCase]:
+        """Whatever waits, and first of all the rest of a pile that somebody stopped taking from."""
+        yield from self._rest()
+        for number in self.numbers():
+            yield from self.take(number)
+
+
+def at_batch_price(labeller: Labeller) -> None:
+    """For an estimate: what the models of a labeller cost in batch files."""
+    for model in _models(labeller):
+        model.at_price(model.settings["batch_price"])
+
+
+def _models(labeller: Labeller) -> list[LlmLabeller]:
+    """The models that a labeller asks."""
+    members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
+    models = [member for member in members if isinstance(member, LlmLabeller)]
+    for model in models:
+        refuse_without_batches(model.endpoint)
+    if not models:
+        raise UsageProblem("--engine batch asks a model: name one with --labeller (gpt-…, claude-…)")
+    return models

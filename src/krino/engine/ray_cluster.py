@@ -1,0 +1,145 @@
+"""The engine of a cluster: a crew (`engine.crew`) whose workers are Ray actors.
+
+The starter reads the cases, writes the one journal and holds the one budget; only judging is spread. So a run that was
+begun on a cluster is continued on a laptop and the other way round, and nothing that reads a run knows of Ray.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+from krino.engine.crew import Crew, WorkerLost
+from krino.engine.desk import Desk, FromWorker, Kit, ToWorker
+from krino.engine.processes import usable_cores
+from krino.engine.protocol import Assignment, OpenCase, Receive
+from krino.errors import UsageProblem
+from krino.labellers.local import LocalLabeller
+
+CPU_SHARE = 0.9
+"""Of a CPU, for one worker: as many workers as CPUs always leave room for something else to be placed."""
+MODEL_WORKERS = 4
+"""Where a model is asked, workers do no more than write questions and read answers: a few keep up with any endpoint."""
+LOOPBACK = "127.0.0.1"
+OBJECT_STORE = 100 * 1024 * 1024
+"""Bytes. What goes through it is small: a second of work for each worker."""
+
+
+class RayEngine:
+    """An `Engine`. `address` as in `ray.init` (`auto`, HOST:PORT); None starts a cluster on this machine, for this run.
+
+    A program that is connected to a cluster already stays so, and its cluster is used.
+    """
+
+    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+        self._workers = workers
+        self._address = address
+        self._crew: Crew | None = None
+        self._stopping = False
+
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        ray = _imported()
+        ours = not ray.is_initialized()
+        if ours:
+            await asyncio.to_thread(_connect, ray, self._address)  # on a thread of its own it leaves our signals alone
+        try:
+            workers = self._workers or _usual_workers(ray, assignment)
+            _refuse_what_never_fits(ray, workers)
+            actor = ray.remote(num_cpus=CPU_SHARE, max_concurrency=2, max_restarts=0)(Worker)
+
+            async def hire(kit: Kit) -> RayLink:
+                return RayLink(ray, actor.options(scheduling_strategy="SPREAD").remote(kit))
+
+            self._crew = Crew(workers, hire)
+            if self._stopping:
+                self._crew.stop()
+            await self._crew.run(assignment, cases, receive)
+        finally:
+            if ours:
+                await asyncio.to_thread(ray.shutdown)
+
+    def stop(self) -> None:
+        self._stopping = True
+        if self._crew is not None:
+            self._crew.stop()
+
+
+class Worker:
+    """A desk as a Ray actor. It has two threads of its own: one may wait in `hear` while the other is told something.
+
+    Ray ends it with the program that started it, however that ends.
+    """
+
+    def __init__(self, kit: Kit) -> None:
+        self._desk = Desk(kit)
+
+    def tell(self, messages: list[ToWorker]) -> None:
+        self._desk.take(messages)
+
+    def hear(self) -> list[FromWorker]:
+        return self._desk.hear()
+
+
+class RayLink:
+    """A `Link` to an actor."""
+
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self._ray = ray
+        self._actor = actor
+
+    async def send(self, messages: list[ToWorker]) -> None:
+        await self._told(self._actor.tell.remote(messages))
+
+    async def receive(self) -> list[FromWorker]:
+        return cast(list[FromWorker], await self._told(self._actor.hear.remote()))
+
+    async def close(self) -> None:
+        with contextlib.suppress(Exception):  # the cluster may be gone as well
+            self._ray.kill(self._actor)
+
+    async def _told(self, promise: Any) -> Any:
+        try:
+            return await promise
+        except self._ray.exceptions.RayError as error:
+            raise WorkerLost(str(error).strip()) from None
+
+
+def _imported() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError:
+        raise UsageProblem("--engine ray needs Ray: pip install 'krino[ray]'") from None
+    return ray
+
+
+def _connect(ray: Any, address: str | None) -> None:
+    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    try:
+        if address is None:
+            own = {"_node_ip_address": LOOPBACK, "include_dashboard": False, "object_store_memory": OBJECT_STORE}
+            ray.init(address="local", num_cpus=usable_cores(), **own, **quiet)
+        else:
+            ray.init(address=address, **quiet)
+    except Exception as fault:
+        where = "a Ray cluster on this machine" if address is None else f"the Ray cluster {address} (--ray-address)"
+        raise UsageProblem(f"{where} cannot be reached: {type(fault).__name__}: {fault}") from None
+
+
+def _usual_workers(ray: Any, assignment: Assignment) -> int:
+    cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    return cpus if isinstance(assignment.labeller, LocalLabeller) else min(cpus, MODEL_WORKERS)
+
+
+def _refuse_what_never_fits(ray: Any, workers: int) -> None:
+    """Ray waits for ever for what a cluster does not have."""
+    cpus = float(ray.cluster_resources().get("CPU", 0.0))
+    if workers * CPU_SHARE > cpus:
+        raise UsageProblem(
+            f"--workers {workers}: the Ray cluster has {cpus:g} CPUs, which are enough for {int(cpus / CPU_SHARE)} "
+            f"workers at {CPU_SHARE} each"
+        )

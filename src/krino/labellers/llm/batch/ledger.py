@@ -1,0 +1,270 @@
+"""What was sent in batch files and what came back: a SQLite file beside the run, so that a crash costs nothing.
+
+A batch goes through these states, and each step is on disk before the next begins:
+
+    writing   its file grows; killed now, file and requests are forgotten: nothing was sent
+    ready     the file is whole
+    sending   it is being sent, or somebody was killed while it was: look for it at the provider before sending it again
+    sent      the provider has named it
+    done      every request of it has an outcome here, or counts as lost
+
+A request is known by what it asks (the key of the reply cache) and by its turn in the conversation, so that the same
+request is never written twice, whatever the order of the cases, unless the one before is known to be lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from krino.contract import Usage
+from krino.errors import UsageProblem
+
+FOLDER = "batches"
+"""In the folder of the run."""
+LOT = 1_000
+"""Changes between two commits where nothing hangs on a single one."""
+LOST = 0
+"""The status of a request that has no reply and was not billed: it may be sent again."""
+_TABLES = """
+create table if not exists about (secret blob not null);
+create table if not exists batches (
+    number integer primary key, desk text not null, state text not null, requests integer not null default 0,
+    tokens integer not null default 0, cost real not null default 0, tries integer not null default 0,
+    begun real not null default 0, remote text
+);
+create table if not exists requests (
+    key blob not null, turn integer not null, batch integer not null, form blob not null, estimate integer not null,
+    losses integer not null default 0, status integer, reply blob, tokens_in integer not null default 0,
+    tokens_out integer not null default 0, cost real, used integer not null default 0, primary key (key, turn)
+);
+create index if not exists waiting on requests (batch) where status is null;
+"""
+
+
+class Letter(NamedTuple):
+    """One request that was written, with its outcome if there is one."""
+
+    batch: int
+    form: bytes
+    """How it was asked: channel, parameters, limit of the reply."""
+    estimate: int
+    losses: int
+    status: int | None
+    reply: bytes | None
+    used: int
+    """1 where a judgement has its cost on record."""
+
+
+class Batch(NamedTuple):
+    """One request file and what became of it."""
+
+    number: int
+    state: str
+    requests: int
+    tokens: int
+    cost: float
+    """What is set aside for it."""
+    tries: int
+    begun: float
+    remote: str | None
+
+
+class Ledger:
+    """Opened by the one process that writes the run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        known = [folder, *folder.iterdir()] if folder.is_dir() else [folder]
+        if any(path.is_symlink() for path in known) or (folder.exists() and not folder.is_dir()):
+            raise UsageProblem(f"{folder}: what is out must lie in the run folder itself, not behind a link")
+        try:
+            folder.mkdir(exist_ok=True)
+            self._db = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None, check_same_thread=False)
+            self._db.execute("pragma journal_mode=wal")
+            self._db.execute("pragma synchronous=full")  # money hangs on it
+            self._db.executescript(_TABLES)
+        except (OSError, sqlite3.Error) as error:
+            raise UsageProblem(f"{folder}: the ledger of the batches cannot be opened: {error}") from None
+        self._changes = 0
+        self._forget_unfinished()
+        found = self._db.execute("select secret from about").fetchone()
+        self.is_new = found is None
+        self._secret = found[0] if found else secrets.token_bytes(16)
+        if found is None:
+            self._change("insert into about values (?)", (self._secret,))
+            self.commit()
+        self.prefix = f"{hashlib.blake2b(self._secret, digest_size=4).hexdigest()}-"
+        """With which the names of all requests of this run begin."""
+
+    def tag(self, key: bytes) -> str:
+        """The random word of a conversation: the same each time it is gone through, and known to nobody else."""
+        return hashlib.blake2b(key, key=self._secret, digest_size=4).hexdigest()
+
+    def name(self, key: bytes, turn: int) -> str:
+        """How a request is called at the provider."""
+        return f"{self.prefix}{key.hex()}-{turn}"
+
+    def named(self, name: str) -> tuple[bytes, int] | None:
+        """The request of a name; None for what is none of ours."""
+        try:
+            key, turn = name.removeprefix(self.prefix).split("-")
+            return (bytes.fromhex(key), int(turn)) if name.startswith(self.prefix) else None
+        except ValueError:
+            return None
+
+    def path(self, number: int) -> Path:
+        """Of a request file."""
+        return self.folder / f"{number:05d}.jsonl"
+
+    # --- requests ----------------------------------------------------------------------------------
+
+    def letter(self, key: bytes, turn: int) -> Letter | None:
+        found = self._db.execute(
+            "select batch, form, estimate, losses, status, reply, used from requests where key = ? and turn = ?",
+            (key, turn),
+        ).fetchone()
+        return None if found is None else Letter(*found)
+
+    def put(self, key: bytes, turn: int, batch: int, form: bytes, estimate: int) -> None:
+        """A request has been written into a file; one that was lost before is in this file now."""
+        self._change(
+            "insert into requests (key, turn, batch, form, estimate) values (?, ?, ?, ?, ?) on conflict (key, turn) "
+            "do update set batch = excluded.batch, form = excluded.form, estimate = excluded.estimate, status = null, "
+            "reply = null",
+            (key, turn, batch, form, estimate),
+        )
+
+    def answer(self, number: int, key: bytes, turn: int, status: int, reply: bytes, usage: Usage) -> None:
+        """The outcome of a request. Only one that still waits in this batch takes it: the first of several counts."""
+        taken = (status, reply, usage.input_tokens, usage.output_tokens, usage.cost, status == LOST)
+        self._change(
+            "update requests set status = ?, reply = ?, tokens_in = ?, tokens_out = ?, cost = ?, losses = losses + ? "
+            "where key = ? and turn = ? and batch = ? and status is null",
+            (*taken, key, turn, number),
+        )
+
+    def waits(self, number: int, key: bytes, turn: int) -> int | None:
+        """The estimate of a request that waits in this batch."""
+        found = self._db.execute(
+            "select estimate from requests where key = ? and turn = ? and batch = ? and status is null",
+            (key, turn, number),
+        ).fetchone()
+        return None if found is None else int(found[0])
+
+    def missing(self, number: int) -> int:
+        """How many requests of a batch have no outcome."""
+        query = "select count(*) from requests where batch = ? and status is null"
+        return int(self._db.execute(query, (number,)).fetchone()[0])
+
+    def use(self, key: bytes, turn: int) -> None:
+        """A judgement has it on record."""
+        self._change("update requests set used = 1 where key = ? and turn = ?", (key, turn))
+
+    def unrecorded(self, desk: str) -> Usage:
+        """What was paid and is in no judgement yet."""
+        found = self._db.execute(
+            "select count(*), sum(tokens_in), sum(tokens_out), sum(requests.cost) from requests join batches on "
+            "batch = number where desk = ? and status = 200 and used = 0",
+            (desk,),
+        ).fetchone()
+        return Usage(calls=found[0], input_tokens=found[1] or 0, output_tokens=found[2] or 0, cost=found[3])
+
+    # --- batches -----------------------------------------------------------------------------------
+
+    def begin(self, desk: str) -> int:
+        """The number of a new batch."""
+        self._change("insert into batches (desk, state) values (?, 'writing')", (desk,))
+        return int(self._db.execute("select last_insert_rowid()").fetchone()[0])
+
+    def close(self, number: int, requests: int, tokens: int, cost: float) -> None:
+        """Its file is whole and on disk; so much is set aside for it."""
+        self._change(
+            "update batches set state = 'ready', requests = ?, tokens = ?, cost = ? where number = ?",
+            (requests, tokens, cost, number),
+        )
+        self.commit()
+
+    def sending(self, number: int) -> None:
+        self._change("update batches set state = 'sending', begun = ? where number = ?", (time.time(), number))
+        self.commit()
+
+    def sent(self, number: int, remote: str) -> None:
+        self._change("update batches set state = 'sent', remote = ? where number = ?", (remote, number))
+        self.commit()
+
+    def send_again(self, number: int) -> None:
+        """The provider has done nothing of it. It gets another label, so that the failed one is not taken for it."""
+        query = "update batches set state = 'ready', remote = null, tries = tries + 1 where number = ?"
+        self._change(query, (number,))
+        self.commit()
+
+    def finish(self, number: int, why: str) -> None:
+        """What has no outcome by now has none."""
+        self._change(
+            "update requests set status = ?, reply = ?, losses = losses + 1 where batch = ? and status is null",
+            (LOST, why.encode(), number),
+        )
+        self._change("update batches set state = 'done' where number = ?", (number,))
+        self.commit()
+        self.path(number).unlink(missing_ok=True)
+
+    def outstanding(self, desk: str) -> list[Batch]:
+        """The batches that are not done, in order."""
+        found = self._db.execute(
+            "select number, state, requests, tokens, cost, tries, begun, remote from batches where desk = ? and state "
+            "not in ('done', 'writing') order by number",
+            (desk,),
+        )
+        return [Batch(*row) for row in found]
+
+    def remotes(self) -> set[str]:
+        """Every batch that the provider has named."""
+        return {row[0] for row in self._db.execute("select remote from batches where remote is not null")}
+
+    # --- the file ----------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """All changes so far are on disk."""
+        if self._db.in_transaction:
+            self._db.execute("commit")
+        self._changes = 0
+
+    def end(self, *, keep: bool) -> None:
+        """Close it; where nothing is outstanding, nothing of it is needed again."""
+        self.commit()
+        self._db.close()
+        if not keep:
+            shutil.rmtree(self.folder)
+
+    def is_out(self) -> bool:
+        """Whether anything is, or may be, at the provider."""
+        return self._db.execute("select 1 from batches where state not in ('done', 'writing')").fetchone() is not None
+
+    def has_replies(self) -> bool:
+        """Whether anything came back that no judgement has on record."""
+        return self._db.execute("select 1 from requests where status is not null and used = 0").fetchone() is not None
+
+    def _change(self, query: str, values: tuple[Any, ...]) -> None:
+        if not self._db.in_transaction:
+            self._db.execute("begin immediate")
+        self._db.execute(query, values)
+        self._changes += 1
+        if self._changes >= LOT:
+            self.commit()
+
+    def _forget_unfinished(self) -> None:
+        """Files that were not written to their end were not sent either; nor is what lies here for its cases needed."""
+        for (number,) in self._db.execute("select number from batches where state = 'writing'").fetchall():
+            self._change("delete from requests where batch = ?", (number,))
+            self._change("delete from batches where number = ?", (number,))
+            self.commit()
+        kept = {self.path(row[0]).name for row in self._db.execute("select number from batches where state != 'done'")}
+        for path in self.folder.iterdir():
+            if path.suffix in {".jsonl", ".waiting"} and path.name not in kept:
+                path.unlink()

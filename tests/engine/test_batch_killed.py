@@ -1,0 +1,85 @@
+"""A run by batch file that is killed before any step is whole after the same command; nothing is paid twice.
+
+The steps are: every commit of the ledger, every line of the journal, every call of the provider and every line of its
+results. A process is killed at the first of them, the next at the second, and so on until one comes to its end.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from batch_runs import DIALECTS, Dialect, assert_whole, batch_server, cases, judged, model
+from krino.labellers.llm.batch.calling import Caller
+from krino.labellers.llm.batch.ledger import Ledger
+from krino.runs.journal import Journal
+
+FEWEST = 20
+RECORDS = cases(4)[2:]  # the stubborn case, which is asked twice, and another one
+KILLED = 9
+
+
+class Countdown:
+    """Ends the process, as a kill would, at the step of its number."""
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            os._exit(KILLED)
+
+    def before(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def stepped(*args: Any, **more: Any) -> Any:
+            self.step()
+            return method(*args, **more)
+
+        return stepped
+
+    def before_lines(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        async def stepped(*args: Any, **more: Any) -> AsyncIterator[bytes]:
+            async for line in method(*args, **more):
+                self.step()
+                yield line
+
+        return stepped
+
+
+def run_until(steps: int, url: str, dialect: Dialect, folder: Path) -> None:
+    """In a process of its own."""
+    countdown = Countdown(steps)
+    for owner, name, wrapped in (
+        (Ledger, "commit", countdown.before),
+        (Journal, "append", countdown.before),
+        (Caller, "_until_answered", countdown.before),
+        (Caller, "lines", countdown.before_lines),
+    ):
+        setattr(owner, name, wrapped(getattr(owner, name)))
+    judged(model(url, dialect), folder, RECORDS, requests=1)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_killed_at_every_step_a_run_is_whole_after_the_same_command_and_nothing_is_paid_twice(
+    dialect: Dialect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))  # so that modules of tests are loaded once
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["batch_runs", "pytest", "krino.labellers.factory"])
+    for steps in range(10_000):
+        folder = tmp_path / f"killed-{steps}"
+        with batch_server() as server:
+            process = context.Process(target=run_until, args=(steps, server.anthropic_url, dialect, folder))
+            process.start()
+            process.join()
+            if process.exitcode == 0:
+                break
+            assert process.exitcode == KILLED
+            run = judged(model(server.anthropic_url, dialect), folder, RECORDS, requests=1)
+            assert_whole(run, server, [record["id"] for record in RECORDS])
+    assert steps > FEWEST, "fewer steps than there are prove nothing"

@@ -1,0 +1,185 @@
+"""Workers that ask a model do so within one limit, and what a worker that died had paid for is not paid again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import krino
+from command_line import krino as command
+from fake_llm import FakeServer
+from krino.cases.item import CaseItem
+from krino.engine import sync
+from krino.engine.crew import Crew, WorkerLost
+from krino.engine.desk import Kit
+from krino.engine.processes import AllCores, ProcessLink
+from krino.engine.protocol import Assignment, opened
+from krino.engine.ray_cluster import RayEngine
+from krino.errors import UsageProblem
+from krino.judges.registry import load_judge
+from krino.labellers.local import LocalLabeller
+from toy_judge import ToyJudge
+from waiting import until
+
+CASES = 40
+DEADLY = f"{Path(__file__).parents[1] / 'deadly_judge.py'}:Deadly"
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer(reply={"label": "good", "quote": "fine"}, latency=0.1, key=r"case-\d+-") as server:
+        yield server
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(json.dumps({"id": f"case-{n}-", "text": f"fine case-{n}-"}) + "\n" for n in range(CASES)))
+    return path
+
+
+def run(cases: Path, server: FakeServer, **settings: object) -> krino.Run:
+    labeller = krino.llm("m", base_url=server.url, cache="off", concurrency=8, **settings)  # type: ignore[arg-type]
+    try:
+        return krino.run(ToyJudge(), cases, labeller=labeller, into=cases.parent / "run", engine=lambda: AllCores(2))
+    finally:
+        sync.run(labeller.aclose())
+
+
+def test_two_workers_ask_about_every_case_once_and_never_more_at_a_time_than_allowed(
+    cases: Path, server: FakeServer
+) -> None:
+    judged = run(cases, server)
+    stats = server.stats()
+    assert [judgement.status for judgement in judged] == ["ok"] * CASES
+    assert sorted(stats.calls_by_key.values()) == [1] * CASES
+    assert stats.max_in_flight <= 8
+    assert judged.manifest.usage.calls == CASES
+
+
+def test_a_budget_is_one_limit_for_all_workers_and_the_run_goes_on_where_it_ended(
+    cases: Path, server: FakeServer
+) -> None:
+    first = run(cases, server, max_tokens=3_000)
+    assert first.manifest.state == "stopped"
+    assert 0 < first.manifest.usage.tokens <= 3_000
+    assert 0 < len(first) < CASES
+    last = run(cases, server)
+    assert len(last) == CASES
+    assert sorted(server.stats().calls_by_key.values()) == [1] * CASES  # nothing was paid twice
+
+
+def test_what_killed_workers_had_asked_for_is_not_paid_again(cases: Path, server: FakeServer) -> None:
+    server.configure(latency=2.0)
+
+    def kill_them_when_their_requests_are_out() -> None:
+        until(lambda: server.stats().in_flight == 8)
+        for worker in multiprocessing.active_children():
+            worker.kill()
+        server.configure(latency=0.1)
+
+    with while_running(kill_them_when_their_requests_are_out):
+        judged = run(cases, server)
+    assert [judgement.status for judgement in judged] == ["ok"] * CASES
+    assert sorted(server.stats().calls_by_key.values()) == [1] * CASES
+    assert judged.manifest.usage.calls == CASES  # and what was paid is on record
+
+
+class Silent:
+    """A worker that is never placed: nothing is heard of it."""
+
+    closed = False
+
+    async def send(self, messages: list[Any]) -> None:
+        raise AssertionError("nothing is handed to a worker that is not ready")
+
+    async def receive(self) -> list[Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def test_a_run_does_not_wait_for_a_worker_for_which_no_case_is_left() -> None:
+    hired: list[Any] = []
+
+    async def hire(kit: Kit) -> Any:
+        hired.append(ProcessLink(kit) if hired else Silent())
+        return hired[-1]
+
+    found: list[int] = []
+
+    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+        assert judgement is not None
+        found.append(item.index)
+
+    items = (CaseItem(place, str(place), {"text": "x"}) for place in range(20))
+    assignment = Assignment(load_judge(DEADLY), LocalLabeller())
+    await Crew(2, hire).run(assignment, opened(items, lambda item, digest: True), receive)
+    assert sorted(found) == list(range(20))
+    assert hired[0].closed
+
+
+async def test_workers_that_die_before_they_can_begin_end_the_run_with_a_word() -> None:
+    class Stillborn(Silent):
+        async def receive(self) -> list[Any]:
+            raise WorkerLost("no such package there")
+
+    async def hire(kit: Kit) -> Any:
+        return Stillborn()
+
+    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+        raise AssertionError
+
+    items = opened([CaseItem(0, "0", {"text": "x"})], lambda item, digest: True)
+    with pytest.raises(UsageProblem, match="workers die before they can begin: no such package there"):
+        await Crew(1, hire).run(Assignment(load_judge(DEADLY), LocalLabeller()), items, receive)
+
+
+async def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+
+    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+        raise AssertionError
+
+    items = opened([], lambda item, digest: True)
+    with pytest.raises(UsageProblem, match=r"pip install 'krino\[ray\]'"):
+        await RayEngine().run(Assignment(load_judge(DEADLY), LocalLabeller()), items, receive)
+
+
+def test_an_address_of_a_cluster_without_the_engine_for_it_is_refused(cases: Path) -> None:
+    done = command("judge", "rag", str(cases), "--ray-address", "auto", cwd=cases.parent)
+    assert done.returncode == 2
+    assert "--ray-address is for --engine ray" in done.stderr
+
+
+class while_running:
+    """Does something beside the run; what goes wrong there fails the test."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self._act = act
+        self._fault: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        try:
+            self._act()
+        except BaseException as fault:
+            self._fault = fault
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        if self._fault is not None:
+            raise self._fault

@@ -1,0 +1,87 @@
+"""A batch that was made and not acknowledged is found by what is in it, and no other one is taken for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from batch_runs import DIALECTS, Dialect, batch_server, model
+from fake_llm import FakeServer
+from krino.contract import Usage
+from krino.labellers.llm.batch.calling import Caller, Unsure
+from krino.labellers.llm.batch.ledger import Ledger
+from krino.labellers.llm.batch.mailbox import Mailbox, Sizes
+from krino.labellers.llm.batch.providers import Provider, Wanted, provider_of
+
+BODY = b'{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"case-1-"}]}'
+
+
+@asynccontextmanager
+async def provider(server: FakeServer, dialect: Dialect) -> AsyncIterator[Provider]:
+    labeller = model(server.anthropic_url, dialect)
+    caller = Caller(labeller.transport, labeller.own_line.has_new_key)
+    yield provider_of(labeller.endpoint, caller)
+    await caller.aclose()
+    await labeller.aclose()
+
+
+async def made(provider: Provider, folder: Path, name: str, label: str) -> str:
+    path = folder / name
+    path.write_bytes(provider.head + provider.entry(name, BODY) + provider.tail)
+    return await provider.send(path, label)
+
+
+def wanted(label: str, name: str, known: set[str] | None = None) -> Wanted:
+    return Wanted(label, time.time(), 1, known or set(), lambda found: found == name)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_of_batches_of_one_size_the_one_with_the_request_is_found_wherever_it_stands(
+    dialect: Dialect, tmp_path: Path
+) -> None:
+    with batch_server() as server:
+        async with provider(server, dialect) as ours:
+            batches = {name: await made(ours, tmp_path, name, f"label-{name}") for name in "abcde"}
+            for batch in batches.values():
+                await ours.look(batch)
+            found = {name: await ours.find(wanted(f"label-{name}", name)) for name in "abcde"}
+            assert found == batches
+            assert await ours.find(wanted("label-f", "f")) is None
+
+
+async def test_as_long_as_one_may_be_it_nobody_says_that_it_is_not_there(tmp_path: Path) -> None:
+    with batch_server() as server:
+        async with provider(server, "anthropic") as ours:
+            stranger = await made(ours, tmp_path, "a", "")
+            with pytest.raises(Unsure, match="not known before it ends"):
+                await ours.find(wanted("", "f"))
+            assert await ours.find(wanted("", "f", known={stranger})) is None
+            await ours.look(stranger)
+            assert await ours.find(wanted("", "f")) is None
+
+
+def test_a_request_waits_in_its_own_batch_and_in_no_other(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "batches")
+    with batch_server() as server:
+        labeller = model(server.anthropic_url, "openai")
+        provider = provider_of(labeller.endpoint, Caller(labeller.transport, labeller.own_line.has_new_key))
+        mailbox = Mailbox(labeller, ledger, provider, "desk", Sizes())
+        first, second = ledger.begin("desk"), ledger.begin("desk")
+        ledger.put(b"key", 0, first, b"{}", 9)
+        name = ledger.name(b"key", 0)
+        assert [mailbox.waits(number, name) for number in (first, second)] == [True, False]
+        assert not mailbox.waits(first, "somebody-else")
+        assert not mailbox.waits(first, f"{name}-1")
+        ledger.answer(second, b"key", 0, 200, b"stray", Usage())
+        assert mailbox.waits(first, name), "results of another batch are not its"
+        ledger.answer(first, b"key", 0, 200, b"reply", Usage())
+        ledger.answer(first, b"key", 0, 200, b"later", Usage())
+        letter = ledger.letter(b"key", 0)
+        assert letter is not None
+        assert letter.reply == b"reply", "the first of several counts"
+    ledger.end(keep=False)
+    assert not (tmp_path / "batches").exists()
