@@ -200,9 +200,9 @@ def test_all_claims_of_a_batch_reach_the_support_model_in_one_call_but_exact_cop
             calls.append([pair.claim for pair in pairs])
             return [Support("unsupported", 0.0, "doubt") for _ in pairs]
 
-    batch = [facts_of(answer=f"{BRIDGE} It opened."), facts_of(answer="It is red.")]
+    batch = [facts_of(answer=f"{BRIDGE} It is old."), facts_of(answer="It is red.")]
     labels = label_locally(batch, Doubtful())
-    assert calls == [["It opened.", "It is red."]]
+    assert calls == [["The iron bridge at Varde is old.", "It is red."]]
     assert [claim.label for claim in labels[0].claims] == ["supported", "unsupported"]
 
 

@@ -11,6 +11,7 @@ from krino.errors import CannotJudge
 from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
 from krino.judges.rag.reading.answer import find_instructions, split_answer
+from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.reading.difference import find_difference
 from krino.judges.rag.reading.goals import Goal, read_goal
 from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
@@ -61,6 +62,8 @@ class PassageSentence:
     number: int
     sentence: Sentence
     reading: Reading
+    told: str
+    """Its text with names where pronouns stand for them; the reading is of this."""
 
     @property
     def length(self) -> int:
@@ -144,6 +147,12 @@ class RagFacts:
             return self.case.answer
         kept = (item.text for number, item in enumerate(self.sentences, 1) if number not in self.instructions)
         return " ".join(kept)
+
+    @lazy
+    def told(self) -> tuple[str, ...]:
+        """The answer's sentences as they read by themselves, with names where pronouns stand for them."""
+        texts = [item.text for item in self.sentences]
+        return tuple(resolve(texts) if self.language in (None, "en") else texts)
 
     @lazy
     def same_as_reference(self) -> bool:
@@ -272,9 +281,9 @@ class RagFacts:
         """What may be cited as evidence."""
         language = self.context_language or self.language
         return tuple(
-            PassageSentence(item.number, number, sentence, read_sentence(sentence.text, language))
+            PassageSentence(item.number, number, sentence, read_sentence(told, language), told)
             for item in self.passages
-            for number, sentence in _numbered(item)
+            for (number, sentence), told in _told(list(_numbered(item)), language)
             if not says_too_little(sentence.text, item.text)
         )
 
@@ -320,6 +329,12 @@ def _numbered(item: NumberedPassage) -> Iterator[tuple[int, Sentence]]:
         yield 0, sentence
     for number, sentence in enumerate(item.sentences, 1):
         yield number, Sentence(sentence.text, sentence.start + shift, sentence.end + shift)
+
+
+def _told(sentences: list[tuple[int, Sentence]], language: str | None) -> Iterator[tuple[tuple[int, Sentence], str]]:
+    """Sentences in a row, each with its text as it reads by itself."""
+    texts = [sentence.text for _, sentence in sentences]
+    return zip(sentences, resolve(texts) if language in (None, "en") else texts, strict=True)
 
 
 def locate_quote(quote: str, text: str) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm
 from krino.judges.rag.support.draft_claims import Desk, Draft, lay_out
 from krino.judges.rag.support.entailment_support import EntailedSupport
 from krino.judges.rag.support.evidence import coverage
-from krino.judges.rag.support.lexical_support import Support, SupportModel
+from krino.judges.rag.support.lexical_support import Support, SupportModel, decide
 from krino.judges.rag.support.nearness import TextPair, measure, place_on_scale, reference_pair
 from krino.judges.rag.support.relevance import (
     answering_sentence,
@@ -33,14 +33,20 @@ _SAMPLE = 300
 
 
 def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) -> list[RagLabels]:
-    """Labels for a batch of cases; their claims go to the support model in one call, exact copies need none."""
+    """Labels for a batch of cases; what copies or code settle needs no model, all other claims go to it in one call."""
     desks = [lay_out(facts) for facts in batch]
-    open_drafts = [draft for desk in desks for draft in desk.drafts if not desk.is_copied(draft)]
-    answers = iter((model or EntailedSupport()).score([draft.pair for draft in open_drafts]))
+    settled = [[_copied() if desk.is_copied(draft) else decide(draft.pair) for draft in desk.drafts] for desk in desks]
+    left = [
+        draft.pair
+        for desk, decided in zip(desks, settled, strict=True)
+        for draft, support in zip(desk.drafts, decided, strict=True)
+        if support is None
+    ]
+    answers = iter((model or EntailedSupport()).score(left))
     near = measure(pair for desk in desks for pair in _pairs(desk))
     return [
-        _label(desk, [_copied() if desk.is_copied(draft) else next(answers) for draft in desk.drafts], near)
-        for desk in desks
+        _label(desk, [next(answers) if support is None else support for support in decided], near)
+        for desk, decided in zip(desks, settled, strict=True)
     ]
 
 
@@ -111,7 +117,7 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
             label = "contradicted"
     quoted = best if label != "unsupported" else None
     return Claim(
-        text=desk.facts.sentences[draft.sentence - 1].text,
+        text=draft.text,
         sentence=draft.sentence,
         passage=quoted.passage if quoted is not None else None,
         quote=quoted.sentence.text if quoted is not None else None,

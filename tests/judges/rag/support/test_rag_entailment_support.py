@@ -37,7 +37,7 @@ def test_what_only_leads_a_claim_in_is_not_part_of_it(claim: str, bare: str) -> 
 
 
 def test_a_supported_claim_is_likelier_than_one_that_is_not_there() -> None:
-    stated = claim_for("The iron bridge was opened in 1904.")
+    stated = claim_for("In 1904 Varde got the iron bridge.")
     strange = claim_for("The bridge was paid for by a brewer from Esbjerg.")
     assert (stated.label, strange.label) == ("supported", "unsupported")
     assert stated.probability is not None and strange.probability is not None
@@ -46,7 +46,7 @@ def test_a_supported_claim_is_likelier_than_one_that_is_not_there() -> None:
 
 
 def test_a_false_claim_in_the_passages_own_words_is_contradicted_and_quotes_the_sentence() -> None:
-    claim = claim_for("The iron bridge at Varde was closed in 1904 and carries no railway tracks.")
+    claim = claim_for("The iron bridge at Varde was closed in 1904.")
     assert claim.label == "contradicted"
     assert claim.quote is not None and "opened in 1904" in claim.quote
 

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from krino.judges.rag.reading.amounts import may_tell_shares, other_amount
+from krino.judges.rag.reading.frames import compare_roles, told_from_far_end
+from krino.judges.rag.reading.grammar import in_one_word, root_of
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.sentences import split_sentences
-from krino.judges.rag.reading.values import comparable, find_names, offered, stated
-from krino.judges.rag.reading.words import Reading, opposed_words, opposite_words, read_sentence
-from krino.text.words import stem, stop_words
+from krino.judges.rag.reading.values import comparable, find_names, may_hold_values, offered, stated
+from krino.judges.rag.reading.words import (
+    Reading,
+    may_be_opposed,
+    may_deny,
+    opposed_words,
+    opposite_words,
+    plain_words,
+    read_sentence,
+)
+from krino.text.words import stop_words
+
+Told = tuple[str, Reading]
 
 _LONGEST = 20_000
 _MOST_COMPARED = 40
 """Sentences of each side that are held against each other."""
 _FRAME = 0.6
 """Share of the shorter text that both must have beside two opposites, so that they are said of the same thing."""
+_NEARLY_ALL = 0.75
+"""Share of the longer sentence that both must have before the order of the words tells them apart."""
+_MOST_SPACES = 40
+"""Spaces up to which a text is short enough for that."""
 
 
 def find_difference(question: str, answer: str, reference: str, language: str | None) -> str | None:
     """What tells them apart, in words; None where nothing does to the letter."""
+    if not may_differ(answer, reference, language):
+        return None
     ours, theirs = _read(answer, language), _read(reference, language)
     if difference := _other_value(ours, theirs, read_sentence(question, language).stems):
         return difference
-    for reading in ours:
-        for other in theirs:
-            if words := opposed_words(reading, other):
-                return f"only one of the two denies '{reading.surface[words[0]]}'"
-            if (pair := opposite_words(reading, other)) and _same_frame(reading, other, pair):
-                return f"the answer says '{pair[0]}', the reference '{pair[1]}'"
+    for text, reading in ours:
+        for other_text, other in theirs:
+            if difference := _compare(text, reading, other_text, other, language):
+                return difference
+            if _are_brief(answer, reference) and _are_turned(text, reading, other_text, other, language):
+                return "the same words, with who and whom or first and last exchanged"
     if language == "de":  # where every noun has a capital
         return None
     opens = any(part.wants_name for part in question_parts(question))
@@ -37,17 +56,74 @@ def find_difference(question: str, answer: str, reference: str, language: str | 
     return None
 
 
-def _read(text: str, language: str | None) -> list[Reading]:
-    return [read_sentence(item.text, language) for item in split_sentences(text[:_LONGEST])][:_MOST_COMPARED]
+def may_differ(answer: str, reference: str, language: str | None) -> bool:
+    """A first, cheap look, by words alone: whether `find_difference` could find anything."""
+    answer, reference = in_one_word(answer[:_LONGEST]), in_one_word(reference[:_LONGEST])
+    ours, theirs = frozenset(plain_words(answer)), frozenset(plain_words(reference))
+    if may_deny(answer, ours, language) or may_deny(reference, theirs, language) or may_be_opposed(ours, theirs):
+        return True
+    if may_hold_values(answer, ours) and may_hold_values(reference, theirs):
+        return True
+    if may_tell_shares(ours) and may_tell_shares(theirs):
+        return True
+    if _are_brief(answer, reference) and len(ours & theirs) >= _FRAME * min(len(ours), len(theirs)):
+        return True
+    here = _own_words(ours, theirs, language)
+    there = _own_words(theirs, ours, language) if here else []
+    return bool(there) and all(map(_capital(answer), here)) and all(map(_capital(reference), there))
 
 
-def _content(readings: Iterable[Reading]) -> frozenset[str]:
-    return frozenset(root for reading in readings for root in reading.content)
+def _are_brief(answer: str, reference: str) -> bool:
+    """Whether both are so short that the order of their words can be compared."""
+    return answer.count(" ") <= _MOST_SPACES and reference.count(" ") <= _MOST_SPACES
 
 
-def _other_value(ours: Sequence[Reading], theirs: Sequence[Reading], asked: frozenset[str]) -> str | None:
-    our_values = [value for reading in ours for value in reading.values]
-    their_values = [value for reading in theirs for value in reading.values]
+def _own_words(ours: frozenset[str], theirs: frozenset[str], language: str | None) -> list[str]:
+    """Words that say something and that the other text has in no form."""
+    own = ours - theirs - stop_words(language)
+    known = frozenset(root_of(word, language) for word in theirs) if own else frozenset()
+    return [word for word in own if root_of(word, language) not in known]
+
+
+def _capital(text: str) -> Callable[[str], bool]:
+    """Whether a word stands in the text with a capital."""
+    return lambda word: word[:1].upper() + word[1:] in text or word.upper() in text or not word.isalpha()
+
+
+def _compare(text: str, reading: Reading, other_text: str, other: Reading, language: str | None) -> str | None:
+    """What tells two sentences apart: a denial, an opposite or an amount."""
+    if (words := opposed_words(reading, other)) and _same_frame(reading, other, ()):
+        return f"only one of the two denies '{reading.surface[words[0]]}'"
+    english = language is None or language == "en"
+    pair = opposite_words(reading, other)
+    if pair and _same_frame(reading, other, pair) and not (english and told_from_far_end(text, other_text)):
+        return f"the answer says '{pair[0]}', the reference '{pair[1]}'"
+    if not english or not _same_frame(reading, other, ()):
+        return None
+    if amounts := other_amount(text, other_text):
+        return f"the answer says '{amounts[0]}', the reference '{amounts[1]}'"
+    return None
+
+
+def _are_turned(text: str, reading: Reading, other_text: str, other: Reading, language: str | None) -> bool:
+    ours, theirs = frozenset(reading.content), frozenset(other.content)
+    if language not in (None, "en") or len(ours & theirs) < _NEARLY_ALL * max(len(ours), len(theirs)):
+        return False
+    return compare_roles(text, other_text) == "turned"
+
+
+def _read(text: str, language: str | None) -> list[Told]:
+    sentences = split_sentences(text[:_LONGEST])[:_MOST_COMPARED]
+    return [(item.text, read_sentence(item.text, language)) for item in sentences]
+
+
+def _content(told: Iterable[Told]) -> frozenset[str]:
+    return frozenset(root for _, reading in told for root in reading.content)
+
+
+def _other_value(ours: Sequence[Told], theirs: Sequence[Told], asked: frozenset[str]) -> str | None:
+    our_values = [value for _, reading in ours for value in reading.values]
+    their_values = [value for _, reading in theirs for value in reading.values]
     ours_offered, theirs_offered = offered(our_values), offered(their_values)
     missing = [value for value in their_values if not stated(value, ours_offered)]
     instead = [value for value in our_values if not stated(value, theirs_offered) and asked.isdisjoint(value.keys)]
@@ -59,9 +135,9 @@ def _other_value(ours: Sequence[Reading], theirs: Sequence[Reading], asked: froz
     return None
 
 
-def _same_frame(first: Reading, second: Reading, pair: tuple[str, str]) -> bool:
+def _same_frame(first: Reading, second: Reading, pair: Sequence[str]) -> bool:
     """Whether the rest of the two is much the same, or there is no rest."""
-    poles = {stem(word) for word in pair}
+    poles = {root_of(word) for word in pair}
     ours, theirs = frozenset(first.content) - poles, frozenset(second.content) - poles
     return len(ours & theirs) >= _FRAME * min(len(ours), len(theirs))
 
@@ -80,7 +156,7 @@ def _names_of(text: str, opens: bool, language: str | None) -> frozenset[str]:
     if opens:
         openings = [sentence.split()[0].strip("\"'“«(,.") for sentence in sentences]
         found.update(word for word in openings if word[:1].isupper() and word.lower() not in stop_words(language))
-    return frozenset(stem(name.lower()) for name in found)
+    return frozenset(root_of(name.lower(), language) for name in found)
 
 
 def _may_be_short_for(first: str, second: str) -> bool:

@@ -23,6 +23,10 @@ class QuestionPart:
     kind: Asked | None
 
     @property
+    def wants_reason(self) -> bool:
+        return _pattern("kinds", "reason").search(self.text) is not None
+
+    @property
     def wants_name(self) -> bool:
         """Whether a name would answer it: "who", "where", and most of "what is" and "which"."""
         if self.kind is not None:
@@ -45,8 +49,14 @@ def question_parts(question: str) -> tuple[QuestionPart, ...]:
     return tuple(QuestionPart(piece, _kind(piece)) for piece in listed[:_MOST_PARTS] or [question.strip()])
 
 
+def gives_reason(text: str) -> bool:
+    return _pattern("reason", "marks").search(text) is not None
+
+
 def _kind(text: str) -> Asked | None:
-    return next((kind for kind in get_args(Asked) if _pattern("kinds", kind).search(text)), None)
+    """The kind whose words stand first: "How old was she when she died?" asks for a number."""
+    found = [(match.start(), kind) for kind in get_args(Asked) if (match := _pattern("kinds", kind).search(text))]
+    return min(found, key=lambda item: item[0])[1] if found else None
 
 
 def _listed(piece: str) -> list[str]:

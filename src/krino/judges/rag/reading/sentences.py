@@ -12,7 +12,7 @@ _END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+|\n")
 _MARKER = re.compile(r"\s*(?:[-*+•‣◦▪–—]\s+|\(?(?:\d{1,3}[.)]|[a-zA-Z]\))\s+|#{1,6}\s+|>\s+)*\s*")
 _LIST_LINE = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]\s|\(?\d{1,3}[.)]\s|#{1,6}\s|\n|$)")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“«]{1,20}$")
-_NEXT_WORD = re.compile(r"\s*[\"'“‘«(\[]*(\w*)")
+_NEXT_WORD = re.compile(r"\s*[\"'“‘«(\[*_]*(\w*)")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _ITEM = re.compile(r"\d{1,3}|[a-zA-Z]")
 _INDENT = 12
@@ -73,6 +73,9 @@ def split_sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
+    if text[start : start + 1] == " " and text[start + 1 : start + 4].isalpha() and not text[end - 1].isspace():
+        found.append(Sentence(text[start + 1 : end], start + 1, end))  # plain prose, the most common case by far
+        return
     marker = _MARKER.match(text, start, end)
     if marker is not None and marker.end() < end:
         start = marker.end()
@@ -92,6 +95,8 @@ def _joins_lines(text: str, newline: int, after: int) -> bool:
 
 def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
     """Whether the full stop belongs to a short form, an initial, an ordinal or a list marker."""
+    if _is_plain_end(text, start, dot, end):
+        return False
     following = _NEXT_WORD.match(text, end)
     after = following.group(1) if following is not None else ""
     if after[:1].islower():
@@ -113,3 +118,17 @@ def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
     if lowered in forms.before_number:
         return after[:1].isdecimal()
     return word.isdecimal() and len(word) <= 2 and after.lower() in forms.after_ordinal
+
+
+def _is_plain_end(text: str, start: int, dot: int, end: int) -> bool:
+    """A first, cheap look: a word of some length that is no short form, a stop, a space and a capital."""
+    if end != dot + 1 or text[end : end + 1] != " " or not text[end + 1 : end + 2].isupper():
+        return False
+    word = text[text.rfind(" ", start, dot) + 1 : dot]
+    return len(word) > 3 and word.isalpha() and word.lower() not in _any_short_form()
+
+
+@cache
+def _any_short_form() -> frozenset[str]:
+    forms = _short_forms()
+    return forms.never_end | forms.before_number | forms.after_ordinal | forms.hours

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -172,6 +172,27 @@ def _named_dates() -> re.Pattern[str]:
 
 
 # --- finding ---------------------------------------------------------------------------------------
+
+
+def may_hold_values(text: str, words: Set[str]) -> bool:
+    """A first, cheap look at a text and its words in lower case: a digit, a month, a number word."""
+    return (
+        _DIGIT.search(text) is not None
+        or not words.isdisjoint(_telling_words())
+        or not words.isdisjoint(_stretches())
+        or _COMPOUND.search(text.lower()) is not None
+    )
+
+
+@cache
+def _telling_words() -> frozenset[str]:
+    """The speaking words less articles and "one", which count only before a scale or a stretch of time."""
+    return _speaking_words() - _words("numbers", "one") - _words("numbers", "article")
+
+
+@cache
+def _stretches() -> frozenset[str]:
+    return frozenset(name for name, unit in _units().items() if unit[0] == "duration") | _scales().keys()
 
 
 @lru_cache(maxsize=16_384)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from krino.judges.rag.reading.amounts import without_bounds
+from krino.judges.rag.reading.grammar import in_one_word, root_of
 from krino.judges.rag.reading.values import Value, find_names, find_values, offered, without_citations
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
-from krino.text.words import stem, stop_words
+from krino.text.words import stop_words
 
-_TOKEN = re.compile(r"[^\W_]+(?:'t\b)?|[,;:(]")
+_TOKEN = re.compile(r"[^\W_]+(?:'t\b)?|[,;:()]")
+_NO_KIND = re.compile(r"\b(?:no|non)-(?=\w)", re.I)
+"""The beginning of a word such as "no-frills", which denies nothing in the sentence."""
 _NO_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'’‘“”«»-–—/\n\t", " "))
 _NO_SPACE_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _NEGATION_REACH = 4
@@ -59,8 +63,31 @@ def _telling() -> frozenset[str]:
 
 def may_conflict(text: str) -> bool:
     """A first, cheap look: whether a text holds a digit, a word that denies, or one that has an opposite."""
-    words = text.lower().translate(_NO_SIGNS).split()
+    words = plain_words(text)
     return any(map(str.isdecimal, text)) or "n't" in text or not _telling().isdisjoint(words)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text in lower case, cut at spaces and signs: for cheap looks."""
+    return text.lower().translate(_NO_SIGNS).split()
+
+
+def may_deny(text: str, words: Set[str], language: str | None) -> bool:
+    """A first, cheap look: whether anything in a text could deny."""
+    return "n't" in text or "n’t" in text or not words.isdisjoint(_denying(language))
+
+
+@cache
+def _denying(language: str | None) -> frozenset[str]:
+    return _negations(language) | _denied_deeds()
+
+
+def may_be_opposed(first: Set[str], second: Set[str]) -> bool:
+    """A first, cheap look: whether the words of one text hold an opposite of a word of the other."""
+    known = _opposites()
+    if any(not second.isdisjoint(known[word]) for word in first & known.keys()):
+        return True
+    return any((bare := _without_prefix(word)) is not None and bare in first ^ second for word in first ^ second)
 
 
 @cache
@@ -80,26 +107,32 @@ def _limits() -> frozenset[str]:
 
 @cache
 def _clause_ends() -> frozenset[str]:
-    return frozenset([",", ";", ":", "(", *table("words")["negation_ends"]["clauses"].split()])
+    return frozenset([",", ";", ":", "(", ")", *table("words")["negation_ends"]["clauses"].split()])
 
 
 @lru_cache(maxsize=8_192)
 def read_sentence(text: str, language: str | None) -> Reading:
     """The reading of one sentence, kept because the same passages come back in case after case."""
     plain = straighten(without_citations(text[:_LONGEST_SENTENCE]))
+    if "o-" in plain or "n-" in plain:
+        plain = _NO_KIND.sub(lambda found: " " * len(found.group()), plain)
+    if language is None or language == "en":
+        plain = without_bounds(in_one_word(plain))
     stops, negations = stop_words(language), _negations(language)
     plain = _opening_no().sub(lambda found: " " * len(found.group()), plain)
     values = find_values(plain)
     content: list[str] = []
     negated: set[str] = set()
+    stated: set[str] = set()
     surface: dict[str, str] = {}
     poles: list[str] = []
     reach = denials = 0
     soft = False
-    for token, value in _tokens(plain, values):
+    tokens = list(_tokens(plain, values))
+    for place, (token, value) in enumerate(tokens):
         if value is not None:
             roots = value.keys
-        elif token in negations or token.endswith("n't"):
+        elif token in negations or token.endswith("n't") or _denies_deed(tokens, place):
             reach = _NEGATION_REACH
             denials += 1
             continue
@@ -108,33 +141,69 @@ def read_sentence(text: str, language: str | None) -> Reading:
             continue
         else:
             soft = soft or token in _soft_negations()
-            if token in _opposites():
+            if token in _opposites() or _without_prefix(token):
                 poles.append(token)
-            roots = () if token in stops else (stem(token),)
+            roots = () if token in stops else (root_of(token, language),)
         reach = 0 if token in _limits() and reach == _NEGATION_REACH else reach - 1
         for root in roots:
             content.append(root)
             surface.setdefault(root, token)
-            if reach > 0:
-                negated.add(root)
+            (negated if reach > 0 else stated).add(root)
     stems = frozenset(content) | offered(values)
     return Reading(
         content=tuple(dict.fromkeys(content)),
         stems=stems,
         prefixes=frozenset(root[:5] for root in content if len(root) >= 6 and root[0].isalpha()),
         values=values,
-        names=frozenset() if language == "de" else frozenset(stem(n.lower()) for n in find_names(plain)),
-        negated=frozenset(negated),
+        names=frozenset() if language == "de" else frozenset(root_of(n.lower(), language) for n in find_names(plain)),
+        negated=frozenset(negated - stated),
         denials=-1 if soft else denials,
         surface=surface,
         poles=tuple(dict.fromkeys(poles)),
     )
 
 
+@cache
+def _denied_deeds() -> frozenset[str]:
+    return frozenset(table("words")["denied_deed"]["words"].split())
+
+
+def _denies_deed(tokens: list[tuple[str, Value | None]], place: int) -> bool:
+    """ "refused to", "failed to": what follows was not done."""
+    if tokens[place][0] not in _denied_deeds():
+        return False
+    return any(token == table("words")["denied_deed"]["before"] for token, _ in tokens[place + 1 : place + 2])
+
+
+@lru_cache(maxsize=16_384)
+def _without_prefix(word: str) -> str | None:
+    """The word of which this one is the opposite by its prefix: "ineffective" of "effective"."""
+    known = table("words")["prefixes"]
+    if word in known["never"].split():
+        return None
+    for prefix in known["opposite"].split():
+        bare = word.removeprefix(prefix)
+        if bare != word and len(bare) > 3 and (bare in known["also"].split() or bare.endswith(_endings())):
+            return bare
+    return None
+
+
+@cache
+def _endings() -> tuple[str, ...]:
+    return tuple(table("words")["prefixes"]["endings"].split())
+
+
 def opposed_words(first: Reading, second: Reading) -> tuple[str, ...]:
-    """Content words that both have and only one denies, where one text denies nothing at all."""
+    """Content words that both have and only one denies, where one text denies nothing at all.
+
+    What one denies and the other says by its opposite ("not allowed", "forbidden") is no difference.
+    """
     if min(first.denials, second.denials) != 0 or first.denials == second.denials:
         return ()
+    denying, plain = (first, second) if first.denials else (second, first)
+    for word in denying.poles:
+        if root_of(word) in denying.negated and not _opposites().get(word, frozenset()).isdisjoint(plain.poles):
+            return ()
     return tuple(
         root for root in first.content if root in second.stems and (root in first.negated) != (root in second.negated)
     )
@@ -156,12 +225,26 @@ def opposite_words(first: Reading, second: Reading) -> tuple[str, str] | None:
     if first.denials > 0 or second.denials > 0:
         return None
     for word in first.poles:
-        others = _opposites()[word]
+        others = _opposites().get(word, frozenset())
         if word not in second.poles and others.isdisjoint(first.poles):
             for other in second.poles:
                 if other in others:
                     return word, other
+    return _by_prefix(first, second) or _turn(_by_prefix(second, first))
+
+
+def _by_prefix(first: Reading, second: Reading) -> tuple[str, str] | None:
+    """A word that the second has with a prefix that makes it the opposite."""
+    said = frozenset(first.surface.values())
+    for other in second.poles:
+        bare = _without_prefix(other)
+        if bare is not None and bare in said and other not in said:
+            return bare, other
     return None
+
+
+def _turn(pair: tuple[str, str] | None) -> tuple[str, str] | None:
+    return None if pair is None else (pair[1], pair[0])
 
 
 def _tokens(text: str, values: tuple[Value, ...]) -> Iterator[tuple[str, Value | None]]:

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 from krino.judges.rag.facts import Copy, RagFacts
-from krino.judges.rag.reading.words import Reading, opposite_words
+from krino.judges.rag.reading.claims import split_claims
+from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
 from krino.judges.rag.support.evidence import Evidence, Index, coverage
 from krino.judges.rag.support.lexical_support import Pair
 from krino.judges.rag.tables import table
@@ -18,9 +19,11 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A claim on the desk: which sentence it is, what it could rest on, and whether it is a bare yes or no."""
+    """A claim on the desk: of which sentence, what it could rest on, and whether it is a bare yes or no."""
 
     sentence: int
+    text: str
+    """The claim as it reads by itself: one half of a sentence that makes two, with names for pronouns."""
     evidence: Evidence
     pair: Pair
     polarity: bool | None
@@ -46,47 +49,63 @@ class Desk:
 def lay_out(facts: RagFacts) -> Desk:
     """Tells the sentences that claim something from those that do not, and finds evidence for the claims."""
     index = Index(facts)
-    claiming: list[tuple[int, Reading, bool | None]] = []
+    copies = {copy.sentence: copy for copy in facts.copies} if facts.open.claims else {}
+    claiming: list[tuple[int, bool | None]] = []
     empty: list[int] = []
     for number, reading in enumerate(facts.readings, 1):
         polarity = _yes_or_no(facts, number, reading)
         if not facts.open.claims or _is_empty(facts, number, reading, polarity):
             empty.append(number)
         else:
-            claiming.append((number, reading, polarity))
-    drafts = tuple(_draft(facts, index, *claim, company=len(claiming) > 1) for claim in claiming)
+            claiming.append((number, polarity))
+    drafts = tuple(
+        _draft(facts, index, number, text, polarity, company=len(claiming) > 1)
+        for number, polarity in claiming
+        for text in _texts(facts, number, polarity, copies.get(number))
+    )
     if any(draft.polarity is None for draft in drafts):  # a yes or no that nothing settles adds nothing to the rest
         unsettled = {draft.sentence for draft in drafts if draft.polarity is not None and draft.denied is None}
         drafts = tuple(draft for draft in drafts if draft.sentence not in unsettled)
         empty = sorted({*empty, *unsettled})
-    copies = {copy.sentence: copy for copy in facts.copies} if facts.open.claims else {}
     return Desk(facts, index, drafts, tuple(empty), copies)
 
 
-def _draft(
-    facts: RagFacts, index: Index, number: int, reading: Reading, polarity: bool | None, *, company: bool
-) -> Draft:
-    claimed = reading if polarity is None else facts.question_reading
+def _texts(facts: RagFacts, number: int, polarity: bool | None, copy: Copy | None) -> tuple[str, ...]:
+    """What a sentence claims, one by one. A copy, a yes or no, and what is not English stay as they are."""
+    sentence = facts.sentences[number - 1].text
+    if polarity is not None or (copy is not None and copy.exact) or facts.language not in (None, "en"):
+        return (sentence,)
+    return tuple(text for text in split_claims(facts.told[number - 1]) if _says_something(facts, text)) or (sentence,)
+
+
+def _says_something(facts: RagFacts, text: str) -> bool:
+    return bool(read_sentence(text, facts.language).content)
+
+
+def _draft(facts: RagFacts, index: Index, number: int, text: str, polarity: bool | None, *, company: bool) -> Draft:
+    claimed = read_sentence(text, facts.language) if polarity is None else facts.question_reading
     weights = index.weigh_claim(claimed)
     evidence = index.find(weights)
-    sentence = facts.sentences[number - 1].text
+    known = claimed.value_keys
     pair = Pair(
         question=facts.case.question,
-        claim=sentence if polarity is None else f"{facts.case.question} {sentence}",
-        evidence=tuple(item.sentence.text for item in evidence.sentences),
+        claim=text if polarity is None else f"{facts.case.question} {text}",
+        evidence=tuple(item.told for item in evidence.sentences),
         shown=index.surroundings(weights, evidence),
         asked=facts.question_reading,
         claimed=claimed,
         found=tuple(item.reading for item in evidence.sentences),
         weights=weights,
         anywhere=index.share_anywhere(weights),
-        strangers=facts.strangers.get(number, ()),
-        absent=tuple(value for place, value in facts.absent_values if place == number),
+        strangers=tuple(name for name in facts.strangers.get(number, ()) if name in text),
+        absent=tuple(v for place, v in facts.absent_values if place == number and known.issuperset(v.keys)),
         language=facts.language,
         company=company,
+        whole=polarity is None,
         misplaced=polarity is None and not company and _is_misplaced(facts, index, claimed),
     )
-    return Draft(number, evidence, pair, polarity, None if polarity is None else _denied(facts, index, evidence))
+    denied = None if polarity is None else _denied(facts, index, evidence)
+    return Draft(number, text, evidence, pair, polarity, denied)
 
 
 def _denied(facts: RagFacts, index: Index, evidence: Evidence) -> bool | None:
@@ -117,7 +136,7 @@ def _yes_or_no(facts: RagFacts, number: int, reading: Reading) -> bool | None:
     """True or False for a sentence that only says yes or no, else None."""
     words = _FIRST_WORD.findall(facts.sentences[number - 1].text[:40].lower())
     known = table("local")["polarity"]
-    if not words or len(reading.content) > 1:
+    if not words or len(reading.content) > 1 or reading.values:
         return None
     if words[0] in known["yes"] and len(words) <= 4:
         return True

@@ -138,7 +138,7 @@ class Index:
             chosen[place] = self.sentences[place]
             room -= chosen[place].length
             missing = self._uncovered(missing, place)
-        return " ".join(chosen[place].sentence.text for place in sorted(chosen))
+        return " ".join(chosen[place].told for place in sorted(chosen))
 
     @lazy
     def _places(self) -> dict[int, int]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from krino.judges.rag.labels import ClaimLabel
+from krino.judges.rag.reading.amounts import other_amount
+from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
+from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.values import Value, comparable, stated
 from krino.judges.rag.reading.words import Reading, opposed_words, opposite_words
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.tables import table
-from krino.text.words import stem
 
 MISPLACED = "the passages have it, but not where they speak of what is asked"
 _ALIKE = 0.5
@@ -44,6 +46,8 @@ class Pair:
     language: str | None
     company: bool
     """Whether the answer makes other claims beside this one."""
+    whole: bool = True
+    """Whether it is told in words of its own; a bare yes or no borrows those of the question."""
     misplaced: bool = False
     """A bare name or value that stands in the passages, but not where they speak of what is asked."""
 
@@ -54,6 +58,7 @@ class Conflict:
 
     text: str
     plain: bool = False
+    label: ClaimLabel = "contradicted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ class LexicalSupport:
         share = coverage(pair.weights, pair.found)
         measure = f"{share:.0%} of its weighted words found"
         if conflict := find_conflict(pair, share):
-            return Support("contradicted", share, conflict.text)
+            return Support(conflict.label, share, conflict.text)
         if pair.misplaced:
             return Support("unsupported", share, MISPLACED)
         if absent := [*(value.text for value in absent_values(pair)), *pair.strangers]:
@@ -92,14 +97,91 @@ class LexicalSupport:
         return Support(label, share, measure)
 
 
+def decide(pair: Pair) -> Support | None:
+    """What code settles to the letter, so that no score can outvote it; None where a model must weigh."""
+    figures: Mapping[str, float] = table("local")["decided"]
+    if not pair.found or pair.misplaced or not pair.whole:
+        return None
+    share = coverage(pair.weights, pair.found)
+    conflict = find_conflict(pair, share)
+    if conflict is not None and conflict.plain:
+        return Support(conflict.label, figures["conflict"], conflict.text)
+    if conflict is None and not pair.strangers and not absent_values(pair) and _agrees(pair):
+        return Support("supported", figures["same"], "one sentence says the same in other order or words")
+    return None
+
+
+def _agrees(pair: Pair) -> bool:
+    """One sentence has every word of the claim, denies as much, and says it of the same doer."""
+    if not _is_english(pair):
+        return False
+    claimed = pair.claimed
+    return any(
+        reading.stems.issuperset(claimed.content)
+        and _is_close(pair, reading)
+        and claimed.denials == reading.denials == 0
+        and says_the_same(pair.claim, text)
+        for text, reading in zip(pair.evidence, pair.found, strict=True)
+    )
+
+
+def _is_english(pair: Pair) -> bool:
+    return pair.language is None or pair.language == "en"
+
+
 def find_conflict(pair: Pair, share: float) -> Conflict | None:
-    """What the deciding sentence says otherwise: a value, a denial, an opposite, or a name where one is asked for."""
+    """What the deciding sentence says otherwise: a value, a denial, an opposite, an order, or the name asked for."""
     limits: Mapping[str, Any] = table("local")["thresholds"]
-    if conflict := _value_conflict(pair, limits["topical"]):
+    if conflict := _value_conflict(pair, limits["topical"]) or _borrowed_value(pair, limits["negation"]):
+        return conflict
+    if conflict := _amount_conflict(pair, limits["negation"]):
         return conflict
     if share >= limits["negation"] and (conflict := _negation_conflict(pair)):
         return conflict
-    return _opposite_conflict(pair, limits["negation"]) or _name_conflict(pair, limits["negation"])
+    return (
+        _opposite_conflict(pair, limits["negation"]) or _role_conflict(pair) or _name_conflict(pair, limits["negation"])
+    )
+
+
+def _is_close(pair: Pair, reading: Reading, least: str = "back") -> bool:
+    """Whether claim and sentence are, but for a word or two, about the same: each has most of the other's words."""
+    limits = table("local")["decided"]
+    known, claimed = pair.claimed.stems | pair.asked.stems, pair.claimed.content
+    back = sum(root in known for root in reading.content)
+    held = sum(root in reading.stems for root in claimed)
+    return held >= limits["close"] * len(claimed) and back >= limits[least] * len(reading.content)
+
+
+def _amount_conflict(pair: Pair, topical: float) -> Conflict | None:
+    """All for some, at least for at most, a month for a year, where no other sentence has it as the claim does."""
+    told = other_amount(pair.claim, pair.evidence[0]) if _is_english(pair) else None
+    if told is None:
+        return None
+    rest = {root: weight for root, weight in pair.weights.items() if root != root_of(told[0])}
+    others = zip(pair.evidence[1:], pair.found[1:], strict=True)
+    if coverage(rest, pair.found[:1]) < topical:
+        return None
+    if any(other_amount(pair.claim, text) is None and _is_close(pair, reading) for text, reading in others):
+        return None
+    return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=True)
+
+
+def _role_conflict(pair: Pair) -> Conflict | None:
+    """The same words with the sides exchanged, or said of another name, where no sentence has them as the claim has."""
+    most = table("local")["decided"]["words"]
+    if not _is_english(pair) or not pair.whole or len(pair.claimed.content) > most:
+        return None
+    short = [
+        (text, reading) for text, reading in zip(pair.evidence, pair.found, strict=True) if len(reading.content) <= most
+    ]
+    told = {text: compare_roles(pair.claim, text) for text, reading in short if _is_close(pair, reading)}
+    if "turned" in told.values() and "same" not in told.values():
+        return Conflict(
+            "it has the same words as the passage, with who and whom or first and last exchanged", plain=True
+        )
+    if "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short):
+        return Conflict("the passage says this of another", plain=True, label="unsupported")
+    return None
 
 
 def _known_keys(pair: Pair) -> frozenset[str]:
@@ -132,6 +214,24 @@ def _value_conflict(pair: Pair, topical: float) -> Conflict | None:
     return None
 
 
+def _borrowed_value(pair: Pair, topical: float) -> Conflict | None:
+    """A value that only sentences about other names have, where the one about the claim's own has another."""
+    names = pair.claimed.names
+    own = [reading for reading in pair.found if names and names <= reading.stems]
+    foreign = [reading for reading in pair.found if reading.names and names.isdisjoint(reading.stems)]
+    if not own or not foreign:
+        return None
+    known = pair.asked.offered.union(*(reading.offered for reading in pair.found if reading not in foreign))
+    rest = {root: weight for root, weight in pair.weights.items() if root not in pair.claimed.value_keys}
+    if coverage(rest, own[:1]) < topical:
+        return None
+    for value in pair.claimed.values:
+        for other in own[0].values:
+            if not stated(value, known) and comparable(value, other) and not stated(other, pair.claimed.offered):
+                return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
+    return None
+
+
 def _topic_share(pair: Pair) -> float:
     """How well the deciding sentence matches, values aside; a bare value is matched by the question instead."""
     keys = pair.claimed.value_keys
@@ -149,7 +249,9 @@ def _negation_conflict(pair: Pair) -> Conflict | None:
     for root in opposed_words(pair.claimed, best):
         denied = root in pair.claimed.negated
         if all((root in reading.negated) != denied for reading in pair.found if root in reading.stems):
-            return Conflict(f"only one of the two denies '{pair.claimed.surface[root]}'")
+            return Conflict(
+                f"only one of the two denies '{pair.claimed.surface[root]}'", plain=_is_close(pair, best, "denied")
+            )
     return None
 
 
@@ -159,7 +261,9 @@ def _opposite_conflict(pair: Pair, topical: float) -> Conflict | None:
     words = opposite_words(pair.claimed, best)
     if words is None or any(words[0] in reading.poles for reading in pair.found):
         return None
-    rest = {root: weight for root, weight in pair.weights.items() if root != stem(words[0])}
+    if _is_english(pair) and told_from_far_end(pair.claim, pair.evidence[0]):
+        return None
+    rest = {root: weight for root, weight in pair.weights.items() if root != root_of(words[0], pair.language)}
     if not rest or coverage(rest, pair.found[:1]) < topical:
         return None
     return Conflict(f"it says '{words[0]}', the passage '{words[1]}'", plain=True)
@@ -171,7 +275,7 @@ def _name_conflict(pair: Pair, topical: float) -> Conflict | None:
         return None
     best = pair.found[0]
     others = sorted(best.names - pair.claimed.stems - pair.asked.stems)
-    missing = {stem(name.lower()) for name in pair.strangers}
+    missing = {root_of(name.lower(), pair.language) for name in pair.strangers}
     rest = {root: weight for root, weight in pair.weights.items() if root not in missing}
     if not others or not rest or coverage(rest, pair.found[:1]) < topical:
         return None

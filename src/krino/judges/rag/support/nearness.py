@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import exp, log, sqrt
 
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Similarity, step_of, worth_of
+from krino.judges.rag.reading.grammar import verb_form, word_list
 from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.tables import table
 from krino.text.forms import canonical
+from krino.text.words import stop_words
 
 TextPair = tuple[str, str]
 
 _LONGEST = 20_000
 _MOST_ENTAILED = 200
 """Characters up to which answer and reference are short enough to be worth asking about."""
+_MOST_BARE, _MOST_NAMED = 3, 8
+"""Words up to which a reference can be the bare name or value that was asked for; and a name of many words."""
+_SPELLED = 4
+"""Letters that a word needs to be looked for in other spellings."""
 
 
 def reads(language: str | None) -> bool:
@@ -55,8 +61,35 @@ class Likeness:
 
 def nearness(answer: str, reference: str) -> float:
     """How near two English texts are in meaning, in [0, 1]; the part of the score that knows no question."""
-    overlap = _Overlap.between(_read(answer, "en"), _read(reference, "en"), frozenset())
+    overlap = _Overlap.between(_read(answer, "en"), _read(reference, "en"), frozenset(), answer)
     return _blend(cosines([(answer, reference)])[0], overlap)
+
+
+def bare_values(facts: RagFacts, meaning: float) -> dict[str, float] | None:
+    """What is weighed where the reference is a bare name or value, by the names of the weights; None for a sentence."""
+    reference = facts.case.reference
+    return _overlap(facts).values(meaning) if reference is not None and is_bare(reference) else None
+
+
+def is_bare(reference: str) -> bool:
+    """Whether a reference only names what was asked for: a few words or one long name, no verb and no full stop."""
+    words = reference.split()
+    if len(words) > _MOST_NAMED or reference.rstrip().endswith((".", "?", "!")) or any(map(_is_verb, words)):
+        return False
+    return len(words) <= _MOST_BARE or all(not word[0].islower() or word in stop_words("en") for word in words)
+
+
+def _is_verb(word: str) -> bool:
+    """A word that helps a verb or is one in some form but its plainest; of capitals only one such as "Warns"."""
+    form = verb_form(word.lower())
+    if form is None:
+        return word in word_list("auxiliary")
+    return form[1] == "third" or (form[1] != "base" and word[0].islower())
+
+
+def _overlap(facts: RagFacts) -> _Overlap:
+    expected, asked = _read(facts.case.reference or "", facts.language), facts.question_reading.stems
+    return _Overlap.between(facts.readings, expected, asked, facts.case.answer)
 
 
 def reference_pair(facts: RagFacts) -> Iterable[TextPair]:
@@ -70,10 +103,10 @@ def place_on_scale(facts: RagFacts, near: Mapping[TextPair, float]) -> Likeness 
     answer, reference = facts.case.answer, facts.case.reference
     if reference is None or not facts.open.similarity:
         return None
-    expected, asked = _read(reference, facts.language), facts.question_reading.stems
-    overlap = _Overlap.between(facts.readings, expected, asked)
+    overlap = _overlap(facts)
     cosine = near.get((answer, reference))
-    score = _blend(_letter_share(answer, reference) if cosine is None else cosine, overlap)
+    meaning = _letter_share(answer, reference) if cosine is None else cosine
+    score = _weigh(overlap.values(meaning)) if is_bare(reference) else _blend(meaning, overlap)
     why = f"{overlap.shared} of the reference's {overlap.theirs} content words found"
     why += "" if cosine is None else f", nearness in meaning {cosine:.2f}"
     if conflict := facts.difference:
@@ -104,19 +137,48 @@ class _Overlap:
     shared: int
     ours: int
     theirs: int
+    alike: int
+    """Words of the reference that the answer has in another spelling."""
 
     @classmethod
-    def between(cls, ours: Iterable[Reading], theirs: Iterable[Reading], asked: frozenset[str]) -> _Overlap:
+    def between(
+        cls, ours: Iterable[Reading], theirs: Sequence[Reading], asked: frozenset[str], answer: str
+    ) -> _Overlap:
         """Words that the question already has say nothing, so they are set aside where others are left."""
         first, second = _content(ours), _content(theirs)
         if first - asked and second - asked:
             first, second = first - asked, second - asked
-        return cls(len(first & second), len(first), len(second))
+        missing = second - first
+        lowered = answer[:_LONGEST].lower() if missing else ""
+        surfaces = [reading.surface[root] for reading in theirs for root in missing & reading.surface.keys()]
+        alike = sum(_is_spelled_in(surface, lowered, first) for surface in dict.fromkeys(surfaces))
+        return cls(len(first & second), len(first), len(second), min(alike, len(missing)))
 
     @property
     def share(self) -> float:
         """The harmonic mean of the shares that each side's words find in the other."""
         return 2 * self.shared / (self.ours + self.theirs) if self.shared else 0.0
+
+    def values(self, meaning: float) -> dict[str, float]:
+        found = (self.shared + self.alike) / self.theirs if self.theirs else 0.0
+        return {
+            "meaning": meaning,
+            "words": self.share,
+            "found": found,
+            "all_found": float(found == 1.0),
+            "none_found": float(found == 0.0),
+            "longer": log((1 + self.ours) / (1 + self.theirs)),
+        }
+
+
+def _is_spelled_in(word: str, answer: str, roots: frozenset[str]) -> bool:
+    """ "Lamas" in "Lamas1", "Wimpey" for "Wimpy", "Vince" for "Vincent": figures are never taken for each other."""
+    if len(word) < _SPELLED or not word.isalpha():
+        return False
+    if word in answer:
+        return True
+    alike = (root for root in roots if root[:_SPELLED] == word[:_SPELLED] and root.isalpha())
+    return any(abs(len(root) - len(word)) <= 2 for root in alike)
 
 
 def _blend(meaning: float, overlap: _Overlap) -> float:
@@ -125,6 +187,12 @@ def _blend(meaning: float, overlap: _Overlap) -> float:
     if overlap.theirs and overlap.shared == overlap.theirs:
         score = max(score, weights["contained"])
     return min(max(score, 0.0), 1.0)
+
+
+def _weigh(values: Mapping[str, float]) -> float:
+    """A logistic rule, fitted to what people said of pairs; [0, 1]."""
+    weights = table("local")["similarity"]["bare"]
+    return 1 / (1 + exp(-weights["start"] - sum(weights[name] * value for name, value in values.items())))
 
 
 def _read(text: str, language: str | None) -> tuple[Reading, ...]:

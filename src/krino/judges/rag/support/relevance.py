@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from krino.judges.rag.facts import PassageSentence, RagFacts
 from krino.judges.rag.labels import Directness
-from krino.judges.rag.reading.question import QuestionPart, question_parts
+from krino.judges.rag.reading.question import QuestionPart, gives_reason, question_parts
 from krino.judges.rag.reading.values import Value
 from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.support.draft_claims import Desk, Draft
@@ -35,6 +35,10 @@ def open_pairs(desk: Desk, parts: tuple[QuestionPart, ...]) -> Iterator[TextPair
         for sentence in _speakers(desk, item.number):
             if _words_held(desk, sentence) < _limit("useful"):
                 yield facts.case.question, sentence.sentence.text
+    for draft in desk.drafts:
+        best = draft.evidence.best
+        if best is not None and _words_held(desk, best) < _limit("useful_as_evidence"):
+            yield facts.case.question, best.sentence.text
     for part in parts:
         if _answered_by_words(desk, part)[1] is None:
             yield part.text, facts.said
@@ -48,15 +52,12 @@ def useful_sentences(desk: Desk, number: int, cited: frozenset[str], near: Mappi
 
     Where only the passage as a whole has the words of the question, the sentences that add to them do.
     """
-    question = desk.facts.case.question
     sentences = [item for item in desk.index.sentences if item.passage == number]
     shares = [_words_held(desk, item) for item in sentences]
     useful = {
         item.number
         for item, share in zip(sentences, shares, strict=True)
-        if share >= _limit("useful")
-        or (item.sentence.text in cited and share >= _limit("useful_as_evidence"))
-        or near.get((question, item.sentence.text), 0.0) >= _limit("useful_by_meaning")
+        if share >= _limit("useful") or _bears_on(desk, item, share, item.sentence.text in cited, near)
     }
     together = coverage(desk.index.question_weights, desk.index.by_passage.get(number, ()))
     if not useful and together >= _limit("useful"):
@@ -65,6 +66,21 @@ def useful_sentences(desk: Desk, number: int, cited: frozenset[str], near: Mappi
     if useful == {0}:  # the title alone speaks of it: what stands below is about it too
         useful = {item.number for item in sentences}
     return sorted(useful - {0})
+
+
+def _bears_on(desk: Desk, item: PassageSentence, share: float, cited: bool, near: Mapping[TextPair, float]) -> bool:
+    """A sentence with few of the question's words: by its meaning, or because a claim rests on it that is not far off.
+
+    A question without words of its own ("When?") is met by anything of the kind it asks for, or that the answer uses.
+    """
+    question = desk.facts.case.question
+    if not desk.index.question_weights:
+        kinds = [part for part in question_parts(question) if part.kind in ("date", "number")]
+        return any(_has_value(item.reading, part) for part in kinds) if kinds else cited
+    meant = near.get((question, item.sentence.text), 0.0)
+    if cited and (share >= _limit("useful_as_evidence") or meant >= _limit("useful_meant")):
+        return True
+    return meant >= _limit("useful_by_meaning")
 
 
 def _words_held(desk: Desk, item: PassageSentence) -> float:
@@ -82,6 +98,8 @@ def holding_passage(desk: Desk, part: QuestionPart) -> int | None:
     """The passage that has, in one place, the words of the part and a value of the kind it asks for."""
     weights = desk.index.weigh(_read_part(desk.facts, part))
     sentences = desk.index.sentences
+    if not weights and part.kind in ("date", "number"):
+        return next((item.passage for item in sentences if _has_value(item.reading, part)), None)
     for place, item in enumerate(sentences):
         window = [item.reading]
         if place + 1 < len(sentences) and sentences[place + 1].passage == item.passage:
@@ -121,7 +139,21 @@ def answering_sentence(desk: Desk, part: QuestionPart, near: Mapping[TextPair, f
         return number if by_words else None
     alone = part.kind is None and len(question_parts(desk.facts.case.question)) == 1
     limit = _limit("answered_by_meaning" if alone else "answered_elsewise")
-    return number if near.get((part.text, desk.facts.said), 0.0) >= limit else None
+    if near.get((part.text, desk.facts.said), 0.0) >= limit or (alone and _is_taken_from_near(desk, near)):
+        return number
+    return None
+
+
+def _is_taken_from_near(desk: Desk, near: Mapping[TextPair, float]) -> bool:
+    """A bare name or value that stands in the sentence which is nearest to the question in meaning, and not far off."""
+    question, drafts = desk.facts.case.question, _answering(desk)
+    best = drafts[0].evidence.best if len(drafts) == 1 else None
+    if best is None or len(drafts[0].pair.claimed.content) > _TERSE:
+        return False
+    if not best.reading.stems.issuperset(drafts[0].pair.claimed.content):
+        return False
+    most = max((value for (first, _), value in near.items() if first == question), default=0.0)
+    return near.get((question, best.sentence.text), 0.0) >= max(_limit("useful_meant"), most)
 
 
 def _answered_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool | None]:
@@ -140,13 +172,26 @@ def _answered_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool
     best = max(fitting, key=lambda number: (coverage(weights, told[number]), -number))
     if not weights:
         return best, True
-    if part.kind is None:
-        return best, True if coverage(weights, _all_of(told.values())) >= _limit("answered") else None
     # What is asked about, names aside, must be spoken of where something of the right kind stands.
     frame = {root: weight for root, weight in weights.items() if root not in asked.names} or weights
+    if _answers_another(desk, part, frame, list(said.values())):
+        return best, False
+    if part.kind is None:
+        return best, True if coverage(weights, _all_of(told.values())) >= _limit("answered") else None
     terse = sum(len(reading.content) for reading in said.values()) <= _TERSE
     bare = terse and (part.kind in ("date", "number") or _is_name(facts, best))
     return best, True if bare or coverage(frame, _all_of(told[number] for number in fitting)) > 0 else None
+
+
+def _answers_another(desk: Desk, part: QuestionPart, weights: Mapping[str, float], said: Sequence[Reading]) -> bool:
+    """It speaks of what is asked about but rests on other sentences than the one that speaks of all that is asked."""
+    if part.wants_reason and gives_reason(desk.facts.said):
+        return False
+    grounds = [draft.evidence.best for draft in _answering(desk) if draft.evidence.best is not None]
+    shares = [coverage(weights, (item.reading,)) for item in desk.index.sentences]
+    most = max(shares, default=0.0)
+    ours = coverage(weights, [*said, *(item.reading for item in grounds)])
+    return bool(grounds) and most >= _limit("elsewhere") and 0 < ours <= most - _limit("beside")
 
 
 def _own_weights(desk: Desk, part: QuestionPart, asked: Reading) -> dict[str, float]:

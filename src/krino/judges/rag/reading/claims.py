@@ -1,0 +1,195 @@
+"""Cuts an English sentence where each half can be wrong by itself, and puts names where pronouns stand for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from krino.judges.rag.reading.grammar import verb_form, word_list
+from krino.judges.rag.tables import table
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_JOINT = re.compile(r",?\s+(?:and|but)\s+|;\s+", re.I)
+_LONGEST = 600
+_MOST_PARTS = 3
+"""As many as a model may name for a sentence."""
+_LONGEST_SUBJECT = 8
+_NEAR = 6
+"""Words among which a half with a subject of its own must have its verb."""
+_ASIDE = re.compile(r"[(\[\"“«]")
+_OPENING = re.compile(r"^(?:[^\W\d_]+,\s+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The subject of a half, with its auxiliary where it has one, as they stand in the text."""
+
+    subject: str
+    auxiliary: str
+    form: str
+
+
+@lru_cache(maxsize=4_096)
+def split_claims(sentence: str) -> tuple[str, ...]:
+    """The claims of a sentence, each with its subject; the sentence itself where it makes one."""
+    if len(sentence) > _LONGEST or _ASIDE.search(sentence) or sentence.endswith("?"):
+        return (sentence,)
+    head = _head(sentence)
+    claims: list[str] = []
+    told, start = sentence, 0
+    for joint in _JOINT.finditer(sentence):
+        left, right = sentence[start : joint.start()], sentence[joint.end() :]
+        following = _completed(head, left, right, joint.group()[0] in ",;")
+        if following is None or len(claims) == _MOST_PARTS - 1:
+            continue
+        claims.append(told[: len(told) - len(sentence) + joint.start()].rstrip(" ,;") + ".")
+        told, start = following[0].upper() + following[1:], joint.end()
+        if following == right:
+            head = _head(right)
+    return (*claims, told)
+
+
+def _completed(head: _Head | None, left: str, right: str, parted: bool) -> str | None:
+    """The right half as a sentence of its own, or None where the joint only joins words."""
+    words = _TOKEN.findall(right)
+    if head is None or not words or (left and not _says_enough(left)):
+        return None
+    first = next((word for word in words if word.lower() not in word_list("beside")), "")
+    if _goes_on(words, first, head):
+        auxiliary = f" {head.auxiliary}" if _needs_auxiliary(first.lower(), head) else ""
+        return f"{head.subject}{auxiliary} {right}"
+    if parted and _has_own_subject(words):
+        return _possessed(right, head.subject)
+    return None
+
+
+def _says_enough(left: str) -> bool:
+    return len(_TOKEN.findall(left)) >= 3
+
+
+def _goes_on(words: Sequence[str], first: str, head: _Head) -> bool:
+    """Whether the half begins with a verb that the subject could have."""
+    lowered = first.lower()
+    if not first or first[0].isupper():
+        return False
+    if lowered in word_list("auxiliary"):
+        return len(words) > 1
+    form = verb_form(lowered)
+    if form is None or form[1] in ("base", "gerund"):
+        return False
+    place = words.index(first)
+    after = words[place + 1].lower() if place + 1 < len(words) else ""
+    if form[1] == "third" and head.form == "third":
+        return True
+    return after in _openers() or after[:1].isdigit() or (form[1] != "third" and not after)
+
+
+@cache
+def _openers() -> frozenset[str]:
+    return word_list("determiners") | word_list("prepositions") | word_list("beside") | {"all", "some", "no", "every"}
+
+
+def _needs_auxiliary(first: str, head: _Head) -> bool:
+    """ "is 50 m tall and made of gold": a participle goes on with the auxiliary."""
+    form = verb_form(first)
+    if first in word_list("auxiliary") or form is None or not head.auxiliary:
+        return False
+    if head.auxiliary.lower() not in word_list("be"):
+        return form[1] in ("participle", "both") and head.auxiliary.lower() in ("has", "have", "had")
+    return form[1] == "participle" or (form[1] == "both" and head.form != "third" and head.form != "past")
+
+
+def _has_own_subject(words: Sequence[str]) -> bool:
+    """ "its battery lasts", "all the miners drowned", "Mia Strand paid"."""
+    opens = words[0].lower()
+    known = word_list("determiners") | word_list("pronouns", "parts") | {"all", "some", "most", "many", "no", "every"}
+    if opens not in known and not words[0][0].isupper():
+        return False
+    for place, word in enumerate(words[1:_NEAR], 1):
+        lowered = word.lower()
+        form = verb_form(lowered)
+        noun = words[place - 1].lower() in word_list("determiners") | word_list("prepositions")
+        if lowered in word_list("auxiliary") or (form is not None and not noun and form[1] not in ("base", "gerund")):
+            return True
+    return False
+
+
+def _head(text: str) -> _Head | None:
+    """What stands before the first verb of a sentence, if that is short enough to be its subject."""
+    tokens = list(_TOKEN.finditer(text))
+    for place, token in enumerate(tokens[: _LONGEST_SUBJECT + 1]):
+        lowered = token.group().lower()
+        before = tokens[place - 1].group().lower() if place else ""
+        noun = before in word_list("determiners") or before in word_list("prepositions")
+        form = None if noun or (place and token.group()[0].isupper()) else verb_form(lowered)
+        auxiliary = lowered in word_list("auxiliary")
+        if place == 0 and (auxiliary or form is not None):
+            return None
+        if auxiliary or (form is not None and form[1] not in ("base", "gerund") and not _before_verb(tokens, place)):
+            told = "" if form is None else form[1]
+            end = place
+            while end > 1 and tokens[end - 1].group().lower() in word_list("beside"):
+                end -= 1
+            return _Head(text[: tokens[end].start()].strip(), token.group() if auxiliary else "", told)
+    return None
+
+
+def _before_verb(tokens: Sequence[re.Match[str]], place: int) -> bool:
+    """A word that could be a verb stands before one that is: "the hunts were"."""
+    return place + 1 < len(tokens) and tokens[place + 1].group().lower() in word_list("auxiliary")
+
+
+# --- pronouns --------------------------------------------------------------------------------------
+
+
+def resolve(sentences: Sequence[str]) -> list[str]:
+    """The sentences with the last subject in place of a pronoun that opens one: "He also paid" as "Ivo Lant also paid".
+
+    The subject of a sentence is what stands before its verb; where there is none, the pronoun stays.
+    """
+    told: list[str] = []
+    subject = ""
+    for sentence in sentences:
+        sentence = _named(sentence, subject) if subject else sentence
+        head = _head(sentence)
+        found = _OPENING.sub("", head.subject) if head is not None else ""
+        if found and not _is_pronoun(found.split()[0].lower()):
+            subject = found
+        told.append(sentence)
+    return told
+
+
+def _is_pronoun(word: str) -> bool:
+    return word in word_list("pronouns", "parts") or word in word_list("possessives", "parts") or word in _others()
+
+
+def _others() -> frozenset[str]:
+    return frozenset({"there", "that", "those", "i", "we", "you", "one", "what", "here", "if", "when", "as"})
+
+
+def _named(sentence: str, subject: str) -> str:
+    opening = _OPENING.match(sentence)
+    start = opening.end() if opening else 0
+    rest = sentence[start:]
+    first = _TOKEN.match(rest)
+    word = first.group().lower() if first else ""
+    if first is None or _empty().match(rest):
+        return sentence
+    head = _head(rest)
+    if word in word_list("pronouns", "parts") and head is not None and head.subject.lower() == word:
+        return f"{sentence[:start]}{subject}{rest[first.end() :]}"
+    return sentence[:start] + _possessed(rest, subject)
+
+
+def _possessed(text: str, subject: str) -> str:
+    first = _TOKEN.match(text)
+    if first is None or first.group().lower() not in word_list("possessives", "parts"):
+        return text
+    return f"{subject}'s{text[first.end() :]}"
+
+
+@cache
+def _empty() -> re.Pattern[str]:
+    return re.compile(table("english")["parts"]["empty"], re.I)

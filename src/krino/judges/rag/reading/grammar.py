@@ -1,0 +1,92 @@
+"""What the reader knows of English grammar: forms of verbs, function words, and words that are told for each other."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Literal
+
+from krino.judges.rag.tables import table
+from krino.text.words import stem
+
+Form = Literal["base", "third", "past", "participle", "both", "gerund"]
+"""`both`: past and participle in one, as in "closed"."""
+_DOUBLED = re.compile(r"[^aeiou][aeiou][bdgklmnprt]$")
+
+
+@cache
+def word_list(name: str, section: str = "verbs") -> frozenset[str]:
+    return frozenset(table("english")[section][name].split())
+
+
+@cache
+def _forms() -> dict[str, tuple[str, Form]]:
+    """For each form of a verb its base and what form it is; the first of several stands."""
+    found: dict[str, tuple[str, Form]] = {}
+    for entry in table("english")["verbs"]["irregular"].split(","):
+        base, past, participle = entry.split()
+        same: Form = "both" if past == participle else "participle"
+        for form, kind in ((past, "both" if past == participle else "past"), (participle, same), (base, "base")):
+            found.setdefault(form, (base, kind))
+        found.setdefault(_third(base), (base, "third"))
+        found.setdefault(_with_ending(base, "ing"), (base, "gerund"))
+    for base in table("english")["verbs"]["regular"].split():
+        found.setdefault(base, (base, "base"))
+        found.setdefault(_third(base), (base, "third"))
+        for past in {_with_ending(base, "ed"), _with_ending(base, "ed", doubled=False)}:
+            found.setdefault(past, (base, "both"))
+        found.setdefault(_with_ending(base, "ing"), (base, "gerund"))
+    return found
+
+
+def _third(base: str) -> str:
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return f"{base[:-1]}ies"
+    return base + ("es" if base.endswith(("s", "sh", "ch", "x", "z", "o")) else "s")
+
+
+def _with_ending(base: str, ending: str, doubled: bool = True) -> str:
+    if base.endswith("e") and not base.endswith(("ee", "oe", "ye")):
+        return base[:-1] + ending
+    if ending == "ed" and base.endswith("y") and base[-2] not in "aeiou":
+        return f"{base[:-1]}ied"
+    return base + (base[-1] if doubled and _DOUBLED.search(base) else "") + ending
+
+
+@lru_cache(maxsize=16_384)
+def verb_form(word: str) -> tuple[str, Form] | None:
+    """The base of a verb's form in lower case, and which form it is; a word in -ed that no list has is one too."""
+    known = _forms().get(word)
+    if known is None and word.endswith("ed") and len(word) > 5:
+        return stem(word), "both"
+    return known
+
+
+@cache
+def _same() -> dict[str, str]:
+    return {stem(word): stem(group.split()[0]) for group in table("synonyms")["groups"] for word in group.split()}
+
+
+@lru_cache(maxsize=65_536)
+def root_of(word: str, language: str | None = None) -> str:
+    """The stem of a word in lower case; in English that of the word which stands for all that mean the same."""
+    root = stem(word)
+    return _same().get(root, root) if language is None or language == "en" else root
+
+
+@cache
+def _phrases() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, table('synonyms')['phrases']))})\b", re.I)
+
+
+@cache
+def _phrase_openers() -> frozenset[str]:
+    return frozenset(phrase.split()[0] for phrase in table("synonyms")["phrases"])
+
+
+def in_one_word(text: str) -> str:
+    """Several words for one thing as one word: "laid off" is "dismissed"."""
+    if _phrase_openers().isdisjoint(text.lower().split()):
+        return text
+    one: dict[str, str] = table("synonyms")["phrases"]
+    return _phrases().sub(lambda found: one[found.group().lower()], text)
