@@ -14,6 +14,7 @@ from typing import Any
 from krino.api.judging import AnyKindOfJudge, Case, ready_judge
 from krino.api.judging import judge as judge_case
 from krino.contract import Judgement, Labeller
+from krino.engine.case import AnyJudge
 from krino.errors import UsageProblem
 from krino.text.clean import clean_line
 
@@ -58,8 +59,8 @@ class Expected:
         """Why the verdict is not as expected, one line each; empty when it is."""
         if judgement.status != "ok" or judgement.verdict is None:
             return [f"the case was not judged ({judgement.status}): {judgement.reason or judgement.error}"]
-        self.check_names(judgement.judge, judgement.verdict)
-        verdict = judgement.verdict
+        verdict = judgement.verdict | judgement.figures
+        self.check_names(judgement.judge, verdict)
         found = [_below(name, verdict[name], bound) for name, bound in self.min.items()]
         found += [_above(name, verdict[name], bound) for name, bound in self.max.items()]
         found += [
@@ -76,6 +77,11 @@ class Expected:
             raise UsageProblem(f"assert_verdict: judge `{judgement.judge}` gives no roll-up; expect a field of it")
         allowed = (self.roll_up,) if isinstance(self.roll_up, str) else tuple(self.roll_up)
         return None if judgement.roll_up in allowed else f"roll_up is {judgement.roll_up}, expected {_either(allowed)}"
+
+
+def field_names(judge: AnyJudge) -> list[str]:
+    """What can be expected of a judge: the fields of its verdict, and the figures beside it."""
+    return [*judge.verdict_model.model_fields, *judge.figures_model.model_fields]
 
 
 def assert_verdict(
@@ -104,7 +110,7 @@ def assert_verdict(
         if case is None:
             raise UsageProblem("assert_verdict: the case is missing: assert_verdict('rag', case, min={...})")
         ready = ready_judge(judge, options, prompt)
-        expected.check_names(ready.name, ready.verdict_model.model_fields)
+        expected.check_names(ready.name, field_names(ready))
         judgement, rules = judge_case(ready, case, labeller=labeller), ready.rules
     if problems := expected.problems(judgement):
         raise UnexpectedVerdict(judgement, problems, tell_problems(judgement, problems, rules))

@@ -11,6 +11,7 @@ import pytest
 
 import krino
 from fake_llm import FakeServer
+from krino.engine import sync
 from krino.runs.session import Tally
 from toy_judge import ToyJudge
 
@@ -84,6 +85,7 @@ def test_a_stopped_run_is_given_back_unfinished_and_no_gate_lets_it_pass(cases: 
         labeller = krino.llm("m", base_url=server.url, cache="off", max_tokens=1)
         gate = krino.gate_rules(max={"failed": 3})
         run = krino.run(ToyJudge, cases, into=tmp_path / "r", labeller=labeller, gate=gate)
+        sync.run(labeller.aclose())
     assert run.manifest.state == "stopped"
     assert "--max-tokens" in (run.manifest.stop_reason or "")
     assert run.gated is not None

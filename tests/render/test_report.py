@@ -145,6 +145,23 @@ def test_columns_beside_the_verdict_never_cost_a_row(tmp_path: Path, monkeypatch
     assert [column["name"] for column in page.data("info")[0]["columns"]] == ["score", "a"]
 
 
+def test_a_run_too_large_for_the_page_is_sampled_evenly_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed, "_ROWS_OK", 20_000)
+    monkeypatch.setattr(embed, "FIRST_DETAILS", 10)
+    cases = [{**ok(n, score=0.5), "inputs": {"text": f"words {n}"}} for n in range(2_000)]
+    page = _page(tmp_path, *cases, failed(2_000))
+    shown = [row[0] for row in page.data("rows")]
+    assert shown[:10] == list(range(10)), "cases whose details the page has are in the table"
+    assert shown[-1] == 2_000, "and what failed"
+    quarters = [sum(500 * part <= place < 500 * (part + 1) for place in shown[10:-1]) for part in range(4)]
+    assert min(quarters) > 50
+    assert max(quarters) - min(quarters) <= 5
+    assert {line[0] for line in page.data("texts")} == set(shown) - {2_000}
+    assert f"The table is a sample: {len(shown):,} of 2,001 cases" in page.visible
+
+
 def test_the_whole_closed_list_is_shown_with_what_was_never_given(tmp_path: Path) -> None:
     schema = {"properties": {"errors": {"type": "array", "items": {"enum": ["NONE", "WRONG_COURT", "NEVER_SEEN"]}}}}
     run = manifest(about=JudgeCard(verdict_schema=schema))
@@ -266,7 +283,7 @@ def test_a_run_of_endless_texts_stays_under_20_mb(tmp_path: Path) -> None:
 
     path = write_report(tmp_path, manifest(), endless())
     assert path.stat().st_size < 20_000_000
-    assert "The table holds" in Page(path.read_text("utf-8")).visible
+    assert "The table is a sample" in Page(path.read_text("utf-8")).visible
 
 
 def test_memory_does_not_grow_with_the_number_of_cases(tmp_path: Path) -> None:

@@ -90,3 +90,19 @@ def test_one_value_or_one_cluster_has_no_interval(groups: list[int] | None) -> N
     one = [[0.5], [np.nan], [np.nan]] if groups is None else [[0.5], [0.7], [0.1]]
     assert mean_intervals(np.array(one), Resampler.of(3, groups)) == [None]
     assert mean_intervals(np.zeros((0, 1)), Resampler.of(0)) == [None]
+
+
+def test_of_many_cases_the_normal_interval_is_the_bootstrap_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(1).normal(0.1, 1.0, (4_000, 1))
+    values[::7] = np.nan
+    (drawn,) = mean_intervals(values, Resampler.of(len(values)))
+    monkeypatch.setattr("krino.stats.paired._MANY", 1_000)
+    (normal,) = mean_intervals(values, Resampler.of(len(values)))
+    assert drawn is not None
+    assert normal is not None
+    assert normal == pytest.approx(drawn, abs=0.004)
+
+
+@pytest.mark.parametrize(("lost", "gained"), [(50_200, 49_900), (50_400, 49_700), (49_000, 51_100), (50_050, 50_051)])
+def test_the_p_of_very_many_flips_is_that_of_the_exact_test(lost: int, gained: int) -> None:
+    assert mcnemar(lost, gained) == pytest.approx(binomtest(lost, lost + gained).pvalue, rel=0.01)

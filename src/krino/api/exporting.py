@@ -64,7 +64,7 @@ def write_run(
     if to == "csv":
         write_csv(sink, records, every_column=every_column)
     elif to == "xlsx":
-        scales = scales_of(run.manifest.about.verdict_schema)
+        scales = scales_of(run.manifest.about.fields_schema)
         write_excel(sink, records, every_column=every_column, scales=scales)
     elif to == "parquet":
         write_parquet(sink, records)
@@ -76,7 +76,7 @@ def write_run(
 def events_of_run(run: Run, inputs: Sequence[str] | None = None) -> Iterator[bytes]:
     """OTLP/JSON lines. They name the traces and spans of the cases where these lie in the run's folder, or where
     `inputs` are the files that the run was made of."""
-    labels = label_fields(run.manifest.about.verdict_schema, run.records)
+    labels = label_fields(run.manifest.about.fields_schema, run.records)
     return otel_lines(run.manifest, run.folder.resolve().name, _with_cases(run, inputs), labels)
 
 

@@ -53,7 +53,7 @@ class Run(reading.Run):
 
     def summary(self) -> Summary:
         """Counts, scores with intervals, labels, findings, what it cost."""
-        return collect(self.records(), schema=self.manifest.about.verdict_schema).summary
+        return collect(self.records(), schema=self.manifest.about.fields_schema).summary
 
     def slices(self, by: str) -> list[SliceTable]:
         """The outcome by columns of metadata: `court,language`, or `court*language` for both together."""
@@ -61,7 +61,7 @@ class Run(reading.Run):
 
     def worst(self, most: int = WORST, by: str | None = None) -> Worst:
         """The worst cases, those that were not judged apart. `by`: `faithfulness`, `seconds:high` or `match:exact`."""
-        return worst(self.found().records, most, by, self.manifest.about.verdict_schema)
+        return worst(self.found().records, most, by, self.manifest.about.fields_schema)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
         """One row a case, as a data frame of pandas, polars or Arrow."""

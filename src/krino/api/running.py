@@ -219,7 +219,7 @@ class Running:
 
     def finish(self, run: Run) -> Summary:
         """Sum up what there is; of a finished run, write the report and the table too, from one reading."""
-        schema, records = run.manifest.about.verdict_schema, run.found(self._lines).records
+        schema, records = run.manifest.about.fields_schema, run.found(self._lines).records
         if run.manifest.state != "finished":
             return collect(records(), schema=schema).summary
         if not run.manifest.cases:

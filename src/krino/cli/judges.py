@@ -35,6 +35,7 @@ def describe(name: str) -> dict[str, Any]:
             for field, info in judge.case_model.model_fields.items()
         },
         "outputs": list(judge.verdict_model.model_fields),
+        "figures": list(judge.figures_model.model_fields),
         "options": {
             field: {"default": info.get_default(call_default_factory=True), "about": info.description}
             for field, info in type(judge.options).model_fields.items()
@@ -51,6 +52,8 @@ def _words(entry: dict[str, Any]) -> str:
         f"  in:  {inputs}",
         f"  out: {', '.join(entry['outputs'])}",
     ]
+    if entry["figures"]:
+        lines.append(f"  beside the verdict: {', '.join(entry['figures'])}")
     if entry["languages"]:
         lines.append(f"  languages of the embedded labeller: {', '.join(entry['languages'])}")
     for field, info in entry["options"].items():

@@ -81,12 +81,12 @@ def _worst(run: Run, most: int, by: str | None, as_json: bool) -> None:
     from krino.results.worst import worst
 
     about = run.manifest.about
-    found = worst(run.found().records, most, by, about.verdict_schema)
+    found = worst(run.found().records, most, by, about.fields_schema)
     if as_json:
         for judgement in (*found.not_judged, *found.judged):
             typer.echo(orjson.dumps(judgement).decode())
     else:
-        show(screen(), worst_blocks(found, about.rules, scales_of(about.verdict_schema), run.folder))
+        show(screen(), worst_blocks(found, about.rules, scales_of(about.fields_schema), run.folder))
 
 
 def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> None:
@@ -108,7 +108,7 @@ def _summary(run: Run) -> None:
     from krino.render.terminal import screen, show
     from krino.results.summary import summarise
 
-    found = summarise(run.records(), run.manifest.about.verdict_schema)
+    found = summarise(run.records(), run.manifest.about.fields_schema)
     show(screen(), summary_blocks(found, run.manifest, run.folder))
 
 
@@ -123,4 +123,4 @@ def _one(judgement: dict[str, Any], run: Run, labels: bool) -> None:
     about = run.manifest.about
     own = RecordedViews(run.folder / REPORT).of(judgement)
     shown = Judgement.model_validate(judgement)
-    show(screen(), case_blocks(shown, about.rules, scales_of(about.verdict_schema), own, labels=labels))
+    show(screen(), case_blocks(shown, about.rules, scales_of(about.fields_schema), own, labels=labels))

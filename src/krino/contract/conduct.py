@@ -47,11 +47,22 @@ def verdict_of(judge: AnyJudge, given: Any) -> dict[str, Any]:
         )
     if problems := settlement_problems(judge, given):
         raise BrokenContract(f"{place_of_attribute(type(judge), 'settle')}settle: {'; '.join(problems)}")
+    return _taken(judge, judge.verdict_model, judge.verdict_of, given)
+
+
+def figures_of(judge: AnyJudge, settlement: Settlement) -> dict[str, Any]:
+    """The figures of a settlement whose verdict was taken."""
+    return _taken(judge, judge.figures_model, judge.figures_of, settlement)
+
+
+def _taken(
+    judge: AnyJudge, model: type[BaseModel], read: Callable[[Settlement], dict[str, Any]], given: Settlement
+) -> dict[str, Any]:
     try:
-        return judge.verdict_of(given)
+        return read(given)
     except ValidationError as error:
         raise BrokenContract(
-            f"{place_of_attribute(type(judge), 'settle')}settle: a value that `{judge.verdict_model.__name__}` "
+            f"{place_of_attribute(type(judge), 'settle')}settle: a value that `{model.__name__}` "
             f"does not take: {describe_validation(error)}"
         ) from None
 
@@ -59,12 +70,16 @@ def verdict_of(judge: AnyJudge, given: Any) -> dict[str, Any]:
 def settlement_problems(judge: AnyJudge, settlement: Settlement) -> list[str]:
     """What is wrong with a settlement whatever its values are."""
     rulings: Any = settlement.rulings
-    if not isinstance(rulings, Mapping):
-        return [
-            f"Settlement takes a mapping of fields to rulings, not {in_words(rulings)}; write `Settlement({{...}})`"
-        ]
+    figures: Any = settlement.figures
+    for given in (rulings, figures):
+        if not isinstance(given, Mapping):
+            return [
+                f"Settlement takes a mapping of fields to rulings, not {in_words(given)}; write `Settlement({{...}})`"
+            ]
     problems = field_problems(judge.verdict_model, rulings)
-    for name, ruling in rulings.items():
+    if unknown := [f"`{name}`" for name in figures if name not in judge.figures_model.model_fields]:
+        problems.append(f"a figure {', '.join(unknown)}, which `figures_model` has no field for; add it there")
+    for name, ruling in (*rulings.items(), *figures.items()):
         if not isinstance(ruling, Ruling):
             problems.append(f'`{name}` is {in_words(ruling)}, not a krino.Ruling; write `Ruling(value, "RULE")`')
             continue

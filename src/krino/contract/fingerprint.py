@@ -48,7 +48,9 @@ def of_source(judge: type[Judge[Any, Any, Any]]) -> str:
 
 
 def of_schemas(judge: Judge[Any, Any, Any]) -> str:
-    models = (judge.case_model, judge.labels_model, judge.verdict_model, judge.options_model)
+    models = [judge.case_model, judge.labels_model, judge.verdict_model, judge.options_model]
+    if judge.figures_model.model_fields:
+        models.append(judge.figures_model)
     return _hash_json([schema_of(model) for model in models])
 
 
@@ -67,6 +69,19 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
         return model.model_json_schema(by_alias=False, mode="serialization")
     except Exception:
         return {}
+
+
+def joined_schema(verdict: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
+    """One schema with the fields of a verdict and, after them, the figures. Either may come from a stranger's file."""
+    if not figures:
+        return verdict
+    joined = dict(verdict)
+    for part in ("properties", "$defs"):
+        fields = [schema[part] for schema in (verdict, figures) if isinstance(schema.get(part), dict)]
+        joined[part] = {}
+        for name, field in (item for each in fields for item in each.items()):
+            joined[part].setdefault(name, field)
+    return joined
 
 
 # --- source ------------------------------------------------------------------------------------------

@@ -38,6 +38,10 @@ class NoOptions(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class NoFigures(BaseModel):
+    """For judges that give nothing but their verdict."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reordered(Generic[CaseT, FactsT, LabelsT]):
     """The same case with its exchangeable parts in another order, and how labels about it are read back."""
@@ -72,6 +76,9 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
     rules: ClassVar[Mapping[str, str]]
     """Rule id to what the rule says. Every ruling names one of these."""
     options_model: ClassVar[type[BaseModel]] = NoOptions
+    figures_model: ClassVar[type[BaseModel]] = NoFigures
+    """Numbers beside the verdict, which are no part of the rubric: every field may be null, and has another name than
+    the fields of the verdict. Reports, exports and gates take them like fields of the verdict."""
     main_fields: ClassVar[Sequence[str]] = ()
     """The fields of the case that a person knows it by; empty: its first few text fields."""
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {}
@@ -214,6 +221,11 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
             raise ValueError(f"judge `{self.name}` ruled by {', '.join(unknown)}, which its rules do not list")
         validated = self.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
         return validated.model_dump(mode="json")
+
+    def figures_of(self, settlement: Settlement) -> dict[str, Any]:
+        """The checked figures of a settlement; those that the case does not have are null."""
+        given = {name: ruling.value for name, ruling in settlement.figures.items()}
+        return self.figures_model.model_validate(given).model_dump(mode="json")
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything of this judge that can change a verdict: what a run must share to be gone on with."""

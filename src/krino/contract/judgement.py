@@ -26,7 +26,7 @@ SCHEMA_VERSION = "1"
 VerdictT = TypeVar("VerdictT", bound=BaseModel, default=BaseModel, covariant=True)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-LEFT_OUT_IF_EMPTY = ("ballots", "labeller_findings")
+LEFT_OUT_IF_EMPTY = ("ballots", "figures", "labeller_findings")
 """Fields of a judgement that most have no use for."""
 
 
@@ -53,10 +53,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What `settle` returns: one ruling for each field of the verdict, and findings beside it."""
+    """What `settle` returns: one ruling for each field of the verdict, and what stands beside the verdict.
+
+    `figures` are numbers that the rubric does not have and a reader wants all the same (see `Judge.figures_model`); of
+    those that the judge declares, only the ones that this case has.
+    """
 
     rulings: Mapping[str, Ruling]
     findings: tuple[Finding, ...] = ()
+    figures: Mapping[str, Ruling] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -141,7 +146,10 @@ class Judgement(BaseModel, Generic[VerdictT]):
     decided_by: dict[str, str] = Field(
         default_factory=dict, description="per verdict field: the id of the rule that decided, or `labeller`"
     )
-    rules: dict[str, str] = Field(default_factory=dict, description="per verdict field: the rule applied")
+    figures: dict[str, Any] = Field(
+        default_factory=dict, description="numbers beside the verdict that the judge declares; only beside status ok"
+    )
+    rules: dict[str, str] = Field(default_factory=dict, description="per verdict field and figure: the rule applied")
     evidence: dict[str, list[str]] = Field(default_factory=dict)
     findings: list[Finding] = Field(default_factory=list)
     labeller_findings: int = Field(
@@ -206,10 +214,12 @@ class Judgement(BaseModel, Generic[VerdictT]):
                 raise ValueError("status ok needs a verdict")
             if self.decided_by.keys() != self.verdict.keys():
                 raise ValueError("every field of an ok verdict must say who decided it")
-            if not all(map(is_finite, self.verdict.values())):
+            if not all(map(is_finite, (*self.verdict.values(), *self.figures.values()))):
                 raise ValueError("a verdict holds finite numbers only")
         elif numbers := sorted(key for key, value in (self.verdict or {}).items() if holds_number(value)):
             raise ValueError(f"no number may stand beside status {self.status}: {', '.join(numbers)}")
+        if self.figures and self.status != "ok":
+            raise ValueError(f"no number may stand beside status {self.status}: {', '.join(self.figures)}")
         if self.status == "failed" and not self.reason:
             raise ValueError("status failed needs a reason")
         if self.status == "error" and not self.error:
@@ -227,7 +237,7 @@ class Judgement(BaseModel, Generic[VerdictT]):
         """For notebooks. Everything in a case is hostile text: it is escaped."""
         rows = [
             (name, value, self.rules.get(name, ""), "; ".join(self.evidence.get(name, ())))
-            for name, value in (self.verdict or {}).items()
+            for name, value in ((self.verdict or {}) | self.figures).items()
         ]
         cells = "".join(f"<tr>{''.join(f'<td>{_escaped(cell)}</td>' for cell in row)}</tr>" for row in rows)
         heads = "<tr><th>field</th><th>value</th><th>rule</th><th>evidence</th></tr>"
@@ -267,6 +277,8 @@ def holds_number(value: Any) -> bool:
 
 
 def is_finite(value: Any) -> bool:
+    if value is None or value.__class__ is str:  # by far the most
+        return True
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, list | tuple):

@@ -59,11 +59,13 @@ class Questions:
 def _as_json(answer: Any) -> bytes:
     """`ValueError` for what JSON cannot say, endless numbers among it."""
     try:
-        if not is_finite(answer):
-            raise ValueError("a number in it has no end")  # noqa: TRY301 - told like the other faults
-        return to_json(answer, fallback=dict)
+        written = to_json(answer, fallback=dict, inf_nan_mode="constants")
+        endless = (b"NaN" in written or b"Infinity" in written) and not is_finite(answer)
     except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"labels must be plain JSON: {error}") from None
+    if endless:
+        raise ValueError("labels must be plain JSON: a number in it has no end")
+    return written
 
 
 @dataclass(frozen=True, slots=True)

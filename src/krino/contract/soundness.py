@@ -26,6 +26,7 @@ MODELS = {
     "labels_model": "with a field for everything that is labelled",
     "verdict_model": "with a field for everything that is judged",
     "options_model": "with a field for everything that can be set",
+    "figures_model": "with a field for every number beside the verdict",
 }
 RULES = 'rules = {"RULE-1": "What the rule says."}'
 _NAME = re.compile(r"\w[\w.-]{0,63}")
@@ -165,8 +166,21 @@ def _fault_of_model(kind: type, name: str, value: Any) -> str | None:
             return f"`verdict_model` {value.__name__} has no fields; write one for everything that is judged"
         if computed := ", ".join(f"`{field}`" for field in value.model_computed_fields):
             return f"{computed} of {value.__name__} is computed, so no rule decides it; make it a field"
-    if name in ("labels_model", "verdict_model"):
+    if name == "figures_model" and (fault := _fault_of_figures(kind, value)):
+        return fault
+    if name in ("labels_model", "verdict_model", "figures_model"):
         return _fault_of_schema(name, value)
+    return None
+
+
+def _fault_of_figures(kind: type, model: type[BaseModel]) -> str | None:
+    """Figures and fields of the verdict stand in the same tables, and a case need not have every figure."""
+    verdict = getattr(kind, "verdict_model", None)
+    known = verdict.model_fields if isinstance(verdict, type) and issubclass(verdict, BaseModel) else {}
+    if both := ", ".join(f"`{name}`" for name in model.model_fields if name in known):
+        return f"{both} of {model.__name__} is a field of the verdict too; give the figure another name"
+    if required := ", ".join(f"`{name}`" for name, field in model.model_fields.items() if field.is_required()):
+        return f"{required} of {model.__name__} must have a default: not every case has it; write `float | None = None`"
     return None
 
 

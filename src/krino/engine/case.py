@@ -24,7 +24,7 @@ from krino.contract import (
     hash_record,
 )
 from krino.contract.case_fields import bounded_inputs
-from krino.contract.conduct import BrokenContract, questions_of, verdict_of
+from krino.contract.conduct import BrokenContract, figures_of, questions_of, verdict_of
 from krino.contract.places import fault_in
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem
 
@@ -123,18 +123,21 @@ class _Known:
         metadata = {**record_metadata(self.item.record or {}), **columns}
         orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
         verdict = verdict_of(judge, settlement)
+        figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
         rulings = settlement.rulings
-        rules = {field: ruling.rule for field, ruling in rulings.items()}
+        told = {**rulings, **settlement.figures}
+        rules = {field: ruling.rule for field, ruling in told.items()}
         judgement = _judgement(
             judge,
             self.item,
             self.digest,
             status="ok",
             verdict=verdict,
+            figures=figures,
             decided_by={field: "labeller" if ruling.from_labels else ruling.rule for field, ruling in rulings.items()},
             rules=rules,
             roll_up=judge.roll_up(verdict, rules),
-            evidence={field: list(ruling.evidence) for field, ruling in rulings.items() if ruling.evidence},
+            evidence={field: list(ruling.evidence) for field, ruling in told.items() if ruling.evidence},
             findings=[*settlement.findings, *(labelled.findings if labelled else ())],
             labeller_findings=len(labelled.findings) if labelled else 0,
             metadata=metadata,

@@ -1,9 +1,9 @@
 """The columns of a judgement as a table: one definition for CSV, Excel, Parquet and data frames.
 
-First what a person reads: the case (`inputs_…`), how it ended, the verdict (`verdict_…`), notes in words and
-`metadata_…`. Then what machines read: usage, versions, and last what is nested, as JSON text. The prefixes are the
-names of the judgement's own fields: they keep a judge's names apart from ours, and are names that SQL and attribute
-access take as they are.
+First what a person reads: the case (`inputs_…`), how it ended, the verdict (`verdict_…`), figures beside it
+(`figures_…`), notes in words and `metadata_…`. Then what machines read: usage, versions, and last what is nested, as
+JSON text. The prefixes are the names of the judgement's own fields: they keep a judge's names apart from ours, and are
+names that SQL and attribute access take as they are.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FOR_MACHINES = frozenset({*(f"usage_{name}" for name in USAGE), *LAST, *NESTED}
 AT_ONCE = 200
 """Judgements that are turned into columns together."""
 _PLAIN = frozenset({str, bool, int, float, type(None)})
-_OPEN = ("inputs", "verdict", "metadata")
+_OPEN = ("inputs", "verdict", "figures", "metadata")
 """The fields of a judgement whose names are the judge's or the user's own: each name is a column."""
 
 
@@ -130,9 +130,9 @@ def _as_text(value: Value) -> str:
 def _in_order(open_names: Iterable[str]) -> list[str]:
     """Inputs, verdict fields and metadata, also those that only later judgements have, each group together."""
     known = list(open_names)
-    inputs, verdict, metadata = ([name for name in known if name.startswith(f"{prefix}_")] for prefix in _OPEN)
+    inputs, verdict, figures, metadata = ([name for name in known if name.startswith(f"{prefix}_")] for prefix in _OPEN)
     usage = [f"usage_{name}" for name in USAGE]
-    return [*FIRST, *inputs, *BEFORE_VERDICT, *verdict, *AFTER_VERDICT, *metadata, *usage, *LAST, *NESTED]
+    return [*FIRST, *inputs, *BEFORE_VERDICT, *verdict, *figures, *AFTER_VERDICT, *metadata, *usage, *LAST, *NESTED]
 
 
 def _note(finding: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ from krino.judges.efficiency.traces.spans import spans_of
 from krino.results.kinds import as_number
 from krino.results.named_cases import explanation as explained
 from krino.results.verdict_schema import Schema, closed_labels
+from krino.runs.fields import own_fields
 from krino.runs.manifest import Manifest
 
 EVENT = "gen_ai.evaluation.result"
@@ -76,10 +77,9 @@ def events_of(judgement: Record, labels: Sequence[str], moment: str) -> Iterator
         message = judgement.get("reason") or judgement.get("error")
         yield event("", {"error.type": ERROR_TYPES[judgement["status"]]}, explanation=message)
         return
-    verdict: Mapping[str, Any] = judgement["verdict"] or {}
     if judgement.get("roll_up"):
         yield event("roll_up", {"gen_ai.evaluation.score.label": judgement["roll_up"]})
-    for name, value in verdict.items():
+    for name, value in own_fields(judgement).items():
         score = as_number(value)
         if score is not None:
             yield event(name, {"gen_ai.evaluation.score.value": score}, explanation=explained(judgement, name))

@@ -11,7 +11,7 @@ import pytest
 
 from krino.api.judging import AnyKindOfJudge, Case, ready_judge
 from krino.api.judging import judge as judge_case
-from krino.assertions import Expected, UnexpectedVerdict, assert_verdict, tell_problems
+from krino.assertions import Expected, UnexpectedVerdict, assert_verdict, field_names, tell_problems
 from krino.contract import Judgement, Labeller, Usage
 from krino.engine import sync as portal
 from krino.engine.case import AnyJudge
@@ -191,7 +191,7 @@ class Bench:
         """Counted before it is checked: an expectation may be refused only then, and what was spent is spent."""
         __tracebackhide__ = True
         wanted = Expected(**{name: value for name, value in expected.items() if value is not None})
-        wanted.check_names(ready.name, ready.verdict_model.model_fields)  # before anything is spent
+        wanted.check_names(ready.name, field_names(ready))  # before anything is spent
         judgement = self._count(judge_case(ready, case, labeller=labeller))
         if problems := wanted.problems(judgement):
             raise UnexpectedVerdict(judgement, problems, tell_problems(judgement, problems, ready.rules))

@@ -48,7 +48,9 @@ def case_blocks(
         if text:
             yield Fields(title, [Field(judgement.status, text, TONES[judgement.status])])
     if judgement.status == "ok" and judgement.verdict is not None:
-        yield Fields("Verdict", list(_verdict(judgement, rules or {}, scales)))
+        yield Fields("Verdict", list(_fields(judgement, judgement.verdict, rules or {}, scales)))
+        if judgement.figures:
+            yield Fields("Beside the verdict", list(_fields(judgement, judgement.figures, rules or {}, scales)))
     yield from votes_blocks(judgement.model_dump(mode="json", include={"ballots"}))
     if findings := list(_findings(judgement, rules or {})):
         yield Fields("Findings", findings)
@@ -103,11 +105,13 @@ def _case_heading(judgement: Judgement) -> Heading:
     return Heading(judgement.id, *signed(status), " · ".join(facts), level=1)
 
 
-def _verdict(judgement: Judgement, rules: Mapping[str, str], scales: Scales) -> Iterator[Field]:
+def _fields(
+    judgement: Judgement, values: Mapping[str, Any], rules: Mapping[str, str], scales: Scales
+) -> Iterator[Field]:
     """A finding about a field of the verdict (`where` names it) stands before its value: who reads the value has read
     what was not looked for."""
     decider = ""
-    for name, value in (judgement.verdict or {}).items():
+    for name, value in values.items():
         before, decider = decider, _decider(judgement, name, rules)
         yield Field(
             name,
@@ -121,6 +125,9 @@ def _verdict(judgement: Judgement, rules: Mapping[str, str], scales: Scales) -> 
 
 
 def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
+    if name in judgement.figures:
+        rule = judgement.rules.get(name, "")
+        return rule_in_words(rule, rules) if rule else "not known for this case"
     decider = judgement.decided_by.get(name, "")
     rule = judgement.rules.get(name) or (decider if decider != LABELLER else "")
     said = rule_in_words(rule, rules)
@@ -130,7 +137,7 @@ def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
 
 def _findings(judgement: Judgement, rules: Mapping[str, str]) -> Iterator[Field]:
     """Those that stand above a field of the verdict are not told twice."""
-    shown = judgement.verdict or {} if judgement.status == "ok" else {}
+    shown = {*(judgement.verdict or ()), *judgement.figures} if judgement.status == "ok" else set()
     for finding in (finding for finding in judgement.findings if finding.where not in shown):
         where = f" ({finding.where})" if finding.where else ""
         yield Field("!", f"{finding.text}{where}", "warn", rule_in_words(finding.rule, rules))

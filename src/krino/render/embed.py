@@ -26,6 +26,7 @@ from krino.results.numbers import NumberField
 from krino.results.opening_words import OpeningWords
 from krino.results.summary import CodeField, Summary
 from krino.results.verdict_schema import Scales
+from krino.runs.fields import fields_of
 from krino.runs.files import inside
 
 LARGE_RUN = 5_000
@@ -142,7 +143,10 @@ class Collector:
     words: OpeningWords = field(default_factory=OpeningWords)
     _extra: dict[str, _Extra] = field(default_factory=dict)
     _row_bytes: int = 0
+    _ok_bytes: int = 0
     _ok_details: int = 0
+    _shown: set[int] = field(default_factory=set)
+    """Of a sample, the cases that have a row: at most as many as the page has room for."""
     _spooled: int = 0
     _spooled_cases: int = 0
     _written: int = 0
@@ -158,6 +162,7 @@ class Collector:
             self._extra.setdefault(name, _Extra()).add(value)
         line = orjson.dumps([*_raw_row(index, judgement, large), known], default=str) + b"\n"
         self._row_bytes += len(line)
+        self._ok_bytes += len(line) * ok
         self.rows_file.write(line)
         if texts := self.words.add(judgement.get("inputs") or {}, large=large):
             self.texts_file.write(orjson.dumps([index, texts]) + b"\n")
@@ -185,27 +190,44 @@ class Collector:
         return columns
 
     def rows(self, columns: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
-        """One line a case: index, id, status, note, then the columns' values."""
+        """One line a case: index, id, status, note, then the columns' values.
+
+        Of a run too large for the page an even sample of the ok cases, from its first to its last, and those first
+        ones whose details the page has.
+        """
         wanted = [(4 + bool(column.get("extra")), column["name"]) for column in columns]
         self.rows_file.seek(0)
+        ok_cases = 0
         for stored in self.rows_file:
             row = orjson.loads(stored)
             status = row[2]
+            if not status:
+                ok_cases += 1
+                if ok_cases > FIRST_DETAILS and not _is_drawn(ok_cases, self._sampled()):
+                    continue
             line = script_json([*row[:4], *(row[place].get(name) for place, name in wanted)]) + b"\n"
             if self._written + len(line) > (_ROWS_ALL if status else _ROWS_OK):
                 continue
             self._written += len(line)
             self.kept.rows += 1
+            if self._sampled() < 1.0:
+                self._shown.add(row[0])
             yield line
+
+    def _sampled(self) -> float:
+        """The share of the ok cases that the table has room for."""
+        return min(1.0, _ROWS_OK / max(self._ok_bytes, 1))
 
     def texts(self) -> Iterator[bytes]:
         """One line a case: its index, and what it is about, as much as there is room for."""
-        count, longest = self.words.fitting(_TEXTS)
+        count, longest = self.words.fitting(int(_TEXTS / self._sampled()))
         self.kept.texts_made, self.kept.cut_texts_at = self.words.cases, self.words.cut_at(longest)
         self.texts_file.seek(0)
         used = 0
         for stored in self.texts_file:
             index, texts = orjson.loads(stored)
+            if self._sampled() < 1.0 and index not in self._shown:
+                continue
             line = script_json([index, *self.words.shown(texts, count, longest)]) + b"\n"
             if used + len(line) > _TEXTS:  # signs that must be escaped take more room than they were counted for
                 continue
@@ -255,6 +277,11 @@ class Collector:
             line = json.dumps([index, case], default=str).encode() + b"\n"  # of any size of number, unlike orjson
             self._spooled_cases += len(line)
             self.cases_file.write(line)
+
+
+def _is_drawn(number: int, share: float) -> bool:
+    """Whether this one, counted from 1, is in an even sample."""
+    return int(number * share) > int((number - 1) * share)
 
 
 def columns_of(summary: Summary, scales: Scales) -> list[dict[str, Any]]:
@@ -318,7 +345,7 @@ class RecordedViews:
 
 def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
     status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
-    values = {} if status else _cells({"roll_up": judgement.get("roll_up"), **(judgement.get("verdict") or {})})
+    values = {} if status else _cells(fields_of(judgement))
     name = _sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
     return [index, name, status, _sound(_note(judgement, large)), values]
 

@@ -39,7 +39,7 @@ def write_report(
 ) -> Path:
     """The report of judgements that are read for nothing else; each may have its record under `case`."""
     with Report(folder, manifest, judge) as report:
-        return report.write(collect(judgements, report, schema=manifest.about.verdict_schema))
+        return report.write(collect(judgements, report, schema=manifest.about.fields_schema))
 
 
 class Report:
@@ -86,7 +86,7 @@ def _write_page(
     page: IO[bytes], found: Collected, own: Sequence[Block], collector: Collector, manifest: Manifest
 ) -> None:
     """The template's places are filled in their order: the data stands before the note that says how much it is."""
-    scales = scales_of(manifest.about.verdict_schema)
+    scales = scales_of(manifest.about.fields_schema)
     info: dict[str, Any] = {
         "columns": columns_of(found.summary, scales) + collector.extra_columns(),
         "inputs": collector.words.names,
@@ -197,7 +197,8 @@ def _kept_notes(kept: Kept) -> Markup:
     lines = []
     if kept.rows < kept.cases:
         lines.append(
-            f"The table holds {kept.rows:,} of {kept.cases:,} cases: the others would make the page too large."
+            f"The table is a sample: {kept.rows:,} of {kept.cases:,} cases, drawn evenly from the whole run; more "
+            "would make the page too large. Scores and counts above are of all cases."
         )
     if kept.details < kept.cases:
         lines.append(

@@ -81,7 +81,7 @@ def page_blocks(
 def _overview(summary: Summary, manifest: Manifest, own: Sequence[b.Block] = ()) -> Iterator[b.Block]:
     about = manifest.about
     if summary.numbers:
-        yield b.Section("Scores", list(_scores(summary.numbers, scales_of(about.verdict_schema))), "scores")
+        yield b.Section("Scores", list(_scores(summary.numbers, scales_of(about.fields_schema))), "scores")
     if summary.codes:
         yield b.Section("Categories", [b.Categories(list(_categories(summary, manifest)))], "categories")
     yield from own
@@ -184,7 +184,7 @@ def _scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[b.Block]
 
 def _categories(summary: Summary, manifest: Manifest) -> Iterator[b.Category]:
     for item in summary.codes:
-        closed = closed_labels(manifest.about.verdict_schema, item.name) or set()
+        closed = closed_labels(manifest.about.fields_schema, item.name) or set()
         never = dict.fromkeys(sorted(closed - item.counts.keys()), 0)
         yield b.Category(item.name, item.n, item.nulls, {**item.counts, **never})
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from krino.cases.metadata import column_value
 from krino.errors import UsageProblem
 from krino.results import Frozen
-from krino.results.table import NULL, Part, Reader, slice_name
+from krino.results.packed import NULL
+from krino.results.table import Part, Reader, slice_name
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
 from krino.stats.moments import FEW, MomentsByGroup, mean_interval

@@ -17,9 +17,10 @@ from krino.contract import Usage
 from krino.results import Frozen
 from krino.results.kinds import column_kind
 from krino.results.numbers import NumberField, NumberTally
+from krino.results.packed import NULL
 from krino.results.stability import LABELLER as LABELLER
 from krino.results.stability import Stability, StabilityTally
-from krino.results.table import NULL, Coder, Part, Reader, Values
+from krino.results.table import Coder, Part, Reader, Values
 from krino.results.verdict_schema import Schema, closed_labels
 from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest

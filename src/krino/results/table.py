@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from krino.cases.metadata import column_value
 from krino.results.kinds import MOST_VALUES, ColumnKind, as_number, codes_of, column_kind
+from krino.results.packed import NO_CODE, NULL, GrowingColumn, Texts, nothing_but
 from krino.results.verdict_schema import closed_labels
-from krino.runs.fields import ROLL_UP
+from krino.runs.fields import ROLL_UP, own_fields
 from krino.runs.files import inside
 from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
@@ -36,8 +37,6 @@ Labels = tuple[str, ...]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
-NULL, ABSENT, NO_CODE = -1, -2, -3
-"""In place of a code: the value is null; there is no verdict or no such field; the value is no code."""
 SPENDING = ("calls", "cached", "input_tokens", "output_tokens", "cost", "seconds")
 ROWS = 500
 """In one part of the table."""
@@ -101,20 +100,14 @@ class Coder:
             self.values.clear()
             self._known = {None: NULL}
 
-    def kind(self, numbers: Floats, codes: NDArray[np.int32], *, closed: bool) -> ColumnKind:
+    def kind(self, codes: NDArray[np.int32], *, has_numbers: bool, closed: bool) -> ColumnKind:
         return column_kind(
-            has_numbers=not np.isnan(numbers).all(),
+            has_numbers=has_numbers,
             is_text=self.is_text,
             labels=len(self.labels),
             coded=int((codes >= 0).sum()),
             closed=closed,
         )
-
-    def marks_of(self, numbers: Floats, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each value a number, equal where values are equal, whatever they are."""
-        table = np.array([_mark(list(labels)) for labels in self.values] or [0], np.int64)
-        marks = np.where(codes >= 0, table[np.maximum(codes, 0)], codes)
-        return np.where(codes == NO_CODE, numbers.view(np.int64), marks)
 
     def _code(self, value: Any) -> int:
         try:
@@ -160,7 +153,7 @@ class Reader:
         statuses = np.fromiter((CODES[record["status"]] for record in records), np.uint8, len(records))
         ok = np.flatnonzero(statuses == CODES["ok"])
         judged = [record for record in records if record["status"] == "ok"]
-        verdicts = [record.get("verdict") or {} for record in judged]
+        verdicts = [own_fields(record) for record in judged]
         rolled = [record.get(ROLL_UP) for record in judged]
         for verdict, word in zip(verdicts, rolled, strict=True):
             if word and ROLL_UP not in self.names:
@@ -212,8 +205,18 @@ class Column:
     """Place in `values`, or one of the signs above."""
     values: tuple[Labels, ...]
     """What a code stands for: the label, or the labels of a list, sorted."""
-    marks: NDArray[np.int64]
-    """Equal where values are equal, whatever they are (within one process)."""
+    texts: NDArray[np.int64] | None
+    """Marks of values that are neither numbers nor codes; None where there are none."""
+
+    def marks(self, places: Places) -> NDArray[np.int64]:
+        """Of the cases at these places, equal where values are equal, whatever they are (within one process)."""
+        codes, numbers = self.codes[places], self.numbers[places]
+        table = np.array([_mark(list(labels)) for labels in self.values] or [0], np.int64)
+        marks = np.where(codes >= 0, table[np.maximum(codes, 0)], codes)
+        marks = np.where(codes == NO_CODE, numbers.view(np.int64), marks)
+        if self.texts is not None:
+            marks = np.where((codes == NO_CODE) & np.isnan(numbers), self.texts[places], marks)
+        return marks
 
     def having(self, label: str) -> Mask:
         """Which cases have this label."""
@@ -225,22 +228,36 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Slicing:
+    """Which slice each case belongs to, as a number; `names` says what the numbers mean."""
+
+    codes: NDArray[np.int32]
+    names: tuple[str, ...]
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """The number of each slice and how many cases it has, from the largest down; of equals the first met first."""
+        codes, first, counts = np.unique(self.codes, return_index=True, return_counts=True)
+        order = np.lexsort((first, -counts))
+        return list(zip(codes[order].tolist(), counts[order].tolist(), strict=True))
+
+
+@dataclass(frozen=True)
 class Table:
     """All that comparing and gating need of a run."""
 
     run: Run
-    ids: list[str]
+    ids: Texts
     positional: Mask
     """Whose id is only a place in the input, because the case gave none: it says nothing of what the case is."""
     statuses: NDArray[np.uint8]
     digests: NDArray[np.uint64]
-    spending: Floats
-    """A row for each case, a column for each of `SPENDING`; cost is nan where no price is known."""
+    spending: NDArray[np.float32]
+    """A row for each case, a column for each of `SPENDING`; cost is nan where no price is known. Empty unless asked."""
     fields: dict[str, Column]
     """Those that were asked for."""
     field_names: tuple[str, ...]
     """Of all that there are."""
-    slices: dict[str, list[str]]
+    slices: dict[str, Slicing]
     """For each combination of metadata columns asked for: where each case belongs."""
     metadata: frozenset[str]
     """The metadata columns that there are."""
@@ -282,10 +299,16 @@ class Table:
         raise self.run.begun_anew()
 
 
-def read_table(folder: Path, *, fields: Collection[str] | None = None, by: Sequence[Sequence[str]] = ()) -> Table:
+def read_table(
+    folder: Path,
+    *,
+    fields: Collection[str] | None = None,
+    by: Sequence[Sequence[str]] = (),
+    spending: bool = False,
+) -> Table:
     """`fields`: only these (all, if None). `by`: combinations of metadata columns to slice or cluster by."""
     run = load_run(folder)
-    builder = _TableBuilder(run, Reader(fields), [tuple(columns) for columns in by])
+    builder = _TableBuilder(run, Reader(fields), [tuple(columns) for columns in by], spending)
     found = Found(run, builder.cases())
     for line in run.lines():  # once through the journal, in whatever order: half the time of reading it in order
         if found.note(line.data["input_hash"], line.data["status"], len(builder)):
@@ -302,16 +325,17 @@ class _TableBuilder:
     run: Run
     reader: Reader
     by: list[tuple[str, ...]]
-    ids: list[str] = field(default_factory=list)
+    with_spending: bool
+    ids: Texts = field(default_factory=Texts)
     """Of all cases on the roll; what follows is of lines."""
     positional: bytearray = field(default_factory=bytearray)
     offsets: array[int] = field(default_factory=lambda: array("q"))
     digests: array[int] = field(default_factory=lambda: array("Q"))
-    spending: array[float] = field(default_factory=lambda: array("d"))
+    spending: array[float] = field(default_factory=lambda: array("f"))
     statuses: bytearray = field(default_factory=bytearray)
-    parts: dict[str, list[Values]] = field(default_factory=dict)
-    slices: dict[str, list[str]] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, GrowingColumn] = field(default_factory=dict)
+    slices: dict[str, array[int]] = field(default_factory=dict)
+    slice_names: dict[str, int] = field(default_factory=dict)
     metadata: set[str] = field(default_factory=set)
     waiting: list[Record] = field(default_factory=list)
 
@@ -328,13 +352,14 @@ class _TableBuilder:
     def add(self, judgement: Record, offset: int) -> None:
         self.offsets.append(offset)
         self.digests.append(int(judgement["input_hash"][:16], 16))
-        spent = _SPENT(judgement["usage"])
-        self.spending.extend(spent if None not in spent else [_NAN if part is None else part for part in spent])
+        if self.with_spending:
+            spent = _SPENT(judgement["usage"])
+            self.spending.extend(spent if None not in spent else [_NAN if part is None else part for part in spent])
         metadata = judgement.get("metadata") or {}
         self.metadata.update(metadata)
         for columns in self.by:
-            value = column_value(metadata, columns)
-            self.slices.setdefault(slice_name(columns), []).append(self.texts.setdefault(value, value))
+            number = self.slice_names.setdefault(column_value(metadata, columns), len(self.slice_names))
+            self.slices.setdefault(slice_name(columns), array("i")).append(number)
         self.waiting.append(judgement)
         if len(self.waiting) == ROWS:
             self._add_waiting()
@@ -343,47 +368,62 @@ class _TableBuilder:
         before, part = len(self.statuses), self.reader.part(self.waiting)
         self.statuses += part.statuses.tobytes()
         for name, values in part.fields.items():
-            self.parts.setdefault(name, []).append(values._replace(rows=values.rows + before))
+            column = self.columns.setdefault(name, GrowingColumn())
+            column.add(before, len(self.waiting), *values)
         self.waiting = []
 
     def result(self, found: Found) -> Table:
         """The rows that count, in the order of the input; cases of the same content share one."""
         self._add_waiting()
         judged, rows, again = found.at_once()
-        spending = np.array(self.spending, np.float64).reshape(len(self), len(SPENDING))[rows]
-        spending[again] *= 0.0  # paid for in the earlier case that it shares a verdict with; what is unknown stays so
-        sliced = {slice_name(columns): self.slices.get(slice_name(columns), []) for columns in self.by}
         return Table(
             run=self.run,
-            ids=self.ids if judged.all() else [self.ids[place] for place in np.flatnonzero(judged)],
-            positional=np.array(self.positional, np.bool_)[judged],
-            statuses=np.frombuffer(bytes(self.statuses), np.uint8)[rows],
-            digests=np.array(self.digests, np.uint64)[rows],
-            spending=spending,
-            fields={name: self._field(name, rows) for name in self.reader.names if name in self.parts},
+            ids=self.ids if judged.all() else self.ids.at(np.flatnonzero(judged)),
+            positional=np.frombuffer(self.positional, np.bool_)[judged],
+            statuses=np.frombuffer(self.statuses, np.uint8)[rows],
+            digests=_in_order(self.digests, np.uint64, rows),
+            spending=self._spent(rows, again),
+            fields={name: self._field(name, rows) for name in self.reader.names if name in self.columns},
             field_names=tuple(self.reader.names),
-            slices={name: [values[row] for row in rows] for name, values in sliced.items()},
+            slices={name: self._sliced(name, rows) for name in map(slice_name, self.by)},
             metadata=frozenset(self.metadata),
-            offsets=np.array(self.offsets, np.int64)[rows],
+            offsets=_in_order(self.offsets, np.int64, rows),
         )
+
+    def _spent(self, rows: NDArray[np.int64], again: Mask) -> NDArray[np.float32]:
+        lines = np.frombuffer(self.spending, np.float32).reshape(-1, len(SPENDING))
+        if not self.with_spending:
+            return lines
+        spending: NDArray[np.float32] = lines[rows]
+        spending[again] *= 0.0  # paid for in the earlier case that it shares a verdict with; what is unknown stays so
+        return spending
+
+    def _sliced(self, name: str, rows: NDArray[np.int64]) -> Slicing:
+        return Slicing(_in_order(self.slices.get(name, array("i")), np.int32, rows), tuple(self.slice_names))
 
     def _field(self, name: str, rows: NDArray[np.int64]) -> Column:
         """`rows`: those that count, in order."""
-        numbers, found = np.full(len(self), np.nan), np.full(len(self), ABSENT, np.int64)
-        for part in self.parts.pop(name):
-            numbers[part.rows], found[part.rows] = part.numbers, part.codes
-        numbers, found = numbers[rows], found[rows]
-        coder = self.reader.coders[name]
-        closed = bool(closed_labels(self.run.manifest.about.verdict_schema, name))
-        codes = np.where(found < _FIRST_MARK, NO_CODE, found).astype(np.int32)
+        coder, column = self.reader.coders[name], self.columns.pop(name)
+        column.fill(len(self))
+        codes = _in_order(column.codes, np.int32, rows)
+        numbers = nothing_but(np.nan, len(rows))
+        if column.numbers is not None:
+            numbers = _in_order(column.numbers, np.float64, rows)
+        closed = bool(closed_labels(self.run.manifest.about.fields_schema, name))
         return Column(
             name=name,
-            kind=coder.kind(numbers, codes, closed=closed),
+            kind=coder.kind(codes, has_numbers=not np.isnan(numbers).all(), closed=closed),
             numbers=numbers,
             codes=codes,
             values=tuple(coder.values),
-            marks=coder.marks_of(numbers, found),
+            texts=None if column.marks is None else _in_order(column.marks, np.int64, rows),
         )
+
+
+def _in_order(values: array[Any], kind: type[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """The values at these rows; of a journal in the order of the input, the values themselves without a copy."""
+    stored = np.frombuffer(values, kind)
+    return stored if len(rows) == len(stored) and (rows == np.arange(len(rows))).all() else stored[rows]
 
 
 def _is_positional(index: int, case: Entry) -> bool:

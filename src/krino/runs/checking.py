@@ -171,8 +171,10 @@ class LineCheck:
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         judge = manifest.plan.judge
-        verdict, definitions = _schema_of(manifest, folder / MANIFEST)
-        lines = _by_status(_common(judge["name"], judge["version"], verdict), verdict)
+        path = folder / MANIFEST
+        verdict, definitions = _schema_of(manifest.about.verdict_schema, f"{path}: about.verdict_schema")
+        common = _common(judge["name"], judge["version"], verdict)
+        lines = _by_status(common, verdict, _figures_of(manifest, path))
         whole = core_schema.definitions_schema(lines, [_numberless(), *definitions])
         self._validate = SchemaValidator(whole).validate_python
 
@@ -187,15 +189,23 @@ class LineCheck:
             raise ValueError("decided_by: every field of an ok verdict must say who decided it, and no other")
 
 
-def _schema_of(manifest: Manifest, path: Path) -> tuple[CoreSchema, list[CoreSchema]]:
+def _schema_of(schema: Schema, place: str) -> tuple[CoreSchema, list[CoreSchema]]:
     """What a verdict must be like. The schema comes from the file: whatever is odd about it, the file is at fault."""
     try:
-        verdict, definitions = compiled(manifest.about.verdict_schema)
-        SchemaValidator(core_schema.definitions_schema(verdict, definitions))
+        check, definitions = compiled(schema)
+        SchemaValidator(core_schema.definitions_schema(check, definitions))
     except Exception as error:
         told = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise UsageProblem(f"{path}: about.verdict_schema cannot be understood ({told}); {DAMAGED}") from None
-    return verdict, definitions
+        raise UsageProblem(f"{place} cannot be understood ({told}); {DAMAGED}") from None
+    return check, definitions
+
+
+def _figures_of(manifest: Manifest, path: Path) -> CoreSchema:
+    """What the figures beside a verdict must be like: numbers or null, so that they need no definitions."""
+    schema = manifest.about.figures_schema
+    if not schema:
+        return core_schema.dict_schema(max_length=0, strict=True)
+    return _schema_of({**schema, "$defs": {}}, f"{path}: about.figures_schema")[0]
 
 
 def _told(error: ValidationError) -> str:
@@ -207,14 +217,15 @@ def _told(error: ValidationError) -> str:
     return "; ".join(told)
 
 
-def _by_status(common: Mapping[str, CoreSchema], verdict: CoreSchema) -> CoreSchema:
+def _by_status(common: Mapping[str, CoreSchema], verdict: CoreSchema, figures: CoreSchema) -> CoreSchema:
     """One shape a status: only an ok line has a verdict that counts, and only beside ok may a number stand."""
     failed_form = core_schema.nullable_schema(core_schema.definition_reference_schema("numberless"))
     words = core_schema.str_schema(strict=True, min_length=1)
+    nothing = core_schema.dict_schema(max_length=0, strict=True)
     shapes: dict[str, dict[str, CoreSchema]] = {
-        "ok": {"verdict": verdict},
-        "failed": {"verdict": failed_form, "reason": words},
-        "error": {"verdict": failed_form, "error": words},
+        "ok": {"verdict": verdict, "figures": figures},
+        "failed": {"verdict": failed_form, "figures": nothing, "reason": words},
+        "error": {"verdict": failed_form, "figures": nothing, "error": words},
     }
     lines = {status: typed({**common, **fields}, optional=set(LEFT_OUT_IF_EMPTY)) for status, fields in shapes.items()}
     return core_schema.tagged_union_schema(dict(lines), discriminator="status")

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from krino import __version__
 from krino.contract import Judge, Usage, describe_validation
-from krino.contract.fingerprint import schema_of
+from krino.contract.fingerprint import joined_schema, schema_of
 from krino.contract.judgement import is_newer
 from krino.errors import UsageProblem
 from krino.runs.files import inside
@@ -72,6 +72,9 @@ class JudgeCard(BaseModel):
     prompt: str = Field(default="", description="what a labeller was told, the same for every case")
     rules: dict[str, str] = Field(default_factory=dict, description="rule id to what the rule says")
     verdict_schema: dict[str, Any] = Field(default_factory=dict, description="JSON Schema of an ok verdict")
+    figures_schema: dict[str, Any] = Field(
+        default_factory=dict, description="JSON Schema of the figures beside a verdict; empty for a judge without any"
+    )
     labels_schema: dict[str, Any] = Field(default_factory=dict, description="JSON Schema of the labels on record")
 
     @classmethod
@@ -81,8 +84,14 @@ class JudgeCard(BaseModel):
             prompt=judge.prompt,
             rules=dict(judge.rules),
             verdict_schema=schema_of(judge.verdict_model),
+            figures_schema=schema_of(judge.figures_model) if judge.figures_model.model_fields else {},
             labels_schema=schema_of(judge.labels_model),
         )
+
+    @property
+    def fields_schema(self) -> dict[str, Any]:
+        """Of everything that results are counted by: the verdict's fields, and the figures after them."""
+        return joined_schema(self.verdict_schema, self.figures_schema)
 
 
 class Manifest(BaseModel):

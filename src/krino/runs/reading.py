@@ -158,18 +158,17 @@ class Found:
     def at_once(self) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
         """Which cases are judged; and of those the number of each line, and whether an earlier case has the same."""
         self._refuse_gaps()
-        slots = np.array(self._slot_of, np.int64)
-        judged = np.array(self._codes, np.uint8)[slots] > 0
+        slots = np.frombuffer(self._slot_of, np.int64)
+        judged = np.frombuffer(self._codes, np.uint8)[slots] > 0
         slots = slots[judged]
-        again = np.ones(len(slots), np.bool_)
-        again[np.unique(slots, return_index=True)[1]] = False
-        return judged, np.array(self._numbers, np.int64)[slots], again
+        again = np.zeros(len(slots), np.bool_)
+        again[1:] = slots[1:] <= np.maximum.accumulate(slots)[:-1]  # slots are given out as contents come up
+        return judged, np.frombuffer(self._numbers, np.int64)[slots], again
 
     def counts(self) -> Counts:
         """How the cases ended that are judged."""
-        ended = np.bincount(
-            np.array(self._codes, np.uint8)[np.array(self._slot_of, np.int64)], minlength=len(NAMES) + 1
-        )
+        slots = np.frombuffer(self._slot_of, np.int64)
+        ended = np.bincount(np.frombuffer(self._codes, np.uint8)[slots], minlength=len(NAMES) + 1)
         return Counts(**{status: int(ended[code]) for status, code in CODES.items()})
 
     def _refuse_gaps(self) -> None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from krino.errors import UsageProblem
 from krino.results.comparison.changes import Comparison, Flip, Matching, Side, Spending
 from krino.results.comparison.fields import JudgedByBoth
+from krino.results.packed import Texts
 from krino.results.table import SPENDING, Places, Table, read_table, slice_name
 from krino.results.wording import counted, date_of, judge_of, labeller_of
 from krino.runs.journal import NAMES
 from krino.runs.manifest import HASHES, Plan, differing
 from krino.stats.resample import Resampler
 from krino.text.clean import clean_line
-
-_Key = str | tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -40,43 +40,56 @@ class Pairs:
 
 def match(a: Table, b: Table) -> Pairs:
     """Raises `UsageProblem` when the runs have no case in common."""
-    there = {key: place for place, key in enumerate(_keys(b.ids))}
-    matched, only_a = [], []
-    for place, key in enumerate(_keys(a.ids)):
-        other = there.pop(key, None)
-        if other is None:
-            only_a.append(place)
-        else:
-            matched.append((place, other))
-    if not matched:
+    keys_a, repeated_a = _keys(a.ids)
+    keys_b, repeated_b = (keys_a, repeated_a) if a.ids.same_as(b.ids) else _keys(b.ids)
+    in_a, in_b = _same_keys(keys_a, keys_b)
+    if not len(in_a):
         raise UsageProblem(_nothing_in_common(a, b))
-    pairs = np.array(matched, np.intp)
-    in_a, in_b = pairs[:, 0], pairs[:, 1]
     return Pairs(
         a=in_a,
         b=in_b,
-        only_a=np.array(only_a, np.intp),
-        only_b=np.array(sorted(there.values()), np.intp),
-        repeated=max(_repeated(a.ids), _repeated(b.ids)),
+        only_a=_others(in_a, len(a)),
+        only_b=_others(in_b, len(b)),
+        repeated=max(repeated_a, repeated_b),
         other_content=np.flatnonzero(a.digests[in_a] != b.digests[in_b]),
     )
 
 
-def _keys(ids: Iterable[str]) -> Iterator[_Key]:
-    """The id itself; for its second and later cases, with their number."""
+def _keys(ids: Texts) -> tuple[NDArray[np.int64], int]:
+    """A number for each case, the same in both runs: of its id and, for the second and later cases of one id, of which
+    one it is. And how many ids have several cases."""
+    keys = ids.hashes()
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(keys[order[1:]] == keys[order[:-1]]) + 1
     seen: dict[str, int] = {}
-    for name in ids:
-        before = seen[name] = seen.get(name, -1) + 1
-        yield name if not before else (name, before)
+    for place in np.sort(order[again]).tolist():
+        name = ids[place]
+        seen[name] = seen.get(name, 0) + 1
+        keys[place] = hash((name, seen[name]))
+    return keys, len(seen)
 
 
-def _repeated(ids: list[str]) -> int:
-    return len({key[0] for key in _keys(ids) if isinstance(key, tuple)})
+def _same_keys(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[Places, Places]:
+    """Places of the same keys in both, in the order of the first."""
+    if a is b:
+        everywhere = np.arange(len(a), dtype=np.intp)
+        return everywhere, everywhere
+    order = np.argsort(b, kind="stable")
+    ordered = b[order]
+    there = np.minimum(np.searchsorted(ordered, a), max(len(b) - 1, 0))
+    in_a = np.flatnonzero(ordered[there] == a) if len(b) else np.empty(0, np.intp)
+    return in_a, order[there[in_a]]
+
+
+def _others(places: Places, size: int) -> Places:
+    missing = np.ones(size, np.bool_)
+    missing[places] = False
+    return np.flatnonzero(missing)
 
 
 def _nothing_in_common(a: Table, b: Table) -> str:
     for run in (a, b):
-        if not run.ids:
+        if not len(run):
             return f"{run.folder} has no judgements: there is nothing to compare"
     examples = " and ".join(f"`{clean_line(run.ids[0], 60)}` in {run.folder}" for run in (a, b))
     return (
@@ -94,7 +107,7 @@ _LONGEST_SETTING = 80
 def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
     """B (`second`) against A (`first`). `cluster`: a column of metadata whose cases hang together."""
     by = [[cluster]] if cluster else []
-    a, b = read_table(first, by=by), read_table(second, by=by)
+    a, b = (read_table(folder, by=by, spending=True) for folder in (first, second))
     pairs = match(a, b)
     ok = a.ok[pairs.a] & b.ok[pairs.b]
     in_a, in_b = pairs.a[ok], pairs.b[ok]
@@ -127,14 +140,14 @@ def _side(run: Table) -> Side:
     )
 
 
-def _groups(a: Table, cluster: str | None, in_a: Places) -> list[str] | None:
+def _groups(a: Table, cluster: str | None, in_a: Places) -> list[int] | None:
     if cluster is None:
         return None
     if cluster not in a.metadata:
         there = ", ".join(clean_line(name, 60) for name in sorted(a.metadata)) or "none"
         raise UsageProblem(f"--cluster {cluster}: the judgements have no such column of metadata; they have {there}")
-    column = a.slices[slice_name([cluster])]
-    return [column[place] for place in in_a]
+    groups: list[int] = a.slices[slice_name([cluster])].codes[in_a].tolist()
+    return groups
 
 
 def other_settings(a: Table, b: Table) -> Iterator[str]:
@@ -212,9 +225,9 @@ def _spending(a: Table, b: Table, pairs: Pairs) -> Iterator[Spending]:
             yield Spending(name=name, a=here, b=there)
 
 
-def _total(values: np.ndarray[tuple[int], np.dtype[np.float64]], whole: bool) -> float | None:
+def _total(values: NDArray[np.float32], whole: bool) -> float | None:
     """Null when no case says; a case that needed no model has no cost, which is not the same as an unknown one."""
     if np.isnan(values).all():
         return None
-    total = float(np.nansum(values))
+    total = float(np.nansum(values, dtype=np.float64))
     return round(total) if whole else total

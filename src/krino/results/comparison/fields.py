@@ -21,7 +21,8 @@ from krino.results.comparison.changes import (
     says_of,
 )
 from krino.results.kinds import ColumnKind
-from krino.results.table import ABSENT, NULL, Column, Places, Table
+from krino.results.packed import ABSENT, NULL
+from krino.results.table import Column, Places, Table
 from krino.runs.fields import ROLL_UP
 from krino.stats.moments import FEW
 from krino.stats.paired import LEVEL, holm, mcnemar, mean_intervals, share_difference
@@ -190,7 +191,7 @@ class JudgedByBoth:
     # --- anything else -------------------------------------------------------------------------
 
     def _other(self, a: Column, b: Column) -> OtherChange:
-        changed = a.marks[self.in_a] != b.marks[self.in_b]
+        changed = a.marks(self.in_a) != b.marks(self.in_b)
         return OtherChange(name=a.name, n=len(changed), changed=int(changed.sum()), ids=self.ids(changed))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -185,18 +184,17 @@ class _Checks:
 
     def _by(self, columns: tuple[str, ...], pairs: Pairs | None) -> Iterator[Found]:
         name = slice_name(columns)
-        values = self.run.slices[name]
-        sizes = Counter(values).most_common()
-        large = [value for value, size in sizes if size >= self.gate.few]
+        slicing = self.run.slices[name]
+        sizes = slicing.sizes()
+        large = [code for code, size in sizes if size >= self.gate.few]
         if not large:
             told = f"no value of {name} has {self.gate.few:,} cases: nothing could be gated by it"
             yield Found(fact(f"by {name}", False, told, len(self.run)))
-        codes = {value: code for code, value in enumerate(large)}
-        belongs = np.fromiter((codes.get(value, -1) for value in values), np.intp, len(values))
-        for value, code in codes.items():
+        for code in large:
             for rule in self.gate.rules:
-                yield self._check(rule, belongs == code, f"{name}={value}", pairs)
-        yield from map(Found, self._small(name, sizes[len(large) :]))
+                yield self._check(rule, slicing.codes == code, f"{name}={slicing.names[code]}", pairs)
+        small = [(slicing.names[code], size) for code, size in sizes[len(large) :]]
+        yield from map(Found, self._small(name, small))
 
     def _small(self, name: str, sizes: Sequence[tuple[str, int]]) -> Iterator[Check]:
         for value, size in sizes[:_MOST_SMALL]:

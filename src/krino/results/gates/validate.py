@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from krino.contract import Judge
+from krino.contract.fingerprint import joined_schema
 from krino.errors import UsageProblem
 from krino.results.gates.rules import NULL, Rule
-from krino.results.table import NO_CODE, Table
+from krino.results.packed import NO_CODE
+from krino.results.table import Table
 from krino.results.verdict_schema import Scale, Schema, closed_labels, declared_scale
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.text.clean import clean_line
@@ -83,7 +85,7 @@ class Validator:
 
     @cached_property
     def _schema(self) -> Schema | None:
-        return self.run.manifest.about.verdict_schema or None
+        return self.run.manifest.about.fields_schema or None
 
     def _known_labels(self, field: str) -> set[str] | None:
         """So that a misspelt label is not a rule that always holds; None where nobody can tell."""
@@ -123,7 +125,8 @@ def _holds_of_all(rule: Rule, scale: Scale) -> bool:
 
 def refuse_for(judge: Judge[Any, Any, Any], rules: Iterable[Rule]) -> None:
     """By what the schema of its verdict says; where that leaves it open, the run will tell."""
-    schema = judge.verdict_model.model_json_schema(mode="serialization")
+    models = (judge.verdict_model, judge.figures_model)
+    schema = joined_schema(*(model.model_json_schema(mode="serialization") for model in models))
     rolls_up = type(judge).roll_up is not Judge.roll_up
     for rule in rules:
         if rule.target.field == ROLL_UP:
