@@ -72,9 +72,11 @@ class Weighing:
 
     def values(self, nearness: float) -> dict[str, float]:
         """What is weighed, by the names of the weights."""
+        against = _log_odds(self.said.contradicted)
         return {
             "entailed": _log_odds(self.said.supported),
-            "against": _log_odds(self.said.contradicted),
+            "against": against,
+            "against_words": against * self.pair.anywhere,
             "evidence_words": self.share,
             "passage_words": self.pair.anywhere,
             "nearness": nearness,
@@ -99,6 +101,13 @@ class Weighing:
         wrong = self.conflict is not None or bool(self.pair.strangers) or bool(absent_values(self.pair))
         return wrong and self.said.supported < float(limits["amiss"])
 
+    @property
+    def most(self) -> float:
+        """What the balance may be at most, whatever is weighed."""
+        if self.pair.misplaced or self.decided:
+            return _OUT_OF_PLACE
+        return _AMISS if self.amiss else math.inf
+
 
 def _weigh(readings: Sequence[Weighing]) -> list[Support]:
     """The sentence model is asked only where it can tip the balance; elsewhere a usual nearness stands in."""
@@ -110,10 +119,7 @@ def _weigh(readings: Sequence[Weighing]) -> list[Support]:
     supports = []
     for reading, balance, open_ in zip(readings, least, in_doubt, strict=True):
         balance += weight * (max(near[texts] for texts in reading.texts) if open_ else usual)
-        if reading.pair.misplaced or reading.decided:
-            balance = min(balance, _OUT_OF_PLACE)
-        elif reading.amiss:
-            balance = min(balance, _AMISS)
+        balance = min(balance, reading.most)
         label = _label(balance, reading)
         supports.append(Support(label, _probability(balance), _why(reading, label)))
     return supports
