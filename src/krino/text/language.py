@@ -18,6 +18,7 @@ NO_LANGUAGE = "zxx"
 
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 400
+_PLAINLY_ENGLISH = " the "
 _LATIN_END = "ɏ"
 _SHARED = 0.5
 _PLAIN_WORDS = 3
@@ -72,6 +73,8 @@ def foreign_language(text: str) -> str | None:
 def is_gibberish(text: str) -> bool:
     """Whether a text is letters at random; short ones, and all with a function word in them, are given the benefit."""
     sample = text[:_SAMPLE]
+    if _PLAINLY_ENGLISH in sample:  # a function word that no other language has: most texts need no further look
+        return False
     words = _WORD.findall(sample.lower())
     if sum(len(word) > 2 for word in words) < _PLAIN_WORDS or _is_other_script(words) or _own_words(words):
         return False

@@ -12,7 +12,7 @@ from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
 from krino.judges.rag.reading.answer import find_instructions, split_answer
 from krino.judges.rag.reading.claims import resolve
-from krino.judges.rag.reading.difference import find_difference
+from krino.judges.rag.reading.difference import find_difference, may_differ
 from krino.judges.rag.reading.goals import Goal, read_goal
 from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
@@ -163,7 +163,7 @@ class RagFacts:
     def difference(self) -> str | None:
         """In what answer and reference cannot agree, to the letter; None where nothing shows or none is given."""
         reference = self.case.reference
-        if reference is None or self.same_as_reference:
+        if reference is None or self.same_as_reference or not may_differ(self.said, reference):
             return None
         return find_difference(self.case.question, self.said, reference, self.language)
 

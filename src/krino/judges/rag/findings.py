@@ -7,8 +7,16 @@ from collections.abc import Iterator
 from krino.contract import Finding
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels
-from krino.judges.rag.reading.values import Value, comparable, find_values, offered, stated
-from krino.judges.rag.reading.words import Reading, may_conflict, opposed_words, opposite_words, read_sentence
+from krino.judges.rag.reading.values import Value, comparable, find_values, may_hold_values, offered, stated
+from krino.judges.rag.reading.words import (
+    Reading,
+    may_be_opposed,
+    may_deny,
+    opposed_words,
+    opposite_words,
+    plain_words,
+    read_sentence,
+)
 from krino.text.language import language_name
 
 _MOST = 8
@@ -73,7 +81,7 @@ def _odd_support(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]
     if labels is None or not facts.has_context:
         return
     for claim in labels.claims:
-        if claim.label != "supported" or not claim.quote or not may_conflict(claim.text + " " + claim.quote):
+        if claim.label != "supported" or not claim.quote or not _may_conflict(claim.text, claim.quote):
             continue
         where = f"sentence {claim.sentence}"
         claimed, quoted = (read_sentence(text, facts.language) for text in (claim.text, claim.quote))
@@ -83,6 +91,14 @@ def _odd_support(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]
             yield Finding("RAG-N9", f"it says '{pair[0]}', its quotation '{pair[1]}'", where)
         elif values := _other_value(claimed, quoted):
             yield Finding("RAG-N9", f"it says {values[0].text}, its quotation {values[1].text}", where)
+
+
+def _may_conflict(claim: str, quote: str) -> bool:
+    """A first, cheap look by words alone: most claims are told much as their quotation is."""
+    ours, theirs = frozenset(plain_words(claim)), frozenset(plain_words(quote))
+    if may_deny(claim, ours) or may_deny(quote, theirs) or may_be_opposed(ours, theirs):
+        return True
+    return may_hold_values(claim, ours) and may_hold_values(quote, theirs)
 
 
 def _other_value(claimed: Reading, quoted: Reading) -> tuple[Value, Value] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Literal, get_args
@@ -203,12 +202,12 @@ def _states_number(facts: RagFacts, number: int) -> bool:
 
 def _check_passages(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
     known = {item.number: len(item.sentences) for item in facts.passages}
-    counts = Counter(item.passage for item in labels.passages)
-    for number in sorted(counts.keys() - known.keys()):
+    told = [item.passage for item in labels.passages]
+    for number in sorted(set(told) - known.keys()):
         yield f"passages names passage {number}, which does not exist"
     for number in sorted(known):
-        if counts[number] != 1:
-            yield f"passages must label passage {number} exactly once, not {counts[number]} times"
+        if told.count(number) != 1:
+            yield f"passages must label passage {number} exactly once, not {told.count(number)} times"
     for use in labels.passages:
         count = known.get(use.passage, 0)
         for number in sorted(set(use.useful_sentences) - set(range(1, count + 1))) if count else ():

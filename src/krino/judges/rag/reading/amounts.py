@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 from functools import cache, lru_cache
 
 from krino.judges.rag.reading.grammar import root_of, word_list
-from krino.judges.rag.reading.values import Value, find_values
+from krino.judges.rag.reading.values import Value, find_values, number_words
 from krino.judges.rag.tables import table
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -15,7 +15,7 @@ _DIGIT = re.compile(r"\d")
 _LOOK_BACK = 30
 _RATE = re.compile(r"[ \u00a0]?(?:per |an? |each |every |/ ?)?([^\W\d_]+)")
 _OF_NONE = frozenset({"longer", "one", "doubt", "matter", "more", "less", "fewer"})
-_CLASSES = ("all", "most", "many", "half", "some", "few", "none")
+_CLASSES = ("all", "most", "many", "half", "third", "quarter", "some", "few", "none")
 _NO_HEAD = ""
 
 
@@ -35,6 +35,12 @@ def may_tell_shares(words: Set[str]) -> bool:
 @cache
 def _class_of() -> dict[str, str]:
     return {word: name for name in _CLASSES for word in word_list(name, "quantifiers")}
+
+
+@cache
+def share_roots() -> frozenset[str]:
+    """The roots of the words that say how many."""
+    return frozenset(map(root_of, _class_of()))
 
 
 @lru_cache(maxsize=8_192)
@@ -93,12 +99,13 @@ def _bound(name: str) -> re.Pattern[str]:
 @cache
 def _before_number() -> re.Pattern[str]:
     bounds = table("english")["bounds"]
-    return re.compile(rf"\b(?:{bounds['from_below']}|{bounds['from_above']})(?=\s+(?:\w+\s+)?[€$£]?\d)", re.I)
+    told = f"{bounds['from_below']}|{bounds['from_above']}"
+    return re.compile(rf"\b(?:{told})(?=\s+(?:\w+\s+)?(?:[€$£]?\d|(?:{'|'.join(number_words())})\b))", re.I)
 
 
 def without_bounds(text: str) -> str:
     """The text less what bounds its numbers, so that the "no" of "no more than 300" denies nothing; same length."""
-    if _DIGIT.search(text) is None:
+    if "than" not in text and _DIGIT.search(text) is None:
         return text
     return _before_number().sub(lambda found: " " * len(found.group()), text)
 
@@ -107,18 +114,26 @@ def without_bounds(text: str) -> str:
 def _bounds(text: str) -> tuple[tuple[Value, int, str, str], ...]:
     """Each number with 1 where it is the least, -1 where it is the most, else 0, in what words, and its rate."""
     lowered = text.lower()
-    return tuple(_bounded(lowered, value) for value in find_values(text) if value.kind in ("number", "time"))
+    return tuple(_bounded(lowered, value) for value in find_values(text))
 
 
 def _bounded(lowered: str, value: Value) -> tuple[Value, int, str, str]:
     before, after = lowered[max(0, value.start - _LOOK_BACK) : value.start], lowered[value.end :]
     rate = _RATE.match(after)
     told = rate.group(1) if rate else ""
-    for sign, name in ((-1, "from_above"), (1, "from_below")):
-        place = _bound(name).search(before) or _bound(f"behind_{name}").match(after)
-        if place is not None:
-            return value, sign, " ".join(place.group().split()), _rates().get(told, "")
-    return value, 0, "", _rates().get(told, "")
+    below, above = ("from_below", "from_above") if value.kind == "number" else ("after", "until")
+    found = [
+        (place.start(), sign, place)
+        for sign, name in ((-1, above), (1, below))
+        if (place := _bound(name).search(before))
+    ]
+    if not found and value.kind == "number":
+        behind = ((-1, "behind_from_above"), (1, "behind_from_below"))
+        found = [(0, sign, place) for sign, name in behind if (place := _bound(name).match(after))]
+    if not found:
+        return value, 0, "", _rates().get(told, "")
+    _, sign, place = min(found, key=lambda item: item[0])  # "no fewer than" holds "fewer than"
+    return value, sign, " ".join(place.group().split()), _rates().get(told, "")
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -35,12 +34,22 @@ _BARE_ITEM = 6
 @lru_cache(maxsize=512)
 def split_answer(answer: str) -> tuple[Sentence, ...]:
     """What of an answer can be checked, in order; an answer that shows anything gives at least one."""
-    bare = _FENCE.sub(lambda found: " " * len(found.group()), answer)
+    fenced = "```" in answer or "~~~" in answer
+    bare = _FENCE.sub(lambda found: " " * len(found.group()), answer) if fenced else answer
     found = _json_values(bare)
     if found is None:
         found = [item for item in _units(bare) if not _says_nothing(item.text)]
-    kept = tuple(replace(item, text=_lead().sub("", _EMPHASIS.sub("", item.text))) for item in found)
+    kept = tuple(item if _is_plain(item.text) else item._replace(text=_undressed(item.text)) for item in found)
     return kept or tuple(split_sentences(bare)) or split_sentences(answer)
+
+
+def _is_plain(text: str) -> bool:
+    """A first, cheap look: whether nothing in a text could be emphasis or a lead."""
+    return not ("*" in text or "_" in text or "`" in text or ":" in text)
+
+
+def _undressed(text: str) -> str:
+    return _lead().sub("", _EMPHASIS.sub("", text))
 
 
 # --- tables, lists and lines -----------------------------------------------------------------------
@@ -48,6 +57,9 @@ def split_answer(answer: str) -> tuple[Sentence, ...]:
 
 def _units(text: str) -> Iterator[Sentence]:
     """Line by line: a table's rows with its header, a list's items with what introduces it, sentences elsewhere."""
+    if text[:1].isalpha() and "\n" not in text and "|" not in text:  # plain prose, in one line
+        yield from (item for item in split_sentences(text) if not item.text.rstrip("*_ ").endswith(":"))
+        return
     lines = [found for found in _LINE.finditer(text) if found.group().strip()]
     place = start = 0
     while place < len(lines):
@@ -95,7 +107,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
         if not listed:
             opening = ""
         if opening and _completes(opening, sentence.text):
-            sentence = replace(sentence, text=f"{opening} {sentence.text}")
+            sentence = sentence._replace(text=f"{opening} {sentence.text}")
         yield sentence
 
 

@@ -12,6 +12,7 @@ from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _JOINT = re.compile(r",?\s+(?:and|but)\s+|;\s+", re.I)
+_RELATIVE = re.compile(r"(?P<who>[^,;:]{2,60}), (?:who|which) (?P<said>[^,;:]{4,120}), (?P<rest>[^,;:]+)$")
 _LONGEST = 600
 _MOST_PARTS = 3
 """As many as a model may name for a sentence."""
@@ -36,6 +37,8 @@ def split_claims(sentence: str) -> tuple[str, ...]:
     """The claims of a sentence, each with its subject; the sentence itself where it makes one."""
     if len(sentence) > _LONGEST or _ASIDE.search(sentence) or sentence.endswith("?"):
         return (sentence,)
+    if (aside := _RELATIVE.match(sentence)) and _head(f"{aside['who']} {aside['rest']}"):
+        return (f"{aside['who']} {aside['said']}.", *split_claims(f"{aside['who']} {aside['rest']}"))[:_MOST_PARTS]
     head = _head(sentence)
     claims: list[str] = []
     told, start = sentence, 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from krino.judges.rag.reading.amounts import may_tell_shares, other_amount
 from krino.judges.rag.reading.frames import compare_roles, told_from_far_end
 from krino.judges.rag.reading.grammar import in_one_word, root_of
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.sentences import split_sentences
-from krino.judges.rag.reading.values import comparable, find_names, may_hold_values, offered, stated
+from krino.judges.rag.reading.values import any_stop, comparable, find_names, may_hold_values, offered, stated
 from krino.judges.rag.reading.words import (
     Reading,
     may_be_opposed,
@@ -19,7 +19,7 @@ from krino.judges.rag.reading.words import (
     plain_words,
     read_sentence,
 )
-from krino.text.words import stop_words
+from krino.text.words import stem, stop_words
 
 Told = tuple[str, Reading]
 
@@ -36,8 +36,6 @@ _MOST_SPACES = 40
 
 def find_difference(question: str, answer: str, reference: str, language: str | None) -> str | None:
     """What tells them apart, in words; None where nothing does to the letter."""
-    if not may_differ(answer, reference, language):
-        return None
     ours, theirs = _read(answer, language), _read(reference, language)
     if difference := _other_value(ours, theirs, read_sentence(question, language).stems):
         return difference
@@ -56,11 +54,11 @@ def find_difference(question: str, answer: str, reference: str, language: str | 
     return None
 
 
-def may_differ(answer: str, reference: str, language: str | None) -> bool:
-    """A first, cheap look, by words alone: whether `find_difference` could find anything."""
+def may_differ(answer: str, reference: str) -> bool:
+    """A first, cheap look, by words alone and in any language: whether `find_difference` could find anything."""
     answer, reference = in_one_word(answer[:_LONGEST]), in_one_word(reference[:_LONGEST])
     ours, theirs = frozenset(plain_words(answer)), frozenset(plain_words(reference))
-    if may_deny(answer, ours, language) or may_deny(reference, theirs, language) or may_be_opposed(ours, theirs):
+    if may_deny(answer, ours) or may_deny(reference, theirs) or may_be_opposed(ours, theirs):
         return True
     if may_hold_values(answer, ours) and may_hold_values(reference, theirs):
         return True
@@ -68,26 +66,27 @@ def may_differ(answer: str, reference: str, language: str | None) -> bool:
         return True
     if _are_brief(answer, reference) and len(ours & theirs) >= _FRAME * min(len(ours), len(theirs)):
         return True
-    here = _own_words(ours, theirs, language)
-    there = _own_words(theirs, ours, language) if here else []
-    return bool(there) and all(map(_capital(answer), here)) and all(map(_capital(reference), there))
+    return _own_are_names(ours, theirs, answer) and _own_are_names(theirs, ours, reference)
+
+
+def _own_are_names(ours: frozenset[str], theirs: frozenset[str], text: str) -> bool:
+    """Whether all that one text has and the other lacks may be names; no plain word that the other has in no form."""
+    own = [word for word in ours - theirs if word not in any_stop()]
+    small = [word for word in own if not _has_capital(word, text)]
+    if not small:
+        return bool(own)
+    known = frozenset(map(stem, theirs)) | frozenset(map(root_of, theirs))
+    return all(stem(word) in known or root_of(word) in known for word in small)
+
+
+def _has_capital(word: str, text: str) -> bool:
+    """Whether a word stands in the text with a capital, or holds what is no letter and may be cut elsewhere."""
+    return not word.isalpha() or word[0].upper() + word[1:] in text or word.upper() in text
 
 
 def _are_brief(answer: str, reference: str) -> bool:
     """Whether both are so short that the order of their words can be compared."""
     return answer.count(" ") <= _MOST_SPACES and reference.count(" ") <= _MOST_SPACES
-
-
-def _own_words(ours: frozenset[str], theirs: frozenset[str], language: str | None) -> list[str]:
-    """Words that say something and that the other text has in no form."""
-    own = ours - theirs - stop_words(language)
-    known = frozenset(root_of(word, language) for word in theirs) if own else frozenset()
-    return [word for word in own if root_of(word, language) not in known]
-
-
-def _capital(text: str) -> Callable[[str], bool]:
-    """Whether a word stands in the text with a capital."""
-    return lambda word: word[:1].upper() + word[1:] in text or word.upper() in text or not word.isalpha()
 
 
 def _compare(text: str, reading: Reading, other_text: str, other: Reading, language: str | None) -> str | None:

@@ -21,6 +21,8 @@ _STOPS = frozenset(",;:()")
 _RELATIVE = frozenset({"who", "which", "that"})
 _LONGEST = 600
 _MOST_PIVOTS = 12
+_LONGEST_NAME = 4
+"""Words that a stretch may have which changes places with another."""
 Voice = Literal["active", "by", "passive"]
 
 
@@ -58,6 +60,8 @@ def compare_roles(claim: str, found: str) -> Verdict:
     order, far_end = _compare_order(claim, found)
     if order == "turned" or far_end:
         return order
+    if _are_exchanged(read_words(claim), read_words(found)):
+        return "turned"
     seen: Verdict = order
     for ours in frames(claim):
         for theirs in frames(found):
@@ -66,6 +70,33 @@ def compare_roles(claim: str, found: str) -> Verdict:
                 return told
             seen = seen or told
     return seen
+
+
+def _are_exchanged(ours: tuple[Word, ...], theirs: tuple[Word, ...]) -> bool:
+    """The same words throughout but for two stretches that have changed places, with something between that tells."""
+    first, second = [word.root for word in ours], [word.root for word in theirs]
+    if len(first) != len(second) or first == second or sorted(first) != sorted(second):
+        return False
+    start = next(place for place in range(len(first)) if first[place] != second[place])
+    end = len(first) - next(back for back in range(len(first)) if first[-1 - back] != second[-1 - back])
+    for head in range(1, min(_LONGEST_NAME, end - start - 1) + 1):
+        for tail in range(1, min(_LONGEST_NAME, end - start - head - 1) + 1):
+            between = first[start + head : end - tail]
+            turned = first[end - tail : end] + between + first[start : start + head]
+            if turned == second[start:end]:
+                return _tells(ours[start + head : end - tail])
+    return False
+
+
+def _tells(between: tuple[Word, ...]) -> bool:
+    """Whether what stands between two things relates them, one way: no mere list and nothing that holds both ways."""
+    if any(word.text == "then" for word in between):
+        return True
+    if any(word.root in _symmetric() or word.text in _STOPS for word in between):
+        return False
+    if any(word.text in word_list("conjunctions") for word in between):
+        return False
+    return any(word.said or word.text in word_list("directions") for word in between)
 
 
 def told_from_far_end(claim: str, found: str) -> bool:
@@ -270,8 +301,13 @@ def _converses() -> frozenset[tuple[str, str]]:
     return frozenset(pairs)
 
 
+@cache
+def _symmetric() -> frozenset[str]:
+    return frozenset(map(root_of, word_list("symmetric")))
+
+
 def _compare(ours: Frame, theirs: Frame) -> Verdict:
-    if ours.pivot in word_list("symmetric") or theirs.pivot in word_list("symmetric"):
+    if ours.pivot in _symmetric() or theirs.pivot in _symmetric():
         return None
     if ours.pivot != theirs.pivot:
         if (ours.pivot, theirs.pivot) not in _converses():

@@ -90,3 +90,24 @@ def in_one_word(text: str) -> str:
         return text
     one: dict[str, str] = table("synonyms")["phrases"]
     return _phrases().sub(lambda found: one[found.group().lower()], text)
+
+
+# --- degrees of adjectives -------------------------------------------------------------------------
+
+
+def _adverb(word: str) -> str:
+    if word.endswith("le") and word[-3] not in "aeiou":
+        return f"{word[:-1]}y"
+    return f"{word[:-1]}ily" if word.endswith("y") else f"{word}ly"
+
+
+def _more(word: str) -> str:
+    return f"{word[:-1]}ier" if word.endswith("y") else _with_ending(word, "er")
+
+
+def _most(word: str) -> str:
+    return f"{word[:-1]}iest" if word.endswith("y") else _with_ending(word, "est")
+
+
+DEGREES = (_adverb, _more, _most)
+"""What makes an adverb, a comparative and a superlative of an adjective; words that do not exist do no harm."""

@@ -112,7 +112,10 @@ def read_refusal(sentences: Sequence[Sentence], question: str = "") -> RefusalRe
     patterns = _patterns()
     texts = [f" {straighten(sentence.text[:_LONGEST]).lower()}" for sentence in sentences]
     joined = "\n".join(texts)
-    if not any(piece in joined for piece in patterns.trigger):  # most answers decline nothing
+    for piece in patterns.trigger:  # a loop, because most answers decline nothing and every one is looked at
+        if piece in joined:
+            break
+    else:
         return None
     asked = straighten(question[:_LONGEST]).lower()
     declined = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from krino.judges.rag.tables import table
 
@@ -15,12 +16,12 @@ _LAST_WORD = re.compile(r"[^\s(\[\"'“«]{1,20}$")
 _NEXT_WORD = re.compile(r"\s*[\"'“‘«(\[*_]*(\w*)")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _ITEM = re.compile(r"\d{1,3}|[a-zA-Z]")
+_PROSE = re.compile(r"([A-Z] ?[a-z][^.!?…\n。！？]*[.!?])(?: (?=[A-Z])|$)")
 _INDENT = 12
 _LOOK_BACK = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence and its place: `text == source[start:end]`."""
 
     text: str
@@ -52,6 +53,9 @@ def _short_forms() -> _ShortForms:
 @lru_cache(maxsize=2_048)
 def split_sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences in order, list markers cut off; a text that shows anything gives at least one."""
+    plain = _split_prose(text)
+    if plain is not None:
+        return plain
     found: list[Sentence] = []
     start = 0
     for match in _END.finditer(text):
@@ -73,9 +77,6 @@ def split_sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
-    if text[start : start + 1] == " " and text[start + 1 : start + 4].isalpha() and not text[end - 1].isspace():
-        found.append(Sentence(text[start + 1 : end], start + 1, end))  # plain prose, the most common case by far
-        return
     marker = _MARKER.match(text, start, end)
     if marker is not None and marker.end() < end:
         start = marker.end()
@@ -95,8 +96,6 @@ def _joins_lines(text: str, newline: int, after: int) -> bool:
 
 def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
     """Whether the full stop belongs to a short form, an initial, an ordinal or a list marker."""
-    if _is_plain_end(text, start, dot, end):
-        return False
     following = _NEXT_WORD.match(text, end)
     after = following.group(1) if following is not None else ""
     if after[:1].islower():
@@ -120,12 +119,28 @@ def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
     return word.isdecimal() and len(word) <= 2 and after.lower() in forms.after_ordinal
 
 
-def _is_plain_end(text: str, start: int, dot: int, end: int) -> bool:
-    """A first, cheap look: a word of some length that is no short form, a stop, a space and a capital."""
-    if end != dot + 1 or text[end : end + 1] != " " or not text[end + 1 : end + 2].isupper():
-        return False
-    word = text[text.rfind(" ", start, dot) + 1 : dot]
-    return len(word) > 3 and word.isalpha() and word.lower() not in _any_short_form()
+def _split_prose(text: str) -> tuple[Sentence, ...] | None:
+    """The same for plain prose, the most common text by far and read cheaply; None where it is anything else.
+
+    Each sentence begins with a capital and a small letter, has a second word, and ends with one that is no short form.
+    """
+    found: list[Sentence] = []
+    place, short = 0, _any_short_form()
+    for match in _PROSE.finditer(text):
+        start, end = match.span(1)
+        last = text.rfind(" ", start, end) + 1
+        word = text[last : end - 1]
+        if (
+            start != place
+            or not last
+            or not word.isalpha()
+            or word.lower() in short
+            or (word.isupper() and end - last < 3)
+        ):
+            return None
+        found.append(Sentence(match.group(1), start, end))
+        place = match.end()
+    return tuple(found) if found and place == len(text) else None
 
 
 @cache

@@ -17,6 +17,8 @@ ValueKind = Literal["number", "date", "time", "weekday"]
 _CITATION = re.compile(r"\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]|\((?:passage|source|doc(?:ument)?)s?\s*\d{1,3}\)", re.I)
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_]+")
 _DIGIT = re.compile(r"\d")
+_PLAIN_TEXT = re.compile(r"[A-Za-z ,.;:!?()'\"-]*")
+_NO_SIGNS = str.maketrans(dict.fromkeys(",.;:!?()'\"-", " "))
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]*\d)|\d+(?:[.,]\d+)*")
 _MINUS = re.compile(r"(?:^|(?<=[\s(]))[-−]$")
@@ -84,11 +86,17 @@ def comparable(value: Value, other: Value) -> bool:
     if value.kind != other.kind:
         return False
     if value.kind == "number":
-        return bool(value.unit) and value.unit == other.unit
+        return bool(value.unit) and (value.unit == other.unit or _is_other_measure(value, other))
     if value.kind != "date":
         return True
     ours, theirs = _fields(value), _fields(other)
     return any(ours[name] != theirs[name] for name in ours.keys() & theirs.keys())
+
+
+def _is_other_measure(value: Value, other: Value) -> bool:
+    """The same figure of two things that are measured: "60 pounds" for "60 tons"."""
+    measured = all(one.keys[0].startswith("#") for one in (value, other))
+    return measured and bool(value.also) and bool(other.also) and value.also[-1] == other.also[-1]
 
 
 def _fields(value: Value) -> dict[str, str]:
@@ -111,6 +119,11 @@ def _by_word(words_of: Mapping[str, str]) -> dict[str, Decimal]:
 @cache
 def _small() -> dict[str, Decimal]:
     return _by_word(table("values")["numbers"]["small"])
+
+
+@cache
+def number_words() -> tuple[str, ...]:
+    return tuple(_small())
 
 
 @cache
@@ -198,6 +211,8 @@ def _stretches() -> frozenset[str]:
 @lru_cache(maxsize=16_384)
 def find_values(text: str) -> tuple[Value, ...]:
     """The values of a text in order. Spelled-out numbers are read; reference marks are not."""
+    if _PLAIN_TEXT.fullmatch(text) and not may_hold_values(text, frozenset(text.lower().translate(_NO_SIGNS).split())):
+        return ()
     plain = without_citations(text)
     lowered = _lower(plain)
     digits = _DIGIT.search(plain) is not None
@@ -244,6 +259,8 @@ def _dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[
         if _inside(found.start(), spans) or not (beside_number or _is_month(plain, found.start(), name)):
             continue
         stated_year, stated_day = found_year or year2 or year3, found_day or day2
+        if stated_day and int(stated_day) > 31:  # "in March 90 millimetres fell"
+            continue
         spans.append(found.span())
         yield _date(
             plain,
@@ -351,14 +368,14 @@ def _read_year(plain: str, lowered: str, found: re.Match[str]) -> Value | None:
     if _unit_at(lowered, end) or (after and after.group(1) in _scales()):
         return None
     before = _LETTERS.findall(lowered[max(0, start - _LOOK_BACK) : start])
-    counts = after is not None and after.group(1).endswith(("s", "n")) and after.group(1) not in _any_stop()
+    counts = after is not None and after.group(1).endswith(("s", "n")) and after.group(1) not in any_stop()
     if counts and not (before and before[-1] in _words("dates", "before_year")):
         return None
     return Value("date", (token,), token, start, end)
 
 
 @cache
-def _any_stop() -> frozenset[str]:
+def any_stop() -> frozenset[str]:
     return frozenset[str]().union(*(stop_words(language) for language in ("en", "fr", "nl", "de", "es")))
 
 
@@ -508,7 +525,7 @@ def _with_unit(plain: str, lowered: str, start: int, end: int, number: Decimal, 
             return _quantity(plain, start, end, number, shared[0], spelled=spelled)
     key = _canonical(number)
     after = _NEXT_WORD.match(lowered, end)
-    noun = "" if after is None or after.group(1) in _any_stop() else stem(after.group(1))
+    noun = "" if after is None or after.group(1) in any_stop() else stem(after.group(1))
     bare = () if after is not None else (f"#bare {key}",)
     return Value("number", (key,), plain[start:end], start, end, noun, spelled, (*bare, key))
 

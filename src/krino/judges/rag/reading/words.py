@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from krino.judges.rag.reading.amounts import without_bounds
-from krino.judges.rag.reading.grammar import in_one_word, root_of
+from krino.judges.rag.reading.grammar import DEGREES, in_one_word, root_of
 from krino.judges.rag.reading.values import Value, find_names, find_values, offered, without_citations
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
@@ -56,38 +56,33 @@ def _negations(language: str | None) -> frozenset[str]:
     return frozenset(words.get(language or "en", words["en"]).split())
 
 
-@cache
-def _telling() -> frozenset[str]:
-    return frozenset(word for words in table("words")["negation"].values() for word in words.split()) | {*_opposites()}
-
-
-def may_conflict(text: str) -> bool:
-    """A first, cheap look: whether a text holds a digit, a word that denies, or one that has an opposite."""
-    words = plain_words(text)
-    return any(map(str.isdecimal, text)) or "n't" in text or not _telling().isdisjoint(words)
-
-
 def plain_words(text: str) -> list[str]:
     """The words of a text in lower case, cut at spaces and signs: for cheap looks."""
     return text.lower().translate(_NO_SIGNS).split()
 
 
-def may_deny(text: str, words: Set[str], language: str | None) -> bool:
-    """A first, cheap look: whether anything in a text could deny."""
-    return "n't" in text or "n’t" in text or not words.isdisjoint(_denying(language))
+def may_deny(text: str, words: Set[str]) -> bool:
+    """A first, cheap look: whether anything in a text could deny, in whatever language it is."""
+    return "n't" in text or "n’t" in text or not words.isdisjoint(_denying())
 
 
 @cache
-def _denying(language: str | None) -> frozenset[str]:
-    return _negations(language) | _denied_deeds()
+def _denying() -> frozenset[str]:
+    return frozenset(word for words in table("words")["negation"].values() for word in words.split()) | _denied_deeds()
 
 
 def may_be_opposed(first: Set[str], second: Set[str]) -> bool:
     """A first, cheap look: whether the words of one text hold an opposite of a word of the other."""
     known = _opposites()
-    if any(not second.isdisjoint(known[word]) for word in first & known.keys()):
+    if any(not second.isdisjoint(known[word]) for word in first & _poles()):
         return True
-    return any((bare := _without_prefix(word)) is not None and bare in first ^ second for word in first ^ second)
+    apart = first ^ second
+    return any((bare := _without_prefix(word)) is not None and bare in apart for word in apart)
+
+
+@cache
+def _poles() -> frozenset[str]:
+    return frozenset(_opposites())
 
 
 @cache
@@ -163,44 +158,52 @@ def read_sentence(text: str, language: str | None) -> Reading:
     )
 
 
+_KEPT_FROM = 3
+"""Words between "prevented" and its "from"."""
+
+
 @cache
 def _denied_deeds() -> frozenset[str]:
-    return frozenset(table("words")["denied_deed"]["words"].split())
+    return frozenset(f"{table('words')['denied_deed']['words']} {table('words')['denied_deed']['kept']}".split())
+
+
+@cache
+def _kept() -> frozenset[str]:
+    return frozenset(table("words")["denied_deed"]["kept"].split())
 
 
 def _denies_deed(tokens: list[tuple[str, Value | None]], place: int) -> bool:
-    """ "refused to", "failed to": what follows was not done."""
-    if tokens[place][0] not in _denied_deeds():
+    """ "refused to sign", "prevented her from signing": what follows was not done."""
+    word = tokens[place][0]
+    if word not in _denied_deeds():
         return False
-    return any(token == table("words")["denied_deed"]["before"] for token, _ in tokens[place + 1 : place + 2])
+    following = [told for told, _ in tokens[place + 1 : place + 2 + _KEPT_FROM]]
+    return "from" in following if word in _kept() else following[:1] == ["to"]
 
 
 @lru_cache(maxsize=16_384)
 def _without_prefix(word: str) -> str | None:
-    """The word of which this one is the opposite by its prefix: "ineffective" of "effective"."""
+    """The word of which this one is the opposite: "ineffective" of "effective", "painless" of "painful"."""
     known = table("words")["prefixes"]
     if word in known["never"].split():
         return None
     for prefix in known["opposite"].split():
         bare = word.removeprefix(prefix)
-        if bare != word and len(bare) > 3 and (bare in known["also"].split() or bare.endswith(_endings())):
+        if bare != word and len(bare) > 3:
             return bare
-    return None
-
-
-@cache
-def _endings() -> tuple[str, ...]:
-    return tuple(table("words")["prefixes"]["endings"].split())
+    return f"{word[:-4]}ful" if word.endswith("less") else None
 
 
 def opposed_words(first: Reading, second: Reading) -> tuple[str, ...]:
-    """Content words that both have and only one denies, where one text denies nothing at all.
+    """Content words that both have and only one denies, where the other denies nothing at all or nothing else.
 
     What one denies and the other says by its opposite ("not allowed", "forbidden") is no difference.
     """
-    if min(first.denials, second.denials) != 0 or first.denials == second.denials:
+    if min(first.denials, second.denials) < 0 or first.denials == second.denials:
         return ()
-    denying, plain = (first, second) if first.denials else (second, first)
+    denying, plain = (first, second) if first.denials > second.denials else (second, first)
+    if not plain.negated < denying.negated:
+        return ()
     for word in denying.poles:
         if root_of(word) in denying.negated and not _opposites().get(word, frozenset()).isdisjoint(plain.poles):
             return ()
@@ -212,8 +215,11 @@ def opposed_words(first: Reading, second: Reading) -> tuple[str, ...]:
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for pair in table("words")["opposites"]["pairs"]:
-        first, second = (side.split() for side in pair.split("/"))
+    data = table("words")["opposites"]
+    sides = [tuple(side.split() for side in pair.split("/")) for pair in data["pairs"]]
+    plain = [tuple(side.split() for side in pair.split("/")) for pair in data["adjectives"]]
+    graded = [tuple([degree(word) for word in side] for side in pair) for pair in plain for degree in DEGREES]
+    for first, second in [*sides, *plain, *graded]:
         for ours, theirs in ((first, second), (second, first)):
             for word in ours:
                 found.setdefault(word, set()).update(theirs)

@@ -14,6 +14,8 @@ from krino.judges.rag.tables import table
 
 _BARE = 3
 """Content words up to which an answer is the bare name or value that was asked for."""
+_DRESS = " *_)\"'”’»" + "".join(map(chr, range(0x1F300, 0x1FAFF)))
+"""What may stand behind the last sign of a sentence: quotes, emphasis, pictures."""
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -150,4 +152,15 @@ def _is_empty(facts: RagFacts, number: int, reading: Reading, polarity: bool | N
         return number not in facts.refusal.mixed
     if polarity is not None:
         return False
-    return text.endswith(("?", ":")) or not reading.content
+    return text.endswith(("?", ":")) or not reading.content or _is_wish(facts, text, reading)
+
+
+def _is_wish(facts: RagFacts, text: str, reading: Reading) -> bool:
+    """ "Have fun!", "We look forward to seeing you!": a call to the reader with nothing of the matter in it."""
+    if not text.rstrip(_DRESS).endswith("!") or reading.values or reading.names:
+        return False
+    words = _FIRST_WORD.findall(text.lower())
+    spoken_to = len(words) <= _BARE or not frozenset(table("local")["polarity"]["reader"]).isdisjoint(words)
+    return spoken_to and not any(
+        root in item.reading.stems for item in facts.passage_sentences for root in reading.content
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from krino.judges.rag.labels import ClaimLabel
-from krino.judges.rag.reading.amounts import other_amount
+from krino.judges.rag.reading.amounts import other_amount, share_roots
 from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
 from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.reading.question import question_parts
@@ -136,17 +136,26 @@ def find_conflict(pair: Pair, share: float) -> Conflict | None:
         return conflict
     if conflict := _amount_conflict(pair, limits["negation"]):
         return conflict
-    if share >= limits["negation"] and (conflict := _negation_conflict(pair)):
+    if (share >= limits["negation"] or _matter_share(pair) >= limits["negation"]) and (
+        conflict := _negation_conflict(pair)
+    ):
         return conflict
     return (
         _opposite_conflict(pair, limits["negation"]) or _role_conflict(pair) or _name_conflict(pair, limits["negation"])
     )
 
 
+def _matter_share(pair: Pair) -> float:
+    """How much of the claim the deciding sentence holds, words of how many aside: "lost many races", "never lost"."""
+    rest = {root: weight for root, weight in pair.weights.items() if root not in share_roots()}
+    return coverage(rest, pair.found[:1])
+
+
 def _is_close(pair: Pair, reading: Reading, least: str = "back") -> bool:
     """Whether claim and sentence are, but for a word or two, about the same: each has most of the other's words."""
     limits = table("local")["decided"]
-    known, claimed = pair.claimed.stems | pair.asked.stems, pair.claimed.content
+    known = pair.claimed.stems | pair.asked.stems
+    claimed = [root for root in pair.claimed.content if root not in share_roots()]
     back = sum(root in known for root in reading.content)
     held = sum(root in reading.stems for root in claimed)
     return held >= limits["close"] * len(claimed) and back >= limits[least] * len(reading.content)
@@ -157,7 +166,8 @@ def _amount_conflict(pair: Pair, topical: float) -> Conflict | None:
     told = other_amount(pair.claim, pair.evidence[0]) if _is_english(pair) else None
     if told is None:
         return None
-    rest = {root: weight for root, weight in pair.weights.items() if root != root_of(told[0])}
+    said = {root_of(word) for word in told[0].split()}
+    rest = {root: weight for root, weight in pair.weights.items() if root not in said}
     others = zip(pair.evidence[1:], pair.found[1:], strict=True)
     if coverage(rest, pair.found[:1]) < topical:
         return None

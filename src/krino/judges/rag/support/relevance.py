@@ -152,7 +152,8 @@ def _is_taken_from_near(desk: Desk, near: Mapping[TextPair, float]) -> bool:
         return False
     if not best.reading.stems.issuperset(drafts[0].pair.claimed.content):
         return False
-    most = max((value for (first, _), value in near.items() if first == question), default=0.0)
+    said = desk.facts.said
+    most = max((value for (first, text), value in near.items() if first == question and text != said), default=0.0)
     return near.get((question, best.sentence.text), 0.0) >= max(_limit("useful_meant"), most)
 
 
