@@ -26,7 +26,7 @@ import rag_data  # noqa: E402
 from krino.judges.rag.case import RagCase  # noqa: E402
 from krino.judges.rag.facts import RagFacts  # noqa: E402
 from krino.judges.rag.support.draft_claims import lay_out  # noqa: E402
-from krino.judges.rag.support.entailment_support import Weighing, bare_claim  # noqa: E402
+from krino.judges.rag.support.entailment_support import Weighing, told_claim  # noqa: E402
 from krino.judges.rag.support.lexical_support import decide  # noqa: E402
 from krino.judges.rag.support.nearness import measure as meaning  # noqa: E402
 from krino.judges.rag.tables import table  # noqa: E402
@@ -66,7 +66,7 @@ def measure(name: str, items: Sequence[rag_data.Item]) -> Iterator[Row]:
     for start in range(0, len(items), BATCH):
         desks = [lay_out(RagFacts(RagCase.model_validate(item.case))) for item in items[start : start + BATCH]]
         drafts = [(place, desk, draft) for place, desk in enumerate(desks) for draft in desk.drafts if draft.pair.found]
-        said = entail([(draft.pair.shown, bare_claim(draft.pair.claim)) for _, _, draft in drafts])
+        said = entail([(draft.pair.shown, told_claim(draft.pair)) for _, _, draft in drafts])
         read = [Weighing.of(draft.pair, found) for (_, _, draft), found in zip(drafts, said, strict=True)]
         near = meaning(texts for reading in read for texts in reading.texts)
         for (place, desk, draft), reading in zip(drafts, read, strict=True):

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from krino.judges.rag.labels import ClaimLabel
+from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.support.lexical_support import (
     MISPLACED,
@@ -45,7 +46,7 @@ class EntailedSupport:
         from krino.models.entailment import entail
 
         readable = [pair for pair in pairs if pair.found and reads(pair.language)]
-        said = entail([(pair.shown, bare_claim(pair.claim)) for pair in readable])
+        said = entail([(pair.shown, told_claim(pair)) for pair in readable])
         weighed = iter(_weigh(list(map(Weighing.of, readable, said))))
         return [
             next(weighed) if pair.found and reads(pair.language) else self._by_words.score([pair])[0] for pair in pairs
@@ -72,11 +73,9 @@ class Weighing:
 
     def values(self, nearness: float) -> dict[str, float]:
         """What is weighed, by the names of the weights."""
-        against = _log_odds(self.said.contradicted)
         return {
             "entailed": _log_odds(self.said.supported),
-            "against": against,
-            "against_words": against * self.pair.anywhere,
+            "against": _log_odds(self.said.contradicted) * self.pair.anywhere,
             "evidence_words": self.share,
             "passage_words": self.pair.anywhere,
             "nearness": nearness,
@@ -171,6 +170,14 @@ def _opening() -> re.Pattern[str]:
     openings = table("local")["openings"]
     named = "|".join([*openings["words"].split(), *openings["phrases"], openings["sources"]])
     return re.compile(rf"^(?:(?:(?:{named})[,:]|\d{{1,2}}[.)]|[-*•])\s+)+", re.IGNORECASE)
+
+
+def told_claim(pair: Pair) -> str:
+    """The claim as the model reads it: a pronoun that nothing before it explains stands for what the evidence is about.
+
+    The model was taught that another subject is another claim, and takes "it" for one.
+    """
+    return resolve([pair.evidence[0], bare_claim(pair.claim)])[-1]
 
 
 def bare_claim(claim: str) -> str:
