@@ -129,7 +129,9 @@ def test_what_is_said_of_another_is_seen() -> None:
 
 def test_a_hedge_takes_agreement_back() -> None:
     assert says_the_same("The council closed the road.", "The road was closed by the council.")
-    assert not says_the_same("The council closed the road.", "The council tried to close the road, and may have closed.")
+    assert not says_the_same(
+        "The council closed the road.", "The council tried to close the road, and may have closed."
+    )
 
 
 @pytest.mark.parametrize(
