@@ -48,13 +48,30 @@ def test_regular_verbs_are_known_in_all_forms() -> None:
         assert found is not None and found[0] == base
 
 
-@pytest.mark.parametrize("line", table("english")["verbs"]["converse"])
-def test_converse_verbs_turn_the_sides_round(line: str) -> None:
-    first, second = (side.split()[0] for side in line.split("/"))
-    if first == second or first in word_list("prepositions") or first in ("earlier", "win", "own", "employ", "cause"):
-        pytest.skip("told with a preposition or an object of its own")
-    assert compare_roles(f"Anna will {first} Bela.", f"Bela will {second} Anna.") == "same"
-    assert compare_roles(f"Anna will {first} Bela.", f"Anna will {second} Bela.") == "turned"
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Anna lent a car to Bela.", "Bela borrowed a car from Anna."),
+        ("Anna sold a car to Bela.", "Bela bought a car from Anna."),
+        ("Anna preceded Bela.", "Bela followed Anna."),
+        ("Anna gave a car to Bela.", "Bela received a car from Anna."),
+        ("Anna taught Bela.", "Bela learned from Anna."),
+        ("Anna won against Bela.", "Bela lost to Anna."),
+        ("Anna beat Bela.", "Bela lost to Anna."),
+        ("Anna employed Bela.", "Bela worked for Anna."),
+        ("Anna sent a car to Bela.", "Bela received a car from Anna."),
+        ("Anna rented a car to Bela.", "Bela leased a car from Anna."),
+        ("Anna owned Bela.", "Bela belonged to Anna."),
+        ("Anna caused Bela.", "Bela resulted from Anna."),
+        ("Anna came before Bela.", "Bela came after Anna."),
+    ],
+)
+def test_one_deed_may_be_told_from_either_end(first: str, second: str) -> None:
+    assert compare_roles(first, second) == "same"
+
+
+def test_every_pair_of_verbs_that_turn_the_sides_round_has_an_example() -> None:
+    assert len(table("english")["verbs"]["converse"]) == 13
 
 
 @pytest.mark.parametrize("verb", sorted(word_list("symmetric") - {"be", "have", "lie", "sit"}))
@@ -129,7 +146,9 @@ def test_what_is_said_of_another_is_seen() -> None:
 
 def test_a_hedge_takes_agreement_back() -> None:
     assert says_the_same("The council closed the road.", "The road was closed by the council.")
-    assert not says_the_same("The council closed the road.", "The council tried to close the road, and may have closed.")
+    assert not says_the_same(
+        "The council closed the road.", "The council tried to close the road, and may have closed."
+    )
 
 
 @pytest.mark.parametrize(
