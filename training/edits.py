@@ -157,6 +157,20 @@ def add_detail(details: Sequence[str]) -> Edit:
     return edit
 
 
+def add_phrase(phrases: Sequence[str]) -> Edit:
+    """Ends the sentence with a phrase of place, time or manner that ended another one."""
+
+    def edit(text: str, random: Random) -> str | None:
+        phrase = random.choice(phrases) if phrases else ""
+        return f"{text[:-1]}{phrase}." if phrase and phrase not in text and text.endswith(".") else None
+
+    return edit
+
+
+def phrases_of(text: str) -> list[str]:
+    return [match.group() for match in [_LAST_PHRASE.search(text)] if match]
+
+
 def details_of(text: str) -> list[str]:
     """The details that hang on a sentence: what stands before its first or behind its last comma."""
     found = [match.group(1) for pattern in (_TRAILING, _LEADING) for match in [pattern.search(text)] if match]

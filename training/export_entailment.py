@@ -19,6 +19,8 @@ from safetensors.numpy import load_file
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADS, CLASSES = 12, 3
+_LONGEST_STEP = 0.2
+"""Logits of a model that is too sure of itself would send Newton's method far past the best scale."""
 
 Floats = NDArray[np.float64]
 
@@ -35,10 +37,10 @@ def _dense(graph: Graph, weights: Weights, name: str) -> list[str]:
 
 
 def build(weights: Weights) -> onnx.ModelProto:
-    graph = Graph()
+    graph = Graph(fused=True)
     mask = graph.add("Cast", ["mask"], to=TensorProto.FLOAT)
     layers = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
-    head(graph, weights, encoder(graph, weights, "ids", mask, layers, HEADS), "logits")
+    head(graph, weights, encoder(graph, weights, "ids", mask, layers, HEADS, first_only=True), "logits")
     return finish(graph, "krino-entailment", "logits", CLASSES)
 
 
@@ -46,9 +48,10 @@ def calibrate(labels: Sequence[int], logits: Floats) -> tuple[float, Floats]:
     """The scale and the shifts (the last one 0) that make the possible classes likeliest, by Newton's method."""
     allowed = np.array([[label >> place & 1 for place in range(CLASSES)] for label in labels], float)
     theta = np.array([1.0, 0.0, 0.0])
-    for _ in range(50):
+    for _ in range(100):
         slope, curve = _slope(theta, allowed, logits)
-        theta = theta - np.linalg.solve(curve + 1e-9 * np.eye(3), slope)
+        step = np.linalg.solve(curve + 1e-9 * np.eye(3), slope)
+        theta = theta - step / max(1.0, float(np.abs(step).max()) / _LONGEST_STEP)
     return float(theta[0]), np.array([theta[1], theta[2], 0.0])
 
 

@@ -8,9 +8,10 @@ Prints the figures of `src/krino/judges/rag/data/local.toml`. RAGTruth is not re
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,8 +26,10 @@ import rag_data  # noqa: E402
 from krino.judges.rag.case import RagCase  # noqa: E402
 from krino.judges.rag.facts import RagFacts  # noqa: E402
 from krino.judges.rag.support.draft_claims import lay_out  # noqa: E402
-from krino.judges.rag.support.entailment_support import Weighing, bare_claim, weigh  # noqa: E402
+from krino.judges.rag.support.entailment_support import Weighing, told_claim  # noqa: E402
+from krino.judges.rag.support.lexical_support import decide  # noqa: E402
 from krino.judges.rag.support.nearness import measure as meaning  # noqa: E402
+from krino.judges.rag.tables import table  # noqa: E402
 from krino.models.entailment import entail  # noqa: E402
 
 BATCH = 64
@@ -34,6 +37,12 @@ SHIFTS = np.arange(-0.8, 0.81, 0.1)
 FEWEST = 200
 """Texts of a set that a shift is chosen by."""
 GIVEN_DOCUMENTS = {"alpaca_wdoc", "gpt3_wdoc", "gpt3_whudoc", "webgpt"}
+SUREST = 0.001
+BAD_SHARE = 0.25
+"""Of the answers that are judged, so many are taken to hold something unsupported: about what is found in answers of
+language models from retrieved passages. In the set that the risk is fitted on it is half."""
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +53,12 @@ class Row:
     text: int
     source: str
     claim: str
-    values: dict[str, float]
+    values: Mapping[str, float]
+    most: float
+    """What its balance may be at most, for something to the letter."""
+    settled: float | None
+    """The probability that it gets where it is not weighed: a copy, or decided by code."""
     good: bool
-    copied: bool
     alone: bool
 
 
@@ -54,15 +66,19 @@ def measure(name: str, items: Sequence[rag_data.Item]) -> Iterator[Row]:
     for start in range(0, len(items), BATCH):
         desks = [lay_out(RagFacts(RagCase.model_validate(item.case))) for item in items[start : start + BATCH]]
         drafts = [(place, desk, draft) for place, desk in enumerate(desks) for draft in desk.drafts if draft.pair.found]
-        said = entail([(draft.pair.shown, bare_claim(draft.pair.claim)) for _, _, draft in drafts])
+        said = entail([(draft.pair.shown, told_claim(draft.pair)) for _, _, draft in drafts])
         read = [Weighing.of(draft.pair, found) for (_, _, draft), found in zip(drafts, said, strict=True)]
         near = meaning(texts for reading in read for texts in reading.texts)
         for (place, desk, draft), reading in zip(drafts, read, strict=True):
             item, nearest = items[start + place], max((near[texts] for texts in reading.texts), default=0.0)
-            copied, alone = desk.is_copied(draft), len(desk.drafts) == 1
-            yield Row(
-                name, start + place, item.source, draft.pair.claim, reading.values(nearest), item.good, copied, alone
-            )
+            if desk.is_copied(draft):
+                settled: float | None = table("local")["calibration"]["copied"]
+            else:
+                decided = decide(draft.pair)
+                settled = None if decided is None else decided.score
+            values, alone = reading.values(nearest), len(desk.drafts) == 1
+            claim = draft.pair.claim
+            yield Row(name, start + place, item.source, claim, values, reading.most, settled, item.good, alone)
 
 
 def telling(rows: Sequence[Row]) -> list[Row]:
@@ -74,7 +90,7 @@ def telling(rows: Sequence[Row]) -> list[Row]:
     return [
         row
         for row in rows
-        if not row.copied
+        if row.settled is None
         and (row.alone or (row.set == "summedits" and (row.good or row.claim not in kept[row.source])))
     ]
 
@@ -87,47 +103,98 @@ def fit(rows: Sequence[Row]) -> tuple[dict[str, float], float]:
         groups[row.set, row.good] += 1
     weights = np.array([1 / groups[row.set, row.good] for row in rows])
     inputs = np.array([[row.values[name] for name in names] for row in rows])
-    model = LogisticRegression(C=10, max_iter=1_000)
+    model = LogisticRegression(C=10, max_iter=2_000)
     model.fit(inputs, [row.good for row in rows], sample_weight=weights * len(rows) / weights.sum())
     return dict(zip(names, model.coef_[0], strict=True)), float(model.intercept_[0])
 
 
-def balances(rows: Sequence[Row], weights: dict[str, float], start: float) -> NDArray[np.float64]:
-    return np.array([start + sum(weight * row.values[name] for name, weight in weights.items()) for row in rows])
+def balances(rows: Sequence[Row], weights: Mapping[str, float], start: float) -> Floats:
+    """The sums before anything caps them; what is settled stands at plus or minus infinity."""
+    return np.array(
+        [
+            start + sum(weight * row.values[name] for name, weight in weights.items())
+            if row.settled is None
+            else math.copysign(math.inf, row.settled - 0.5)
+            for row in rows
+        ]
+    )
 
 
-def best_shift(rows: Sequence[Row], values: NDArray[np.float64]) -> float:
+def best_shift(rows: Sequence[Row], values: Floats) -> float:
     """Where the mean balanced accuracy over all sets, by whole texts, is best."""
-    worst: dict[tuple[str, int], float] = {}
-    truth: dict[tuple[str, int], bool] = {}
-    for row, value in zip(rows, values, strict=True):
-        key = (row.set, row.text)
-        worst[key] = min(worst.get(key, np.inf), np.inf if row.copied else value)
-        truth[key] = row.good
+    truth = {(row.set, row.text): row.good for row in rows}
     means = []
     for shift in SHIFTS:
+        held: dict[tuple[str, int], bool] = dict.fromkeys(truth, True)
+        for row, value in zip(rows, values, strict=True):
+            held[row.set, row.text] &= bool(min(value + shift, row.most) >= 0)
         found_in: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-        for key, value in worst.items():
-            found_in[key[0]].append((value + shift >= 0, truth[key]))
+        for key, said in held.items():
+            found_in[key[0]].append((said, truth[key]))
         outcomes = {name: found for name, found in found_in.items() if len(found) >= FEWEST}
         means.append(np.mean([rag_data.balanced_accuracy(found) for found in outcomes.values()]))
-        print(
-            f"start {shift:+.1f}: " + ", ".join(f"{k} {rag_data.balanced_accuracy(v):.3f}" for k, v in outcomes.items())
-        )
+        told = ", ".join(f"{name} {rag_data.balanced_accuracy(found):.3f}" for name, found in outcomes.items())
+        print(f"start {shift:+.1f}: {told}")
     return float(SHIFTS[int(np.argmax(means))])
 
 
-def calibrate(folder: Path, rows: Sequence[Row]) -> tuple[float, float]:
-    """Slope and start, on sentences of answers that were written from the documents."""
-    systems = [
-        row["system"]
-        for row in rag_data.rows(folder / "lfqa_verification" / "data.jsonl.gz")
-        if row["supported"] is not None
+# --- from balances to probabilities -----------------------------------------------------------------
+
+
+def given_documents(folder: Path, whole: bool) -> set[int]:
+    """The places of the sentences, or of the whole answers, of systems that were given documents."""
+    read = [
+        row for row in rag_data.rows(folder / "lfqa_verification" / "data.jsonl.gz") if row["supported"] is not None
     ]
-    chosen = [row for row in rows if row.set == "lfqa" and row.alone and systems[row.text] in GIVEN_DOCUMENTS]
-    chosen = [row for row in chosen if not row.copied]
-    model = LogisticRegression(C=100).fit([[weigh(row.values)] for row in chosen], [row.good for row in chosen])
+    systems = [row["system"] for row in read]
+    if whole:
+        systems = [system for system, _ in dict.fromkeys((row["system"], row["question"]) for row in read)]
+    return {place for place, system in enumerate(systems) if system in GIVEN_DOCUMENTS}
+
+
+def calibrate(rows: Sequence[Row], values: Floats, chosen: set[int]) -> tuple[float, float]:
+    """Slope and start, on sentences of answers that were written from the documents."""
+    used = [
+        (min(value, row.most), row.good)
+        for row, value in zip(rows, values, strict=True)
+        if row.set == "lfqa" and row.alone and row.settled is None and row.text in chosen
+    ]
+    model = LogisticRegression(C=100).fit([[value] for value, _ in used], [good for _, good in used])
     return float(model.coef_[0][0]), float(model.intercept_[0])
+
+
+def worst_claims(
+    name: str, rows: Sequence[Row], values: Floats, curve: tuple[float, float]
+) -> dict[int, tuple[float, float, bool]]:
+    """Of each text of a set: log odds that its worst claim is not supported, log of its claims, whether all is well."""
+    found: dict[int, list[float]] = defaultdict(list)
+    truth: dict[int, bool] = {}
+    for row, value in zip(rows, values, strict=True):
+        if row.set == name:
+            held = row.settled
+            if held is None:
+                held = 1 / (1 + math.exp(-(curve[0] * min(value, row.most) + curve[1])))
+            found[row.text].append(min(max(held, SUREST), 1 - SUREST))
+            truth[row.text] = row.good
+    return {
+        text: (math.log((1 - min(held)) / min(held)), math.log(len(held)), truth[text]) for text, held in found.items()
+    }
+
+
+def fit_risk(texts: Sequence[tuple[float, float, bool]]) -> tuple[tuple[float, float, float], float]:
+    """Start and weights of the risk that a text holds an unsupported claim, and the threshold with the best F1."""
+    bad = np.array([not good for _, _, good in texts])
+    inputs = np.array([[worst, many] for worst, many, _ in texts])
+    weights = np.where(bad, BAD_SHARE / bad.sum(), (1 - BAD_SHARE) / (~bad).sum()) * len(texts)
+    model = LogisticRegression(C=100).fit(inputs, bad, sample_weight=weights)
+    risks = model.predict_proba(inputs)[:, 1]
+
+    def f1(threshold: float) -> float:
+        said = risks >= threshold
+        return float(2 * weights[said & bad].sum() / (weights[said].sum() + weights[bad].sum()))
+
+    start, (worst, many) = float(model.intercept_[0]), model.coef_[0]
+    return (start, float(worst), float(many)), max(np.arange(0.05, 0.95, 0.01).tolist(), key=f1)
 
 
 def main() -> None:
@@ -141,18 +208,27 @@ def main() -> None:
         "summedits": rag_data.summedits,
         "lfqa_answers": rag_data.lfqa_answers,
     }
-    rows = [row for name, reader in readers.items() for row in measure(name, reader(folder))]
+    show(folder, [row for name, reader in readers.items() for row in measure(name, reader(folder))])
+
+
+def show(folder: Path, rows: Sequence[Row]) -> None:
+    """The figures for local.toml."""
     weights, start = fit(telling([row for row in rows if row.set != "lfqa_answers"]))
     shifts = []
     for company in (0.0, 1.0):
         chosen = [row for row in rows if row.values["company"] == company]
         print("texts of several claims:" if company else "texts of one claim:")
         shifts.append(best_shift(chosen, balances(chosen, weights, start)))
-    print(f"start = {start + shifts[0]:.3f}  # {start:.3f} fitted, {shifts[0]:+.1f} by texts of one claim")
-    for name, weight in {**weights, "company": shifts[1] - shifts[0]}.items():
+    print(f"[blend]\nstart = {start + shifts[0]:.3f}  # {start:.3f} fitted, {shifts[0]:+.1f} by texts of one claim")
+    weights["company"] = shifts[1] - shifts[0]
+    for name, weight in weights.items():
         print(f"{name} = {weight:.3f}")
-    slope, level = calibrate(folder, rows)
-    print(f"[calibration] for the figures in local.toml now: slope = {slope:.3f}, start = {level:.3f}")
+    values = balances(rows, weights, start + shifts[0])
+    curve = calibrate(rows, values, given_documents(folder, whole=False))
+    print(f"[calibration]\nslope = {curve[0]:.3f}\nstart = {curve[1]:.3f}")
+    answers, given = worst_claims("lfqa_answers", rows, values, curve), given_documents(folder, whole=True)
+    risk, threshold = fit_risk([found for text, found in answers.items() if text in given])
+    print("[risk]\nstart = {:.3f}\nworst = {:.3f}\nclaims = {:.3f}".format(*risk), f" # best F1 from {threshold:.2f}")
 
 
 if __name__ == "__main__":

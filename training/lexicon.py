@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _PARTS = ("noun", "adj", "adv")
-"""Verbs are left out: they would have to be inflected."""
+"""Verbs are left out of synonyms and sister terms: which of their many meanings is meant cannot be told."""
 _SHORTEST = 5
 _MOST_SISTERS = 40
 
@@ -22,6 +22,8 @@ class Lexicon:
 
     same: dict[str, list[str]] = field(default_factory=dict)
     other: dict[str, list[str]] = field(default_factory=dict)
+    opposite: dict[str, list[str]] = field(default_factory=dict)
+    """Opposites of words of any number of meanings: a sentence is false with one of them, whichever is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,53 @@ def read_lexicon(folder: Path) -> Lexicon:
     found = Lexicon()
     for part in _PARTS:
         _collect(found, _entries(folder / f"data.{part}"), {w for w in counted if meanings[w] == 1})
+    for part in (*_PARTS, "verb"):
+        for first, second in _opposed(folder / f"data.{part}"):
+            if first in counted and second in counted:
+                for form, other in _forms(first, second, part):
+                    found.opposite.setdefault(form, []).append(other)
     return found
+
+
+def _opposed(path: Path) -> Iterator[tuple[str, str]]:
+    """Two words of which WordNet says that one is the opposite of the other."""
+    words_at: dict[str, list[str]] = {}
+    found = []
+    for line in _lines(path):
+        place, _, _, count, *rest = line.split(" | ")[0].split()
+        size = int(count, 16)
+        words_at[place] = [word.split("(")[0] for word in rest[: 2 * size : 2]]
+        pointers = rest[2 * size + 1 :]
+        for at in range(0, 4 * int(rest[2 * size]), 4):
+            sign, target, _, ends = pointers[at : at + 4]
+            if sign == "!" and ends != "0000":
+                found.append((words_at[place][int(ends[:2], 16) - 1], target, int(ends[2:], 16) - 1))
+    for word, target, number in found:
+        other = words_at[target][number]
+        if len(word) > _SHORTEST - 2 and "_" not in word + other and word.islower():
+            yield word, other
+
+
+def _forms(first: str, second: str, part: str) -> Iterator[tuple[str, str]]:
+    """Both words as they stand, and bent the same way where they bend by rule; who uses them checks that they exist."""
+    yield first, second
+    if part in ("noun", "verb"):
+        yield _with_s(first), _with_s(second)
+    if part == "verb":
+        for ending in ("ed", "ing"):
+            yield _bent(first, ending), _bent(second, ending)
+
+
+def _with_s(word: str) -> str:
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "x", "ch", "sh", "z")) else "s")
+
+
+def _bent(word: str, ending: str) -> str:
+    if word.endswith("e"):
+        return word[:-1] + ending
+    return word[:-1] + "ied" if word.endswith("y") and ending == "ed" and word[-2] not in "aeiou" else word + ending
 
 
 def _lines(path: Path) -> Iterator[str]:

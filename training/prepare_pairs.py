@@ -90,9 +90,10 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--wordnet", type=Path, required=True)
     parser.add_argument("--into", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn while pairs are made; the split has none")
     parser.add_argument("--sets", nargs="+", default=list(NLI_SETS))
     args = parser.parse_args()
-    learned, kept = gather(args.data, read_lexicon(args.wordnet), 0, tuple(args.sets))
+    learned, kept = gather(args.data, read_lexicon(args.wordnet), args.seed, tuple(args.sets))
     for name, side in (("learned", learned), ("kept", kept)):
         print(f"{name}: {len(side)} pairs;", dict(sorted(Counter(pair.origin for pair in side).items())), flush=True)
     np.savez_compressed(args.into, **packed(learned, "learned"), **packed(kept, "kept"))

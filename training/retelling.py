@@ -345,3 +345,16 @@ def _other_words(text: str, random: Random, words: Lexicon) -> Iterator[Retold]:
             yield edits.put(text, match, random.choice(words.same[word])), SUPPORTED, "synonyms"
         if word in words.other and (word in words.same or random.random() < _SHARE_OF_OTHERS):
             yield edits.put(text, match, random.choice(words.other[word])), NOT_SUPPORTED, "synonyms"
+
+
+def turned(text: str, random: Random, words: Lexicon, known: frozenset[str]) -> str | None:
+    """One word gives way to its opposite by WordNet, if both are words that the texts at hand use."""
+    found = [
+        (match, others)
+        for match in re.finditer(r"\b[a-z]{4,}\b", text)
+        if (others := [other for other in words.opposite.get(match.group(), ()) if other in known])
+    ]
+    if not found:
+        return None
+    match, others = random.choice(found)
+    return edits.put(text, match, random.choice(others))

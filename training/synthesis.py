@@ -10,6 +10,7 @@ import edits
 import retelling
 from kinds import Kinds
 from lexicon import Lexicon
+from neighbours import Neighbours
 from pairs import CONTRADICTED, NOT_SUPPORTED, SUPPORTED, UNSUPPORTED, Pair
 
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(\[])")
@@ -17,6 +18,11 @@ _WORD = re.compile(r"[a-z0-9]+")
 _SHORTEST, _LONGEST = 6, 60
 _TOLD_ALREADY = 0.75
 """A sentence of whose words the rest of the window holds more than this share may be told there in other words."""
+
+_BY_WORDS = 0.4
+"""Share of windows that are gathered by words instead of by place."""
+_TURNED = 0.4
+"""Share of sentences of which a word may be turned into its opposite."""
 
 
 def sentences_of(text: str) -> list[str]:
@@ -57,6 +63,9 @@ class Maker:
         self.random = Random(seed)
         self.documents = [found for found in map(sentences_of, documents) if found]
         everything = [sentence for document in self.documents for sentence in document]
+        self.neighbours = Neighbours(everything)
+        self.phrases = [phrase for sentence in everything for phrase in edits.phrases_of(sentence)]
+        self.known = frozenset(word for sentence in everything for word in _words(sentence))
         self.details = [detail for sentence in everything for detail in edits.details_of(sentence)]
         self.names = sorted({match.group() for sentence in everything for match in edits.names_of(sentence)})
 
@@ -128,11 +137,14 @@ class Maker:
             ("name", NOT_SUPPORTED, edits.change_name(near if self.random.random() < 0.6 else self.names)),
             ("stronger", UNSUPPORTED, edits.make_stronger),
             ("detail", UNSUPPORTED, edits.add_detail(self.details)),
+            ("phrase", UNSUPPORTED, edits.add_phrase(self.phrases)),
         ]
         return self.random.sample(everything, 3)
 
     def _windows(self, document: Sequence[str], place: int) -> tuple[str, str]:
-        """The sentence among up to ten neighbours, sometimes with a stranger; and the same without it."""
+        """The sentence among its neighbours or among those nearest to it in words; and the same without it."""
+        if self.random.random() < _BY_WORDS:
+            return self._nearest(document[place])
         reach = self.random.choice((1, 2, 2, 5))
         before, after = self.random.randint(0, reach), self.random.randint(0, reach)
         neighbours = list(document[max(0, place - before) : place])
@@ -140,6 +152,15 @@ class Maker:
         if self.random.random() < 0.3:
             (neighbours if self.random.random() < 0.5 else following).append(self._stranger())
         return " ".join([*neighbours, document[place], *following]), " ".join([*neighbours, *following])
+
+    def _nearest(self, sentence: str) -> tuple[str, str]:
+        """As the judge gathers them: from anywhere, a few sentences that share words with this one."""
+        near = self.neighbours.nearest(sentence, self.random.randint(1, 4))
+        near = [other for other in near if _held(sentence, other) < _TOLD_ALREADY]
+        rest = self.random.sample(near, len(near))
+        whole = [*rest]
+        whole.insert(self.random.randint(0, len(rest)), sentence)
+        return " ".join(whole), " ".join(rest)
 
     def _stranger(self) -> str:
         return self.random.choice(self.random.choice(self.documents))
@@ -153,11 +174,21 @@ class Maker:
                 found = list(retelling.retell(sentence, self.random, words))
                 for claim, label, kind in _evenly(found, self.random):
                     yield Pair(window, talk.chatty(claim, 0.1), label, f"retold: {kind}")
+                if self.random.random() < _TURNED:
+                    yield from self._turned(sentence, window, words)
                 clause = retelling.dated_clause(sentence)
                 if clause is not None:
                     dated.append((sentence, clause))
         yield from self._in_order(dated)
         yield from self._of_another()
+
+    def _turned(self, sentence: str, window: str, words: Lexicon) -> Iterator[Pair]:
+        """Retold in slightly other words, and the same with one word turned into its opposite."""
+        told = self._retold(sentence)
+        wrong = retelling.turned(told, self.random, words, self.known)
+        if wrong is not None:
+            yield Pair(window, told, SUPPORTED, "retold: opposite")
+            yield Pair(window, wrong, CONTRADICTED, "retold: opposite")
 
     def _in_order(self, dated: Sequence[tuple[str, tuple[int, str]]]) -> Iterator[Pair]:
         """Each dated sentence beside some others of other years: which came first."""

@@ -83,6 +83,41 @@ def test_the_known_differences_still_differ() -> None:
     assert sorted(KNOWN.keys() - differing) == []
 
 
+ORDINARY = {"first": 128, "later": 125, "last": 30}
+LEAST = {
+    "roles": 0.6,
+    "units": 0.8,
+    "quantifiers": 0.8,
+    "comparators": 0.8,
+    "opposites": 0.7,
+    "paraphrase": 0.65,
+    "chatty": 0.85,
+}
+
+
+@cache
+def ordinary() -> dict[str, list[bool]]:
+    """The audit of ordinary text by kind: whether each case is as expected. `benchmarks/rag_audit.py` names them."""
+    told: dict[str, list[bool]] = {}
+    for name, count in ORDINARY.items():
+        cases = rows(f"ordinary/{name}")
+        assert len(cases) == count
+        for row in cases:
+            told.setdefault(row["kind"], []).append(not differs(row))
+    return told
+
+
+def test_ordinary_text_is_judged_as_the_rubric_says() -> None:
+    told = [right for cases in ordinary().values() for right in cases]
+    assert sum(told) >= 0.9 * len(told)
+
+
+@pytest.mark.parametrize("kind", LEAST)
+def test_no_kind_of_ordinary_text_is_lost(kind: str) -> None:
+    cases = ordinary()[kind]
+    assert sum(cases) >= LEAST[kind] * len(cases)
+
+
 @pytest.mark.parametrize("half", ["build", "kept", "later"])
 def test_refusals_are_told_from_answers_that_look_like_them(half: str) -> None:
     """`kept` was not looked at while the patterns were written; `later` widened them after a first look."""

@@ -21,7 +21,7 @@ from krino.judges.rag.local import label_locally, unreadable
 from krino.judges.rag.reading.goals import goal_names, names_a_goal
 from krino.judges.rag.rubric import settle
 from krino.judges.rag.tables import package_text
-from krino.judges.rag.verdict import RagVerdict, failed_verdict
+from krino.judges.rag.verdict import RagFigures, RagVerdict, failed_verdict
 from krino.judges.rag.view import rag_blocks
 from krino.judges.rag.votes import join_votes
 from krino.judges.shuffling import shuffled
@@ -52,10 +52,11 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     """Faithfulness, context relevance, answer relevance and semantic similarity, from labels that can be read."""
 
     name = "rag"
-    version = "0.3.0"
+    version = "0.4.0"
     summary = "Answers from retrieved passages: faithfulness, context and answer relevance, similarity."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
+    figures_model: ClassVar[type[BaseModel]] = RagFigures
     data_files = ("../../models",)
     languages = tuple(map(language_name, READ_LANGUAGES))
     main_fields = ("question", "answer")

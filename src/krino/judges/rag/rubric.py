@@ -16,6 +16,7 @@ from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.findings import find_remarks
 from krino.judges.rag.labels import Directness, RagLabels, RefusalLabel, Similarity, answerable_refusal
 from krino.judges.rag.reading.goals import read_goal
+from krino.judges.rag.risk import hallucination_risk
 from krino.judges.rag.tables import table
 from krino.judges.rag.verdict import RagVerdict
 from krino.judges.rag.wording import (
@@ -125,7 +126,9 @@ def settle(facts: RagFacts, labels: RagLabels | None) -> Settlement:
     rulings["reason"] = Ruling(None, "RAG-E1")
     rulings["error"] = Ruling(None, "RAG-E1")
     ordered = {key: rulings[key] for key in RagVerdict.model_fields}
-    return Settlement(ordered, (*findings, *find_remarks(facts, labels)))
+    risk = hallucination_risk(labels.claims if labels else (), metrics["faithfulness"].rule)
+    figures = {} if risk is None else {"hallucination_risk": risk}
+    return Settlement(ordered, (*findings, *find_remarks(facts, labels)), figures)
 
 
 def _faithfulness(facts: RagFacts, labels: RagLabels | None) -> Score:

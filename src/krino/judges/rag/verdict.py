@@ -29,6 +29,16 @@ class RagVerdict(BaseModel):
     error: str | None
 
 
+class RagFigures(BaseModel):
+    """What stands beside the verdict and is no key of the rubric."""
+
+    hallucination_risk: Score = Field(
+        default=None,
+        description="the probability that the answer holds a claim that people would call unsupported",
+        json_schema_extra={"better": "lower"},
+    )
+
+
 def failed_verdict(status: Status, message: str) -> dict[str, Any]:
     """The rubric's failed form: a case that cannot be judged has a reason, a broken judging an error."""
     verdict: dict[str, Any] = dict.fromkeys(RagVerdict.model_fields)

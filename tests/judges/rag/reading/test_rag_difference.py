@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from krino.judges.rag.reading.difference import find_difference
+from krino.judges.rag.reading.difference import find_difference, may_differ
 
 
 @pytest.mark.parametrize(
@@ -42,3 +44,66 @@ def test_a_difference_is_found_both_ways(answer: str, reference: str, language: 
 )
 def test_other_words_are_no_difference(answer: str, reference: str) -> None:
     assert find_difference("What is it?", answer, reference, "en") is None
+
+
+WORDS = [
+    *(
+        "the",
+        "a",
+        "mill",
+        "bridge",
+        "was",
+        "is",
+        "not",
+        "no",
+        "never",
+        "opened",
+        "closed",
+        "built",
+        "by",
+        "Anna",
+        "Bela",
+    ),
+    *(
+        "in",
+        "1904",
+        "three",
+        "two",
+        "weeks",
+        "week",
+        "all",
+        "some",
+        "most",
+        "refused",
+        "to",
+        "sign",
+        "signed",
+        "before",
+    ),
+    *("after", "safe", "unsafe", "laid", "off", "more", "than", "less", "Paris", "wide", "narrow", "river", "and"),
+]
+
+
+@given(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=14),
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=14),
+    st.sampled_from(["en", "fr", None]),
+)
+def test_the_cheap_look_passes_over_nothing(ours: list[str], theirs: list[str], language: str | None) -> None:
+    answer, reference = (" ".join(words).capitalize() + "." for words in (ours, theirs))
+    if not may_differ(answer, reference):
+        assert find_difference("What is said?", answer, reference, language) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [
+        ("Ghent beat Bruges.", "Bruges beat Ghent."),
+        ("The fee is 25 euros per year.", "The fee is 25 euros per month."),
+        ("All of them won.", "None of them won."),
+        ("It was painless.", "It was painful."),
+        ("The contract is invalid.", "The contract is valid."),
+    ],
+)
+def test_amounts_roles_and_forms_tell_apart(answer: str, reference: str) -> None:
+    assert find_difference("What is said?", answer, reference, "en") is not None

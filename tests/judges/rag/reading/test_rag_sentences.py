@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.judges.rag.reading.sentences import split_sentences
+from krino.judges.rag.reading.sentences import split_any, split_prose, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,33 @@ def test_long_hostile_text_is_split_in_linear_time() -> None:
     for piece in ("Dr. ", "- ", "1. ", "A. ", "\n", "((", "not "):
         split_sentences(piece * 40_000)
     assert time.process_time() - started < 5
+
+
+PIECES = [
+    "The mill",
+    "Dr",
+    "No",
+    "J",
+    "U.S",
+    "at 9 a.m",
+    "is old",
+    "A",
+    "It burned",
+    "in 19",
+    "Mr",
+    "see",
+    "Wow",
+    "3",
+    "e.g",
+]
+STOPS = [". ", "! ", "? ", " ", ".", ", ", ".\n", "... ", ".) "]
+
+
+@given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(STOPS)), min_size=1, max_size=12))
+def test_the_cheap_way_through_prose_cuts_as_the_thorough_one_does(pieces: list[tuple[str, str]]) -> None:
+    text = "".join(piece + stop for piece, stop in pieces).strip()
+    assert split_prose(text) in (None, split_any(text))
+
+
+def test_plain_prose_goes_the_cheap_way() -> None:
+    assert split_prose("The mill is old. It burned in May.") is not None

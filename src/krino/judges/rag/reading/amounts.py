@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Set
 from functools import cache, lru_cache
 
-from krino.judges.rag.reading.grammar import root_of, word_list
+from krino.judges.rag.reading.grammar import in_one_word, root_of, word_list
 from krino.judges.rag.reading.values import Value, find_values, number_words
 from krino.judges.rag.tables import table
 
@@ -46,7 +46,7 @@ def share_roots() -> frozenset[str]:
 @lru_cache(maxsize=8_192)
 def _shares(text: str) -> dict[str, tuple[str, str]]:
     """By what is counted: the class and the word. Adverbs ("always") count no thing; what is told twice is left out."""
-    lowered = _pattern("not_all").sub("notall", _pattern("a_few").sub("several", text.lower()))
+    lowered = _pattern("not_all").sub("notall", _pattern("a_few").sub("several", in_one_word(text).lower()))
     words = _WORD.findall(lowered)
     if _class_of().keys().isdisjoint(words) and "notall" not in words:
         return {}

@@ -71,12 +71,13 @@ def may_differ(answer: str, reference: str) -> bool:
 
 def _own_are_names(ours: frozenset[str], theirs: frozenset[str], text: str) -> bool:
     """Whether all that one text has and the other lacks may be names; no plain word that the other has in no form."""
-    own = [word for word in ours - theirs if word not in any_stop()]
-    small = [word for word in own if not _has_capital(word, text)]
+    own = ours - theirs
+    small = [word for word in own if word not in any_stop() and not _has_capital(word, text)]
     if not small:
         return bool(own)
-    known = frozenset(map(stem, theirs)) | frozenset(map(root_of, theirs))
-    return all(stem(word) in known or root_of(word) in known for word in small)
+    known = theirs | {word for word in own if _has_capital(word, text)}
+    roots = frozenset(map(stem, known)) | frozenset(map(root_of, known))
+    return all(stem(word) in roots or root_of(word) in roots for word in small)
 
 
 def _has_capital(word: str, text: str) -> bool:

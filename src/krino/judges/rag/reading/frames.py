@@ -92,7 +92,7 @@ def _tells(between: tuple[Word, ...]) -> bool:
     """Whether what stands between two things relates them, one way: no mere list and nothing that holds both ways."""
     if any(word.text == "then" for word in between):
         return True
-    if any(word.root in word_list("symmetric") or word.text in _STOPS for word in between):
+    if any(word.root in _symmetric() or word.text in _STOPS for word in between):
         return False
     if any(word.text in word_list("conjunctions") for word in between):
         return False
@@ -301,8 +301,13 @@ def _converses() -> frozenset[tuple[str, str]]:
     return frozenset(pairs)
 
 
+@cache
+def _symmetric() -> frozenset[str]:
+    return frozenset(map(root_of, word_list("symmetric")))
+
+
 def _compare(ours: Frame, theirs: Frame) -> Verdict:
-    if ours.pivot in word_list("symmetric") or theirs.pivot in word_list("symmetric"):
+    if ours.pivot in _symmetric() or theirs.pivot in _symmetric():
         return None
     if ours.pivot != theirs.pivot:
         if (ours.pivot, theirs.pivot) not in _converses():

@@ -25,9 +25,10 @@ def _forms() -> dict[str, tuple[str, Form]]:
     found: dict[str, tuple[str, Form]] = {}
     for entry in table("english")["verbs"]["irregular"].split(","):
         base, past, participle = entry.split()
-        same: Form = "both" if past == participle else "participle"
-        for form, kind in ((past, "both" if past == participle else "past"), (participle, same), (base, "base")):
-            found.setdefault(form, (base, kind))
+        alike = past == participle
+        found.setdefault(past, (base, "both" if alike else "past"))
+        found.setdefault(participle, (base, "participle"))
+        found.setdefault(base, (base, "base"))
         found.setdefault(_third(base), (base, "third"))
         found.setdefault(_with_ending(base, "ing"), (base, "gerund"))
     for base in table("english")["verbs"]["regular"].split():
@@ -79,15 +80,17 @@ def _phrases() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, table('synonyms')['phrases']))})\b", re.I)
 
 
+@cache
+def _telling_words() -> frozenset[str]:
+    """For a first, cheap look: the longest word of each phrase but its last, behind which a sign may stand."""
+    return frozenset(max(phrase.split()[:-1], key=len) for phrase in table("synonyms")["phrases"])
+
+
 def in_one_word(text: str) -> str:
     """Several words for one thing as one word: "laid off" is "dismissed"."""
-    one: dict[str, str] = table("synonyms")["phrases"]
-    lowered = text.lower()
-    for phrase in one:  # a loop, because most texts hold none and every one is looked at
-        if phrase in lowered:
-            break
-    else:
+    if _telling_words().isdisjoint(text.lower().split()):
         return text
+    one: dict[str, str] = table("synonyms")["phrases"]
     return _phrases().sub(lambda found: one[found.group().lower()], text)
 
 

@@ -53,9 +53,12 @@ def _short_forms() -> _ShortForms:
 @lru_cache(maxsize=2_048)
 def split_sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences in order, list markers cut off; a text that shows anything gives at least one."""
-    plain = _split_prose(text)
-    if plain is not None:
-        return plain
+    plain = split_prose(text)
+    return split_any(text) if plain is None else plain
+
+
+def split_any(text: str) -> tuple[Sentence, ...]:
+    """The sentences of any text, with its lists, short forms and wrapped lines."""
     found: list[Sentence] = []
     start = 0
     for match in _END.finditer(text):
@@ -119,7 +122,7 @@ def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
     return word.isdecimal() and len(word) <= 2 and after.lower() in forms.after_ordinal
 
 
-def _split_prose(text: str) -> tuple[Sentence, ...] | None:
+def split_prose(text: str) -> tuple[Sentence, ...] | None:
     """The same for plain prose, the most common text by far and read cheaply; None where it is anything else.
 
     Each sentence begins with a capital and a small letter, has a second word, and ends with one that is no short form.

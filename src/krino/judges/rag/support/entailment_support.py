@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from krino.judges.rag.labels import ClaimLabel
+from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.support.lexical_support import (
     MISPLACED,
@@ -45,7 +46,7 @@ class EntailedSupport:
         from krino.models.entailment import entail
 
         readable = [pair for pair in pairs if pair.found and reads(pair.language)]
-        said = entail([(pair.shown, bare_claim(pair.claim)) for pair in readable])
+        said = entail([(pair.shown, told_claim(pair)) for pair in readable])
         weighed = iter(_weigh(list(map(Weighing.of, readable, said))))
         return [
             next(weighed) if pair.found and reads(pair.language) else self._by_words.score([pair])[0] for pair in pairs
@@ -74,7 +75,7 @@ class Weighing:
         """What is weighed, by the names of the weights."""
         return {
             "entailed": _log_odds(self.said.supported),
-            "against": _log_odds(self.said.contradicted),
+            "against": _log_odds(self.said.contradicted) * self.pair.anywhere,
             "evidence_words": self.share,
             "passage_words": self.pair.anywhere,
             "nearness": nearness,
@@ -99,6 +100,13 @@ class Weighing:
         wrong = self.conflict is not None or bool(self.pair.strangers) or bool(absent_values(self.pair))
         return wrong and self.said.supported < float(limits["amiss"])
 
+    @property
+    def most(self) -> float:
+        """What the balance may be at most, whatever is weighed."""
+        if self.pair.misplaced or self.decided:
+            return _OUT_OF_PLACE
+        return _AMISS if self.amiss else math.inf
+
 
 def _weigh(readings: Sequence[Weighing]) -> list[Support]:
     """The sentence model is asked only where it can tip the balance; elsewhere a usual nearness stands in."""
@@ -110,10 +118,7 @@ def _weigh(readings: Sequence[Weighing]) -> list[Support]:
     supports = []
     for reading, balance, open_ in zip(readings, least, in_doubt, strict=True):
         balance += weight * (max(near[texts] for texts in reading.texts) if open_ else usual)
-        if reading.pair.misplaced or reading.decided:
-            balance = min(balance, _OUT_OF_PLACE)
-        elif reading.amiss:
-            balance = min(balance, _AMISS)
+        balance = min(balance, reading.most)
         label = _label(balance, reading)
         supports.append(Support(label, _probability(balance), _why(reading, label)))
     return supports
@@ -165,6 +170,14 @@ def _opening() -> re.Pattern[str]:
     openings = table("local")["openings"]
     named = "|".join([*openings["words"].split(), *openings["phrases"], openings["sources"]])
     return re.compile(rf"^(?:(?:(?:{named})[,:]|\d{{1,2}}[.)]|[-*•])\s+)+", re.IGNORECASE)
+
+
+def told_claim(pair: Pair) -> str:
+    """The claim as the model reads it: a pronoun that nothing before it explains stands for what the evidence is about.
+
+    The model was taught that another subject is another claim, and takes "it" for one.
+    """
+    return resolve([pair.evidence[0], bare_claim(pair.claim)])[-1]
 
 
 def bare_claim(claim: str) -> str:

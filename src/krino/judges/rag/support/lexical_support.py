@@ -158,7 +158,7 @@ def _is_close(pair: Pair, reading: Reading, least: str = "back") -> bool:
     claimed = [root for root in pair.claimed.content if root not in share_roots()]
     back = sum(root in known for root in reading.content)
     held = sum(root in reading.stems for root in claimed)
-    return held >= limits["close"] * len(claimed) and back >= limits[least] * len(reading.content)
+    return bool(held >= limits["close"] * len(claimed) and back >= limits[least] * len(reading.content))
 
 
 def _amount_conflict(pair: Pair, topical: float) -> Conflict | None:

@@ -112,22 +112,40 @@ def place_on_scale(facts: RagFacts, near: Mapping[TextPair, float]) -> Likeness 
     if conflict := facts.difference:
         score = min(score, worth_of("little"))
         why = f"{why}; {conflict}"
-    elif cosine is not None and overlap.shared and _is_paraphrase(answer, reference, score):
-        score = table("local")["similarity"]["paraphrase"]
-        why = f"{why}; each follows from the other by the entailment model"
+    elif cosine is not None and max(len(answer), len(reference)) <= _MOST_ENTAILED:
+        score, told = _by_entailment(facts, score, overlap)
+        why = f"{why}; {told}" if told else why
     score = round(score, 2)
     return Likeness(step_of(score), score, why)
 
 
-def _is_paraphrase(answer: str, reference: str, score: float) -> bool:
-    """Asked only of texts that are near but not quite: whether the entailment model takes each to follow."""
+def _by_entailment(facts: RagFacts, score: float, overlap: _Overlap) -> tuple[float, str]:
+    """The score as the entailment model leaves it, with why; it is asked only where it can change it.
+
+    Texts that are near but not quite may follow from each other; those that differ in one word may exclude each other.
+    """
     limits = table("local")["similarity"]
-    if not limits["near"] <= score < limits["paraphrase"] or max(len(answer), len(reference)) > _MOST_ENTAILED:
-        return False
+    near = bool(overlap.shared) and limits["near"] <= score < limits["paraphrase"]
+    exchanged = score > worth_of("little") and _differ_in_one_word(facts)
+    if not near and not exchanged:
+        return score, ""
     from krino.models.entailment import entail
 
+    answer, reference = facts.case.answer, facts.case.reference or ""
     both = entail([(answer, reference), (reference, answer)])
-    return all(said.supported >= limits["entailed"] for said in both)
+    if exchanged and sum(said.contradicted for said in both) >= 2 * limits["excluded"]:
+        return worth_of("little"), "they differ in one word, and exclude each other by the entailment model"
+    if near and all(said.supported >= limits["entailed"] for said in both):
+        return limits["paraphrase"], "each follows from the other by the entailment model"
+    return score, ""
+
+
+def _differ_in_one_word(facts: RagFacts) -> bool:
+    expected = _read(facts.case.reference or "", facts.language)
+    if any(reading.denials for reading in (*facts.readings, *expected)):
+        return False
+    ours, theirs = _content(facts.readings), _content(expected)
+    return len(ours - theirs) == len(theirs - ours) == 1 and bool(ours & theirs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,195 @@
+"""Who does what to whom, how many, and what a sentence claims: tables entry by entry, and sentences of each kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from krino.judges.rag.reading.amounts import other_amount
+from krino.judges.rag.reading.claims import resolve, split_claims
+from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same
+from krino.judges.rag.reading.grammar import DEGREES, in_one_word, root_of, verb_form, word_list
+from krino.judges.rag.reading.words import opposed_words, opposite_words, read_sentence
+from krino.judges.rag.tables import table
+from krino.text.words import stem
+
+GROUPS = table("synonyms")["groups"]
+PHRASES = table("synonyms")["phrases"]
+
+
+# --- tables, entry by entry ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_words_of_a_group_have_one_root(group: str) -> None:
+    assert len({root_of(word) for word in group.split()}) == 1
+
+
+def test_no_word_is_in_two_groups_and_none_says_how_to_answer() -> None:
+    words = [stem(word) for group in GROUPS for word in group.split()]
+    assert len(words) == len(set(words))
+    asking = {stem(word) for word in table("questions")["words"].split()}
+    assert not asking & {root_of(word) for group in GROUPS for word in group.split()}
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_a_phrase_is_read_as_one_word(phrase: str) -> None:
+    assert in_one_word(f"It {phrase} here.") == f"It {PHRASES[phrase]} here."
+
+
+@pytest.mark.parametrize("entry", table("english")["verbs"]["irregular"].split(","))
+def test_irregular_verbs_are_known_in_all_forms(entry: str) -> None:
+    base, past, participle = entry.split()
+    assert all(verb_form(form) is not None for form in (base, past, participle))
+
+
+def test_regular_verbs_are_known_in_all_forms() -> None:
+    for base, form in (("carry", "carried"), ("stop", "stopped"), ("visit", "visited"), ("catch", "catches")):
+        found = verb_form(form)
+        assert found is not None and found[0] == base
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Anna lent a car to Bela.", "Bela borrowed a car from Anna."),
+        ("Anna sold a car to Bela.", "Bela bought a car from Anna."),
+        ("Anna preceded Bela.", "Bela followed Anna."),
+        ("Anna gave a car to Bela.", "Bela received a car from Anna."),
+        ("Anna taught Bela.", "Bela learned from Anna."),
+        ("Anna won against Bela.", "Bela lost to Anna."),
+        ("Anna beat Bela.", "Bela lost to Anna."),
+        ("Anna employed Bela.", "Bela worked for Anna."),
+        ("Anna sent a car to Bela.", "Bela received a car from Anna."),
+        ("Anna rented a car to Bela.", "Bela leased a car from Anna."),
+        ("Anna owned Bela.", "Bela belonged to Anna."),
+        ("Anna caused Bela.", "Bela resulted from Anna."),
+        ("Anna came before Bela.", "Bela came after Anna."),
+    ],
+)
+def test_one_deed_may_be_told_from_either_end(first: str, second: str) -> None:
+    assert compare_roles(first, second) == "same"
+
+
+def test_every_pair_of_verbs_that_turn_the_sides_round_has_an_example() -> None:
+    assert len(table("english")["verbs"]["converse"]) == 13
+
+
+@pytest.mark.parametrize("verb", sorted(word_list("symmetric") - {"be", "have", "lie", "sit"}))
+def test_symmetric_verbs_have_no_direction(verb: str) -> None:
+    assert compare_roles(f"Anna will {verb} Bela.", f"Bela will {verb} Anna.") != "turned"
+
+
+@pytest.mark.parametrize("line", table("english")["degrees"]["pairs"])
+def test_a_comparison_may_be_told_from_its_far_end(line: str) -> None:
+    first, second = (side.split()[0] for side in line.split("/"))
+    assert compare_roles(f"A is more {first} than B2.", f"B2 is more {second} than A.") != "turned"
+    assert compare_roles(f"Arn is more {first} than Sor.", f"Arn is more {second} than Sor.") == "turned"
+
+
+@pytest.mark.parametrize("line", table("words")["opposites"]["adjectives"])
+def test_adjectives_and_their_adverbs_have_opposites(line: str) -> None:
+    first, second = (side.split()[0] for side in line.split("/"))
+    for ours, theirs in ((first, second), (DEGREES[0](first), DEGREES[0](second))):
+        if "-" not in ours + theirs:
+            readings = [read_sentence(f"The harbour is {word} today.", "en") for word in (ours, theirs)]
+            assert opposite_words(*readings) is not None, (ours, theirs)
+
+
+@pytest.mark.parametrize("word", table("words")["denied_deed"]["words"].split())
+def test_a_deed_that_is_refused_is_denied(word: str) -> None:
+    told, stated = (read_sentence(f"The minister {verb} the decree.", "en") for verb in (f"{word} to sign", "signed"))
+    assert opposed_words(told, stated) == ("sign",)
+
+
+@pytest.mark.parametrize("word", table("words")["denied_deed"]["kept"].split())
+def test_a_deed_that_someone_is_kept_from_is_denied(word: str) -> None:
+    told = read_sentence(f"The guards {word} fans from entering.", "en")
+    assert "enter" in told.negated
+
+
+@pytest.mark.parametrize("name", ["all", "most", "many", "half", "third", "quarter", "some", "few", "none"])
+def test_a_share_allows_itself_and_what_it_holds(name: str) -> None:
+    word = {"none": "no", "third": "a third of", "quarter": "a quarter of"}.get(name, name)
+    told = f"{word} rooms have a balcony."
+    assert other_amount(told, told) is None
+    other = "No rooms have a balcony." if name != "none" else "All rooms have a balcony."
+    assert other_amount(told, other) is not None
+
+
+# --- sentences -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("claim", "found", "told"),
+    [
+        ("Rome beat Carthage.", "Carthage beat Rome.", "turned"),
+        ("Rome was beaten by Carthage.", "Carthage beat Rome.", "same"),
+        ("Rome was beaten by Carthage.", "Rome beat Carthage.", "turned"),
+        ("In spring, Rome beat Carthage.", "Rome beat Carthage in spring.", "same"),
+        ("Rome met Carthage.", "Carthage met Rome.", None),
+        ("The barn is older than the mill.", "The mill is older than the barn.", "turned"),
+        ("The barn is older than the mill.", "The mill is newer than the barn.", "same"),
+        ("The vote came after the speech.", "The speech came before the vote.", "same"),
+        ("Before the vote, he spoke.", "He spoke after the vote.", "turned"),
+        ("Ann and Bob left.", "Bob and Ann left.", None),
+        ("It runs from Lyon to Paris.", "It runs from Paris to Lyon.", "turned"),
+    ],
+)
+def test_roles_and_order(claim: str, found: str, told: str | None) -> None:
+    assert compare_roles(claim, found) == told
+
+
+def test_what_is_said_of_another_is_seen() -> None:
+    assert other_subject("Ivo Lant paid for it.", "Mia Strand paid for it.")
+    assert not other_subject("The EU paid for it.", "The European Union paid for it.")
+
+
+def test_a_hedge_takes_agreement_back() -> None:
+    assert says_the_same("The council closed the road.", "The road was closed by the council.")
+    assert not says_the_same(
+        "The council closed the road.", "The council tried to close the road, and may have closed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("At least 30 fit in.", "At most 30 fit in."),
+        ("It costs 5 euros per month.", "It costs 5 euros per year."),
+        ("It is open until 3 May.", "It is open from 3 May."),
+        ("Trams always run late.", "Trams rarely run late."),
+        ("All buses have ramps.", "Not all buses have ramps."),
+    ],
+)
+def test_other_amounts(claim: str, found: str) -> None:
+    assert other_amount(claim, found) is not None
+    assert other_amount(claim, claim) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "claims"),
+    [
+        ("The statue is 50 m tall and made of gold.", ("The statue is 50 m tall.", "The statue is made of gold.")),
+        ("The plan adds a line and lowers the fares.", ("The plan adds a line.", "The plan lowers the fares.")),
+        ("The watch is good, and its case is steel.", ("The watch is good.", "The watch's case is steel.")),
+        ("The tower, which is new, is tall.", ("The tower is new.", "The tower is tall.")),
+        ("Dogs and cats may stay.", ("Dogs and cats may stay.",)),
+        ("It lies between Oslo and Bergen.", ("It lies between Oslo and Bergen.",)),
+        ("Is it red and was it built?", ("Is it red and was it built?",)),
+    ],
+)
+def test_a_sentence_is_cut_where_each_half_can_be_wrong(sentence: str, claims: tuple[str, ...]) -> None:
+    assert split_claims(sentence) == claims
+
+
+@pytest.mark.parametrize(
+    ("sentences", "told"),
+    [
+        (["Ivo Lant built it.", "He also paid."], ["Ivo Lant built it.", "Ivo Lant also paid."]),
+        (["The mill is old.", "Its sails are new."], ["The mill is old.", "The mill's sails are new."]),
+        (["The mill is old.", "It is known that it burned."], ["The mill is old.", "It is known that it burned."]),
+        (["It is red."], ["It is red."]),
+    ],
+)
+def test_names_stand_where_pronouns_stood(sentences: list[str], told: list[str]) -> None:
+    assert resolve(sentences) == told

@@ -1,0 +1,86 @@
+"""The risk beside the verdict: what it goes by, whom it names, and where there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import krino
+from krino.contract import Ruling
+from krino.judges.rag.judge import RagJudge
+from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.rubric import settle
+from rag_making import claim_of, facts_of, raw_labels
+
+RISK = "hallucination_risk"
+DECLINES = "I cannot answer because the retrieved context is empty, which falls under insufficient context."
+EMPTY: dict[str, Any] = {"claims": [], "passages": [], "needs": [], "empty_sentences": []}
+
+
+def figure(labels: dict[str, Any] | None, **case: Any) -> Ruling | None:
+    read = None if labels is None else RagLabels.model_validate(labels)
+    return settle(facts_of(**case), read).figures.get(RISK)
+
+
+def measured(*probabilities: float) -> dict[str, Any]:
+    """Labels with one claim a probability."""
+    claims = [claim_of(sentence=1 + place % 2, probability=value) for place, value in enumerate(probabilities)]
+    return raw_labels(claims=claims)
+
+
+def risk(*probabilities: float) -> float:
+    ruling = figure(measured(*probabilities))
+    assert ruling is not None and ruling.rule == "RAG-H1" and ruling.from_labels
+    return float(ruling.value)
+
+
+def test_the_less_likely_the_worst_claim_is_supported_the_higher_the_risk() -> None:
+    steps = [risk(0.95, worst) for worst in (0.95, 0.8, 0.5, 0.2, 0.0)]
+    assert steps == sorted(set(steps))
+    assert 0 <= steps[0] < 0.5 < steps[-1] <= 1
+
+
+def test_the_other_claims_do_not_change_the_risk() -> None:
+    assert risk(0.9, 0.3) == risk(0.31, 0.3)
+
+
+def test_the_worst_claim_is_named() -> None:
+    labels = raw_labels(
+        claims=[claim_of(probability=0.9), claim_of(text="It is 90 m long.", sentence=2, probability=0.2)]
+    )
+    ruling = figure(labels)
+    assert ruling is not None
+    (told,) = ruling.evidence
+    assert "sentence 2" in told and "It is 90 m long." in told and "0.20" in told
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "labels", "case"),
+    [
+        ("RAG-H2", 0.0, None, {"context": [], "answer": DECLINES}),
+        ("RAG-H2", 0.0, raw_labels(claims=[], empty_sentences=[1]), {"answer": "Which bridge?"}),
+        ("RAG-H3", 1.0, raw_labels(**EMPTY), {"context": []}),
+    ],
+)
+def test_where_no_claim_or_no_passage_is_there_the_risk_is_plain(
+    rule: str, value: float, labels: dict[str, Any] | None, case: dict[str, Any]
+) -> None:
+    ruling = figure(labels, **case)
+    assert ruling is not None
+    assert (ruling.rule, ruling.value) == (rule, value)
+
+
+def test_a_labeller_that_gives_no_probability_for_every_claim_gets_no_risk() -> None:
+    assert figure(raw_labels()) is None
+    assert figure(raw_labels(claims=[claim_of(probability=0.9), claim_of(sentence=2)])) is None
+
+
+def test_the_embedded_labeller_gives_a_falsehood_a_higher_risk_than_the_truth() -> None:
+    case = {"question": "When was the bridge opened?", "context": ["The bridge was opened in 1904 by the mayor."]}
+    risks = []
+    for answer in ("It was opened in 1904.", "It was opened in 1910 by a famous singer."):
+        judgement = krino.judge(RagJudge(), case | {"answer": answer})
+        assert RISK not in (judgement.verdict or {}), "the rubric's eleven keys stay as they are"
+        risks.append(judgement.figures[RISK])
+    assert risks[0] < 0.5 < risks[1]
