@@ -18,7 +18,7 @@ from krino.text.words import stem, stop_words
 
 _TERSE = 4
 """Content words up to which an answer to "who" or "when" may be the bare name or date."""
-_SPEAKERS = 2
+_SPEAKERS = 1
 """Sentences of a passage, those with most words of the question, whose meaning is looked at."""
 _SPEAKERS_ALONE = 6
 """The same where there is one passage only."""
