@@ -33,7 +33,7 @@ from krino.web.turns import Turns
 
 AnyJudge = Judge[Any, Any, Any]
 LOCAL = "local"
-BATCH = 8
+BATCH = 4
 """Cases that the embedded labeller takes together: larger batches are no faster, and who comes late waits longer."""
 BATCHES = 2
 """Batches at the same time: while one waits for a model, the other is read or settled."""
