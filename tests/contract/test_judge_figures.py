@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +24,10 @@ from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 class ToyFigures(BaseModel):
     risk: float | None = Field(default=None, ge=0, le=1, json_schema_extra={"better": "lower"})
+
+
+class Level(Enum):
+    low = "low"
 
 
 class RiskyJudge(ToyJudge):
@@ -132,7 +137,19 @@ def test_a_figure_may_not_be_named_like_a_field_of_the_verdict_nor_be_required()
     class Required(BaseModel):
         risk: float
 
-    for model, told in ((Twice, "give the figure another name"), (Required, "must have a default")):
+    class Assumed(BaseModel):
+        risk: float = 0.5
+
+    class Named(BaseModel):
+        level: Level | None = None
+
+    refused: list[tuple[type[BaseModel], str]] = [
+        (Twice, "give the figure another name"),
+        (Required, "must have a default"),
+        (Assumed, "has a value where no rule gave one"),
+        (Named, "a figure is a number or null"),
+    ]
+    for model, told in refused:
         kind = type("Named", (RiskyJudge,), {"name": f"named-{model.__name__}", "figures_model": model})
         with pytest.raises(UsageProblem, match=told):
             krino.judge(kind, {"text": "a good text"})

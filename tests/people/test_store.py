@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from krino.errors import UsageProblem
-from krino.people.store import Event, LabelStore, Place, Subject, rater_name
+from krino.people.store import Event, KeyUsed, LabelStore, Place, Subject, rater_name
 
 SUBJECT = Subject("toy", "0" * 32, "1")
 
@@ -98,6 +98,20 @@ def test_a_request_that_is_sent_twice_is_one_label(store: LabelStore) -> None:
     assert len(store.history(SUBJECT)) == 1
     with pytest.raises(UsageProblem, match="used for another label"):
         store.add(label(1), key="k")
+    changed = (replace(label(), answer={"score": 0.125}), replace(label(), depth="labels"), replace(label(), note="n"))
+    for other in changed:
+        with pytest.raises(KeyUsed):  # what was changed since is another label, and is not dropped in silence
+            store.add(other, key="k")
+
+
+def test_a_database_behind_a_link_is_not_opened(tmp_path: Path) -> None:
+    outside = tmp_path / "private.sqlite"
+    outside.touch()
+    (tmp_path / "runs" / ".workbench").mkdir(parents=True)
+    (tmp_path / "runs" / ".workbench" / "labels.sqlite").symlink_to(outside)
+    with pytest.raises(UsageProblem, match="is a link"):
+        LabelStore(tmp_path / "runs")
+    assert outside.stat().st_size == 0
 
 
 def test_a_label_after_the_verdict_was_shown_is_not_blind(store: LabelStore) -> None:

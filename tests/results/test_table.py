@@ -140,3 +140,12 @@ def test_a_field_that_some_verdicts_lack_is_absent_there(tmp_path: Path) -> None
 def test_only_the_fields_asked_for_are_kept_but_all_are_named(tmp_path: Path) -> None:
     found = read_table(make_run(tmp_path / "r", [row("c0", roll_up="pass", a=1.0, b=2.0)]), fields=["b"])
     assert (list(found.fields), found.field_names) == (["b"], ("roll_up", "a", "b"))
+
+
+def test_a_value_has_the_same_mark_before_and_after_its_field_turned_out_to_be_no_category(tmp_path: Path) -> None:
+    names = [f"name-{n}" for n in range(40)]
+    a = make_run(tmp_path / "a", [row(name, field=name) for name in names])
+    b = make_run(tmp_path / "b", [row(name, field=name) for name in reversed(names)])
+    marks = read_table(a).fields["field"].marks(np.arange(40))
+    others = read_table(b).fields["field"].marks(np.arange(40)[::-1])
+    assert list(marks) == list(others)

@@ -340,3 +340,8 @@ def test_a_manifest_with_odd_settings_costs_the_view_and_not_the_page(tmp_path: 
     manifest.write(folder)
     with serving(tmp_path) as client:
         assert "The Atomium was built" in text_of(client, "/runs/odd/cases/supported")
+
+
+@pytest.mark.parametrize("address", ["/runs/rag?q=%00a", "/v1/runs/rag/cases?q=%00", "/runs/rag?q=%22%00"])
+def test_a_search_for_nothing_that_can_be_typed_is_no_fault(client: TestClient, address: str) -> None:
+    assert client.get(address).status_code == 200

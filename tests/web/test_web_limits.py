@@ -11,14 +11,16 @@ import pytest
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from krino.web.limits import Limits
+from krino.web.limits import MOST_AT_LOGIN, Limits
 from krino.web.problems import Problem
 from workbench_making import settings_of
 
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}
 
 
-async def sent_through(app: ASGIApp, folder: Path, *given: Message, headers: Any = (), **limits: Any) -> list[Message]:
+async def sent_through(
+    app: ASGIApp, folder: Path, *given: Message, headers: Any = (), path: str = "/x", **limits: Any
+) -> list[Message]:
     """What an application behind the limits answers to a request; after `given` nothing more comes."""
     messages, answers = list(given), []
 
@@ -31,7 +33,7 @@ async def sent_through(app: ASGIApp, folder: Path, *given: Message, headers: Any
     async def send(message: Message) -> None:
         answers.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": "/x", "headers": list(headers)}
+    scope = {"type": "http", "method": "POST", "path": path, "headers": list(headers)}
     await asyncio.wait_for(Limits(app, settings_of(folder, **limits))(scope, receive, send), 20)
     return answers
 
@@ -141,3 +143,11 @@ async def test_what_is_no_request_passes(tmp_path: Path) -> None:
 
     await Limits(app, settings_of(tmp_path))({"type": "lifespan"}, never, never)
     assert seen == ["lifespan"]
+
+
+async def test_who_has_not_shown_the_token_may_send_little(tmp_path: Path) -> None:
+    body = piece(b"x" * (MOST_AT_LOGIN + 1), more=False)
+    assert await sent_through(reads_all, tmp_path, body) == [START]
+    with pytest.raises(Problem) as refused:
+        await sent_through(reads_all, tmp_path, body, path="/login")
+    assert refused.value.status_code == 413

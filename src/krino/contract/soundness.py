@@ -179,6 +179,13 @@ def _fault_of_figures(kind: type, model: type[BaseModel]) -> str | None:
     known = verdict.model_fields if isinstance(verdict, type) and issubclass(verdict, BaseModel) else {}
     if both := ", ".join(f"`{name}`" for name in model.model_fields if name in known):
         return f"{both} of {model.__name__} is a field of the verdict too; give the figure another name"
+    if computed := ", ".join(f"`{name}`" for name in model.model_computed_fields):
+        return f"{computed} of {model.__name__} is computed, so no rule gives it; make it a field"
+    for name, field in model.model_fields.items():
+        if not field.is_required() and field.get_default(call_default_factory=True) is not None:
+            return f"`{name}` of {model.__name__} has a value where no rule gave one; write `float | None = None`"
+    if model.model_json_schema().get("$defs"):
+        return f"a figure is a number or null, and {model.__name__} holds more; write `float | None = None`"
     if required := ", ".join(f"`{name}`" for name, field in model.model_fields.items() if field.is_required()):
         return f"{required} of {model.__name__} must have a default: not every case has it; write `float | None = None`"
     return None

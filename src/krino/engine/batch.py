@@ -31,6 +31,8 @@ PILOT = 3
 take, how long replies are, and a judge that breaks, are then known in seconds and not after a day."""
 FIRST_LOOK, LONGEST_PAUSE = 0.25, 30.0
 """Seconds between two looks at the batches: few at first, more as time goes by."""
+SETTLE = 120.0
+"""Seconds that a batch is looked for which may have been made, before it is made again."""
 GROWTH, MOST_GROWTH = 1.3, 50
 
 
@@ -54,13 +56,13 @@ class BatchFiles:
             if ledger.is_new:
                 await self._ask_first(assignment, cases, receive)
             pause = min(FIRST_LOOK, self._longest_pause)
-            couriers = [Courier(model, ledger, self._sizes, pause) for model in models]
+            settle = min(SETTLE, 4 * self._longest_pause)
+            couriers = [Courier(model, ledger, self._sizes, pause, settle) for model in models]
             try:
-                await _Round(self, assignment, couriers, piles, receive).run(cases)
+                ended = await _Round(self, assignment, couriers, piles, receive).run(cases)
             finally:
                 for courier in couriers:
                     await courier.aclose()
-            ended = True
         finally:
             for case in piles.all():
                 await receive(case.item, None)
@@ -106,7 +108,8 @@ class _Round:
         self._couriers, self._piles = couriers, piles
         self._ledger = couriers[0].ledger
 
-    async def run(self, cases: AsyncIterator[OpenCase]) -> None:
+    async def run(self, cases: AsyncIterator[OpenCase]) -> bool:
+        """Whether there was any case: replies of before may be for cases that only the next pass takes up."""
         for courier in self._couriers:
             courier.take_up()
         number = 0
@@ -118,6 +121,7 @@ class _Round:
             if self._engine.stopping:
                 self._stop()
         await self._until_all_are_back()
+        return number > 0
 
     async def _until_all_are_back(self) -> None:
         looks = 0
@@ -146,16 +150,22 @@ class _Round:
             await self._send(whole=True)
             return
         except RunStopped:
+            for key, turn in self._read():
+                self._ledger.ask_again(key, turn)
             await self._receive(case.item, None)
             raise
         try:
             await self._receive(case.item, judgement)
-        finally:
-            for courier in self._couriers:
-                for key, turn in courier.mailbox.read:
-                    self._ledger.use(key, turn)
+        except RunStopped as reason:  # the judgement is on record all the same
+            stop = reason
+        for key, turn in self._read():
+            self._ledger.use(key, turn)
         if stop is not None:
             raise stop
+
+    def _read(self) -> Iterator[tuple[bytes, int]]:
+        """The replies that the case at hand was carried by."""
+        return (letter for courier in self._couriers for letter in courier.mailbox.read)
 
     async def _send(self, *, whole: bool) -> None:
         """Send the files that are written; `whole`: only those that are full."""

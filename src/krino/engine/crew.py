@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from krino.contract import Judgement
+from krino.contract import Judgement, Usage
 from krino.engine.case import without_verdict
 from krino.engine.desk import Answer, Calling, Cases, Done, Ended, FromWorker, Kit, Ready, Stop, ToWorker
 from krino.engine.protocol import Assignment, OpenCase, Receive
@@ -130,11 +130,21 @@ class _Switchboard:
     async def answer(self, number: int, call: Call) -> Answer:
         try:
             return Answer(number, await self._value(call))
-        except (RunStopped, LabelFailed) as fault:
+        except (RunStopped, LabelFailed, UsageProblem) as fault:
             return Answer(number, None, fault)
+        except Exception as fault:  # whatever it is, the worker must hear of it, or it waits for ever
+            return Answer(number, None, LabelFailed(f"{type(fault).__name__}: {fault}"))
 
     def case_is_done(self, case: str) -> None:
         self._letters.pop(case, None)
+
+    def spent_on(self, case: str) -> Usage:
+        """What the replies of a case took that nobody is left to use."""
+        spent = Usage()
+        for letter in self._letters.pop(case, {}).values():
+            if letter.done() and not letter.cancelled() and letter.exception() is None:
+                spent.add(letter.result().usage)
+        return spent
 
     async def close(self) -> None:
         under_way = [task for letters in self._letters.values() for task in letters.values()]
@@ -148,7 +158,11 @@ class _Switchboard:
         letters = self._letters[call.case]
         if call not in letters:
             letters[call] = asyncio.create_task(answered(call, self.lines))
-        outcome = await asyncio.shield(letters[call])  # its worker may die; the reply is paid for all the same
+        try:
+            outcome = await asyncio.shield(letters[call])  # its worker may die; the reply is paid for all the same
+        except Exception:
+            letters.pop(call, None)
+            raise
         if outcome.reply is None:
             letters.pop(call, None)  # what was refused may be sent again
         return outcome
@@ -349,4 +363,5 @@ class _Place:
             self.doubtful.extendleft([case] for case in reversed(left))
         elif left:
             judge, (item, digest) = self.crew.assignment.judge, left[0]
-            await self._hand_back(left[0], without_verdict(judge, item, digest, "error", DIED))
+            spent = self.switchboard.spent_on(digest)
+            await self._hand_back(left[0], without_verdict(judge, item, digest, "error", DIED, usage=spent))

@@ -54,7 +54,7 @@ class Answer(NamedTuple):
 
     number: int
     value: Any
-    fault: RunStopped | LabelFailed | None = None
+    fault: RunStopped | LabelFailed | UsageProblem | None = None
 
 
 class Stop(NamedTuple):
@@ -129,7 +129,7 @@ class Desk:
             self._loop.run_until_complete(self._judge_all())
         except (RunStopped, UsageProblem) as told:
             reason = told
-        except Exception as fault:
+        except (Exception, asyncio.CancelledError, SystemExit) as fault:
             reason = UsageProblem(f"a worker cannot go on: {type(fault).__name__}: {fault}; --workers 1 uses none")
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._news.put(Ended(reason))

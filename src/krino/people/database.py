@@ -45,6 +45,8 @@ def address_of(where: str | PathLike[str], *, create: bool = False) -> URL:
         return url
     path = Path(where)
     file = path / FOLDER / FILE if path.is_dir() else path
+    if path.is_dir() and (file.is_symlink() or file.parent.is_symlink()):
+        raise UsageProblem(f"{file} is a link: labels are kept in the folder itself; name another with --database")
     if create:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -171,7 +171,7 @@ class LabelStore:
     def edition(self, subject: Subject) -> int:
         """A number that changes with every line about this judge and its options."""
         with told(self.engine), self.engine.connect() as connection:
-            return connection.execute(_about(subject, func.max(events.c.id))).scalar() or 0
+            return connection.execute(_about(subject, func.count())).scalar() or 0
 
     def _read(self, wanted: Select[Any]) -> list[Event]:
         with told(self.engine), self.engine.connect() as connection:
@@ -220,6 +220,10 @@ def _seen(place: Place, rater: str) -> Any:
     )
 
 
+class KeyUsed(UsageProblem):
+    """A label under a key that another label has: neither is taken for the other."""
+
+
 def _values(event: Event, key: str) -> dict[str, Any]:
     place = event.place
     return {
@@ -264,9 +268,23 @@ def _event(row: Row[Any]) -> Event:
 
 def _same_request(before: Event, now: Event) -> Event:
     """A request that is sent again, because its answer was lost, changes nothing."""
-    if (before.rater, before.place.input_hash, before.action) != (now.rater, now.place.input_hash, now.action):
-        raise UsageProblem("this key was used for another label; give every label a key of its own")
+    if _said(before) != _said(now):
+        raise KeyUsed("this key was used for another label; give every label a key of its own")
     return before
+
+
+def _said(event: Event) -> tuple[Any, ...]:
+    """Who says what of which case: two requests that agree in it are one."""
+    subject = event.place.subject
+    about = (subject.judge, subject.options, event.place.input_hash)
+    return (
+        *about,
+        event.rater,
+        event.depth,
+        event.action,
+        orjson.dumps(event.answer, option=orjson.OPT_SORT_KEYS),
+        event.note,
+    )
 
 
 def by_case(found: Iterable[Event]) -> dict[str, list[Event]]:

@@ -42,6 +42,7 @@ _DETAILS = 17 * _MB  # of rows, texts and details: what is left is for the reque
 _ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
 _TEXTS = 5 * _MB  # of what the cases are about: all of it in a small run, the first words in a large one
 _MOST_CASES = 10 * _DATA  # of cases kept on disk to make requests of
+_MOST_REPORT = 64 * _MB  # of a report that is read again; ours are smaller, and a stranger's may be endless
 _LONGEST_ID = 200
 _LONGEST_NOTE = 140
 _LONGEST_FINDING = 100
@@ -320,6 +321,8 @@ class RecordedViews:
         """Where in the file the line of a case begins: the lines themselves may be many megabytes."""
         at = 0
         try:
+            if inside(report).stat().st_size > _MOST_REPORT:
+                return
             with inside(report).open("rb") as page:
                 for line in page:
                     if (found := _DETAIL_LINE.match(line)) and b'"own":' in line:

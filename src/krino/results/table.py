@@ -118,10 +118,10 @@ class Coder:
     def _new_code(self, value: Any) -> int:
         if isinstance(value, float | int) and not isinstance(value, bool):
             return NULL  # a number that is none (nan, infinity) measures as little as null
-        labels = None if self.is_text else codes_of(value)
-        if labels is None:
+        labels = codes_of(value)
+        if labels is None or self.is_text:  # marked as a code would be, which other values of the field may be
             self.is_text = True
-            return _mark(value) if self.marks else NO_CODE
+            return _mark(value if labels is None else sorted(labels)) if self.marks else NO_CODE
         key = tuple(sorted(labels))
         if key not in self.values:
             self.labels.update(key)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from krino import __version__
 from krino.cases.shard import Head
@@ -132,10 +132,10 @@ class Manifest(BaseModel):
     about: JudgeCard = Field(default_factory=JudgeCard, description="of the judge, as it was when the run went on")
     state: RunState = "running"
     stop_reason: str | None = None
-    started: datetime = Field(
+    started: AwareDatetime = Field(
         default_factory=lambda: datetime.now(UTC), description="when the last command began that judged in this folder"
     )
-    updated: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    updated: AwareDatetime = Field(default_factory=lambda: datetime.now(UTC))
     cases: int | None = Field(
         default=None, ge=0, description="cases in the input; null until the input was read to its end"
     )

@@ -163,8 +163,9 @@ class _Merged:
     def _conclude(self, manifest: Manifest, not_judged: int) -> None:
         if self._complete:
             manifest.plan = manifest.plan.model_copy(update={"part": None})
+            manifest.cases, manifest.input_hash = self._cases, self._input_hash
         if self._complete and not not_judged:
-            manifest.state, manifest.cases, manifest.input_hash = "finished", self._cases, self._input_hash
+            manifest.state = "finished"
             return
         of = f" of {self._whole.cases:,}" if self._whole is not None else ""
         manifest.state = "interrupted"

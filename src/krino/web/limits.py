@@ -10,6 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from krino.web.problems import Problem
 from krino.web.settings import ServeSettings
 
+MOST_AT_LOGIN = 65_536
+"""Bytes of a request by somebody who has not shown the token yet: a token and little else."""
 CLOSING = {"Connection": "close"}
 """What is left of a body that is refused is not read: the connection cannot be used again."""
 
@@ -25,7 +27,8 @@ class Limits:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        self._refuse_length(Headers(scope=scope).get("content-length"))
+        most = MOST_AT_LOGIN if scope["path"] == "/login" else self._settings.max_body
+        self._refuse_length(Headers(scope=scope).get("content-length"), most)
         try:
             async with asyncio.timeout(self._settings.timeout) as clock:
 
@@ -33,7 +36,7 @@ class Limits:
                     clock.reschedule(None)  # a page that is being sent may take as long as its reader
                     await send(message)
 
-                await self.app(scope, self._limited(receive), begun)
+                await self.app(scope, self._limited(receive, most), begun)
         except TimeoutError:
             if not clock.expired():
                 raise
@@ -48,24 +51,24 @@ class Limits:
             headers={"Retry-After": "5"},
         )
 
-    def _refuse_length(self, stated: str | None) -> None:
+    def _refuse_length(self, stated: str | None, most: int) -> None:
         if stated is not None and not (stated.isascii() and stated.isdigit()):
             raise Problem(
                 400, "the length is no number", where="header Content-Length", remedy="state the bytes", headers=CLOSING
             )
-        if stated is not None and int(stated[:20]) > self._settings.max_body:
-            raise self._too_long()
+        if stated is not None and int(stated[:20]) > most:
+            raise self._too_long(most)
 
-    def _too_long(self) -> Problem:
+    def _too_long(self, most: int) -> Problem:
         return Problem(
             413,
-            f"the request is longer than {self._settings.max_body:,} bytes",
+            f"the request is longer than {most:,} bytes",
             where="body",
             remedy="send fewer cases at a time; for files there is `krino judge`",
             headers=CLOSING,
         )
 
-    def _limited(self, receive: Receive) -> Receive:
+    def _limited(self, receive: Receive, most: int) -> Receive:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._settings.body_seconds
         taken, complete = 0, False
@@ -87,8 +90,8 @@ class Limits:
                 ) from None
             taken += len(message.get("body", b""))
             complete = message["type"] != "http.request" or not message.get("more_body", False)
-            if taken > self._settings.max_body:
-                raise self._too_long()
+            if taken > most:
+                raise self._too_long(most)
             return message
 
         return limited

@@ -204,8 +204,11 @@ class RunShelf:
         key = (a, b, _stamp(first), _stamp(second))
         with self._lock:
             if key not in self._compared:
-                while len(self._compared) >= _MOST_COMPARED:
-                    self._compared.pop(next(iter(self._compared)))
+                done = [known for known, job in self._compared.items() if job.done()]
+                if len(self._compared) >= _MOST_COMPARED:
+                    if not done:  # all of them are still to be worked out: nothing more is begun
+                        return None
+                    self._compared.pop(done[0])
                 self._compared[key] = self._begun(first, second)
             job = self._compared[key]
         try:

@@ -72,7 +72,8 @@ def serve(settings: ServeSettings, listening: Callable[[], None]) -> None:
         Announced(config_of(settings), listening).run()
     except SystemExit as ended:  # uvicorn ends the process where it cannot begin
         raise UsageProblem(
-            f"cannot listen at {settings.host}:{settings.port}; another program may: try another --port"
+            f"cannot listen at {settings.host}:{settings.port}: another program probably listens there; try another "
+            "--port"
         ) from ended
 
 

@@ -16,7 +16,10 @@ class Doorkeeper:
 
     def __init__(self, token: str | None) -> None:
         self.locked = token is not None
-        self._token = hashlib.sha256((token or secrets.token_urlsafe()).encode()).digest()
+        secret = (token or secrets.token_urlsafe()).encode("utf-8", "surrogatepass")
+        self._token = hashlib.sha256(secret).digest()
+        # What is signed is seen by anyone who opens the login page: trying tokens on it must be slow.
+        self._key = hashlib.scrypt(secret, salt=b"krino workbench", n=2**14, r=8, p=1)
         self._ended: set[str] = set()
         """Sessions that were logged out of while this server ran."""
 
@@ -51,7 +54,7 @@ class Doorkeeper:
         return self._is_signed("form", visit, given)
 
     def _signed(self, purpose: str, text: str) -> str:
-        return hmac.new(self._token, f"{purpose} {text}".encode("utf-8", "surrogatepass"), "sha256").hexdigest()
+        return hmac.new(self._key, f"{purpose} {text}".encode("utf-8", "surrogatepass"), "sha256").hexdigest()
 
     def _is_signed(self, purpose: str, text: str, signature: str) -> bool:
         return hmac.compare_digest(self._signed(purpose, text).encode(), signature.encode("utf-8", "surrogatepass"))

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+import krino
 from krino.people.store import LabelStore, Subject
 from krino.runs.reading import load_run
 from label_making import PAGE, SECRET, Person, filled, key_of, rag_labels
+from toy_judge import ToyJudge
 from workbench_making import TOKEN, csrf_of, log_in, serving
 
 
@@ -340,3 +342,47 @@ def test_with_a_token_only_who_is_let_in_may_label(runs: Path, tmp_path: Path) -
         page = client.get("/runs/toy/label", headers=PAGE).text
         client.post("/runs/toy/rater", data={"csrf": csrf_of(page), "name": "Anna"})
         assert "Open the next case" in client.get("/runs/toy/label", headers=PAGE).text
+
+
+# --- whose label it is, and which one ------------------------------------------------------------------------
+
+
+def test_a_page_that_one_person_opened_saves_nothing_under_the_name_of_another(client: TestClient, runs: Path) -> None:
+    anna = Person(client, "toy", "Anna")
+    case = anna.next_case()
+    page = anna.get(f"/label/{case}?depth=fields")
+    assert 'name="rater" value="Anna"' in page
+    data = {"csrf": csrf_of(page), "key": key_of(page), "rater": "Anna", "f.score=": "0.5"}
+    client.post("/runs/toy/rater", data={"csrf": csrf_of(page), "name": "Ben"}, headers=PAGE)
+    answer = client.post(f"/runs/toy/label/{case}?depth=fields", data=data, headers=PAGE)
+    assert answer.status_code == 409
+    assert "opened by Anna" in answer.text
+    assert store_of(client).current(Subject.of(load_run(runs / "toy").manifest)) == []
+
+
+def test_an_answer_that_was_changed_and_saved_again_from_the_same_page_counts(client: TestClient, runs: Path) -> None:
+    anna = Person(client, "toy", "Anna")
+    case = anna.next_case()
+    page = anna.get(f"/label/{case}?depth=fields")
+    for score in ("0.5", "0.25", "0.25"):
+        anna.post(f"/label/{case}?depth=fields", page, key=key_of(page), **{"f.score=": score})
+    (event,) = store_of(client).current(Subject.of(load_run(runs / "toy").manifest))
+    assert event.answer == {"score": 0.25}
+
+
+def test_who_has_seen_a_case_side_by_side_is_not_blind_to_it(client: TestClient, runs: Path) -> None:
+    anna = Person(client, "toy", "Anna")
+    entry = next(iter(load_run(runs / "toy").roll()))
+    shown = client.get("/compare/case", params={"a": "toy", "b": "toy", "id": entry.id}, headers=PAGE)
+    assert shown.status_code == 200
+    anna.say(entry.input_hash, **{"f.score=": "0.5"})
+    (event,) = store_of(client).current(Subject.of(load_run(runs / "toy").manifest))
+    assert not event.blind
+
+
+def test_a_run_without_a_judged_case_has_an_empty_queue_also_the_second_time(client: TestClient, runs: Path) -> None:
+    folder = runs / "none"
+    krino.run(ToyJudge(), [{"id": "a", "text": "unjudgeable"}], into=folder)
+    for _ in range(2):
+        anna = Person(client, "none", "Anna")
+        assert anna.next_case() == ""

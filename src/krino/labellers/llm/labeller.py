@@ -107,6 +107,8 @@ class LlmLabeller(Labeller):
         self.tag_secret = secrets.token_bytes(16)
         self.mailbox: Mailbox | None = None
         """Where there is one, requests go by batch file."""
+        self.known_ledgers: set[str] = set()
+        """Ledgers of batch files whose earlier spending the budget knows of."""
         self._reasoning_tokens = endpoint.reasoning_tokens if settings["effort"] is None else REASONING_TOKENS
         self._prepared: dict[tuple[str, type[BaseModel]], Prepared] = {}
         self.workers = settings["concurrency"]
@@ -282,7 +284,7 @@ class LlmLabeller(Labeller):
             body = orjson.dumps(self.endpoint.dialect.body(request))
             if body in talk.useless:
                 raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
-            letter = Letter(body, len(body) // CHARS_PER_TOKEN, request.reply_limit, talk.task.input_hash)
+            letter = Letter(body, len(body) // CHARS_PER_TOKEN, request.reply_limit, talk.task.input_hash, talk.turn)
             usage, reply, refusal, late, fault = await self.line.send(letter)
             talk.usage.add(usage)
             if fault is not None:
@@ -291,6 +293,7 @@ class LlmLabeller(Labeller):
                 talk.useless.add(body)
                 await self._ask_for_less(talk, late)
             elif reply is not None:
+                talk.turn += 1
                 if reply.cut_off:
                     talk.useless.add(body)
                 self.learn_room(talk, request, reply)

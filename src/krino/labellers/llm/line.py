@@ -38,6 +38,8 @@ class Letter:
     """What the endpoint is told about the length of its reply."""
     case: str = ""
     """The hash of the case that it is about."""
+    turn: int = 0
+    """How many replies came before it in its conversation: the same words asked again are another request."""
 
 
 class Outcome(NamedTuple):

@@ -47,7 +47,7 @@ class Question:
         """What makes no sense is left out: an address may come from anyone."""
         found = cls()
         for name, value in list(query)[:_MOST_PARTS]:
-            found = found._with(name, value[:_LONGEST])
+            found = found._with(name, value[:_LONGEST].replace("\0", " "))
         return found
 
     def _with(self, name: str, value: str) -> Question:

@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.people.rows import Depths
-from krino.people.store import Depth, Event, rater_name
+from krino.people.store import Depth, Event, KeyUsed, rater_name
 from krino.render.agreement import agreement_blocks
 from krino.render.case import case_blocks
 from krino.results.agreement.result import Agreement
@@ -184,6 +184,13 @@ def _said_by_others(desk: Labelling, looked: Looked, rater: str) -> list[tuple[E
 
 @router.post("/runs/{run}/label/{case}")
 def save(request: Request, desk: Desk, rater: Rater, filled: Sent, run: str, case: str, depth: Depth) -> Response:
+    if (shown := filled.get("rater")) and shown != rater:
+        raise Problem(
+            409,
+            f"this page was opened by {shown}, and {rater} labels now",
+            where="rater",
+            remedy="load the case again, and say it under the name that is meant",
+        )
     opened = desk.runs.open(run)
     looked = desk.runs.case(opened, case)
     asked = desk.runs.asked(opened, looked)
@@ -191,8 +198,11 @@ def save(request: Request, desk: Desk, rater: Rater, filled: Sent, run: str, cas
     try:
         answer = asked.at(depth).read(filled)
         if not filled.get("more"):
-            key = filled.get("key")
-            desk.save(opened, looked, rater, depth, answer, note=note, key=key if _KEY.fullmatch(key) else None)
+            key = filled.get("key") if _KEY.fullmatch(filled.get("key")) else None
+            try:
+                desk.save(opened, looked, rater, depth, answer, note=note, key=key)
+            except KeyUsed:  # saved once, changed, and saved again from the same page: the later one counts
+                desk.save(opened, looked, rater, depth, answer, note=note)
             return RedirectResponse(_next(desk, opened, rater, depth, case), 303)
     except UsageProblem as problem:
         problems = [line.removeprefix("- ") for line in str(problem).split("\n")]

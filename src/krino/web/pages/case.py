@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from krino.blocks import Block, Section, Verbatim
@@ -33,7 +33,7 @@ def case_page(
     run: str,
     case: str,
     bench: Bench,
-    n: int | None = None,
+    n: Annotated[int | None, Query(ge=0, le=10**12)] = None,
     id: str | None = None,  # noqa: A002 - the parameter's name in addresses
 ) -> Response:
     opened, _ = opened_run(bench, run)

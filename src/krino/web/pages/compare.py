@@ -21,6 +21,7 @@ from krino.results.wording import figure
 from krino.runs.fields import fields_of
 from krino.runs.reading import Run
 from krino.web.drawing import drawn, inputs_in_words, row_address
+from krino.web.labels.labelling import note_seen
 from krino.web.pages.case import blocks_of, found_row
 from krino.web.pages.cells import at_a_glance
 from krino.web.pages.opening import Bench, opened_run
@@ -86,6 +87,7 @@ def pair_page(
         opened, _ = opened_run(bench, name)
         row = found_row(opened, id, again=again)
         (judgement,) = opened.cases.judgements([row])
+        note_seen(request, opened, judgement)
         body = drawn(blocks_of(opened, judgement, bench.settings.runs), name)
         about = opened.manifest.about
         cells, rules = list(at_a_glance(judgement, scales_of(about.fields_schema))), about.rules

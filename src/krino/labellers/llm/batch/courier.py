@@ -24,12 +24,15 @@ READINGS = 3
 class Courier:
     """Of one labeller, from now on until `aclose`: its requests go through a mailbox."""
 
-    def __init__(self, labeller: LlmLabeller, ledger: Ledger, sizes: Sizes, pause: float) -> None:
+    def __init__(self, labeller: LlmLabeller, ledger: Ledger, sizes: Sizes, pause: float, settle: float) -> None:
         self._caller = Caller(labeller.transport, labeller.own_line.has_new_key)
         self.ledger, self.provider = ledger, provider_of(labeller.endpoint, self._caller)
         self.mailbox = labeller.mailbox = Mailbox(labeller, ledger, self.provider, _desk(labeller), sizes)
         labeller.at_price(labeller.settings["batch_price"])
-        self._pause = pause
+        self._pause, self._settle = pause, settle
+        self._not_found: dict[int, float] = {}
+        """Since when batches are looked for that may have been made: a provider may still be about to list them."""
+        self._took_up = False
         self._trouble = ""
         """What went wrong since the last look, for the progress display."""
         self._held: set[int] = set()
@@ -39,18 +42,27 @@ class Courier:
     async def aclose(self) -> None:
         self.mailbox.labeller.mailbox = None
         self.mailbox.labeller.at_price(1.0)
+        if self._took_up:  # what is out is held again by whoever takes it up next
+            for batch in self.outstanding():
+                self._hold(-1, batch.requests, batch.tokens, batch.cost)
         self.mailbox.drop_file()
         await self._caller.aclose()
 
+    def _hold(self, sign: int, requests: int, tokens: int, cost: float) -> None:
+        self.mailbox.labeller.budget.shared.hold(sign * requests, sign * tokens, sign * cost)
+
     def take_up(self) -> None:
         """A new session: what is out is still to be paid, and what came back and is in no judgement has been paid."""
-        budget = self.mailbox.labeller.budget
         for batch in self.outstanding():
             if batch.state == "sent" and not self.ledger.missing(batch.number):  # killed when all of it was read
                 self.ledger.finish(batch.number, "")
             else:
-                budget.shared.hold(batch.requests, batch.tokens, batch.cost)
-        budget.shared.earlier.add(self.ledger.unrecorded(self.mailbox.desk))
+                self._hold(1, batch.requests, batch.tokens, batch.cost)
+        self._took_up = True
+        labeller = self.mailbox.labeller
+        if self.ledger.prefix not in labeller.known_ledgers:  # a second pass of one session has counted it already
+            labeller.known_ledgers.add(self.ledger.prefix)
+            labeller.budget.shared.earlier.add(self.ledger.unrecorded(self.mailbox.desk))
 
     def outstanding(self) -> list[Batch]:
         return self.ledger.outstanding(self.mailbox.desk)
@@ -88,6 +100,10 @@ class Courier:
             if found is not None:
                 self.ledger.sent(batch.number, found)
                 return
+            if time.monotonic() - self._not_found.setdefault(batch.number, time.monotonic()) < self._settle:
+                self._trouble = f"; batch {batch.number} was not acknowledged, and is not to be found yet"
+                return
+            del self._not_found[batch.number]
         if not path.is_file():
             raise UsageProblem(f"{path} is gone: put it back, or delete {path.parent} to ask everything in it anew")
         self.ledger.sending(batch.number)
@@ -109,7 +125,7 @@ class Courier:
             if not complete:
                 raise RunStopped(f"the results of batch {batch.remote} cannot be read to their end", kind="endpoint")
         self.ledger.finish(batch.number, f"the batch is {look.told}, without an outcome for this request")
-        self.mailbox.labeller.budget.shared.hold(-batch.requests, -batch.tokens, -batch.cost)
+        self._hold(-1, batch.requests, batch.tokens, batch.cost)
         if look.cancelled:
             raise RunStopped(
                 f"batch {batch.remote} was cancelled at the provider: what it had answered is kept, the rest is asked "

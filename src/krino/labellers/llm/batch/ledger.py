@@ -166,6 +166,13 @@ class Ledger:
         """A judgement has it on record."""
         self._change("update requests set used = 1 where key = ? and turn = ?", (key, turn))
 
+    def ask_again(self, key: bytes, turn: int) -> None:
+        """A refusal that stopped the run: with another key or model the same request may be answered."""
+        self._change(
+            "update requests set status = ? where key = ? and turn = ? and status not in (?, 200)",
+            (LOST, key, turn, LOST),
+        )
+
     def unrecorded(self, desk: str) -> Usage:
         """What was paid and is in no judgement yet."""
         found = self._db.execute(
@@ -247,8 +254,8 @@ class Ledger:
         return self._db.execute("select 1 from batches where state not in ('done', 'writing')").fetchone() is not None
 
     def has_replies(self) -> bool:
-        """Whether anything came back that no judgement has on record."""
-        return self._db.execute("select 1 from requests where status is not null and used = 0").fetchone() is not None
+        """Whether anything came back, and was paid, that no judgement has on record."""
+        return self._db.execute("select 1 from requests where status = 200 and used = 0").fetchone() is not None
 
     def _change(self, query: str, values: tuple[Any, ...]) -> None:
         if not self._db.in_transaction:

@@ -99,9 +99,10 @@ class Mailbox:
 
     def drop_file(self) -> None:
         """What was written stays unsent, and will be written again."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+            self.labeller.budget.shared.hold(-file.requests, -file.tokens, -file.cost)
 
     def _post(self, key: bytes, talk: Talk[Any, Any, Any], lost: Letter | None) -> Waiting:
         """Write the request into the file that is being filled, if there is money for it."""

@@ -149,6 +149,8 @@ class OpenAIBatches:
         counts, status = mapping(data.get("request_counts")), words(data.get("status"))
         names = (words(data.get(field)) for field in ("output_file_id", "error_file_id"))
         files = tuple(f"{self._base}/files/{quote(name, safe='')}/content" for name in names if name)
+        if status == "completed" and whole(counts.get("completed")) and not words(data.get("output_file_id")):
+            status = "finalizing"  # its results are not there yet: read now, all of them would seem lost
         problems = mapping(data.get("errors")).get("data")
         first = mapping(problems[0]) if isinstance(problems, list) and problems else {}
         return Look(
