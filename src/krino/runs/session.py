@@ -16,6 +16,7 @@ from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, opened
 from krino.engine.rehearsal import Trial
 from krino.errors import RunStopped, UsageProblem
+from krino.labellers.llm.batch.ledger import forget_answered
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents
 from krino.runs.folder import BATCHES, clear_results, refuse_batches_out, refuse_other, unclaim
@@ -164,6 +165,8 @@ class Session:
             else:
                 manifest.state, manifest.stop_reason = "finished", None
                 manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()
+                if (self.folder / BATCHES).exists():
+                    forget_answered(self.folder / BATCHES)
 
     async def _pass(
         self,

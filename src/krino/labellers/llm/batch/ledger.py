@@ -275,3 +275,9 @@ class Ledger:
         for path in self.folder.iterdir():
             if path.suffix in {".jsonl", ".waiting"} and path.name not in kept:
                 path.unlink()
+
+
+def forget_answered(folder: Path) -> None:
+    """All cases are judged: replies that are kept here serve nobody. What is at the provider is remembered."""
+    ledger = Ledger(folder)
+    ledger.end(keep=ledger.is_out())
