@@ -113,10 +113,7 @@ def agree(
     title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name if labels else 'the workbench'}"
     if markdown is not None:
         write_text(markdown, to_markdown(agreement_blocks(found, title)))
-    if json:
-        typer.echo(found.model_dump_json())
-    else:
-        show(screen(), agreement_blocks(found, title))
+    typer.echo(found.model_dump_json()) if json else show(screen(), agreement_blocks(found, title))
     raise typer.Exit(exit_code(found))
 
 

@@ -14,55 +14,62 @@ if TYPE_CHECKING:
     from krino.contract import Labeller
 
 
+RunsFolder = Annotated[Path, typer.Argument(metavar="[RUNS_FOLDER]", help="Folder of run folders.", show_default=True)]
+Host = Annotated[str, typer.Option(help="Address to listen at; one that others can reach needs a token.")]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        help="Who knows it may enter. Better in the variable: other users see flags in the list of processes.",
+        envvar="KRINO_TOKEN",
+        show_default=False,
+        show_envvar=True,
+    ),
+]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        help="Where labels are kept: a URL of SQLAlchemy, as postgresql+psycopg://…; by default a SQLite file in "
+        "RUNS_FOLDER.",
+        envvar="KRINO_DATABASE",
+        show_default=False,
+        show_envvar=True,
+    ),
+]
+AllowHosts = Annotated[
+    list[str] | None,
+    typer.Option(help="A name under which browsers reach the server, as a proxy's.", show_default=False),
+]
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(help="A further judge to offer, as file.py:Class: its code is run.", show_default=False),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="A model that requests may ask for beside `local`, or several with commas (a jury); needs --max-cost "
+        "or --max-tokens, which hold for the server's whole life.",
+        rich_help_panel=options.MODEL,
+        show_default=False,
+    ),
+]
+OpenPage = Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")]
+
+
 @options.llm_flags()
 def serve(
     ctx: typer.Context,
-    runs: Annotated[
-        Path, typer.Argument(metavar="[RUNS_FOLDER]", help="Folder of run folders.", show_default=True)
-    ] = Path("runs"),
-    host: Annotated[
-        str, typer.Option(help="Address to listen at; one that others can reach needs a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")] = 8321,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            help="Who knows it may enter. Better in the variable: other users see flags in the list of processes.",
-            envvar="KRINO_TOKEN",
-            show_default=False,
-            show_envvar=True,
-        ),
-    ] = None,
-    database: Annotated[
-        str | None,
-        typer.Option(
-            help="Where labels are kept: a URL of SQLAlchemy, as postgresql+psycopg://…; by default a SQLite file in "
-            "RUNS_FOLDER.",
-            envvar="KRINO_DATABASE",
-            show_default=False,
-            show_envvar=True,
-        ),
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A name under which browsers reach the server, as a proxy's.", show_default=False),
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(help="A further judge to offer, as file.py:Class: its code is run.", show_default=False),
-    ] = None,
-    labeller: Annotated[
-        str | None,
-        typer.Option(
-            help="A model that requests may ask for beside `local`, or several with commas (a jury); needs --max-cost "
-            "or --max-tokens, which hold for the server's whole life.",
-            rich_help_panel=options.MODEL,
-            show_default=False,
-        ),
-    ] = None,
+    runs: RunsFolder = Path("runs"),
+    host: Host = "127.0.0.1",
+    port: Port = 8321,
+    token: Token = None,
+    database: Database = None,
+    allow_host: AllowHosts = None,
+    judge: Judges = None,
+    labeller: Model = None,
     api_key_env: options.ApiKey = None,
     llm: options.LlmFlags = options.NOTHING_SET,
-    open: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,  # noqa: A002 - the flag's name
+    open: OpenPage = False,  # noqa: A002 - the flag's name
 ) -> None:
     """Look at runs, label and compare them in a browser; judge cases over HTTP (POST /v1/judge/JUDGE)."""
     try:
