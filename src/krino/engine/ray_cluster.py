@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 from collections.abc import AsyncIterator
 from typing import Any, cast
@@ -26,6 +27,11 @@ MODEL_WORKERS = 4
 LOOPBACK = "127.0.0.1"
 OBJECT_STORE = 100 * 1024 * 1024
 """Bytes. What goes through it is small: a second of work for each worker."""
+
+
+COLLECT = 4_000
+"""Messages after which garbage is collected: what is awaited of Ray lies in a circle with its future, and a run looks
+for circles so seldom that gigabytes of judgements would pile up."""
 
 
 class RayEngine:
@@ -89,12 +95,18 @@ class RayLink:
     def __init__(self, ray: Any, actor: Any) -> None:
         self._ray = ray
         self._actor = actor
+        self._heard = 0
 
     async def send(self, messages: list[ToWorker]) -> None:
         await self._told(self._actor.tell.remote(messages))
 
     async def receive(self) -> list[FromWorker]:
-        return cast(list[FromWorker], await self._told(self._actor.hear.remote()))
+        news = cast(list[FromWorker], await self._told(self._actor.hear.remote()))
+        self._heard += len(news)
+        if self._heard >= COLLECT:
+            self._heard = 0
+            gc.collect()
+        return news
 
     async def close(self) -> None:
         with contextlib.suppress(Exception):  # the cluster may be gone as well
