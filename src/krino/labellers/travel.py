@@ -2,7 +2,7 @@
 
 The embedded labeller works wherever it is built. Of one that asks a model, only the reading and writing travels; its
 requests come back to the process that started the run, over a line that calls (`Caller`): there is one rate, one
-number in flight, one budget and one cache for all workers, and no worker ever holds a key.
+number in flight, one budget and one cache for all workers, and no key is sent to a worker.
 """
 
 from __future__ import annotations
