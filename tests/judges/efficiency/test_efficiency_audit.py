@@ -26,7 +26,13 @@ KNOWN = {
     "lw-status-after": "a service that is `running` reads like a job that still runs: asking again counts as waiting",
     "bw-unrelated-files": "the task's `licence` is not the file's LICENSE: any file may have been the one",
     "cw-two-tools": "a tool called `book_api` reads like one that books",
-    "cw-install-unneeded": "a change that nobody asked for, in a shell: what it is for takes understanding",
+    "w-ls": "a result of two words is too little to say that nothing uses it",
+    "w-browse-detour": "a tool that downloads reads by its name: that it is the act itself is not seen",
+    "w-sql-peek": "another query of the same table may have been asked for",
+    "x-summary-stage": "that one call of a model could have done the work of two takes understanding",
+    "x-backup": "an export may be the act that was asked for",
+    "z-nested-agents": "the second draft says other words than the first",
+    "z-git-more": "a status of few words is too little to say that nothing uses it",
     "dw-dup-exact": "a ticket that is `waiting` reads like a job that is waited for",
 }
 """Rows that differ from the expectation, each with the reason."""

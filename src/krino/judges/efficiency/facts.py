@@ -137,7 +137,7 @@ def _gather(
     restyled = restylings(steps)
     beside = {} if trace.format == "multi_agent" else extras(steps, calls, task, restyled, aside)
     aside.update(beside)
-    late = frozenset(after_completion(steps, calls, aside))
+    late = frozenset(after_completion(steps, calls, aside, users_shown=trace.format == "plain"))
     aside |= late
     grounded = {place for repeat in search.repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
     grounded -= looks_for_good_measure(steps, calls, task)

@@ -18,6 +18,7 @@ from krino.judges.efficiency.finders.content_words import forms, tokens_in, toke
 from krino.judges.efficiency.finders.effects import name_parts, names
 from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, instruction_of, works_over
+from krino.judges.efficiency.finders.undoing import installs_for_nobody, overwritten, taken_back, turned_back
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -27,8 +28,16 @@ _QUERY = 40
 _FIRST = 5
 _LEAST_NUMBERS = 2
 _NEARBY = 20
+_LONG_NUMBER = 3
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_UNASKED = {"charting": "draws what", "announcing": "tells others what", "keeping": "keeps a copy of what"}
+_PUSH = re.compile(r"\bgit push\b|\b(?:npm|cargo|twine) (?:publish|upload)\b")
+_NOTES = re.compile(r"(?:[\w./-]*/)?(?:readme|changelog|summary|notes|report|changes|todo)[\w-]*\.(?:md|txt|rst)", re.I)
+_UNASKED = {
+    "charting": "draws what",
+    "announcing": "tells others what",
+    "keeping": "keeps a copy of what",
+    "formatting": "formats what",
+}
 """Families of acts that are done for good measure, and what they do that nobody asked for."""
 
 
@@ -39,6 +48,8 @@ class Extra:
     label: Literal["speculative", "enrichment", "indirect"]
     why: str
     of: int | None = None
+    undoes: bool = False
+    """Whether it takes `of` back, so that both came to nothing."""
 
 
 def extras(
@@ -53,6 +64,8 @@ def extras(
         extra = next(search.look(place), None) if place not in set_aside else None
         if extra is not None:
             found[place] = extra
+            if extra.undoes and extra.of is not None:
+                found.setdefault(extra.of, Extra("indirect", "is taken back later, and nothing used it", place))
     return found
 
 
@@ -91,6 +104,7 @@ class _Beside:
         if step.kind == "tool":
             yield from self._worked_out_again(place)
             yield from self._through_a_third(place)
+            yield from self._comes_to_nothing(place)
 
     def _free(self, family: str) -> bool:
         """Whether the task says nothing of this kind of work."""
@@ -119,7 +133,7 @@ class _Beside:
             yield Extra("enrichment", "adds to an earlier output", last)
         if place in self.restyled:
             yield Extra("enrichment", "rewords an earlier output", self.restyled[place])
-        if names(step.name, "restyling"):
+        if names(step.name, "restyling") or (over and not told.isdisjoint(words("cues", "restyling"))):
             same = brings_nothing_new(self.steps, place)
             if over or same:
                 why = "rewords an earlier output" if same else "goes beyond an earlier output"
@@ -180,6 +194,9 @@ class _Beside:
         meant = words_in(said) - words("cues", "asking_back")
         if meant and len(meant & self.asked) >= table("nearness")["asked_back"] * len(meant):
             yield Extra("speculative", "asks back what the task says")
+        told = words_in(self.steps[place].observed) - words("cues", "asking_back") - words("cues", "talk")
+        if told and told <= self.asked:
+            yield Extra("speculative", "asks for what the task says, and is told it again")
 
     def _announced(self, place: int) -> Iterator[Extra]:
         """Words before the last that greet or say what will be done, and nothing else."""
@@ -209,8 +226,35 @@ class _Beside:
         changes = changes and not names(self.steps[place].name, "answering")
         if self.wanted.only_asks and changes and not self._feeds(place):
             yield Extra("enrichment", "changes something where the task only asks")
+        goes_on = self._is(place, "going_on") or self._pushes(place)
+        if goes_on and self._has_done_what_is_asked(place) and not self._feeds(place):
+            yield Extra("enrichment", "goes on to what nobody asked for")
+        if self._writes_about(place):
+            yield Extra("enrichment", "writes about the work where nobody asked for it")
         if not self.wanted.tells and self._tests(place) and self._free("coding"):
             yield Extra("speculative", "tests what nobody asked to be tested")
+
+    def _pushes(self, place: int) -> bool:
+        """Whether a command sends on what was done."""
+        runs = names(self.steps[place].name, "runs")
+        return runs and self._free("going_on") and bool(_PUSH.search(dump(self.steps[place].input)[:_LOOKED_AT]))
+
+    def _has_done_what_is_asked(self, place: int) -> bool:
+        """Whether the step before is an act that the task names."""
+        before = self.steps[place - 1] if place else None
+        if before is None or before.talks or self.calls[place - 1].effect == "none":
+            return False
+        verbs = words("cues", "write") | words("cues", "acting") | words("cues", "going_on")
+        does = {*name_parts(before.name), *tokens_in(dump(before.input)[:_LOOKED_AT])} & self.asked_forms
+        return bool(does & verbs) or len(does & set(name_parts(before.name))) > 1
+
+    def _writes_about(self, place: int) -> bool:
+        """A change to a file of notes (README, CHANGELOG, SUMMARY) where the task speaks of code and of no notes."""
+        if self.calls[place].effect not in ("changes", "unclear") or self._free("coding") or not self._free("notes"):
+            return False
+        given = self.steps[place].input
+        values = given.values() if isinstance(given, dict) else ()
+        return any(isinstance(value, str) and _NOTES.fullmatch(value) for value in values)
 
     def _feeds(self, place: int) -> bool:
         """Whether a later call is given something that this one made or brought."""
@@ -247,14 +291,36 @@ class _Beside:
         result = self.calls[place].result
         nearby = range(max(0, place - _NEARBY), place)
         alike = [earlier for earlier in nearby if self.calls[earlier].result == result] if result is not None else []
-        numbers = _numbers(dump(self.steps[place].input)) if alike and self._free("checking") else frozenset()
-        if len(numbers) < _LEAST_NUMBERS or not _numbers(dump(self.steps[place].output)):
+        numbers = _numbers(dump(self.steps[place].input)) if self._free("checking") else frozenset()
+        told = tokens_of(self.steps[place].output)
+        if len(numbers) < _LEAST_NUMBERS or told <= words("cues", "acknowledging") | words("cues", "derived"):
             return
+        yield from self._stood_there(place, numbers)
         for earlier in alike:
             other = self.steps[earlier]
             another_way = other.name != self.steps[place].name or self.calls[place].effect == "unclear"
             if other.kind == "tool" and another_way and _numbers(dump(other.input)) == numbers:
                 yield Extra("speculative", "works out again what was known", earlier)
+
+    def _stood_there(self, place: int, numbers: frozenset[str]) -> Iterator[Extra]:
+        """A number worked out from numbers of one earlier result that holds it as well."""
+        result = dump(self.steps[place].output).strip('"')
+        if not _NUMBER.fullmatch(result) or len(result) < _LONG_NUMBER:
+            return
+        for earlier in range(max(0, place - _NEARBY), place):
+            if not self.steps[earlier].talks and {*numbers, result} <= _numbers(dump(self.steps[earlier].output)):
+                yield Extra("speculative", "works out again what was known", earlier)
+
+    def _comes_to_nothing(self, place: int) -> Iterator[Extra]:
+        if overwritten(self.steps, place, self.asked):
+            yield Extra("indirect", "is written over by the next step", place + 1)
+        for earlier in taken_back(self.steps, place, self.asked_forms):
+            yield Extra("indirect", "takes back an act that nothing used", earlier, undoes=True)
+        if self._free("checking") and "back" not in self.asked:
+            for earlier in turned_back(self.steps, place):
+                yield Extra("speculative", "turns a result back into what it was made from", earlier)
+        if installs_for_nobody(self.steps, place, self.asked_forms):
+            yield Extra("speculative", "installs what no later step uses")
 
     def _through_a_third(self, place: int) -> Iterator[Extra]:
         """Its result goes straight into the same tool again, from what the task does not name (km, miles, m)."""

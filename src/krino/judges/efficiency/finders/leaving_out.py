@@ -9,6 +9,7 @@ looks at, and no step whose words are taken up has looked at that. Where nothing
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ _DIGITS = frozenset("0123456789")
 _ROUNDS = 4
 _BARE = 3
 _COMMAND = 80
+_COPIED = 200
+_NEARBY = 20
 _ACKNOWLEDGEMENT = 120
 _IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-zA-Z])\w{1,2}(?:-\w{1,2})?(?![\w-])")
 """Too short to count as a word: a letter with a number, as in R2 and m-5."""
@@ -88,6 +91,7 @@ class _Leaving:
         self.steps, self.calls, self.settled = steps, calls, settled
         self.wanted = read_task(task)
         self.task = words_in(task)
+        self.task_text = task.lower()
         self.task_tokens = set(tokens_in(task))
         self.task_stems = stems(self.task | self.task_tokens)
         self.task_forms = forms(self.task_tokens)
@@ -190,7 +194,9 @@ class _Leaving:
             kept.pop()  # a trace that ends with a reading does not say what it was for
         self.used = self._used(kept)
         self.covered = set().union(*(self.asked[place] for place in self.used))
-        self.telling = Counter(self.tools[place] for place in self.used if not self._is_named(place))
+        self.telling = Counter(
+            self.tools[place] for place in self.used if not self._is_named(place) and not self._is_led_to(place)
+        )
         self.resting = not self.used and all(self.reads[place] or self.steps[place].talks for place in kept)
         self._follow_identifiers(kept)
         self.rests_until = self._rests_until(kept)
@@ -219,7 +225,13 @@ class _Leaving:
     def _is_named(self, place: int) -> bool:
         """Whether the task names what sets this call apart from other calls of its tool."""
         own = self.given[place] - self.shared.get(self.tools[place], set())
+        own |= {word.lstrip("0") for word in own if word.isdigit()}  # 03 is the 3 of the task
         return bool(stems(own) & self.task_stems)
+
+    def _is_led_to(self, place: int) -> bool:
+        """Whether all that sets this call apart stood in an earlier result that is used: it was no search for it."""
+        own = self.given[place] - self.shared.get(self.tools[place], set())
+        return bool(own) and any(own.issubset(self.brought[other]) for other in self.used if other < place)
 
     def _used(self, kept: Sequence[int]) -> dict[int, set[str]]:
         """For each kept reading the words it brought that a later kept step or the answer takes up."""
@@ -247,6 +259,7 @@ class _Leaving:
 
     def _follow_arguments(self, kept: Sequence[int], acts: Sequence[int]) -> int:
         """Notes who brought what acts are given beyond the task; the last act that was given what nobody brought."""
+        self._follow_copies(kept, acts)
         looked_for = {place: self._open_arguments(place) for place in acts}
         self.worked_on = {place: tokens_of(self.steps[place].input) for place in acts if looked_for[place]}
         wanted = set().union(*looked_for.values())
@@ -262,6 +275,18 @@ class _Leaving:
                 for word in wanted & tokens_of(from_json(self.steps[place].output)):
                     sources.setdefault(word, place)
         return last
+
+    def _follow_copies(self, kept: Sequence[int], acts: Sequence[int]) -> None:
+        """Notes who brought what acts were given to the letter, such as the passage that an edit replaces."""
+        for act in acts:
+            copied = [text.lower() for text in texts_in(self.steps[act].input) if len(tokens_in(text[:_COPIED])) > 1]
+            copied = [text for text in copied if text not in self.task_text]
+            nearby = kept[max(0, bisect_left(kept, act) - _NEARBY) : bisect_left(kept, act)] if copied else ()
+            for place in nearby:
+                if self.tells[place]:
+                    shown = " ".join(texts_in(from_json(self.steps[place].output)))[:MAX_TEXT].lower()
+                    if any(text in shown for text in copied):
+                        self.supplies.add(place)
 
     def _follow_identifiers(self, kept: Sequence[int]) -> None:
         """Notes who brought the short identifiers (R2, m-5) that later calls were given, and which calls those are."""
@@ -305,8 +330,10 @@ class _Leaving:
 
     def _spare(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Spare | None:
         brought, asked, used = self.brought[place], self.asked[place], self.used.get(place, set())
-        if used - known.keys() or place in self.supplies or self._prepares(place):
+        if used - known.keys() or place in self.supplies or self._prepares(place) or self._is_told_on(place):
             return None
+        if self._pages_on(place):
+            return Spare("unused")
         few = len(brought) < table("nearness")["least_distinctive"]
         if place >= self.rests_until and not self.steps[place].talks:
             return self._stays_supported(place, known, few)
@@ -335,6 +362,35 @@ class _Leaving:
         """It looks at the thing that a later act works on, and that act does more than the task says word for word."""
         given = self.given[place]
         return any(not given.isdisjoint(worked_on) for act, worked_on in self.worked_on.items() if act > place)
+
+    def _is_told_on(self, place: int) -> bool:
+        """The next words are no answer yet, and state something: to the user, who is then asked or decides."""
+        spoken = next((later for later in range(place + 1, len(self.steps)) if self.steps[later].talks), None)
+        if spoken is None or self.steps[spoken].kind != "message" or self.wanted.tells:
+            return False
+        said = words_of(self.steps[spoken].output) - self.task_forms - words("cues", "talk")
+        return bool(said) and any(self._is_act(later) for later in range(spoken + 1, len(self.steps)))
+
+    def _pages_on(self, place: int) -> bool:
+        """One thing is asked for, an earlier page held all that the answer states, and this page brought none of it."""
+        if self.used.get(place) or not self.wanted.single or not self.stated:
+            return False
+        if not self.task_tokens.isdisjoint(words("cues", "comparing")):
+            return False
+        earlier = (other for other in self.used if other < place and self._is_page_of(other, place))
+        return any(forms(self.stated) & set(self.brought[other]) >= self.stated for other in earlier)
+
+    def _is_page_of(self, one: int, other: int) -> bool:
+        """The same call but for the number of the page."""
+        first, second = self.steps[one].input, self.steps[other].input
+        if (
+            self.steps[one].name != self.steps[other].name
+            or not isinstance(first, dict)
+            or not isinstance(second, dict)
+        ):
+            return False
+        differ = {key for key in first.keys() | second.keys() if first.get(key) != second.get(key)}
+        return bool(differ) and differ <= words("cues", "page_fields")
 
     def _is_another_thing(self, place: int, first: int, known: Mapping[str, int]) -> bool:
         """The same tool asked about another thing of the task or of a list, or about the opposite."""

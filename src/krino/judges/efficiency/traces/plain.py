@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,11 +18,13 @@ from krino.judges.efficiency.traces.content import (
     instant,
     listed,
     number,
+    text_of,
     whole,
 )
 from krino.judges.efficiency.traces.failure import failure_in
 from krino.judges.efficiency.traces.steps import Kind, Reader, Step, Trace
 
+_USERS = ("user", "human", "user_message")
 _LISTS = ("steps", "actions", "trajectory", "trace", "tool_calls", "calls")
 
 
@@ -51,7 +54,7 @@ def _recognise(value: Any) -> str | None:
 
 
 def _read(value: Any) -> Trace:
-    steps = [_step(raw) for raw in listed(value, *_LISTS) or ()]
+    steps = _steps(listed(value, *_LISTS) or ())
     task = value.get("task") if isinstance(value, Mapping) else None
     answer = value.get("answer", value.get("final_answer")) if isinstance(value, Mapping) else None
     return Trace(
@@ -59,6 +62,27 @@ def _read(value: Any) -> Trace:
         task if isinstance(task, str) else None,
         answer if isinstance(answer, str) else None,
     )
+
+
+def _steps(raws: Sequence[Any]) -> list[Step]:
+    """What a user said is no step of the agent; it is kept as what came back after the message before it."""
+    steps: list[Step] = []
+    for raw in raws:
+        step = _step(raw)
+        if not isinstance(raw, Mapping) or str(raw.get("type") or raw.get("kind") or "").lower() not in _USERS:
+            steps.append(step)
+        elif steps and steps[-1].kind == "message":
+            told = f"{steps[-1].observed}\n{text_of(step.output or step.input)}".strip()
+            steps[-1] = replace(steps[-1], observed=told)
+    return steps
+
+
+def _handed(kind: Kind, given: Any) -> Any:
+    """What a model was told, by itself where it stands alone under a name."""
+    if kind == "llm" and isinstance(given, Mapping) and len(given) == 1:
+        (only,) = given.values()
+        return only if isinstance(only, str) else given
+    return given
 
 
 def _step(raw: Any) -> Step:
@@ -80,7 +104,7 @@ def _step(raw: Any) -> Step:
         id=_id(raw),
         kind=kind,
         name=str(details.get("name") if details else name if name is not None else given_kind or "step"),
-        input=clean(from_json(given), album),
+        input=_handed(kind, clean(from_json(given), album)),
         output=output,
         error=str(failed)[:400] if failed else failure_in(from_json(output)) if kind != "llm" else None,
         tokens=whole(raw.get("tokens", raw.get("total_tokens"))),

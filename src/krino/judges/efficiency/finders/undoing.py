@@ -1,0 +1,108 @@
+"""Finds work that comes to nothing: acts taken back or written over, results turned back, packages nobody uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+
+from krino.judges.efficiency.finders.calls import texts_in
+from krino.judges.efficiency.finders.content_words import MAX_TEXT, tokens_in, tokens_of
+from krino.judges.efficiency.finders.effects import name_parts, names
+from krino.judges.efficiency.tables import table, words
+from krino.judges.efficiency.traces.content import dump, text_of
+from krino.judges.efficiency.traces.steps import Step
+
+_NEARBY = 20
+_INSTALL = re.compile(
+    r"\b(?:pip3?|uv pip|conda|mamba|npm|yarn|pnpm|apt|apt-get|brew|gem|cargo)\s+(?:install|add|i)\s+([^\n;&|\"']+)"
+)
+_PACKAGE = re.compile(r"@?[A-Za-z][\w.-]*(?:/[\w.-]+)?")
+_FILE = re.compile(
+    r"\w\.(?:py|js|ts|sh|ipynb|toml|json|txt|rb|rs|cfg)\b|\b(?:pytest|make|tox|npm (?:run|test)|cargo)\b"
+)
+"""What a command runs that the trace does not show: it may need any package."""
+
+
+def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Iterator[int]:
+    """The earlier act that this one undoes, if nothing in between made use of it and the task orders no undoing."""
+    step = steps[place]
+    parts = name_parts(step.name)
+    verbs = [verb for verb in parts if verb in _undone_by() and verb not in asked]
+    given = tokens_of(step.input)
+    if not verbs or not given or step.error is not None:
+        return
+    things = set(parts) - set(verbs)
+    for earlier in range(place - 1, max(-1, place - _NEARBY), -1):
+        other = steps[earlier]
+        if other.talks or other.error is not None:
+            return  # after words to the user, or a fault, there may be a ground
+        does = set(name_parts(other.name))
+        made = tokens_of(other.input) | tokens_of(other.output)
+        if does & _undone_by()[verbs[0]] and (does & things or not things) and given <= made:
+            yield earlier
+            return
+        if not given.isdisjoint(tokens_of(other.input)):
+            return  # it was used before it was taken away
+
+
+@cache
+def _undone_by() -> dict[str, frozenset[str]]:
+    return {verb: frozenset(acts) for verb, acts in table("cues")["undoing"].items()}
+
+
+def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
+    """A value that the next step sets anew, in the same place of the same thing, where the task does not order both."""
+    following = steps[place + 1] if place + 1 < len(steps) else None
+    step = steps[place]
+    if following is None or following.name != step.name or not names(step.name, "setting") or following.error:
+        return False
+    one, other = step.input, following.input
+    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys() or len(one) < 2:
+        return False
+    differ = [key for key in one if one[key] != other[key]]
+    if len(differ) != 1 or any(isinstance(given[differ[0]], bool) for given in (one, other)):
+        return False
+    first, second = tokens_of(one[differ[0]]), tokens_of(other[differ[0]])
+    return differ[0] in words("cues", "value_fields") and (not first <= set(asked) or first < second)
+
+
+def turned_back(steps: Sequence[Step], place: int) -> Iterator[int]:
+    """The earlier call whose result this one was given and turned into what that call had been given."""
+    step = steps[place]
+    result = _plain(text_of(step.output))
+    if len(result) < 2 or not isinstance(step.input, dict):
+        return
+    given = {_plain(text) for text in texts_in(step.input)}
+    for earlier in range(place - 1, max(-1, place - _NEARBY), -1):
+        other = steps[earlier]
+        if other.kind != step.kind or not isinstance(other.input, dict) or other.input == step.input:
+            continue
+        made = _plain(text_of(other.output))
+        if made and made in given and made != result and result in {_plain(text) for text in texts_in(other.input)}:
+            yield earlier
+            return
+
+
+def installs_for_nobody(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
+    """Packages by name that no later step speaks of, where all that is run later can be read in the trace."""
+    if "install" in asked or not names(steps[place].name, "runs"):
+        return False
+    found = _INSTALL.search(" ".join(texts_in(steps[place].input))[:MAX_TEXT])
+    packages = [name for name in _PACKAGE.findall(found.group(1)) if not name.startswith("-")] if found else []
+    if found is None or not packages or re.search(r"(?:^|\s)(?:-r|-e|\.)", found.group(1)):
+        return False
+    later = [dump(step.input)[:MAX_TEXT].lower() for step in steps[place + 1 :] if not step.talks]
+    said = set().union(*map(tokens_in, later)) if later else set()
+    called = {part for name in packages for part in _names_of(name)}
+    return called.isdisjoint(said | set(asked)) and not any(_FILE.search(text) for text in later)
+
+
+def _names_of(package: str) -> set[str]:
+    """The words by which code or a command may call a package."""
+    name = package.lower()
+    return {*tokens_in(name), *table("cues")["imported_as"].get(name, ())} - words("cues", "stop_words")
+
+
+def _plain(text: str) -> str:
+    return " ".join(tokens_in(text[:MAX_TEXT]))

@@ -1,0 +1,67 @@
+"""Work that comes to nothing: acts taken back or written over, results turned back, packages that nobody uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from efficiency_making import JUDGE
+from krino.judges.efficiency.tables import table
+
+UNDOING = [(verb, act) for verb, acts in table("cues")["undoing"].items() for act in acts]
+IMPORTED = [(package, name) for package, names in table("cues")["imported_as"].items() for name in names]
+
+
+def tool(name: str, given: Any, brought: Any = "ok") -> dict[str, Any]:
+    return {"type": "tool", "name": name, "input": given, "output": brought}
+
+
+def unnecessary(task: str, *steps: dict[str, Any]) -> list[int]:
+    """The numbers of the steps that the embedded labeller calls unnecessary."""
+    case = JUDGE.read({"task": task, "trace": [*steps, {"type": "message", "output": "Done."}]})
+    facts = JUDGE.study(case)
+    (labels,) = JUDGE.label_locally([(case, facts)])
+    return [place for place, label in enumerate(labels.steps, 1) if label.label != "necessary"]
+
+
+@pytest.mark.parametrize(("verb", "act"), UNDOING)
+def test_an_act_that_is_taken_back_came_to_nothing(verb: str, act: str) -> None:
+    steps = (
+        tool(f"{act}_widget", {"id": "q8"}),
+        tool(f"{verb}_widget", {"id": "q8"}),
+        tool("paint_fence", {"id": "z1"}),
+    )
+    assert unnecessary("Paint the fence z1.", *steps) == [1, 2]
+
+
+def test_what_was_used_before_it_was_taken_away_was_needed() -> None:
+    steps = (
+        tool("create_file", {"path": "t.sh"}),
+        tool("run_script", {"path": "t.sh"}),
+        tool("delete_file", {"path": "t.sh"}),
+    )
+    assert unnecessary("Measure the speed with a script.", *steps) == []
+
+
+def test_taking_back_is_the_work_where_the_task_orders_it() -> None:
+    steps = (tool("create_event", {"id": "q8"}), tool("delete_event", {"id": "q8"}))
+    assert unnecessary("Create the event q8 and delete it again, as a test.", *steps) == []
+
+
+@pytest.mark.parametrize(("package", "name"), IMPORTED)
+def test_a_package_is_used_under_the_name_it_has_in_code(package: str, name: str) -> None:
+    installing = tool("bash", {"command": f"pip install {package}"}, "installed")
+    assert unnecessary("Print 1.", installing, tool("python", {"code": f"import {name}; print(1)"}, "1")) == []
+    assert unnecessary("Print 1.", installing, tool("python", {"code": "print(1)"}, "1")) == [1]
+
+
+def test_what_runs_a_file_may_need_any_package() -> None:
+    installing = tool("bash", {"command": "pip install requests"}, "installed")
+    assert unnecessary("Run job.py.", installing, tool("bash", {"command": "python job.py"}, "7 rows")) == []
+
+
+def test_a_value_that_the_next_step_sets_anew_is_written_over() -> None:
+    first, second = ({"field": "town", "value": value} for value in ("Genk", "Gent"))
+    assert unnecessary("Set the town to Gent.", tool("fill", first), tool("fill", second)) == [1]
+    assert unnecessary("Set the town to Genk, then to Gent.", tool("fill", first), tool("fill", second)) == []
