@@ -49,9 +49,9 @@ def _unclear(desk: Desk, cited: frozenset[str]) -> Iterator[PassageSentence]:
     bare = _bare_answer(desk)
     for draft in desk.drafts:
         best = draft.evidence.best
-        if best is not None and (best.sentence.text in cited or draft is bare):
-            if _words_held(desk, best) < _limit("useful_as_evidence"):
-                yield best
+        rests = best is not None and (best.sentence.text in cited or draft is bare)
+        if best is not None and rests and _words_held(desk, best) < _limit("useful_as_evidence"):
+            yield best
 
 
 def declines(facts: RagFacts) -> bool:
