@@ -12,7 +12,8 @@ import pytest
 
 from krino.errors import UsageProblem
 from krino.labellers.local import LocalLabeller
-from krino.web.desk import BATCH, MOST_JUDGES, Desk, plain_options
+from krino.web.benches import BATCH, LONG, Benches
+from krino.web.desk import MOST_JUDGES, Desk, plain_options
 from krino.web.meters import Meters
 from krino.web.problems import Problem
 from krino.web.settings import ServeSettings
@@ -47,7 +48,8 @@ class OfWatched(Desk):
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[OfWatched]:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OfWatched]:
+    monkeypatch.setenv("KRINO_THREADS", "2")  # two benches, on any machine
     made = OfWatched(tmp_path)
     yield made
     made.watched.go.set()
@@ -69,14 +71,13 @@ async def until(met: Any) -> None:
 async def test_cases_of_different_clients_are_labelled_in_one_batch(desk: OfWatched) -> None:
     first = [asyncio.create_task(desk.judged("rag", texts(f"first {place}"))) for place in range(2)]
     await until(lambda: len(desk.watched.batches) >= 1)
-    later = [asyncio.create_task(desk.judged("rag", texts(f"later {place}"))) for place in range(6)]
-    await until(lambda: desk.under_way == 8)
-    await asyncio.sleep(0.05)
+    later = [asyncio.create_task(desk.judged("rag", texts(f"later {place}"))) for place in range(12)]
+    await until(lambda: desk.under_way == 14)
     desk.watched.go.set()
     await asyncio.gather(*first, *later)
     assert max(len(batch) for batch in desk.watched.batches) > 1
     assert sorted(text for batch in desk.watched.batches for text in batch) == sorted(
-        [*(f"first {place}" for place in range(2)), *(f"later {place}" for place in range(6))]
+        [*(f"first {place}" for place in range(2)), *(f"later {place}" for place in range(12))]
     )
 
 
@@ -89,7 +90,7 @@ async def test_a_single_case_is_not_held_up_by_a_long_list(desk: OfWatched) -> N
     await single
     assert not many.done()
     order = [text for batch in desk.watched.batches for text in batch]
-    assert order.index("single") <= 4 * BATCH
+    assert order.index("single") <= 4 * BATCH  # two benches have one batch each, and take another
     assert len(await many) == 200
 
 
@@ -245,21 +246,41 @@ async def test_who_is_called_up_and_cancelled_in_the_same_moment_gives_the_place
     assert turns._free == 1
 
 
-async def test_the_embedded_labeller_works_on_so_many_batches_at_once() -> None:
-    """What comes while they are worked on makes up the next batch."""
-    from krino.cases.item import CaseItem
-    from krino.engine.case import judge_item
+# --- benches -----------------------------------------------------------------------------------------
 
-    judge = Watched()
-    judge.batches, judge.go = [], threading.Event()
-    labeller = LocalLabeller(batch=4, at_once=1)
-    tasks = []
-    for place in range(10):
-        tasks.append(
-            asyncio.create_task(judge_item(judge, labeller, CaseItem(place, str(place), {"text": f"t{place}"})))
-        )
-        await asyncio.sleep(0.01)
-    assert [len(batch) for batch in judge.batches] == [1]
-    judge.go.set()
-    await asyncio.gather(*tasks)
-    assert [len(batch) for batch in judge.batches] == [1, 4, 4, 1]
+
+async def test_where_few_wait_a_bench_takes_one_case_at_a_time(desk: OfWatched) -> None:
+    waiting = [asyncio.create_task(desk.judged("rag", texts(f"case {place}"))) for place in range(5)]
+    await until(lambda: desk.under_way == 5)
+    desk.watched.go.set()
+    await asyncio.gather(*waiting)
+    assert [len(batch) for batch in desk.watched.batches] == [1] * 5
+
+
+async def test_long_cases_hold_up_only_each_other(desk: OfWatched) -> None:
+    long = [asyncio.create_task(desk.judged("rag", texts(f"{place}" * LONG))) for place in range(5)]
+    await until(lambda: len(desk.watched.batches) == 1)
+    assert desk.under_way == 5
+    short = asyncio.create_task(desk.judged("rag", texts("short")))
+    await until(lambda: ["short"] in desk.watched.batches)
+    assert [len(batch) for batch in desk.watched.batches] == [1, 1]
+    desk.watched.go.set()
+    await asyncio.gather(*long, short)
+
+
+async def test_a_fault_in_one_case_is_told_to_its_client_alone(desk: OfWatched) -> None:
+    desk.watched.go.set()
+    broken = desk.watched.study
+    desk.watched.study = lambda case: broken(case) if case.text != "bad" else 1 / 0  # type: ignore[method-assign,assignment,return-value]
+    good, bad = await asyncio.gather(desk.judged("rag", texts("good")), desk.judged("rag", texts("bad")))
+    assert good[0].status == "ok"
+    assert bad[0].status == "error"
+    assert (await desk.judged("rag", texts("after")))[0].status == "ok"
+
+
+def test_closed_benches_take_nothing() -> None:
+    from krino.cases.item import CaseItem
+
+    benches = Benches(1)
+    benches.close()
+    assert benches.submit("party", ToyJudge(), CaseItem(0, "0", {"text": "late"})).cancelled()

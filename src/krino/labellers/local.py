@@ -14,15 +14,14 @@ BATCH = 32
 
 
 class LocalLabeller(Labeller):
-    """Hands batches to `Judge.label_locally` on a worker thread."""
+    """Hands batches to `Judge.label_locally`, on a worker thread unless told otherwise."""
 
     reads_questions = False
 
-    def __init__(self, batch: int = BATCH, at_once: int | None = None) -> None:
-        """`at_once`: no more batches are worked on at the same time; cases that come meanwhile make up the next one.
-        For a server, where cases come one by one. None: whatever waits is begun at once."""
+    def __init__(self, batch: int = BATCH, *, inline: bool = False) -> None:
+        """`inline`: on the thread of the event loop itself, which must have nothing else to do."""
         self.batch = batch
-        self._at_once = at_once
+        self._inline = inline
         self._waiting: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]] = []
         self._running: set[asyncio.Task[None]] = set()
         self._scheduled = False
@@ -45,19 +44,16 @@ class LocalLabeller(Labeller):
     def _flush(self) -> None:
         self._scheduled = False
         self._waiting = [(task, answer) for task, answer in self._waiting if not answer.done()]  # whose asker has gone
-        while self._waiting and (self._at_once is None or len(self._running) < self._at_once):
+        while self._waiting:
             batch, self._waiting = self._waiting[: self.batch], self._waiting[self.batch :]
             running = asyncio.get_running_loop().create_task(self._work(batch))
             self._running.add(running)
-            running.add_done_callback(self._over)
-
-    def _over(self, batch: asyncio.Task[None]) -> None:
-        self._running.discard(batch)
-        self._flush()
+            running.add_done_callback(self._running.discard)
 
     async def _work(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
         started = time.perf_counter()
-        results = await asyncio.to_thread(_label_batch, [task for task, _ in batch])
+        tasks = [task for task, _ in batch]
+        results = _label_batch(tasks) if self._inline else await asyncio.to_thread(_label_batch, tasks)
         share = (time.perf_counter() - started) / len(batch)
         for (_, answer), result in zip(batch, results, strict=True):
             if answer.done():  # the one who asked has gone

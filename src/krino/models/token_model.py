@@ -1,12 +1,13 @@
-"""Runs a model of word pieces: texts of like length together, whole batches on as many threads as asked for."""
+"""Runs a model of word pieces: texts of like length together, batches on as many threads as asked for."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from krino.models.wordpiece import WordPiece
 Rows = NDArray[np.float32]
 
 _THREADS = "KRINO_THREADS"
+_BATCH_COST = 4
+"""What a batch costs beside its tokens, in tokens."""
 
 
 def thread_count() -> int:
@@ -37,16 +40,54 @@ def word_pieces() -> WordPiece:
     return WordPiece(files("krino.models") / "minilm" / "vocab.txt")
 
 
+class Hands:
+    """The threads that run models. Whoever asks works too; others help while fewer than `threads` are at work.
+
+    So a lone caller has all cores, and callers who come at the same time have one each and hand nothing over.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._helpers = ThreadPoolExecutor(max(1, threads - 1), "krino-model")
+        self._free = threads
+        self._lock = Lock()
+
+    def do(self, batches: Sequence[list[int]], work: Callable[[list[int]], None]) -> None:
+        left = iter(batches)  # each is taken once: one step of a list's iterator is not interrupted
+
+        def take() -> None:
+            for batch in left:
+                work(batch)
+
+        with self._lock:
+            self._free -= 1
+            helped = max(0, min(self._free, len(batches) - 1))
+            self._free -= helped
+        helpers = [self._helpers.submit(take) for _ in range(helped)]
+        try:
+            take()
+            for helper in helpers:
+                helper.result()
+        finally:
+            with self._lock:
+                self._free += 1 + helped
+
+
+@cache
+def hands(threads: int) -> Hands:
+    """One crew for all models: they take turns, and together use no more threads than asked for."""
+    return Hands(threads)
+
+
 class TokenModel:
     """A network that takes token numbers and gives one row of numbers for each text."""
 
     def __init__(self, folder: str, size: int, threads: int, batch_tokens: int) -> None:
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # whole batches go to the threads instead
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches go to the threads instead
         options.log_severity_level = 3
         data = (files("krino.models") / folder / "model.onnx").read_bytes()
         self._session: Any = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-        self._threads = ThreadPoolExecutor(threads, f"krino-{folder}")
+        self._hands = hands(threads)
         self._size = size
         self._batch_tokens = batch_tokens
 
@@ -57,8 +98,7 @@ class TokenModel:
         def work(batch: list[int]) -> None:
             rows[batch] = self._forward([encoded[place] for place in batch])
 
-        for _ in self._threads.map(work, batches(encoded, self._batch_tokens)):
-            pass
+        self._hands.do(batches([len(text) for text in encoded], self._batch_tokens), work)
         return rows
 
     def _forward(self, texts: list[list[int]]) -> Rows:
@@ -72,13 +112,24 @@ class TokenModel:
         return rows
 
 
-def batches(encoded: Sequence[list[int]], most_tokens: int) -> list[list[int]]:
-    """Places by length, the longest first, so that little is padded; each batch holds at least one."""
+def batches(lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
+    """Places by length, the longest first, cut where least is computed: what is padded, and what each batch costs.
+
+    No batch holds more than `most_tokens`, padding included, but for one text that is longer by itself.
+    """
+    places = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    least, begins = [0], [0]  # for each number of texts: the least cost, and where its last batch begins
+    for end in range(1, len(places) + 1):
+        start = end - 1
+        cost, begin = least[start] + lengths[places[start]], start
+        while start > 0 and (end - start + 1) * lengths[places[start - 1]] <= most_tokens:
+            start -= 1
+            cost, begin = min((cost, begin), (least[start] + (end - start) * lengths[places[start]], start))
+        least.append(cost + _BATCH_COST)
+        begins.append(begin)
     made: list[list[int]] = []
-    width = 0
-    for place in sorted(range(len(encoded)), key=lambda place: -len(encoded[place])):
-        if not made or (len(made[-1]) + 1) * width > most_tokens:
-            made.append([])
-            width = len(encoded[place])
-        made[-1].append(place)
-    return made
+    end = len(places)
+    while end:
+        made.append(places[begins[end] : end])
+        end = begins[end]
+    return made[::-1]

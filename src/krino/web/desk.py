@@ -1,13 +1,14 @@
-"""The judging desk: cases of all clients go through one thread with an event loop of its own.
+"""The judging desk: it takes in the cases of all clients, on a thread with an event loop of its own.
 
-Finding facts and settling is work for the processor: in the server's loop it would hold up every other request. Here
-cases of all clients wait together, so that the embedded labeller takes them in batches, and clients take turns, so that
-a list of a thousand cases does not hold up a single one.
+Finding facts and settling is work for the processor: in the server's loop it would hold up every other request. What
+the embedded labeller answers is judged at the benches, all else here. Clients take turns at both, so that a list of a
+thousand cases does not hold up a single one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from krino.engine.rehearsal import rehearse
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
 from krino.labellers.local import LocalLabeller
+from krino.web.benches import Benches
 from krino.web.meters import Meters
 from krino.web.problems import Problem
 from krino.web.settings import ServeSettings
@@ -33,12 +35,6 @@ from krino.web.turns import Turns
 
 AnyJudge = Judge[Any, Any, Any]
 LOCAL = "local"
-BATCH = 4
-"""Cases that the embedded labeller takes together: larger batches are no faster, and who comes late waits longer."""
-BATCHES = 2
-"""Batches at the same time: while one waits for a model, the other is read or settled."""
-PLACES = BATCH * BATCHES
-"""Cases under way at the same time; the others wait for their turn."""
 MOST_JUDGES = 64
 """Judges with different options that are kept ready."""
 
@@ -82,13 +78,12 @@ class Desk:
         self.under_way = 0
         """Cases that are being judged or wait for it; counted by the desk's own thread alone."""
         self._own = {load_judge(address).name: address for address in settings.judges}
-        self._labellers: dict[str, Labeller] = {LOCAL: LocalLabeller(BATCH, BATCHES), **settings.labellers}
+        self._labellers: dict[str, Labeller] = {LOCAL: LocalLabeller(), **settings.labellers}
         self._ready: OrderedDict[bytes, AnyJudge] = OrderedDict()
         self._lock = threading.Lock()
-        self._turns = {
-            name: Turns(PLACES if name == LOCAL else labeller.workers) for name, labeller in self._labellers.items()
-        }
-        """Of each labeller its own: a model that is slow to answer must not hold up the embedded one."""
+        self._turns = {name: Turns(labeller.workers) for name, labeller in settings.labellers.items()}
+        """Of each labeller its own: a model that is slow to answer must not hold up another."""
+        self._benches = Benches(_cores())
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="krino-desk", daemon=True)
         self._thread.start()
@@ -145,11 +140,18 @@ class Desk:
 
     def warm(self) -> None:
         """Load the embedded models now, in the background, so that the first client does not wait for it."""
-        for name in OURS:
-            asyncio.run_coroutine_threadsafe(self._work(name, {}, LOCAL, [example_of(name)]), self._loop)
+
+        async def load() -> None:
+            for name in OURS:
+                await self._work(name, {}, LOCAL, [example_of(name)])
+            gc.collect()
+            gc.freeze()  # what is loaded stays: looking through it again and again would hold up everybody
+
+        asyncio.run_coroutine_threadsafe(load(), self._loop)
 
     def close(self) -> None:
         """What waits is given up; connections to models are closed."""
+        self._benches.close()
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -166,14 +168,17 @@ class Desk:
     async def _work(
         self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any]
     ) -> list[Judgement]:
-        judge, turns, asked = self.ready(name, options), self._turns[labeller], self._labellers[labeller]
+        judge, asked = self.ready(name, options), self._labellers[labeller]
         items = split_items((as_item(index, record) for index, record in enumerate(records)), judge)
         party = object()
 
         async def one(item: CaseItem) -> Judgement:
-            async with turns.place(party):
-                rehearse(judge, item)
-                judgement = await judge_item(judge, asked, item)
+            if labeller == LOCAL:
+                judgement = await asyncio.wrap_future(self._benches.submit(party, judge, item))
+            else:
+                async with self._turns[labeller].place(party):
+                    rehearse(judge, item)
+                    judgement = await judge_item(judge, asked, item)
             self._meters.case(judge.name, judgement.status)
             return judgement
 
@@ -185,3 +190,10 @@ class Desk:
             self.under_way -= len(tasks)
             for task in tasks:
                 task.cancel()
+
+
+def _cores() -> int:
+    """As many threads judge as run the models: KRINO_THREADS, else one a core."""
+    from krino.models.token_model import thread_count
+
+    return thread_count()

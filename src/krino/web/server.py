@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from krino.web.settings import ServeSettings
 
 MOST_CONNECTIONS = 1_000
 HEADER_BYTES = 32_768
+SWITCH_SECONDS = 0.0005
+"""How long a thread that judges may keep the others from running: a tenth of what Python allows by itself."""
 HEADER_SECONDS = 10.0
 """Within so many seconds of its first byte a request must have told its headers."""
 
@@ -68,6 +71,7 @@ class Announced(uvicorn.Server):
 
 def serve(settings: ServeSettings, listening: Callable[[], None]) -> None:
     """Blocks until SIGINT or SIGTERM. `listening` is called once requests are taken."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         Announced(config_of(settings), listening).run()
     except SystemExit as ended:  # uvicorn ends the process where it cannot begin

@@ -19,6 +19,7 @@ from krino.judges.rag.support.lexical_support import Support, SupportModel, deci
 from krino.judges.rag.support.nearness import TextPair, measure, place_on_scale, reference_pair
 from krino.judges.rag.support.relevance import (
     answering_sentence,
+    declines,
     directness,
     holding_passage,
     open_pairs,
@@ -43,33 +44,40 @@ def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) 
         if support is None
     ]
     answers = iter((model or EntailedSupport()).score(left))
-    near = measure(pair for desk in desks for pair in _pairs(desk))
-    return [
-        _label(desk, [next(answers) if support is None else support for support in decided], near)
+    claims = [
+        [
+            _claim(desk, draft, next(answers) if support is None else support)
+            for draft, support in zip(desk.drafts, decided, strict=True)
+        ]
         for desk, decided in zip(desks, settled, strict=True)
     ]
+    cited = list(map(_cited, desks, claims))
+    near = measure(pair for desk, texts in zip(desks, cited, strict=True) for pair in _pairs(desk, texts))
+    return [_label(*case, near) for case in zip(desks, claims, cited, strict=True)]
 
 
 def _copied() -> Support:
     return Support("supported", table("local")["calibration"]["copied"], "copied from the passage")
 
 
-def _pairs(desk: Desk) -> list[TextPair]:
-    return [*open_pairs(desk, question_parts(desk.facts.case.question)), *reference_pair(desk.facts)]
-
-
-def _label(desk: Desk, supports: Sequence[Support], near: Mapping[TextPair, float]) -> RagLabels:
-    facts = desk.facts
-    claims = [_claim(desk, draft, support) for draft, support in zip(desk.drafts, supports, strict=True)]
-    parts = question_parts(facts.case.question)
-    declines = facts.refusal is not None and facts.refusal.whole
-    answered = [None if declines else answering_sentence(desk, part, near) for part in parts]
-    cited = frozenset(
+def _cited(desk: Desk, claims: Sequence[Claim]) -> frozenset[str]:
+    """The sentences on which claims rest, or that speak against them."""
+    return frozenset(
         item.sentence.text
         for draft, claim in zip(desk.drafts, claims, strict=True)
         if claim.label != "unsupported"
         for item in draft.evidence.sentences
     )
+
+
+def _pairs(desk: Desk, cited: frozenset[str]) -> list[TextPair]:
+    return [*open_pairs(desk, question_parts(desk.facts.case.question), cited), *reference_pair(desk.facts)]
+
+
+def _label(desk: Desk, claims: list[Claim], cited: frozenset[str], near: Mapping[TextPair, float]) -> RagLabels:
+    facts = desk.facts
+    parts = question_parts(facts.case.question)
+    answered = [None if declines(facts) else answering_sentence(desk, part, near) for part in parts]
     useful = {item.number: useful_sentences(desk, item.number, cited, near) for item in facts.passages}
     # A claim that is contradicted shows as well that the passages speak of the matter: what the answer makes of it
     # must not change what was retrieved.

@@ -27,6 +27,8 @@ from krino.judges.rag.tables import table
 if TYPE_CHECKING:
     from krino.models.entailment import Entailment
 
+_FARTHEST, _NEAREST = 0.15, 0.85
+"""Between these lies nearly every claim's nearness to its evidence, so what needs more or less is clear."""
 _LEAST = 1e-4
 _AMISS = -0.5
 _OUT_OF_PLACE = -2.0
@@ -113,7 +115,10 @@ def _weigh(readings: Sequence[Weighing]) -> list[Support]:
     weight: float = table("local")["blend"]["nearness"]
     usual: float = table("local")["calibration"]["usual_nearness"]
     least = [weigh(reading.values(nearness=0.0)) for reading in readings]
-    in_doubt = [balance < 0 <= balance + weight for balance in least]
+    in_doubt = [
+        balance + weight * _FARTHEST < 0 <= balance + weight * _NEAREST and reading.most >= 0
+        for reading, balance in zip(readings, least, strict=True)
+    ]
     near = measure(texts for reading, open_ in zip(readings, in_doubt, strict=True) if open_ for texts in reading.texts)
     supports = []
     for reading, balance, open_ in zip(readings, least, in_doubt, strict=True):

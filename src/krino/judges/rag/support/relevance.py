@@ -26,22 +26,36 @@ _FEWEST_PADDED = 4
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def open_pairs(desk: Desk, parts: tuple[QuestionPart, ...]) -> Iterator[TextPair]:
+def open_pairs(desk: Desk, parts: tuple[QuestionPart, ...], cited: frozenset[str]) -> Iterator[TextPair]:
     """The texts whose nearness decides where words alone do not."""
     facts = desk.facts
     if not reads(facts.language):
         return
-    for item in facts.passages:
-        for sentence in _speakers(desk, item.number):
-            if _words_held(desk, sentence) < _limit("useful"):
-                yield facts.case.question, sentence.sentence.text
-    for draft in desk.drafts:
-        best = draft.evidence.best
-        if best is not None and _words_held(desk, best) < _limit("useful_as_evidence"):
-            yield facts.case.question, best.sentence.text
-    for part in parts:
+    question = facts.case.question
+    if desk.index.question_weights:  # else what bears on the question is told without a model
+        yield from ((question, item.sentence.text) for item in _unclear(desk, cited))
+    for part in parts if not declines(facts) else ():
         if _answered_by_words(desk, part)[1] is None:
             yield part.text, facts.said
+
+
+def _unclear(desk: Desk, cited: frozenset[str]) -> Iterator[PassageSentence]:
+    """Sentences that may bear on the question by their meaning: those of a passage that speak of it most, and those
+    that claims rest on."""
+    for passage in desk.facts.passages:
+        for item in _speakers(desk, passage.number):
+            if _words_held(desk, item) < _limit("useful_as_evidence" if item.sentence.text in cited else "useful"):
+                yield item
+    bare = _bare_answer(desk)
+    for draft in desk.drafts:
+        best = draft.evidence.best
+        rests = best is not None and (best.sentence.text in cited or draft is bare)
+        if best is not None and rests and _words_held(desk, best) < _limit("useful_as_evidence"):
+            yield best
+
+
+def declines(facts: RagFacts) -> bool:
+    return facts.refusal is not None and facts.refusal.whole
 
 
 # --- the passages ----------------------------------------------------------------------------------
@@ -146,15 +160,19 @@ def answering_sentence(desk: Desk, part: QuestionPart, near: Mapping[TextPair, f
 
 def _is_taken_from_near(desk: Desk, near: Mapping[TextPair, float]) -> bool:
     """A bare name or value that stands in the sentence which is nearest to the question in meaning, and not far off."""
-    question, drafts = desk.facts.case.question, _answering(desk)
-    best = drafts[0].evidence.best if len(drafts) == 1 else None
-    if best is None or len(drafts[0].pair.claimed.content) > _TERSE:
-        return False
-    if not best.reading.stems.issuperset(drafts[0].pair.claimed.content):
+    question, bare = desk.facts.case.question, _bare_answer(desk)
+    best = bare.evidence.best if bare is not None else None
+    if bare is None or best is None or not best.reading.stems.issuperset(bare.pair.claimed.content):
         return False
     said = desk.facts.said
     most = max((value for (first, text), value in near.items() if first == question and text != said), default=0.0)
     return near.get((question, best.sentence.text), 0.0) >= max(_limit("useful_meant"), most)
+
+
+def _bare_answer(desk: Desk) -> Draft | None:
+    """The only claim of an answer, where it is a bare name or value."""
+    drafts = _answering(desk)
+    return drafts[0] if len(drafts) == 1 and len(drafts[0].pair.claimed.content) <= _TERSE else None
 
 
 def _answered_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool | None]:
