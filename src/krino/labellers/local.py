@@ -11,17 +11,21 @@ from krino.contract import CaseT, FactsT, Judge, Labelled, Labeller, LabelsT, Ta
 from krino.errors import CannotJudge, LabelFailed
 
 BATCH = 32
+ONE_CORE_BATCH = 8
+"""Cases that are labelled on the event loop itself at a time: nothing else is heard meanwhile."""
 
 
 class LocalLabeller(Labeller):
-    """Hands batches to `Judge.label_locally` on a worker thread."""
+    """Hands batches to `Judge.label_locally` on a worker thread, or on the loop itself to keep to one core."""
 
     reads_questions = False
 
-    def __init__(self, batch: int = BATCH, at_once: int | None = None) -> None:
+    def __init__(self, batch: int = BATCH, at_once: int | None = None, *, one_core: bool = False) -> None:
         """`at_once`: no more batches are worked on at the same time; cases that come meanwhile make up the next one.
-        For a server, where cases come one by one. None: whatever waits is begun at once."""
-        self.batch = batch
+        For a server, where cases come one by one. None: whatever waits is begun at once. `one_core`: nothing is done
+        at the same time as anything else."""
+        self.batch = min(batch, ONE_CORE_BATCH) if one_core else batch
+        self._one_core = one_core
         self._at_once = at_once
         self._waiting: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]] = []
         self._running: set[asyncio.Task[None]] = set()
@@ -57,7 +61,8 @@ class LocalLabeller(Labeller):
 
     async def _work(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
         started = time.perf_counter()
-        results = await asyncio.to_thread(_label_batch, [task for task, _ in batch])
+        tasks = [task for task, _ in batch]
+        results = _label_batch(tasks) if self._one_core else await asyncio.to_thread(_label_batch, tasks)
         share = (time.perf_counter() - started) / len(batch)
         for (_, answer), result in zip(batch, results, strict=True):
             if answer.done():  # the one who asked has gone
