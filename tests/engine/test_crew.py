@@ -22,7 +22,7 @@ from krino.engine import sync
 from krino.engine.crew import Crew, WorkerLost, _Switchboard
 from krino.engine.desk import Kit
 from krino.engine.processes import AllCores, ProcessLink
-from krino.engine.protocol import Assignment, opened
+from krino.engine.protocol import Assignment, Finished, opened
 from krino.engine.ray_cluster import RayEngine
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge
@@ -122,7 +122,7 @@ async def test_a_run_does_not_wait_for_a_worker_for_which_no_case_is_left() -> N
 
     found: list[int] = []
 
-    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+    async def receive(item: CaseItem, judgement: Finished | None) -> None:
         assert judgement is not None
         found.append(item.index)
 
@@ -141,7 +141,7 @@ async def test_workers_that_die_before_they_can_begin_end_the_run_with_a_word() 
     async def hire(kit: Kit) -> Any:
         return Stillborn()
 
-    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+    async def receive(item: CaseItem, judgement: Finished | None) -> None:
         raise AssertionError
 
     items = opened([CaseItem(0, "0", {"text": "x"})], lambda item, digest: True)
@@ -152,7 +152,7 @@ async def test_workers_that_die_before_they_can_begin_end_the_run_with_a_word() 
 async def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
 
-    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+    async def receive(item: CaseItem, judgement: Finished | None) -> None:
         raise AssertionError
 
     items = opened([], lambda item, digest: True)

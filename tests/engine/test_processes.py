@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ import pytest
 from krino.cases.item import CaseItem
 from krino.contract import Judgement
 from krino.engine import processes
-from krino.engine.processes import AllCores
-from krino.engine.protocol import Assignment, opened
+from krino.engine.case import Written
+from krino.engine.processes import AllCores, ProcessLink
+from krino.engine.protocol import Assignment, Finished, opened
 from krino.errors import RunStopped, UsageProblem
 from krino.judges.registry import load_judge
 from krino.labellers.local import LocalLabeller
@@ -34,14 +36,18 @@ def deadly(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def judged(
-    judge: Any, texts: list[str], engine: AllCores, stop_after: int | None = None
+    judge: Any,
+    texts: Iterable[str],
+    engine: AllCores,
+    stop_after: int | None = None,
+    found: dict[int, Judgement | None] | None = None,
 ) -> dict[int, Judgement | None]:
     """What came back for each case; every case that was taken comes back once."""
-    found: dict[int, Judgement | None] = {}
+    found = {} if found is None else found
 
-    async def receive(item: CaseItem, judgement: Judgement | None) -> None:
+    async def receive(item: CaseItem, judgement: Finished | None) -> None:
         assert item.index not in found
-        found[item.index] = judgement
+        found[item.index] = judgement.read() if isinstance(judgement, Written) else judgement
         if stop_after is not None and len(found) == stop_after:
             raise RunStopped("enough", kind="test")
 
@@ -58,21 +64,58 @@ def lengths(found: dict[int, Judgement | None]) -> dict[int, int]:
     }
 
 
+def processes_of(found: dict[int, Judgement | None]) -> set[int]:
+    return {judgement.verdict["process"] for judgement in found.values() if judgement and judgement.verdict}
+
+
 def test_several_processes_judge_every_case_once(deadly: Any) -> None:
     texts = ["x" * place for place in range(40)]
     found = judged(deadly, texts, AllCores(2))
     assert lengths(found) == {place: place for place in range(40)}
-    workers = {judgement.verdict["process"] for judgement in found.values() if judgement and judgement.verdict}
-    assert os.getpid() in workers  # the first few
-    assert len(workers) > 1  # how many of the others came to it is up to the machine
+    assert processes_of(found)  # how many of the workers came to it is up to the machine
+    assert os.getpid() not in processes_of(found)  # a case that kills its process does not kill the starter
 
 
-def test_a_small_run_starts_no_process(deadly: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "FEW", 10)
-    found = judged(deadly, ["x"] * 10, AllCores(2))
-    assert {judgement.verdict["process"] for judgement in found.values() if judgement and judgement.verdict} == {
-        os.getpid()
-    }
+@pytest.mark.parametrize("cases", [3, 4])
+def test_a_small_run_starts_no_process(deadly: Any, monkeypatch: pytest.MonkeyPatch, cases: int) -> None:
+    monkeypatch.setattr(ProcessLink, "hire", None)
+    monkeypatch.setattr(processes, "FEW", 5)
+    assert processes_of(judged(deadly, ["x"] * cases, AllCores(2))) == {os.getpid()}
+
+
+def test_a_stream_that_gives_its_cases_slowly_is_not_kept_waiting_for_workers(
+    deadly: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "AT_ONCE", 0.0)
+    found = judged(deadly, ["x"] * 20, AllCores(2))
+    here = [place for place in range(20) if processes_of({place: found[place]}) == {os.getpid()}]
+    assert here == [0, 1, 2, 3]  # those after them are given to workers
+
+
+def test_what_was_read_before_the_stream_broke_is_judged(deadly: Any) -> None:
+    def texts() -> Iterator[str]:
+        yield from ("x", "xx", "xxx")
+        raise UsageProblem("the disk is gone")
+
+    found: dict[int, Judgement | None] = {}
+    with pytest.raises(UsageProblem, match="the disk is gone"):
+        judged(deadly, texts(), AllCores(2), found=found)
+    assert lengths(found) == {0: 1, 1: 2, 2: 3}
+
+
+def test_one_worker_labels_on_one_core(deadly: Any) -> None:
+    threads: set[int] = set()
+
+    class Watched(type(deadly)):  # type: ignore[misc]
+        def leaves_open(self, case: Any, facts: Any) -> bool:
+            return True
+
+        def label_locally(self, cases: Any) -> Any:
+            threads.add(threading.get_ident())
+            return [self.labels_model() for _ in cases]
+
+    assert len(lengths(judged(Watched(), ["x"] * 20, AllCores(1)))) == 20
+    assert threads == {threading.get_ident()}
 
 
 def test_a_case_that_kills_its_process_is_an_error_and_takes_no_other_with_it(deadly: Any) -> None:
@@ -111,7 +154,7 @@ def test_a_judge_that_cannot_be_built_there_is_told(deadly: Any, tmp_path: Path)
 def test_models_are_asked_by_one_process(deadly: Any) -> None:
     assignment = Assignment(deadly, ReplayLabeller(lambda task: None))
 
-    async def receive(item: CaseItem, judgement: Judgement | None) -> None:
+    async def receive(item: CaseItem, judgement: Finished | None) -> None:
         raise AssertionError
 
     with pytest.raises(UsageProblem, match="one process"):

@@ -90,6 +90,7 @@ def _engine_for(
     labeller: Labeller, engine: options.EngineName, workers: int | None, address: str | None, dry_run: bool
 ) -> Callable[[], Engine]:
     """All cores where the labelling is done here; a model is asked by one process unless more are asked for."""
+    from krino.engine.desk import keep_to_one_core
     from krino.engine.pool import LocalPool
     from krino.engine.processes import AllCores
     from krino.labellers.local import LocalLabeller
@@ -110,6 +111,8 @@ def _engine_for(
         return BatchFiles
     if workers is None and not isinstance(labeller, LocalLabeller):
         return LocalPool
+    if workers is not None:
+        keep_to_one_core()  # each of them, this process too
     return lambda: AllCores(workers)
 
 

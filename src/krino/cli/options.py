@@ -76,7 +76,8 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         min=1,
-        help="Processes that judge; by default one a core for the embedded labeller, and one where a model is asked. "
+        help="Processes that judge, each on one core (KRINO_THREADS sets more); by default one a core for the embedded "
+        "labeller, and one where a model is asked. "
         "Rate, concurrency and budget hold for all of them together.",
         rich_help_panel=PACE,
         envvar="KRINO_WORKERS",

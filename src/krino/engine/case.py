@@ -38,6 +38,44 @@ class Judged(NamedTuple):
     stop: RunStopped | None = None
 
 
+class Written(NamedTuple):
+    """A judgement as the line of its journal, with what a run must know of it: what a worker sends back.
+
+    It answers to the names that a journal and a `Trial` ask a judgement for. Whoever starts a run on workers then
+    takes no judgement apart and puts none together.
+    """
+
+    line: bytes
+    input_hash: str
+    status: Status
+    usage: Usage
+    error: str | None = None
+    labels: Mapping[str, Any] | None = None
+    """Of an error only, where they tell that labelling was paid for before the judge broke."""
+
+    def to_json(self) -> bytes:
+        return self.line
+
+    def read(self) -> Judgement:
+        return Judgement.model_validate_json(self.line)
+
+
+def written(judge: AnyJudge, item: CaseItem, judgement: Judgement) -> Written:
+    """The judgement as its line; if something in it cannot be written down, the case is an error, not the run."""
+    try:
+        line = judgement.to_json()
+    except ValueError as fault:
+        judgement = unwritable(judge, item, judgement, fault)
+        line = judgement.to_json()
+    labels = judgement.labels if judgement.status == "error" else None
+    return Written(line, judgement.input_hash, judgement.status, judgement.usage, judgement.error, labels)
+
+
+def unwritable(judge: AnyJudge, item: CaseItem, judgement: Judgement | Written, fault: ValueError) -> Judgement:
+    """In place of a judgement that no journal takes: an error that tells why, with what was paid."""
+    return without_verdict(judge, item, judgement.input_hash, "error", describe_fault(fault), usage=judgement.usage)
+
+
 def input_hash(item: CaseItem) -> str:
     """The identity of a case is its content; of one that could not be read, what was wrong with it and where."""
     return hash_record([item.problem, item.raw] if item.record is None else item.record)

@@ -18,19 +18,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from krino.contract import Judgement, Usage
+from krino.contract import Usage
 from krino.engine.case import without_verdict
 from krino.engine.desk import Answer, Calling, Cases, Done, Ended, FromWorker, Kit, Ready, Stop, ToWorker
-from krino.engine.protocol import Assignment, OpenCase, Receive
+from krino.engine.protocol import Assignment, Finished, OpenCase, ReceiveAny
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
+from krino.labellers.local import LocalLabeller
 from krino.labellers.travel import Call, answered, packed
 
 if TYPE_CHECKING:
     from krino.labellers.llm.line import Line
 
-MOST_IN_HAND = 2_000
-"""Cases that a worker has at most, however quick it is."""
+SECONDS_IN_HAND = 0.6
+"""Of work, for each worker: it never waits for the next cases, few are lost with it, and all end at about one time."""
+MOST_IN_HAND, LEAST_IN_HAND = 2_000, 16
+"""Cases that a worker has, however quick or slow it is; where a model is asked, at least as many as it asks about."""
 FEW_AT_A_TIME = 16
 """Cases of a dead worker that the next one takes together."""
 STILLBORN = 3
@@ -72,7 +75,7 @@ class Crew:
         self.none_left = asyncio.Event()
         """Set when no more cases will be handed out, but those of workers that die."""
 
-    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         self._assignment = assignment
         labeller, lines = packed(assignment.labeller)
         kit, switchboard = Kit(JudgeReference.of(assignment.judge), labeller), _Switchboard(lines)
@@ -177,7 +180,7 @@ class _Place:
     switchboard: _Switchboard
     cases: AsyncIterator[OpenCase]
     reading: asyncio.Lock
-    receive: Receive
+    receive: ReceiveAny
     hand: dict[int, OpenCase] = field(default_factory=dict)
     """The cases that its worker has."""
     doubtful: deque[list[OpenCase]] = field(default_factory=deque)
@@ -284,14 +287,16 @@ class _Place:
 
     def _hand_out(self, cases: list[OpenCase]) -> None:
         self.hand.update((case.item.index, case) for case in cases)
-        self.post(Cases(cases))
+        self.post(Cases.of(cases))
 
     def _measure(self) -> None:
-        """About a second of work is in hand, so that no worker waits for the next cases and few are lost with it."""
+        """How many cases are to be in hand, by how many were done since it was asked last."""
         now = time.monotonic()
         if self._done:
-            a_second = int(self._done / max(now - self._since, 1e-3))
-            self._window = max(self.crew.assignment.labeller.workers, min(a_second, MOST_IN_HAND))
+            labeller = self.crew.assignment.labeller
+            least = LEAST_IN_HAND if isinstance(labeller, LocalLabeller) else labeller.workers
+            enough = int(self._done / max(now - self._since, 1e-3) * SECONDS_IN_HAND)
+            self._window = max(least, min(enough, MOST_IN_HAND))
         self._done, self._since = 0, now
 
     async def _read(self, count: int) -> list[OpenCase]:
@@ -332,7 +337,7 @@ class _Place:
         self.switchboard.case_is_done(case.digest)
         await self._hand_back(case, done.judgement)
 
-    async def _hand_back(self, case: OpenCase, judgement: Judgement | None) -> None:
+    async def _hand_back(self, case: OpenCase, judgement: Finished | None) -> None:
         try:
             await self.receive(case.item, judgement)
         except RunStopped as reason:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import multiprocessing
 import os
 import signal
 import threading
+import time
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import cast
 
 from krino.engine.crew import Crew, WorkerLost
 from krino.engine.desk import Desk, FromWorker, Kit, ToWorker
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, Engine, OpenCase, Receive
+from krino.engine.protocol import Assignment, Engine, OpenCase, ReceiveAny
 from krino.labellers.local import LocalLabeller
 
 FEW = 96
-"""Cases that this process judges by itself first: a small run is over before other processes have started."""
+"""No more cases than that are judged by this process itself: they are done before other processes have started."""
+AT_ONCE = 1.0
+"""Seconds in which those must have been read. A stream that gives fewer is not kept waiting for more of them."""
 
 
 def usable_cores() -> int:
@@ -28,32 +34,82 @@ def usable_cores() -> int:
 
 
 class AllCores:
-    """An `Engine`: this process alone for a small run or a single worker, else worker processes."""
+    """An `Engine`: this process alone for a small run or a single worker, else worker processes.
+
+    A worker keeps to one core. Embedded labelling in this process uses all of them for a small run, and one if a
+    single worker was asked for.
+    """
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = workers or usable_cores()
         self._current: Engine = LocalPool()
         self._stopping = False
 
-    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
-        alone = self._workers == 1
-        if alone or isinstance(assignment.labeller, LocalLabeller):
-            await self._current.run(assignment, cases if alone else _first(cases, FEW), receive)
-        if not alone and not self._stopping:
-            self._current = Crew(self._workers, ProcessLink.hire)
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
+        labeller = assignment.labeller
+        if self._workers == 1:
+            if isinstance(labeller, LocalLabeller):
+                assignment = replace(assignment, labeller=LocalLabeller(labeller.batch, one_core=True))
             await self._current.run(assignment, cases, receive)
+            return
+        stream = _Ahead(cases)
+        if isinstance(labeller, LocalLabeller):
+            if not await stream.has(FEW, AT_ONCE):
+                await self._current.run(assignment, stream.first(FEW), receive)
+            if not await stream.has(1):
+                return
+        if self._stopping:
+            await stream.give_back(receive)
+            return
+        self._current = Crew(self._workers, ProcessLink.hire)
+        await self._current.run(assignment, stream, receive)
 
     def stop(self) -> None:
         self._stopping = True
         self._current.stop()
 
 
-async def _first(cases: AsyncIterator[OpenCase], count: int) -> AsyncGenerator[OpenCase, None]:
-    for _ in range(count):
+class _Ahead:
+    """A stream of cases that can be looked at before it is used."""
+
+    def __init__(self, cases: AsyncIterator[OpenCase]) -> None:
+        self._cases = cases
+        self._held: deque[OpenCase] = deque()
+        self._end: Exception | None = None
+        """How the stream ended, also where something broke it off: that is told after the cases before it."""
+
+    def __aiter__(self) -> _Ahead:
+        return self
+
+    async def __anext__(self) -> OpenCase:
+        if not self._held:
+            await self.has(1)
+        if self._held:
+            return self._held.popleft()
+        assert self._end is not None
+        raise self._end
+
+    async def has(self, count: int, seconds: float = math.inf) -> bool:
+        """Whether so many cases are there, or come in this time."""
+        begun = time.monotonic()
         try:
-            yield await anext(cases)
-        except StopAsyncIteration:
-            return
+            while len(self._held) < count and self._end is None and time.monotonic() - begun < seconds:
+                self._held.append(await anext(self._cases))
+        except Exception as end:
+            self._end = end
+        return len(self._held) >= count
+
+    async def first(self, count: int) -> AsyncGenerator[OpenCase, None]:
+        for _ in range(count):
+            try:
+                yield await anext(self)
+            except StopAsyncIteration:
+                return
+
+    async def give_back(self, receive: ReceiveAny) -> None:
+        """The cases that were read, of a run that was stopped before anybody had them."""
+        while self._held:
+            await receive(self._held.popleft().item, None)
 
 
 class ProcessLink:

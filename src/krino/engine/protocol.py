@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from krino.cases.item import CaseItem
 from krino.contract import Judgement, Labeller
-from krino.engine.case import AnyJudge, input_hash
+from krino.engine.case import AnyJudge, Written, input_hash
 from krino.engine.rehearsal import Trial
 
 BREATH = 64
@@ -38,14 +38,18 @@ class Assignment:
     """Of the run, for an engine that keeps a state of its own there."""
 
 
+Finished = Judgement | Written
+"""A judgement, or the line that it is in the journal: workers send lines."""
 Receive = Callable[[CaseItem, Judgement | None], Awaitable[None]]
 """Takes a case back. It may raise `RunStopped`: then no more cases are begun."""
+ReceiveAny = Callable[[CaseItem, Finished | None], Awaitable[None]]
+"""The same of any engine, whether it gives judgements or lines."""
 
 
 class Engine(Protocol):
     """Judges a stream of cases, many at a time, in memory that does not grow with the stream."""
 
-    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         """Judge the cases to their end, or until `stop`.
 
         Every case that was taken from the stream is handed to `receive` once: with its judgement, in whatever order
@@ -84,8 +88,8 @@ async def judged_in_order(
             await room.acquire()
             yield case
 
-    async def receive(item: CaseItem, judgement: Judgement | None) -> None:
-        finished[item.index] = judgement
+    async def receive(item: CaseItem, judgement: Finished | None) -> None:
+        finished[item.index] = judgement.read() if isinstance(judgement, Written) else judgement
         news.set()
         if judgement is not None:
             trial.check(judgement)

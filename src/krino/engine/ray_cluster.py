@@ -10,13 +10,14 @@ import asyncio
 import contextlib
 import gc
 import os
+import pickle
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
 from krino.engine.crew import Crew, WorkerLost
 from krino.engine.desk import Desk, FromWorker, Kit, ToWorker
 from krino.engine.processes import usable_cores
-from krino.engine.protocol import Assignment, OpenCase, Receive
+from krino.engine.protocol import Assignment, OpenCase, ReceiveAny
 from krino.errors import UsageProblem
 from krino.labellers.local import LocalLabeller
 
@@ -46,7 +47,7 @@ class RayEngine:
         self._crew: Crew | None = None
         self._stopping = False
 
-    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         ray = _imported()
         ours = not ray.is_initialized()
         if ours:
@@ -82,15 +83,15 @@ class Worker:
     def __init__(self, kit: Kit) -> None:
         self._desk = Desk(kit)
 
-    def tell(self, messages: list[ToWorker]) -> None:
-        self._desk.take(messages)
+    def tell(self, messages: bytes) -> None:
+        self._desk.take(pickle.loads(messages))  # noqa: S301 - from the starter, as the kit is
 
-    def hear(self) -> list[FromWorker]:
-        return self._desk.hear()
+    def hear(self) -> bytes:
+        return pickle.dumps(self._desk.hear(), pickle.HIGHEST_PROTOCOL)
 
 
 class RayLink:
-    """A `Link` to an actor."""
+    """A `Link` to an actor. Messages go as bytes: Ray's own pickler asks about every object in them."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self._ray = ray
@@ -98,10 +99,11 @@ class RayLink:
         self._heard = 0
 
     async def send(self, messages: list[ToWorker]) -> None:
-        await self._told(self._actor.tell.remote(messages))
+        await self._told(self._actor.tell.remote(pickle.dumps(messages, pickle.HIGHEST_PROTOCOL)))
 
     async def receive(self) -> list[FromWorker]:
-        news = cast(list[FromWorker], await self._told(self._actor.hear.remote()))
+        heard = await self._told(self._actor.hear.remote())
+        news = cast(list[FromWorker], pickle.loads(heard))  # noqa: S301 - from a worker of ours
         self._heard += len(news)
         if self._heard >= COLLECT:
             self._heard = 0

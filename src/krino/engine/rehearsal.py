@@ -21,6 +21,7 @@ from krino.cases.item import CaseItem
 from krino.contract import Judge, Judgement, Questions, Settlement, describe_validation
 from krino.contract.conduct import BrokenContract, questions_of, settlement_problems, verdict_of
 from krino.contract.places import fault_in, place_of_attribute
+from krino.engine.case import Written
 from krino.engine.made_labels import made_labels
 from krino.errors import RunStopped, UsageProblem
 
@@ -158,7 +159,7 @@ class Trial:
     passed: bool = False
     broken: int = 0
 
-    def check(self, judgement: Judgement) -> None:
+    def check(self, judgement: Judgement | Written) -> None:
         """Raise `RunStopped` where the run must not go on after this judgement."""
         self.passed = self.passed or judgement.status == "ok"
         if self.passed or not _broke_after_payment(judgement):
@@ -174,6 +175,6 @@ class Trial:
         )
 
 
-def _broke_after_payment(judgement: Judgement) -> bool:
+def _broke_after_payment(judgement: Judgement | Written) -> bool:
     """An error that has labels came after labelling: from `settle` or what reads its result."""
     return judgement.status == "error" and judgement.labels is not None and judgement.usage.calls > 0

@@ -11,17 +11,19 @@ from krino.contract import CaseT, FactsT, Judge, Labelled, Labeller, LabelsT, Ta
 from krino.errors import CannotJudge, LabelFailed
 
 BATCH = 32
+ONE_CORE_BATCH = 8
+"""Cases that are labelled on the event loop itself at a time: nothing else is heard meanwhile."""
 
 
 class LocalLabeller(Labeller):
-    """Hands batches to `Judge.label_locally`, on a worker thread unless told otherwise."""
+    """Hands batches to `Judge.label_locally` on a worker thread, or on the loop itself to keep to one core."""
 
     reads_questions = False
 
-    def __init__(self, batch: int = BATCH, *, inline: bool = False) -> None:
-        """`inline`: on the thread of the event loop itself, which must have nothing else to do."""
-        self.batch = batch
-        self._inline = inline
+    def __init__(self, batch: int = BATCH, *, one_core: bool = False) -> None:
+        """`one_core`: nothing is done at the same time as anything else; the loop must have nothing else to do."""
+        self.batch = min(batch, ONE_CORE_BATCH) if one_core else batch
+        self._one_core = one_core
         self._waiting: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]] = []
         self._running: set[asyncio.Task[None]] = set()
         self._scheduled = False
@@ -53,7 +55,7 @@ class LocalLabeller(Labeller):
     async def _work(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
         started = time.perf_counter()
         tasks = [task for task, _ in batch]
-        results = _label_batch(tasks) if self._inline else await asyncio.to_thread(_label_batch, tasks)
+        results = _label_batch(tasks) if self._one_core else await asyncio.to_thread(_label_batch, tasks)
         share = (time.perf_counter() - started) / len(batch)
         for (_, answer), result in zip(batch, results, strict=True):
             if answer.done():  # the one who asked has gone

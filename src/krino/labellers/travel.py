@@ -46,6 +46,8 @@ class Packed(Protocol):
 
 def packed(labeller: Labeller) -> tuple[Packed, list[Line]]:
     """The labeller for a worker, and the lines that its calls are for."""
+    if isinstance(labeller, LocalLabeller):
+        return _Embedded(labeller.batch, one_core=True), []
     lines: list[Line] = []
     return _packed(labeller, lines), lines
 
@@ -82,9 +84,11 @@ def _packed(labeller: Labeller, lines: list[Line]) -> Packed:
 @dataclass(frozen=True, slots=True)
 class _Embedded:
     batch: int
+    one_core: bool = False
+    """Not on a panel: while it labels, replies to the others must be heard."""
 
     def unpacked(self, caller: Caller) -> Labeller:
-        return LocalLabeller(self.batch)
+        return LocalLabeller(self.batch, one_core=self.one_core)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from krino.contract import Judgement, Status, Usage
+from krino.engine.protocol import Finished
 from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
 from krino.runs.contents import Contents
@@ -102,7 +103,7 @@ class Journal:
         """How the case with this content ended, if it did."""
         return NAMES.get(line_of(self.lines.get(digest))[1])
 
-    def append(self, judgement: Judgement) -> None:
+    def append(self, judgement: Finished) -> None:
         """Raises `ValueError` for what cannot be written down."""
         line = judgement.to_json() + b"\n"
         if len(line) > MOST_BYTES:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -38,9 +37,9 @@ class Entry(NamedTuple):
 
     def written(self) -> bytes:
         """The line of the roll."""
-        told = self._asdict()
-        if self.place is None:
-            del told["place"]
+        told = {"id": self.id, "input_hash": self.input_hash, "source": self.source}
+        if self.place is not None:
+            told["place"] = self.place
         return orjson.dumps(told) + b"\n"
 
 
@@ -53,7 +52,8 @@ class RollWriter:
         self.cases = 0
 
     def add(self, item: CaseItem, digest: str) -> None:
-        entry = Entry(item.id, digest, None if item.source is None else asdict(item.source), item.place)
+        source = None if item.source is None else {"file": item.source.file, "line": item.source.line}
+        entry = Entry(item.id, digest, source, item.place)
         self._file.write(entry.written())
         self._hash.update(digest.encode())
         self.cases += 1

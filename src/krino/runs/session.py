@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from krino.cases.item import CaseItem, as_text
-from krino.contract import Judgement, Labeller, Source, Usage
-from krino.engine.case import AnyJudge, describe_fault, without_verdict
+from krino.contract import Labeller, Source, Usage
+from krino.engine.case import AnyJudge, unwritable
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, Engine, opened
+from krino.engine.protocol import Assignment, Engine, Finished, opened
 from krino.engine.rehearsal import Trial
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.llm.batch.ledger import forget_answered
@@ -178,7 +178,7 @@ class Session:
     ) -> None:
         """Once through the items; judges those that are open."""
 
-        async def receive(item: CaseItem, judgement: Judgement | None) -> None:
+        async def receive(item: CaseItem, judgement: Finished | None) -> None:
             if judgement is not None:
                 self._take(judgement, item, journal, roll)
                 trial.check(judgement)
@@ -212,13 +212,12 @@ class Session:
             self.tally.skipped += 1
         return status is None
 
-    def _take(self, judgement: Judgement, item: CaseItem, journal: Journal, roll: RollWriter) -> None:
+    def _take(self, judgement: Finished, item: CaseItem, journal: Journal, roll: RollWriter) -> None:
         roll.flush()  # no verdict is in the journal before its case is on the roll
         try:
             journal.append(judgement)
         except ValueError as fault:  # something in it cannot be written down: the case is an error, not the run
-            told, digest = describe_fault(fault), judgement.input_hash
-            judgement = without_verdict(self.judge, item, digest, "error", told, usage=judgement.usage)
+            judgement = unwritable(self.judge, item, judgement, fault)
             journal.append(judgement)
         counts = self.tally.counts
         setattr(counts, judgement.status, getattr(counts, judgement.status) + 1)

@@ -101,7 +101,7 @@ class Benches:
             job.done.cancel()
 
     def _sit(self, queue: Queue) -> None:
-        labeller = LocalLabeller(BATCH, inline=True)
+        labeller = LocalLabeller(BATCH, one_core=True)
         with asyncio.Runner() as runner:
             while jobs := self._take(queue):
                 runner.run(_work(jobs, labeller))
