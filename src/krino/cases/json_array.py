@@ -14,7 +14,7 @@ import orjson
 from krino.cases import jsonl
 from krino.cases.row import Row, bad_row, describe_type, excerpt, whole_list
 from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable, skip_mark_and_blanks
-from krino.cases.twice import KeyTwice, check_keys, twice
+from krino.cases.twice import KeyTwice, check_keys
 from krino.contract import Judge, ReadsRecords
 from krino.errors import UsageProblem
 
@@ -165,7 +165,7 @@ def _build(feed: _Feed) -> Iterator[tuple[Any, KeyTwice | None]]:
         if event == "map_key":
             key = value
             if problem is None and isinstance(holder, dict) and key in holder:
-                problem = twice(key)
+                problem = KeyTwice(key)
             continue
         if event == "start_map" or event == "start_array":
             if len(stack) > _MAX_DEPTH:

@@ -12,7 +12,7 @@ from typing import Any
 
 from krino.cases.row import Row, bad_row
 from krino.cases.stream import rest_unreadable
-from krino.cases.twice import twice
+from krino.cases.twice import KeyTwice
 from krino.errors import UsageProblem
 
 _BATCH_ROWS = 256
@@ -123,7 +123,7 @@ def _plain_map(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, item in pairs:
         if str(key) in found:
-            raise twice(str(key))
+            raise KeyTwice(str(key))
         found[str(key)] = _plain(item)
     return found
 

@@ -15,6 +15,11 @@ _TOKEN = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]', re.DOTALL)
 class KeyTwice(ValueError):
     """Says which key it is."""
 
+    def __init__(self, key: str) -> None:
+        shown = key[:_SHOWN_KEY]
+        super().__init__(f"the key `{shown}` stands twice in one object: which of them is meant? Keep one")
+        self.key = shown
+
 
 def check_keys(text: bytes, value: Any) -> None:
     """Raise `KeyTwice` where an object of the text has a key twice; `value` is what a parser made of the text.
@@ -50,9 +55,5 @@ def _look_at_every_key(text: bytes) -> None:
         elif colon is not None:
             key = orjson.loads(string)
             if key in open_objects[-1]:
-                raise twice(key)
+                raise KeyTwice(key)
             open_objects[-1].add(key)
-
-
-def twice(key: str) -> KeyTwice:
-    return KeyTwice(f"the key `{key[:_SHOWN_KEY]}` stands twice in one object: which of them is meant? Keep one")

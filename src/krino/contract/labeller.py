@@ -91,8 +91,12 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
 
         Read as JSON and strictly, whoever says it: no text becomes a number, no number a yes, and none is endless.
         """
+        return self.accept_json(_as_json(answer))
+
+    def accept_json(self, written: bytes) -> LabelsT:
+        """The same of a reply that is written as JSON."""
         try:
-            labels = self.judge.labels_model.model_validate_json(_as_json(answer), strict=True)
+            labels = self.judge.labels_model.model_validate_json(written, strict=True)
         except ValidationError as error:
             raise ValueError(describe_validation(error)) from None
         if problems := self._check(labels):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from krino.labellers.llm.reply import BadReply, canonical, read_answer
+from krino.labellers.llm.reply import BadReply, read_answer, written_down
 from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply, ToolCall
 
 TAG = "cafe0123"
@@ -21,7 +21,9 @@ TEXT_CHANNELS: tuple[Channel, ...] = ("json_schema", "json_object", "text")
 
 
 def read(text: str | None, channel: Channel = "json_object") -> dict[str, Any]:
-    return read_answer(Reply(text=text), channel, TAG)
+    answer = read_answer(Reply(text=text), channel, TAG)
+    assert written_down(answer)  # what cannot be kept is refused like what cannot be read
+    return answer
 
 
 def marked(text: str, tag: str = TAG) -> str:
@@ -577,4 +579,4 @@ def test_any_text_is_an_object_or_a_bad_reply(text: str) -> None:
         except BadReply:
             continue
         assert isinstance(found, dict)
-        assert canonical(found)
+        assert written_down(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from krino.contract import Usage
@@ -204,15 +204,15 @@ class Budget:
         self.shared.begin(known)
         self.so_far = Usage()
 
-    @asynccontextmanager
-    async def reserve(self, input_tokens: int, reply_limit: int | None = None) -> AsyncIterator[None]:
+    def reserve(self, input_tokens: int, reply_limit: int | None = None) -> AbstractAsyncContextManager[None]:
         """While a request of about `input_tokens` is in flight: see `SharedBudget.reserve`.
 
         `reply_limit` is what the endpoint is told. The estimate is made anew while it waits, as replies come in.
         """
-        if not self.shared.limited:
-            yield
-            return
+        return self._reserve(input_tokens, reply_limit) if self.shared.limited else nullcontext()
+
+    @asynccontextmanager
+    async def _reserve(self, input_tokens: int, reply_limit: int | None) -> AsyncIterator[None]:
         async with self.shared.reserve(lambda: self._estimate(input_tokens, reply_limit)):
             self._in_flight += 1
             try:

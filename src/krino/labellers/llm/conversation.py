@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any, Generic, NamedTuple
 
 import orjson
 
@@ -13,17 +14,43 @@ from krino.contract import Bound, CaseT, FactsT, Judge, LabelsT, Task, Usage
 from krino.labellers.llm import prompt
 from krino.labellers.llm.reply import READING
 from krino.labellers.llm.schema import AnswerCheck, bind, reply_tokens, strict_schema
-from krino.labellers.llm.wire import Channel, Strength, Turn
+from krino.labellers.llm.wire import Channel, ChatRequest, Dialect, Strength, Turn
 
 MOST_FORMS = 1_000  # bound schemas kept in memory, by the bounds of their case
 
 
+class Envelope(NamedTuple):
+    """A request with a gap where the text of a case goes. What stands around the gap is written once, not per case."""
+
+    request: ChatRequest
+    before: bytes
+    after: bytes
+
+    @classmethod
+    def of(cls, request: ChatRequest, dialect: Dialect) -> Envelope:
+        gap = secrets.token_hex(16)  # stands in no prompt and no schema
+        around = request.with_turns((Turn("user", gap),))
+        return cls(request, *orjson.dumps(dialect.body(around)).split(orjson.dumps(gap)))
+
+    def around(self, text: str) -> bytes:
+        """The body of the request that has nothing but this text to say."""
+        return b"".join((self.before, orjson.dumps(text), self.after))
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A schema written as JSON, and the most tokens of a reply that fits it."""
+    """A schema written as JSON, the most tokens of a reply that fits it, and the requests made with it so far."""
 
     schema: Any
     tokens: int
+    _envelopes: dict[Hashable, Envelope] = field(default_factory=dict)
+
+    def envelope(self, settings: Hashable, make: Callable[[], Envelope]) -> Envelope:
+        """The request with these settings."""
+        known = self._envelopes.get(settings)
+        if known is None:
+            known = self._envelopes[settings] = make()
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +111,8 @@ class Talk(Generic[CaseT, FactsT, LabelsT]):
     useless: set[bytes] = field(default_factory=set)
     """Requests that timed out or whose reply was cut off: none of them is sent again."""
 
-    def turns(self) -> tuple[Turn, ...]:
-        return (prompt.first_turn(self.task.questions, self.text, self.tag, self.media), *self.later)
+    def first(self) -> Turn:
+        return prompt.first_turn(self.task.questions, self.text, self.tag, self.media)
 
     def bounds(self, *, exact: bool) -> Bound | None:
         task = self.task

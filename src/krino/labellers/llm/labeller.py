@@ -28,12 +28,12 @@ from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import SCHEMA_CHANNELS, Abilities
 from krino.labellers.llm.budget import Budget, Prices, SharedBudget
 from krino.labellers.llm.cache import ReplyCache
-from krino.labellers.llm.conversation import Form, Prepared, Talk
+from krino.labellers.llm.conversation import Envelope, Form, Prepared, Talk
 from krino.labellers.llm.endpoint import Endpoint, clean_address
 from krino.labellers.llm.line import CHARS_PER_TOKEN, Letter, Line, OwnLine
 from krino.labellers.llm.pace import Pace
-from krino.labellers.llm.planted import Plants, uncut_texts
-from krino.labellers.llm.reply import BadReply, has_reasoning, read_answer
+from krino.labellers.llm.planted import Plants, plants_in
+from krino.labellers.llm.reply import BadReply, has_reasoning, read_answer, written_down
 from krino.labellers.llm.schema import AnswerCheck, reply_tokens, strict_schema
 from krino.labellers.llm.transport import TimedOut, Transport
 from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params, Reply, Turn
@@ -164,15 +164,14 @@ class LlmLabeller(Labeller):
         prepared = self._prepare(task.judge)
         shown = prompt.shown_texts(task.questions)
         text = prompt.user_text(task.questions, shown, self.media)
-        named = (passage.name for passage in task.questions.passages)
-        plants = Plants((*shown, *named, *uncut_texts(task, shown)), prepared.check.words)
+        plants = plants_in(task, shown, prepared.check.words)
         key = self.cache_key(prepared, text, task)
         stored = await self.line.known(key)
         if (known := self._from_cache(stored, task, prepared, plants)) is not None:
             return known
         talk = Talk(task, prepared, text, Usage(), self.media, self._tag(task, 0))
         try:
-            labels, answer, request = await self._converse(talk, plants)
+            labels, answer, written, request = await self._converse(talk, plants)
         except LabelFailed as failure:
             failure.usage = talk.usage
             raise
@@ -183,7 +182,7 @@ class LlmLabeller(Labeller):
             message = f"the run was stopped before a valid reply: {reason}"
             raise LabelFailed(message, usage=talk.usage, stopped=reason) from None
         # No journal knows of a part, or of one of several askings, before the others are done.
-        await self.line.keep(key, orjson.dumps(answer), task.is_part or task.repeat > 0)
+        await self.line.keep(key, written, task.is_part or task.repeat > 0)
         return Labelled(labels, self._info(request), talk.usage, _findings(plants, answer))
 
     def forecast(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
@@ -198,8 +197,8 @@ class LlmLabeller(Labeller):
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
         text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
-        request = self.request(Talk(task, self._prepare(task.judge), text, Usage(), self.media, NO_TAG))
-        return len(orjson.dumps(self.endpoint.dialect.body(request))) // CHARS_PER_TOKEN
+        talk = Talk(task, self._prepare(task.judge), text, Usage(), self.media, NO_TAG)
+        return len(self._written(talk)[1]) // CHARS_PER_TOKEN
 
     def is_cached(self, task: Task[CaseT, FactsT, LabelsT]) -> bool:
         """Whether the call would cost nothing because its reply is known (`task` is one of `Task.pieces`)."""
@@ -251,16 +250,20 @@ class LlmLabeller(Labeller):
 
     async def _converse(
         self, talk: Talk[CaseT, FactsT, LabelsT], plants: Plants
-    ) -> tuple[LabelsT, dict[str, Any], ChatRequest]:
-        """Ask, and ask again with what was wrong, until labels are accepted or the tries are spent."""
+    ) -> tuple[LabelsT, dict[str, Any], bytes, ChatRequest]:
+        """Ask, and ask again with what was wrong, until labels are accepted or the tries are spent.
+
+        Gives the labels, the answer that they were read from (as a value and as it is kept), and what was asked.
+        """
         problem, raw, reasks = "", None, self.settings["reasks"]
         for _ in range(1 + reasks):
             request, reply = await self._exchange(talk)
-            raw = reply.raw()
             try:
                 answer = read_answer(reply, request.channel, talk.tag)
-                labels = _accept(talk.task, answer, talk.prepared, plants)
+                written = written_down(answer)
+                labels = _accept(talk.task, answer, written, talk.prepared, plants)
             except BadReply as bad:
+                raw = reply.raw()
                 problem = shortened(str(bad), PROBLEM_KEPT)
                 self.abilities.note_reply(request, shapeless=bad.shape)
                 if bad.misfit:
@@ -269,7 +272,7 @@ class LlmLabeller(Labeller):
             else:
                 self.abilities.note_reply(request, shapeless=False)
                 self.abilities.note_fit(request, fits=True)
-                return labels, answer, request
+                return labels, answer, written, request
             shown = shortened(raw, RAW_SENT_BACK) or "(empty)"
             talk.later = (Turn("assistant", shown), Turn("user", prompt.again_text(problem)))
         message = f"no valid labels in {1 + reasks} replies; the last fault: {problem}"
@@ -280,9 +283,8 @@ class LlmLabeller(Labeller):
         if self.mailbox is not None:
             return await self.mailbox.exchange(talk)
         while True:
-            request = self.request(talk)
-            body = orjson.dumps(self.endpoint.dialect.body(request))
-            if body in talk.useless:
+            request, body = self._written(talk)
+            if talk.useless and body in talk.useless:
                 raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
             letter = Letter(body, len(body) // CHARS_PER_TOKEN, request.reply_limit, talk.task.input_hash, talk.turn)
             usage, reply, refusal, late, fault = await self.line.send(letter)
@@ -343,6 +345,19 @@ class LlmLabeller(Labeller):
 
     def request(self, talk: Talk[CaseT, FactsT, LabelsT]) -> ChatRequest:
         """The next request of a conversation."""
+        return self._envelope(talk).request.with_turns((talk.first(), *talk.later))
+
+    def _written(self, talk: Talk[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, bytes]:
+        """The next request of a conversation, which may lack its turns, and its body."""
+        first = talk.first()
+        if talk.later or first.media:
+            request = self.request(talk)
+            return request, orjson.dumps(self.endpoint.dialect.body(request))
+        envelope = self._envelope(talk)
+        return envelope.request, envelope.around(first.text)
+
+    def _envelope(self, talk: Talk[CaseT, FactsT, LabelsT]) -> Envelope:
+        """All of the next request but what is said in it."""
         abilities, channel, repeat = self.abilities, self.abilities.channel, talk.task.repeat
         strength = abilities.binding(exact=talk.exact) if channel in SCHEMA_CHANNELS else "plain"
         bound = talk.bounds(exact=strength == "exact")
@@ -350,18 +365,25 @@ class LlmLabeller(Labeller):
         params = abilities.params
         if repeat > 1 and params.seed is not None:  # a repeat with the same seed would be no repeat
             params = replace(params, seed=params.seed + repeat - 1)
-        return ChatRequest(
-            model=self.endpoint.model,
-            system=talk.prepared.systems[channel],
-            turns=talk.turns(),
-            schema=form.schema,
-            schema_name="labels",
-            channel=channel,
-            params=params,
-            completion_limit_name=abilities.limit_name,
-            reply_limit=self._reply_limit(talk, form),
-            strength=strength if bound is not None else "plain",
-        )
+        limit, limit_name = self._reply_limit(talk, form), abilities.limit_name
+        strength = strength if bound is not None else "plain"
+
+        def make() -> Envelope:
+            request = ChatRequest(
+                model=self.endpoint.model,
+                system=talk.prepared.systems[channel],
+                turns=(),
+                schema=form.schema,
+                schema_name="labels",
+                channel=channel,
+                params=params,
+                completion_limit_name=limit_name,
+                reply_limit=limit,
+                strength=strength,
+            )
+            return Envelope.of(request, self.endpoint.dialect)
+
+        return form.envelope((channel, strength, params, limit_name, limit), make)
 
     def _reply_limit(self, talk: Talk[CaseT, FactsT, LabelsT], form: Form) -> int:
         """The user's limit, or what the longest useful answer takes, with room for reasoning."""
@@ -391,7 +413,7 @@ class LlmLabeller(Labeller):
             return None
         try:
             answer = orjson.loads(stored)
-            labels = _accept(task, answer, prepared, plants) if isinstance(answer, dict) else None
+            labels = _accept(task, answer, stored, prepared, plants) if isinstance(answer, dict) else None
         except (BadReply, ValueError):  # the checks have changed since: ask again
             return None
         if labels is None:
@@ -420,8 +442,13 @@ def _transport(endpoint: Endpoint, settings: LlmSettings, pace: Pace) -> Transpo
     )
 
 
-def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], prepared: Prepared, plants: Plants) -> LabelsT:
-    """What was asked for and nothing else, not copied from the case, and true to the case."""
+def _accept(
+    task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], written: bytes, prepared: Prepared, plants: Plants
+) -> LabelsT:
+    """What was asked for and nothing else, not copied from the case, and true to the case.
+
+    `written` is the answer as JSON.
+    """
     if (fault := prepared.check.fault(answer)) is not None:
         raise BadReply(fault, shape=False, misfit=True)
     if plants.hold(answer):
@@ -431,7 +458,7 @@ def _accept(task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], prepared
             shape=False,
         )
     try:
-        return task.accept(answer)
+        return task.accept_json(written)
     except ValueError as error:
         raise BadReply(str(error), shape=False, misfit=True) from None
 

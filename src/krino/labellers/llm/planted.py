@@ -78,7 +78,7 @@ class Plants:
     __slots__ = ("_glance", "_looked_for", "_may", "_readings", "_squeezed", "_texts", "_words")
 
     def __init__(self, texts: Iterable[str], words: Collection[str]) -> None:
-        self._texts = tuple(_NUMBER.sub("", text) for text in texts)
+        self._texts = tuple(map(_unnumbered, texts))
         self._words = frozenset(words)
         self._looked_for: Mapping[str, Any] | None = None
         self._may = False
@@ -201,15 +201,20 @@ class Plants:
         )
 
 
-def uncut_texts(task: Task[Any, Any, Any], shown: Sequence[str]) -> Iterator[str]:
-    """Texts of the case that are not shown as they stand in it.
+def plants_in(task: Task[Any, Any, Any], shown: Sequence[str], words: Collection[str]) -> Plants:
+    """What is shown of a case, and its texts that are not shown as they stand in it, but for numbers of sentences.
 
-    A judge may have numbered the sentences of a text or shortened it. An answer planted there is in pieces in what is
-    shown, and a model that copies it puts it together again. A part is not searched for what other parts show.
+    A judge may have shortened a text. An answer planted there is in pieces in what is shown, and a model that copies it
+    puts it together again. A part is not searched for what other parts show.
     """
-    if not task.is_part:
-        whole = "\n".join(shown)
-        yield from (text for text in _texts_in(task.case) if text not in whole)
+    texts = [*map(_unnumbered, shown)]
+    whole = "" if task.is_part else "\n".join(texts)
+    uncut = () if task.is_part else [text for text in map(_unnumbered, _texts_in(task.case)) if text not in whole]
+    return Plants((*texts, *(passage.name for passage in task.questions.passages), *uncut), words)
+
+
+def _unnumbered(text: str) -> str:
+    return _NUMBER.sub("", text) if "[" in text else text
 
 
 def _texts_in(value: Any) -> Iterator[str]:
@@ -217,6 +222,8 @@ def _texts_in(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
         item = waiting.pop()
+        if item is None:
+            continue
         if isinstance(item, str):
             yield item
         elif isinstance(item, BaseModel):

@@ -15,13 +15,16 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import json_repair
 import orjson
+from pydantic_core import from_json
 
-from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply, doubled
+from krino.cases.twice import check_keys
+from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply
 
 READING = 2  # counts up when other things are taken for an answer: what was kept under older rules is asked again
 FENCE = "```"
@@ -65,28 +68,22 @@ def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     if reply.stopped is not None:
         raise BadReply(f"The reply did not end as a finished one does, but with `{reply.stopped}`.", shape=False)
     if channel == "tool":
-        return _storable(_object(_tool_arguments(reply)))
+        return _object(_tool_arguments(reply))
     text, finished = _after_reasoning((reply.text or "").strip()), False
     if channel == "text":
         text, finished = _between_markers(text, tag)
     if not text:
         raise BadReply("The reply holds reasoning and no answer." if reply.reasoned else "The reply is empty.")
     inner = _unfenced(text)
-    return _storable(_object(text, finished) if inner is None else _object(inner, finished=True))
+    return _object(text, finished) if inner is None else _object(inner, finished=True)
 
 
-def canonical(value: Any) -> bytes:
-    """The same bytes for the same JSON value, whatever its layout."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
-def _storable(answer: dict[str, Any]) -> dict[str, Any]:
-    """Broken Unicode, numbers beyond 64 bits and endless nesting can be neither compared nor kept."""
+def written_down(answer: dict[str, Any]) -> bytes:
+    """An answer as it is kept. Broken Unicode, numbers beyond 64 bits and endless nesting cannot be."""
     try:
-        canonical(answer)
+        return orjson.dumps(answer)
     except orjson.JSONEncodeError as error:
         raise BadReply(f"The reply holds values that cannot be kept: {error}.") from None
-    return answer
 
 
 def _tool_arguments(reply: Reply) -> str:
@@ -161,16 +158,36 @@ def _unfenced(text: str) -> str | None:
 
 
 def _strict(text: str) -> Any:
+    """The value of a text. Most are plain JSON, which is read quickly; all else goes to the reader that says why."""
+    try:
+        return _quickly(text)
+    except (ValueError, TypeError):  # of the quick reader and of the writer
+        pass
     try:
         return STRICT.decode(text)
     except RecursionError:
         raise BadReply("The reply is nested too deeply.") from None
 
 
+def _quickly(text: str) -> Any:
+    """The same value as by `STRICT`, for a text in which nothing is twice, endless or broken; else an error.
+
+    What it reads is written again: a pair that was dropped would leave fewer colons, a number without end is written
+    as one more null, and what cannot be kept cannot be written.
+    """
+    value, given = from_json(text, allow_inf_nan=False), text.encode()
+    if orjson.dumps(value).count(b"null") != given.count(b"null"):
+        raise ValueError("a number without end, or an escaped null")
+    check_keys(given, value)
+    return value
+
+
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) != len(pairs):
-        raise BadReply(f"The key {', '.join(doubled(pairs))} stands twice in one object.")
+        counts = Counter(key for key, _ in pairs)
+        doubled = sorted(key for key, count in counts.items() if count > 1)
+        raise BadReply(f"The key {', '.join(doubled)} stands twice in one object.")
     return out
 
 

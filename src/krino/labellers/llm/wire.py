@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import email.utils
-import json
 import math
 import time
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import orjson
 
+from krino.cases.twice import KeyTwice, check_keys
 from krino.contract import Media
 from krino.labellers.settings import Channel as Channel
 
@@ -62,6 +61,10 @@ class ChatRequest:
     strength: Strength = "plain"
     """How far the schema is bound to the case."""
 
+    def with_turns(self, turns: tuple[Turn, ...]) -> ChatRequest:
+        """The same settings for what is said here."""
+        return replace(self, turns=turns)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -97,6 +100,8 @@ class Reply:
 
     def raw(self) -> str:
         """Everything the model wrote, for the record and for asking again."""
+        if not self.tool_calls:
+            return self.text or ""
         parts = [self.text or "", *(call.arguments for call in self.tool_calls)]
         return "\n".join(part for part in parts if part)
 
@@ -180,25 +185,14 @@ def parse_body(body: bytes) -> dict[str, Any]:
     """The JSON object of a 200 reply; a page of HTML or a list is no reply, nor is one that says a thing twice."""
     try:
         data = orjson.loads(body)
-        SEES_DOUBLES.decode(body.decode())  # of two equal keys orjson takes the last and says nothing
-    except (orjson.JSONDecodeError, RecursionError) as error:
+        check_keys(body, data)  # of two equal keys orjson takes the last and says nothing
+    except KeyTwice as doubled:
+        raise UnreadableReply(f"the endpoint's reply has the key {doubled.key} twice in one object") from None
+    except orjson.JSONDecodeError as error:
         raise UnreadableReply(f"the endpoint's reply is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise UnreadableReply("the endpoint's reply is not a JSON object")
     return data
-
-
-def doubled(pairs: Iterable[tuple[str, Any]]) -> list[str]:
-    """The keys that stand more than once in one object."""
-    return sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> None:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise UnreadableReply(f"the endpoint's reply has the key {', '.join(doubled(pairs))} twice in one object")
-
-
-SEES_DOUBLES = json.JSONDecoder(object_pairs_hook=_once)
 
 
 def ending(reason: Any, normal: Collection[str]) -> tuple[str | None, str | None]:
