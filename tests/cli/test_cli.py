@@ -15,8 +15,10 @@ from typing import Any
 
 import orjson
 import pytest
+from typer.testing import CliRunner
 
 from fake_llm import FakeServer, Faults
+from krino.cli import app
 from krino.cli.demo import EXAMPLES
 from krino.judges.registry import OURS
 from toy_judge import ToyJudge
@@ -481,3 +483,17 @@ def test_every_judge_has_examples_and_the_one_that_the_demo_names(tmp_path: Path
 def test_help_names_the_exit_codes(tmp_path: Path) -> None:
     assert "3 some cases failed" in krino("--help", cwd=tmp_path).stdout
     assert krino("--version", cwd=tmp_path).stdout.startswith("krino 0.")
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"), [("ray", "pip install 'krino[ray]'"), ("batch", "name one with --labeller")]
+)
+def test_an_engine_that_cannot_work_is_told_before_a_run_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, words: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "cases.jsonl", "fine")
+    done = CliRunner().invoke(app, ["judge", TOY, "cases.jsonl", "--engine", engine])
+    assert words in str(done.exception) + done.output
+    assert "run folder" not in done.output
