@@ -417,9 +417,22 @@ def test_show_gives_the_run_one_case_and_every_line(tmp_path: Path) -> None:
 def test_judges_and_schema_describe_what_there_is(tmp_path: Path) -> None:
     listed = json.loads(krino("judges", "--json", cwd=tmp_path).stdout)
     rag = next(entry for entry in listed if entry["name"] == "rag")
-    assert rag["inputs"]["question"] in {"required", "optional"}
+    needs = {name: (info["required"], info["for"]) for name, info in rag["inputs"].items()}
+    assert needs == {
+        "question": (True, []),
+        "answer": (True, []),
+        "context": (False, ["faithfulness", "context_relevance"]),
+        "reference": (False, ["semantic_similarity"]),
+        "goal": (False, []),
+    }
+    for entry in listed:
+        told = {**entry["inputs"], **entry["options"]}
+        assert [name for name, info in told.items() if not info["about"]] == []
+        assert any(info["required"] for info in entry["inputs"].values())
     assert "faithfulness" in rag["outputs"]
     shown = krino("judges", cwd=tmp_path).stdout
+    assert "context    for faithfulness, context_relevance: the passages that were retrieved" in shown
+    assert "aliases_used" not in shown  # the judge fills it
     assert "languages of the embedded labeller: English, French, Dutch, German, Spanish" in shown
     schema = json.loads(krino("schema", "rag", cwd=tmp_path).stdout)
     assert set(schema) == {"case", "labels", "verdict", "judgement"}

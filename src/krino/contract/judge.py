@@ -83,6 +83,9 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
     """The fields of the case that a person knows it by; empty: its first few text fields."""
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {}
     """The names that a field of the case may have in a record, the best first, where they are not its own."""
+    needed: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Fields of the case that are needed though the model has a default for them (so that `study` can say what is
+    missing), each with the fields of the verdict that need it; none: the whole verdict does. For `krino judges`."""
     data_files: ClassVar[Sequence[str | PathLike[str]]] = ()
     """Files and folders that `study`, `settle` or `label_locally` read (tables, models), as paths from the folder of
     the class. When one changes, the judge is another judge: verdicts of before are not used again."""
