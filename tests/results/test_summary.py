@@ -85,6 +85,11 @@ def test_free_text_and_names_are_left_out(values: list[Any]) -> None:
     assert summarise(ok(field=value) for value in values).codes == ()
 
 
+def test_short_explanations_that_come_again_are_not_tabulated() -> None:
+    summary = summarise(ok(kind="A", score_explanation="not supported") for _ in range(9))
+    assert [field.name for field in summary.codes] == ["kind"]
+
+
 def test_thirty_values_are_still_a_category() -> None:
     (field,) = summarise(ok(field=f"v{number % 30}") for number in range(90)).codes
     assert len(field.counts) == 30
