@@ -429,7 +429,12 @@ def test_a_case_with_two_clusters_is_refused() -> None:
 
 def test_two_cases_of_the_run_with_one_labelled_id_are_refused() -> None:
     with pytest.raises(UsageProblem, match="two cases of the run have the id 'case-0'"):
-        held([*matches("a"), *matches("b")], [label(0, "a")])
+        held([*matches("a"), {**matches("b")[0], "input_hash": "f" * 32}], [label(0, "a")])
+
+
+def test_the_same_record_twice_is_one_case_to_a_label() -> None:
+    found = held([*matches("a", "b"), matches("a")[0]], [label(0, "a"), label(1, "b")])
+    assert found.fields[0].figures["agreement"].n == 2
 
 
 def test_a_run_without_judgements_is_refused() -> None:
