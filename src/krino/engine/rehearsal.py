@@ -29,8 +29,6 @@ from krino.labellers.panel import Panel
 
 AnyJudge = Judge[Any, Any, Any]
 MOST_TRIED = 20
-MOST_LOOKED_AT = 1_000
-"""Cases in which something to ask about is looked for, before a run that has nobody to ask is begun."""
 _WRONG_CALL = re.compile(r"missing \d+ required|takes .+ positional argument|unexpected keyword argument")
 _WRONG_TYPE = re.compile(r"_type|_parsing$")
 _rehearsed: WeakSet[type] = WeakSet()
@@ -79,12 +77,12 @@ def rehearse(judge: AnyJudge, item: CaseItem) -> None:
 
 def refuse_without_labeller(judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem]) -> None:
     """For the look before a run begins: a judge without an embedded labeller, and no other one named, yet something to
-    ask about. A judge that decides everything by rules needs nobody, so the cases have to be looked at."""
+    ask about. A judge that decides everything by rules needs nobody, so the first cases have to be looked at."""
     members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
     embedded = any(isinstance(member, LocalLabeller) for member in members)
     if not embedded or type(judge).label_locally is not Judge.label_locally:
         return
-    if any(_leaves_open(judge, item) for item in islice(items, MOST_LOOKED_AT)):
+    if any(_leaves_open(judge, item) for item in islice(items, MOST_TRIED)):
         judge.label_locally([])  # which says that there is none
 
 
