@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -41,7 +40,7 @@ class Deadly(Judge[Text, None, NoLabels, Length, DeadlyOptions]):
 
     def study(self, case: Text) -> None:
         time.sleep(self.options.seconds)
-        if case.text == "die" and threading.current_thread().name == "krino-desk":  # a report may study it too
+        if case.text == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         once = Path(case.text.removeprefix("die once "))
         if case.text.startswith("die once ") and not once.exists():

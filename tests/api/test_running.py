@@ -141,3 +141,30 @@ def test_what_a_notebook_shows_is_escaped(tmp_path: Path) -> None:
         assert "<p" in page or "<table" in page
     assert "&lt;script&gt;" in run[HOSTILE]._repr_html_()
     assert "it cannot be judged" in run["b"]._repr_html_()
+
+
+class NoEmbedded(ToyJudge):
+    """Has nobody of its own to label: what `Judge` has is all there is."""
+
+    label_locally = krino.Judge.label_locally
+
+
+@pytest.mark.parametrize("texts", [("a good text",), ("", "unjudgeable", "explode", "a good text")])
+def test_without_anybody_to_label_nothing_is_made_that_would_block_the_right_call(
+    texts: tuple[str, ...], tmp_path: Path
+) -> None:
+    records = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
+    told: list[str] = []
+    with FakeServer(reply={"label": "good", "quote": "text"}) as server:
+        model = krino.llm("m", base_url=server.url, cache="off")
+        for labeller in ("local", krino.jury([krino.llm("n", base_url=server.url, cache="off"), "local"])):
+            with pytest.raises(krino.UsageProblem, match="has no embedded labeller: name a model with --labeller"):
+                krino.run(NoEmbedded, records, into=tmp_path / "r", labeller=labeller, on_message=told.append)
+            assert (told, (tmp_path / "r").exists()) == ([], False)
+        run = krino.run(NoEmbedded, records, into=tmp_path / "r", labeller=model)
+    assert (run.manifest.state, run.manifest.counts.ok) == ("finished", len(texts) if len(texts) == 1 else 2)
+
+
+def test_a_judge_that_leaves_nothing_open_needs_nobody_to_label(tmp_path: Path) -> None:
+    run = krino.run(NoEmbedded, [{"id": "a", "text": ""}], into=tmp_path / "r")
+    assert run.manifest.counts.ok == 1

@@ -15,8 +15,10 @@ from typing import Any
 
 import orjson
 import pytest
+from typer.testing import CliRunner
 
 from fake_llm import FakeServer, Faults
+from krino.cli import app
 from krino.cli.demo import EXAMPLES
 from krino.judges.registry import OURS
 from toy_judge import ToyJudge
@@ -415,9 +417,22 @@ def test_show_gives_the_run_one_case_and_every_line(tmp_path: Path) -> None:
 def test_judges_and_schema_describe_what_there_is(tmp_path: Path) -> None:
     listed = json.loads(krino("judges", "--json", cwd=tmp_path).stdout)
     rag = next(entry for entry in listed if entry["name"] == "rag")
-    assert rag["inputs"]["question"] in {"required", "optional"}
+    needs = {name: (info["required"], info["for"]) for name, info in rag["inputs"].items()}
+    assert needs == {
+        "question": (True, []),
+        "answer": (True, []),
+        "context": (False, ["faithfulness", "context_relevance"]),
+        "reference": (False, ["semantic_similarity"]),
+        "goal": (False, []),
+    }
+    for entry in listed:
+        told = {**entry["inputs"], **entry["options"]}
+        assert [name for name, info in told.items() if not info["about"]] == []
+        assert any(info["required"] for info in entry["inputs"].values())
     assert "faithfulness" in rag["outputs"]
     shown = krino("judges", cwd=tmp_path).stdout
+    assert "context    for faithfulness, context_relevance: the passages that were retrieved" in shown
+    assert "aliases_used" not in shown  # the judge fills it
     assert "languages of the embedded labeller: English, French, Dutch, German, Spanish" in shown
     schema = json.loads(krino("schema", "rag", cwd=tmp_path).stdout)
     assert set(schema) == {"case", "labels", "verdict", "judgement"}
@@ -481,3 +496,17 @@ def test_every_judge_has_examples_and_the_one_that_the_demo_names(tmp_path: Path
 def test_help_names_the_exit_codes(tmp_path: Path) -> None:
     assert "3 some cases failed" in krino("--help", cwd=tmp_path).stdout
     assert krino("--version", cwd=tmp_path).stdout.startswith("krino 0.")
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"), [("ray", "pip install 'krino[ray]'"), ("batch", "name one with --labeller")]
+)
+def test_an_engine_that_cannot_work_is_told_before_a_run_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, words: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "cases.jsonl", "fine")
+    done = CliRunner().invoke(app, ["judge", TOY, "cases.jsonl", "--engine", engine])
+    assert words in str(done.exception) + done.output
+    assert "run folder" not in done.output

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 import krino
+from deadly_judge import Deadly
 from krino.contract import Task, hash_record, holds_number
 from toy_judge import ToyJudge, ToyVerdict
 
@@ -131,8 +132,15 @@ def test_a_record_nested_beyond_reason_does_not_stop_hashing() -> None:
 
 
 def test_options_that_a_judge_does_not_have_are_refused_by_name() -> None:
-    with pytest.raises(krino.UsageProblem, match=r"options of judge `toy`: .*wrong"):
+    with pytest.raises(krino.UsageProblem, match=r"options of judge `toy`: no option `wrong`; there are good_is$"):
         ToyJudge(options={"wrong": 1})
+    with pytest.raises(krino.UsageProblem, match=r"no option `god_is` \(did you mean good_is\?\); there are good_is$"):
+        ToyJudge(options={"god_is": 1})
+
+
+def test_a_model_of_options_that_passes_over_unknown_names_does_not_hide_a_misspelt_one() -> None:
+    with pytest.raises(krino.UsageProblem, match=r"no option `second` \(did you mean seconds\?\)"):
+        Deadly(options={"second": 1})
 
 
 def test_the_fingerprint_changes_with_prompt_and_options() -> None:

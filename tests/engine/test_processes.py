@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import krino
 from krino.cases.item import CaseItem
 from krino.contract import Judgement
 from krino.engine import processes
@@ -127,6 +128,15 @@ def test_a_case_that_kills_its_process_is_an_error_and_takes_no_other_with_it(de
     assert lost is not None
     assert lost.status == "error"
     assert "died twice" in str(lost.error)
+
+
+def test_a_case_that_kills_its_process_does_not_kill_the_summing_up(deadly: Any, tmp_path: Path) -> None:
+    texts = ["x" * place for place in range(30)]
+    texts[25] = "die"  # after those that the starter itself looks at first
+    records = [{"id": str(place), "text": text} for place, text in enumerate(texts)]
+    run = krino.run(type(deadly), records, into=tmp_path / "r", engine=lambda: AllCores(2))
+    assert (run.manifest.state, run.manifest.counts.error) == ("finished", 1)
+    assert (run.folder / "report.html").exists()
 
 
 def test_the_cases_of_a_process_that_was_killed_are_judged_again(deadly: Any, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 import pytest
@@ -16,7 +16,7 @@ from krino.labellers.llm.prompt import GUARD
 from krino.render.at_hand import AtHand
 from krino.render.report import write_report
 from krino.runs.manifest import Manifest
-from made_judgements import HOSTILE, failed, manifest, ok
+from made_judgements import HOSTILE, error, failed, manifest, ok
 from report_page import Page
 from toy_judge import ToyCase, ToyJudge
 
@@ -111,3 +111,22 @@ def test_the_command_puts_a_prompt_of_ones_own_into_the_report(tmp_path: Path) -
     page = Page((run / "report.html").read_text("utf-8"))
     assert "My very own words." in page.visible
     assert "good" in dict(page.data("requests"))[0]
+
+
+class Telling(ToyJudge):
+    """Remembers what it was made to study."""
+
+    studied: ClassVar[list[str]] = []
+
+    def study(self, case: ToyCase) -> int:
+        self.studied.append(case.text)
+        return super().study(case)
+
+
+def test_what_the_judge_broke_on_is_not_studied_for_the_page(tmp_path: Path) -> None:
+    Telling.studied.clear()
+    broken, unlabelled = error(0), error(1)
+    broken["labeller"] = {"kind": "llm"}  # a model was asked, so the case had been studied without harm
+    cases = [with_case(broken, "asked"), with_case(unlabelled, "deadly"), with_case(ok(2, score=1.0), "good")]
+    write_report(tmp_path, manifest(), iter(cases), Telling())
+    assert set(Telling.studied) == {"asked", "good"}

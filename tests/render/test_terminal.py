@@ -129,3 +129,10 @@ def test_clean_text_has_no_control_characters(text: str) -> None:
 def test_clean_keeps_ordinary_text() -> None:
     text = "Straße, «cour», 東京 👩‍⚖️\n\ttabbed"
     assert clean(text) == text
+
+
+def test_ids_that_several_cases_share_are_told_with_one_of_them() -> None:
+    shown = " ".join(_summary([ok(score=0.5)], repeated_ids=3, repeated_id=f"x{HOSTILE}").split())
+    assert "3 cases have an id that an earlier case with other content has, as `x" in shown
+    assert "\x1b" not in shown
+    assert "an earlier case" not in _summary([ok(score=0.5)])

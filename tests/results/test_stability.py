@@ -99,7 +99,8 @@ def test_ties_empty_seats_and_other_orders_are_counted() -> None:
 
 def test_wording_rules_and_what_nobody_measured_are_no_measure_of_agreement() -> None:
     verdicts: list[dict[str, Any]] = [
-        {"score": 1.0, "why": f"{LONG} {n}", "none": None, "fixed": "F"} for n in range(2)
+        {"score": 1.0, "why": f"{LONG} {n}", "score_explanation": f"short {n}", "none": None, "fixed": "F"}
+        for n in range(2)
     ]
     judgement = judged(0, seat("a", **verdicts[0]), seat("b", **verdicts[1]), **verdicts[0])
     judgement["decided_by"]["fixed"] = "R1"

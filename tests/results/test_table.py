@@ -117,6 +117,18 @@ def test_a_closed_list_of_labels_is_a_category_however_many_there_are(tmp_path: 
     assert read_table(make_run(tmp_path / "open", rows)).fields["field"].kind == "other"
 
 
+@pytest.mark.parametrize("name", ["score_explanation", "Rationale", "reviewer_comments"])
+def test_words_about_the_verdict_are_no_category_however_short_unless_their_list_is_closed(
+    tmp_path: Path, name: str
+) -> None:
+    rows = [row(f"c{n}", **{name: "not supported"}) for n in range(8)]
+    found = read_table(make_run(tmp_path / "r", rows))
+    assert found.fields[name].kind == "other"
+    assert len(set(found.fields[name].marks(np.arange(8)))) == 1
+    closed = JudgeCard(verdict_schema={"properties": {name: {"enum": ["supported", "not supported"]}}})
+    assert read_table(make_run(tmp_path / "closed", rows, about=closed)).fields[name].kind == "codes"
+
+
 def test_equal_values_have_equal_marks_in_two_runs_whatever_stood_before_them(tmp_path: Path) -> None:
     long = "The second passage says so, in other words."
     given = [["B", "A"], "A", long, 0.5, None, {"a": 1}]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import krino
 from command_line import krino_each
+from fake_llm import FakeServer
 from krino import writing
 from krino.api.running import Running, RunSettings
 from krino.labellers.local import LocalLabeller
@@ -109,6 +110,9 @@ def test_a_shard_that_is_not_judged_yet_leaves_the_merged_run_unfinished(tmp_pat
     assert f"of {len(POOL) + 1} cases, 0 of them not judged" in str(merged.manifest.stop_reason)
     assert merged.manifest.plan.part is not None
     assert merged.manifest.plan.part.shards == [1, 2]
+    assert "missing of 3 shards: 0003; judge what is missing, and merge again" in str(merged.manifest.stop_reason)
+    (finished,) = [check for check in merged.gate().broken if check.rule == "finished"]
+    assert "missing of 3 shards: 0003" in finished.message
     assert krino.merge(runs[2:], tmp_path / "merged").manifest.state == "finished"
 
 
@@ -254,6 +258,51 @@ def test_of_two_judgements_of_one_case_the_earlier_settled_one_counts_whatever_t
     for name, order in (("one", runs), ("other", runs[::-1])):
         merged = krino.merge(order, tmp_path / name)
         assert {one.time.year for one in merged if one.time} == {2030}
+
+
+def asked(cases: Path, folder: Path, server: FakeServer, **settings: Any) -> krino.Run:
+    """A run in which a model is asked, at a price."""
+    labeller = krino.llm("m", base_url=server.url, cache="off", price_in=1.0, price_out=1.0, **settings)
+    return krino.run(ToyJudge, cases, into=folder, labeller=labeller)
+
+
+def test_what_was_paid_for_and_does_not_count_stays_on_the_bill(tmp_path: Path) -> None:
+    """The same cases were paid for twice, the first time for replies that were no good."""
+    one, two = written(tmp_path / "cases.jsonl", ["fine", "fine too"]), tmp_path / "two"
+    with FakeServer(reply={"label": "good", "quote": "nowhere"}) as broken:
+        asked(one, two, broken, reasks=0)
+    with FakeServer(reply={"label": "good", "quote": "fine"}) as server:
+        asked(one, tmp_path / "one", server)
+        for run in (two, tmp_path / "one"):  # the address of the server is part of the plan, and here it is no matter
+            manifest = Manifest.load(run)
+            manifest.plan.labeller["base_url"] = "http://model"
+            manifest.write(run)
+        first = krino.load_run(tmp_path / "one")
+        manifest, tried = first.manifest, krino.load_run(two).manifest
+    assert (manifest.counts.ok, tried.counts.error, tried.usage.calls) == (2, 2, 2)
+    merged = krino.merge([two, first.folder], tmp_path / "merged")
+    assert merged.manifest.state == "finished"
+    assert merged.manifest.counts == manifest.counts
+    assert [item.verdict for item in merged] == [item.verdict for item in first]
+    assert merged.manifest.usage.calls == manifest.usage.calls + tried.usage.calls == 4
+    assert merged.manifest.usage.cost == pytest.approx((manifest.usage.cost or 0) + (tried.usage.cost or 0))
+    before = content(merged.folder)
+    for again in ([two], [first.folder, two], [first.folder]):
+        krino.merge(again, merged.folder)
+        assert content(merged.folder) == before, "nothing is counted twice"
+
+
+def test_a_run_that_is_not_at_its_end_is_named(tmp_path: Path) -> None:
+    cases = written(tmp_path / "cases.jsonl", POOL)
+    shards = krino.shard(ToyJudge(), cases, into=tmp_path / "shards", shards=2)
+    runs = [judged([path], tmp_path / path.stem) for path in shards]
+    manifest = Manifest.load(runs[1])
+    manifest.state = "stopped"
+    manifest.write(runs[1])
+    (runs[1] / JOURNAL).write_bytes(b"")
+    told = str(krino.merge(runs, tmp_path / "merged").manifest.stop_reason)
+    assert f"unfinished: {runs[1]}; judge what is missing" in told
+    assert "missing of" not in told
 
 
 # --- the commands -----------------------------------------------------------------------------------

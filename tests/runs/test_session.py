@@ -367,3 +367,21 @@ async def test_a_stop_between_two_askings_of_the_last_case_leaves_no_finished_ru
     assert (manifest.state, manifest.counts.error) == ("stopped", 1)
     assert "--max-tokens" in (manifest.stop_reason or "")
     assert manifest.usage.calls > 0
+
+
+@pytest.mark.parametrize(
+    ("cases", "count", "example"),
+    [
+        ([("a", "x"), ("b", "x"), ("c", "y")], 0, None),
+        ([("a", "x"), ("a", "x")], 0, None),
+        ([("a", "x"), ("b", "y"), ("b", "z"), ("a", "z"), ("b", "y")], 2, "b"),
+    ],
+)
+async def test_ids_that_stand_for_several_contents_are_counted_with_an_example(
+    tmp_path: Path, cases: list[tuple[str, str]], count: int, example: str | None
+) -> None:
+    stream = [CaseItem(index, own_id, {"text": text}) for index, (own_id, text) in enumerate(cases)]
+    manifest = await session(tmp_path).run(lambda: iter(stream))
+    assert (manifest.repeated_ids, manifest.repeated_id) == (count, example)
+    again = await session(tmp_path).run(lambda: items("x"))
+    assert (again.repeated_ids, again.repeated_id) == (0, None)

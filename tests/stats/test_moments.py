@@ -7,11 +7,20 @@ import random
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, norm, t
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
-from krino.stats.moments import Moments, MomentsByGroup, careful_interval, score_interval, wilson
+from krino.stats.moments import (
+    FEW,
+    STUDENT_95,
+    Moments,
+    MomentsByGroup,
+    careful_interval,
+    mean_interval,
+    score_interval,
+    wilson,
+)
 
 COUNTS = [(0, 1), (1, 1), (0, 7), (7, 7), (1, 2), (3, 10), (29, 30), (999, 1_000), (5, 100_000)]
 
@@ -77,5 +86,20 @@ def test_numbers_on_another_scale_need_thirty_values() -> None:
 def test_moments_of_large_numbers_that_differ_little_are_exact() -> None:
     values = [1e9 + step for step in (4.0, 7.0, 13.0, 16.0)]
     tally = moments(values)
-    half = norm.ppf(0.975) * math.sqrt(30 / 4)  # the sample variance is 30
+    half = STUDENT_95[2] * math.sqrt(30 / 4)  # the sample variance is 30
     assert tally.normal_interval() == pytest.approx((1e9 + 10 - half, 1e9 + 10 + half), abs=1e-6)
+
+
+def test_of_few_values_the_interval_of_a_mean_is_students() -> None:
+    assert [round(float(t.ppf(0.975, freedom)), 3) for freedom in range(1, FEW - 1)] == list(STUDENT_95)
+    few, many = [moments([*range(2, n + 2)]).normal_interval() for n in (FEW - 1, FEW)]
+    assert few is not None and many is not None
+    spread = [math.sqrt(sum((x - m) ** 2 for x in range(2, n + 2)) / (n - 1) / n) for n, m in ((29, 16.0), (30, 16.5))]
+    assert few[1] - 16.0 == pytest.approx(2.048 * spread[0])
+    assert many[1] - 16.5 == pytest.approx(norm.ppf(0.975) * spread[1])
+
+
+def test_numbers_that_are_all_the_same_have_no_interval_in_a_report_unless_they_are_scores() -> None:
+    assert mean_interval(moments([4.0, 4.0, 4.0])) is None
+    low, high = mean_interval(moments([1.0, 1.0, 1.0])) or (1.0, 1.0)
+    assert (low < 0.6, high) == (True, 1.0)

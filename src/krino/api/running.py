@@ -27,7 +27,7 @@ from krino.engine import sync
 from krino.engine.case import AnyJudge, input_hash, open_questions
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Engine
-from krino.engine.rehearsal import rehearse_first, rehearsed
+from krino.engine.rehearsal import refuse_without_labeller, rehearse_first, rehearsed
 from krino.errors import RunStopped, UsageProblem
 from krino.exports.parquet_file import ParquetBeside
 from krino.judges.registry import OURS, address_of
@@ -244,6 +244,7 @@ class Running:
         """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed."""
         if all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):  # what can be read twice
             rehearse_first(self.judge, self.cases())
+            refuse_without_labeller(self.judge, self.labeller, self.cases())
         items = self.cases()
         for first in items:
             return rehearsed(chain([first], items), self.judge)

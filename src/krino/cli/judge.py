@@ -98,14 +98,16 @@ def _engine_for(
     if address is not None and engine is not options.EngineName.ray:
         raise UsageProblem("--ray-address is for --engine ray: add that, or leave it out")
     if engine is options.EngineName.ray:
-        from krino.engine.ray_cluster import RayEngine
+        from krino.engine.ray_cluster import RayEngine, imported_ray
 
+        imported_ray()
         return lambda: RayEngine(workers, address)
     if engine is options.EngineName.batch:
-        from krino.engine.batch import BatchFiles, at_batch_price
+        from krino.engine.batch import BatchFiles, at_batch_price, models_of
 
         if workers not in (None, 1):
             raise UsageProblem("--workers is not for --engine batch, which one process carries out: leave it out")
+        models_of(labeller)
         if dry_run:
             at_batch_price(labeller)
         return BatchFiles

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from krino.cli import options
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from krino.contract import Judge
+
+    AnyJudge = Judge[Any, Any, Any]
 
 Part = Literal["all", "case", "labels", "verdict", "judgement"]
 
@@ -31,8 +38,9 @@ def describe(name: str) -> dict[str, Any]:
         "version": judge.version,
         "summary": judge.summary,
         "inputs": {
-            field: "required" if info.is_required() else "optional"
+            field: _input(judge, field, info)
             for field, info in judge.case_model.model_fields.items()
+            if not _is_filled_by_the_judge(info)
         },
         "outputs": list(judge.verdict_model.model_fields),
         "figures": list(judge.figures_model.model_fields),
@@ -45,13 +53,26 @@ def describe(name: str) -> dict[str, Any]:
     }
 
 
+def _input(judge: AnyJudge, field: str, info: FieldInfo) -> dict[str, Any]:
+    """Needed by the whole verdict, by some of its fields (`for`), or not needed at all."""
+    wanted_by = judge.needed.get(field)
+    return {
+        "required": info.is_required() or (wanted_by is not None and not wanted_by),
+        "for": list(wanted_by or ()),
+        "about": info.description,
+        "also": [name for name in judge.record_names.get(field, ()) if name != field],
+    }
+
+
+def _is_filled_by_the_judge(info: FieldInfo) -> bool:
+    return isinstance(info.json_schema_extra, dict) and bool(info.json_schema_extra.get("readOnly"))
+
+
 def _words(entry: dict[str, Any]) -> str:
-    inputs = ", ".join(field if kind == "required" else f"[{field}]" for field, kind in entry["inputs"].items())
-    lines = [
-        f"{entry['name']} {entry['version']}: {entry['summary']}",
-        f"  in:  {inputs}",
-        f"  out: {', '.join(entry['outputs'])}",
-    ]
+    widest = max(map(len, entry["inputs"]), default=0)
+    lines = [f"{entry['name']} {entry['version']}: {entry['summary']}"]
+    lines += [f"  in:  {field:<{widest}}  {_need(info)}" for field, info in entry["inputs"].items()]
+    lines.append(f"  out: {', '.join(entry['outputs'])}")
     if entry["figures"]:
         lines.append(f"  beside the verdict: {', '.join(entry['figures'])}")
     if entry["languages"]:
@@ -60,6 +81,13 @@ def _words(entry: dict[str, Any]) -> str:
         about = f"  {info['about']}" if info["about"] else ""
         lines.append(f"  --option {field}={info['default']}{about}")
     return "\n".join(lines)
+
+
+def _need(info: dict[str, Any]) -> str:
+    need = "required" if info["required"] else f"for {', '.join(info['for'])}" if info["for"] else "optional"
+    also = f" (or {', '.join(info['also'])})" if info["also"] else ""
+    about = f": {info['about']}" if info["about"] else ""
+    return f"{need}{about}{also}"
 
 
 def schema(

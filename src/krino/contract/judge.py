@@ -6,6 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from os import PathLike
 from random import Random
 from typing import Any, ClassVar, Generic, Protocol, cast, get_args, get_origin
@@ -83,6 +84,9 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
     """The fields of the case that a person knows it by; empty: its first few text fields."""
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {}
     """The names that a field of the case may have in a record, the best first, where they are not its own."""
+    needed: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Fields of the case that are needed though the model has a default for them (so that `study` can say what is
+    missing), each with the fields of the verdict that need it; none: the whole verdict does. For `krino judges`."""
     data_files: ClassVar[Sequence[str | PathLike[str]]] = ()
     """Files and folders that `study`, `settle` or `label_locally` read (tables, models), as paths from the folder of
     the class. When one changes, the judge is another judge: verdicts of before are not used again."""
@@ -113,11 +117,25 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
 
     def __init__(self, options: Mapping[str, Any] | BaseModel | None = None, prompt: str | None = None) -> None:
         values = options.model_dump() if isinstance(options, BaseModel) else dict(options or {})
+        self._refuse_unknown(values)
         try:
             self.options = cast(OptionsT, self.options_model.model_validate(values))
         except ValidationError as error:
             raise UsageProblem(f"options of judge `{self.name}`: {describe_validation(error)}") from None
         self.prompt = self.default_prompt if prompt is None else prompt
+
+    def _refuse_unknown(self, values: Mapping[str, Any]) -> None:
+        """A misspelt option must not be passed over, whatever the model does with names that it does not know."""
+        fields = self.options_model.model_fields
+        known = [name for field, info in fields.items() for name in (field, info.alias, info.validation_alias) if name]
+        unknown = [str(name) for name in values if name not in known]
+        takes_more = self.options_model.model_config.get("extra") == "allow"
+        if not unknown or takes_more or not all(isinstance(name, str) for name in known):
+            return
+        near = get_close_matches(unknown[0].lower(), list(fields), n=1)
+        guess = f" (did you mean {near[0]}?)" if near else ""
+        there = f"there are {', '.join(fields)}" if fields else "it has none"
+        raise UsageProblem(f"options of judge `{self.name}`: no option `{unknown[0]}`{guess}; {there}")
 
     def read(self, record: Mapping[str, Any]) -> CaseT:
         """The typed case of a raw record; raises `CannotJudge` naming the field that is wrong."""

@@ -213,7 +213,7 @@ def describe_validation(error: ValidationError) -> str:
     for item in error.errors(include_url=False):
         where = ".".join(str(part) for part in item["loc"]) or "the whole object"
         given = "" if item["type"] == "missing" else f" (got {_short(item['input'])})"
-        lines.append(f"{where}: {item['msg']}{given}")
+        lines.append(f"{where}: {item['msg'].removeprefix('Value error, ')}{given}")
     return "; ".join(lines)
 
 

@@ -45,7 +45,7 @@ class BatchFiles:
         self._labeller: Labeller | None = None
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
-        models = _models(assignment.labeller)
+        models = models_of(assignment.labeller)
         if assignment.folder is None:
             raise UsageProblem("batch files need a run folder: the state of what is out is kept there")
         self._labeller = assignment.labeller
@@ -226,12 +226,12 @@ class _Piles:
 
 def at_batch_price(labeller: Labeller) -> None:
     """For an estimate: what the models of a labeller cost in batch files."""
-    for model in _models(labeller):
+    for model in models_of(labeller):
         model.at_price(model.settings["batch_price"])
 
 
-def _models(labeller: Labeller) -> list[LlmLabeller]:
-    """The models that a labeller asks."""
+def models_of(labeller: Labeller) -> list[LlmLabeller]:
+    """The models that a labeller asks; raises `UsageProblem` where batch files cannot be had of one."""
     members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
     models = [member for member in members if isinstance(member, LlmLabeller)]
     for model in models:

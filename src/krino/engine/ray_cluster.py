@@ -48,7 +48,7 @@ class RayEngine:
         self._stopping = False
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
-        ray = _imported()
+        ray = imported_ray()
         ours = not ray.is_initialized()
         if ours:
             await asyncio.to_thread(_connect, ray, self._address)  # on a thread of its own it leaves our signals alone
@@ -121,7 +121,8 @@ class RayLink:
             raise WorkerLost(str(error).strip()) from None
 
 
-def _imported() -> Any:
+def imported_ray() -> Any:
+    """Raises `UsageProblem` where it is not installed: a command asks before it makes anything."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:

@@ -12,18 +12,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from weakref import WeakSet
 
 from pydantic import BaseModel, ValidationError
 
 from krino.cases.item import CaseItem
-from krino.contract import Judge, Judgement, Questions, Settlement, describe_validation
+from krino.contract import Judge, Judgement, Labeller, Questions, Settlement, describe_validation
 from krino.contract.conduct import BrokenContract, questions_of, settlement_problems, verdict_of
 from krino.contract.places import fault_in, place_of_attribute
 from krino.engine.case import Written
 from krino.engine.made_labels import made_labels
 from krino.errors import RunStopped, UsageProblem
+from krino.labellers.local import LocalLabeller
+from krino.labellers.panel import Panel
 
 AnyJudge = Judge[Any, Any, Any]
 MOST_TRIED = 20
@@ -71,6 +74,27 @@ def rehearse(judge: AnyJudge, item: CaseItem) -> None:
             ) from fault
         return  # the case is an odd one, or the judge breaks: the real judgement says which
     _rehearsed.add(type(judge))
+
+
+def refuse_without_labeller(judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem]) -> None:
+    """For the look before a run begins: a judge without an embedded labeller, and no other one named, yet something to
+    ask about. A judge that decides everything by rules needs nobody, so the first cases have to be looked at."""
+    members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
+    embedded = any(isinstance(member, LocalLabeller) for member in members)
+    if not embedded or type(judge).label_locally is not Judge.label_locally:
+        return
+    if any(_leaves_open(judge, item) for item in islice(items, MOST_TRIED)):
+        judge.label_locally([])  # which says that there is none
+
+
+def _leaves_open(judge: AnyJudge, item: CaseItem) -> bool:
+    if item.record is None:
+        return False
+    try:
+        case = judge.read(item.record)
+        return judge.leaves_open(case, judge.study(case))
+    except Exception:  # the judgement of this case will say what is wrong with it
+        return False
 
 
 def _needs_none(judge: AnyJudge) -> bool:

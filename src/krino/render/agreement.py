@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from krino import blocks as b
 from krino.results.agreement.result import Agreement, CalibrationResult, Confusion, FieldAgreement, Figure
 from krino.results.wording import figure, interval_text
+from krino.stats.moments import FEW
 
 _KINDS = {"category": "classes", "order": "classes in order", "scale": "steps of a scale", "number": "numbers"}
 _FIGURES = {
@@ -211,17 +212,15 @@ def _footnotes(agreement: Agreement) -> Iterator[str]:
                 f"clusters of `{clusters.column}` ({clusters.count:,} of them, from the {clusters.source}{alone}{few})"
             )
         many = " to ".join(f"{count:,}" for count in sorted(draws))
-        yield f"Intervals: {agreement.level:.0%} of a percentile bootstrap, {many} draws of {drawn}.".replace("%", " %")
-    if any(_without_width(item) for field in agreement.fields for item in field.figures.values()):
-        yield "An interval without width means that no draw could differ, not that the figure is certain."
+        level = f"{agreement.level:.0%}".replace("%", " %")
+        yield (
+            f"Intervals: {level} of a percentile bootstrap, {many} draws of {drawn}; of shares of fewer than {FEW}, or "
+            "where all are alike, Wilson's."
+        )
     if skipped := agreement.skipped:
         shown = [f"{item.column} ({item.why})" for item in skipped[:_SHOWN_SKIPPED]]
         more = f" and {len(skipped) - _SHOWN_SKIPPED} more" if len(skipped) > _SHOWN_SKIPPED else ""
         yield f"Not compared: {', '.join(shown)}{more}."
-
-
-def _without_width(item: Figure) -> bool:
-    return item.interval is not None and item.interval[0] == item.interval[1]
 
 
 def _rest(agreement: Agreement) -> Iterator[str]:

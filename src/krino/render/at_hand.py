@@ -44,6 +44,8 @@ class AtHand:
 
     def view(self, judgement: Record, record: Record) -> list[Block]:
         """How the judge shows a case; nothing for one that it could not read or study."""
+        if broke_unlabelled(judgement):
+            return []
         try:
             case = self.judge.read(record)
             facts = self.judge.study(case)
@@ -54,6 +56,12 @@ class AtHand:
             return list(self.judge.view(case, facts, Judgement.model_validate(kept)))
         except Exception as fault:
             return [_problem(self.judge, "view", fault)]
+
+
+def broke_unlabelled(judgement: Record) -> bool:
+    """Whether the judge broke on a case before anybody was asked about it: it may have taken its whole process with it,
+    or hung, and would do so again to whoever studies the case for a page."""
+    return judgement["status"] == "error" and judgement.get("labeller") is None
 
 
 @dataclass(slots=True)

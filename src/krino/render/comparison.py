@@ -76,7 +76,8 @@ def _matching(matching: Matching) -> Iterator[str]:
             "That is right where two systems are compared by one judge, wrong where two judges are."
         )
     if matching.repeated_ids:
-        yield f"{matching.repeated_ids:,} ids are given to several cases; those are matched in their order."
+        told = "those are matched where their content is the same, and count as missing where it is not"
+        yield f"{matching.repeated_ids:,} ids are given to several cases; {told}."
 
 
 def _scores(comparison: Comparison) -> Iterator[Sequence[Value]]:

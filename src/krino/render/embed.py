@@ -20,7 +20,7 @@ import orjson
 
 from krino.blocks import Block, as_data, from_data
 from krino.errors import UsageProblem
-from krino.render.at_hand import AtHand
+from krino.render.at_hand import AtHand, broke_unlabelled
 from krino.render.case import votes_blocks
 from krino.results.numbers import NumberField
 from krino.results.opening_words import OpeningWords
@@ -178,7 +178,7 @@ class Collector:
         else:
             self._ok_details += 1
             (self.first_file if first else self.later_file).write(line)
-        self._spool_case(index, case)
+        self._spool_case(index, None if broke_unlabelled(judgement) else case)
 
     def extra_columns(self) -> list[dict[str, Any]]:
         """What is known of the cases beside the verdict (their metadata), as much as the table has room for."""

@@ -120,7 +120,9 @@ def _cards(block: b.KeyFigures) -> Iterator[Markup]:
 
 def _score(item: b.Score, chart: Markup) -> Markup:
     nulls = f", {item.nulls:,} null" if item.nulls else ""
-    interval = "one value has no interval" if item.interval is None else f"95 %: {interval_text(item.interval)}"
+    interval = (
+        "no interval: there is one value only" if item.interval is None else f"95 %: {interval_text(item.interval)}"
+    )
     return tag(
         "figure",
         tag("figcaption", _field_name(item.name), tag("span", figure(item.mean), class_="value")),

@@ -32,6 +32,7 @@ from krino.results.wording import (
     spend_text,
 )
 from krino.runs.manifest import Counts, Manifest
+from krino.text.clean import clean_line
 
 TONES: dict[str, b.Tone] = {
     "ok": "good",
@@ -46,6 +47,7 @@ _MEANINGS = {"ok": "judged", "failed": "case cannot be judged", "error": "judgin
 _GRADES: dict[Grade | None, b.Tone] = {"low": "bad", "middle": "warn", "high": "good"}
 _SHOWN_MESSAGES = 5
 _SHOWN_FINDINGS = 8
+_LONGEST_ID = 60
 
 
 def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterator[b.Block]:
@@ -53,6 +55,7 @@ def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterat
     note = " · ".join((labeller_of(manifest), date_of(manifest), manifest.state))
     yield b.Heading(judge_of(manifest), note=note, level=1)
     yield counts_block(summary.counts)
+    yield from _repeated(manifest)
     yield from _overview(summary, manifest)
     report = folder / "report.html"
     name = shlex.quote(str(folder))
@@ -73,9 +76,22 @@ def page_blocks(
 ) -> Iterator[b.Block]:
     """The upper half of the report. `own`: what the judge itself says of all its cases."""
     yield b.Section("Outcome", [b.KeyFigures(list(_cards(summary, manifest))), counts_block(summary.counts)], "outcome")
+    yield from _repeated(manifest)
     yield from _overview(summary, manifest, own)
     yield from slices_sections(slices)
     yield from _rules(summary, manifest)
+
+
+def _repeated(manifest: Manifest) -> Iterator[b.Block]:
+    """Labels, comparisons and `krino show RUN ID` go by id."""
+    if count := manifest.repeated_ids:
+        have = "case has" if count == 1 else "cases have"
+        yield b.Paragraph(
+            f"{count:,} {have} an id that an earlier case with other content has, as "
+            f"`{clean_line(manifest.repeated_id or '', _LONGEST_ID)}`: labels and comparisons go by id, so give every "
+            "case its own",
+            "warn",
+        )
 
 
 def _overview(summary: Summary, manifest: Manifest, own: Sequence[b.Block] = ()) -> Iterator[b.Block]:

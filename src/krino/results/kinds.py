@@ -25,6 +25,7 @@ _LARGEST = 1e100  # beyond it no verdict measures anything, and squares would ov
 _LONGEST_CODE, _MOST_WORDS = 40, 4
 _LONGEST_LABEL, _MOST_SPACES = 120, 7
 _FEW_VALUES = 5
+_EXPLANATIONS = ("explanation", "rationale", "reasoning", "comment", "comments", "notes")
 
 
 # --- one value -------------------------------------------------------------------------------------
@@ -96,18 +97,23 @@ def _code_of(value: Any) -> str | None:
 # --- a column of values ----------------------------------------------------------------------------
 
 
-def column_kind(*, has_numbers: bool, is_text: bool, labels: int, coded: int, closed: bool) -> ColumnKind:
+def column_kind(name: str, *, has_numbers: bool, is_text: bool, labels: int, coded: int, closed: bool) -> ColumnKind:
     """Of a field with so many different labels in so many cases that have one.
 
     `closed`: the judge's schema lists its labels, so that it is a category however many of them a small run has.
     """
     if has_numbers:
         return "number"
-    if is_text:
+    if is_text or (is_explanation(name) and not closed):
         return "other"
     if not labels:
         return "empty"
     return "codes" if closed or not are_names(labels, coded) else "other"
+
+
+def is_explanation(name: str) -> bool:
+    """Whether a field holds words about the verdict, by its name: short ones that come again are no category."""
+    return name.lower().endswith(_EXPLANATIONS)
 
 
 def are_names(labels: int, cases: int) -> bool:

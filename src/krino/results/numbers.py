@@ -38,7 +38,7 @@ class NumberField(Frozen):
     nulls: int
     mean: float
     interval: tuple[float, float] | None
-    """Null for a single value."""
+    """Null for a single value, and for numbers beyond 0 to 1 that are all the same."""
     min: float
     max: float
     histogram: Histogram

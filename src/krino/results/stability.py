@@ -16,7 +16,7 @@ import orjson
 
 from krino.labellers.panel import TIE
 from krino.results import Frozen
-from krino.results.kinds import as_number, is_text, key_of
+from krino.results.kinds import as_number, is_explanation, is_text, key_of
 from krino.runs.fields import fields_of
 
 LABELLER = "labeller"
@@ -159,7 +159,7 @@ class StabilityTally:
         split = False
         for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
             values = [verdict.get(name) for verdict in verdicts]
-            if name in self._texts or any(map(is_text, values)):
+            if name in self._texts or is_explanation(name) or any(map(is_text, values)):
                 self._texts.add(name)  # wording differs whenever anything does: it is no measure
                 continue
             differ = len(set(map(key_of, values))) > 1
@@ -176,7 +176,7 @@ class StabilityTally:
             return
         own = fields_of(ballot)
         for name, value in decided.items():
-            if name not in self._texts and not is_text(value):
+            if name not in self._texts and not is_explanation(name) and not is_text(value):
                 member.fields += 1
                 member.as_decided += key_of(own.get(name)) == key_of(value)
 
@@ -202,7 +202,7 @@ def votes_of(judgement: Mapping[str, Any]) -> Votes | None:
     rows = []
     for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
         given = [verdict[name] for verdict in verdicts if name in verdict]
-        if any(map(is_text, given)) or all(value is None for value in given):
+        if is_explanation(name) or any(map(is_text, given)) or all(value is None for value in given):
             continue
         cells = [_word(verdict[name]) if name in verdict else "–" for verdict in verdicts]
         rows.append((name, *cells, SPLIT if len(set(map(key_of, given))) > 1 else ""))

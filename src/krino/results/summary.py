@@ -174,7 +174,8 @@ class SummaryTally:
         for name, tally in self._fields.items():
             text, closed = self.reader.coders[name].is_text, bool(closed_labels(self.schema, name))
             labels, coded = len(tally.counts), tally.coded
-            if column_kind(has_numbers=False, is_text=text, labels=labels, coded=coded, closed=closed) == "codes":
+            kind = column_kind(name, has_numbers=False, is_text=text, labels=labels, coded=coded, closed=closed)
+            if kind == "codes":
                 counts = dict(sorted(tally.counts.items(), key=lambda item: (-item[1], item[0])))
                 yield CodeField(name=name, n=tally.coded, nulls=tally.nulls, counts=counts)
 

@@ -100,8 +100,9 @@ class Coder:
             self.values.clear()
             self._known = {None: NULL}
 
-    def kind(self, codes: NDArray[np.int32], *, has_numbers: bool, closed: bool) -> ColumnKind:
+    def kind(self, name: str, codes: NDArray[np.int32], *, has_numbers: bool, closed: bool) -> ColumnKind:
         return column_kind(
+            name,
             has_numbers=has_numbers,
             is_text=self.is_text,
             labels=len(self.labels),
@@ -412,7 +413,7 @@ class _TableBuilder:
         closed = bool(closed_labels(self.run.manifest.about.fields_schema, name))
         return Column(
             name=name,
-            kind=coder.kind(codes, has_numbers=not np.isnan(numbers).all(), closed=closed),
+            kind=coder.kind(name, codes, has_numbers=not np.isnan(numbers).all(), closed=closed),
             numbers=numbers,
             codes=codes,
             values=tuple(coder.values),

@@ -71,6 +71,7 @@ def clear_results(folder: Path) -> None:
     if known is not None:
         known.state, known.stop_reason = "running", None
         known.cases, known.input_hash, known.counts = None, None, Counts()
+        known.repeated_ids, known.repeated_id = 0, None
         known.write(folder)
     else:
         (folder / MANIFEST).unlink(missing_ok=True)

@@ -141,6 +141,10 @@ class Manifest(BaseModel):
     )
     input_hash: str | None = Field(default=None, description="over the content of all cases in order, once read")
     counts: Counts = Field(default_factory=Counts, description="how the cases of the last command ended")
+    repeated_ids: int = Field(
+        default=0, ge=0, description="cases whose id an earlier case with other content has: give each its own"
+    )
+    repeated_id: str | None = Field(default=None, description="the first such id")
     usage: Usage = Field(
         default_factory=Usage,
         description="all that was spent in this folder since it was begun (or begun anew with --fresh): by every "

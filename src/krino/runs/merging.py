@@ -2,8 +2,9 @@
 
 Every case has a place: in the whole that its shard was cut from, or else its file and line. What several runs say about
 the same place must be the same case; of several judgements of one content the first that is settled counts, of errors
-the last, as in a journal. Where the merged run is there already, it is one of the runs: merging the same again changes
-nothing, and merging more adds to it. Killed at any moment, the target is an unfinished run or the one before.
+the last, as in a journal; the others stay in it where they were paid for, so that the bill is whole. Where the merged
+run is there already, it is one of the runs: merging the same again changes nothing, and merging more adds to it. Killed
+at any moment, the target is an unfinished run or the one before.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ import hashlib
 import io
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from krino.contract import Judgement, Source, Status
+from krino.contract import Judgement, Source, Status, Usage
 from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents
@@ -31,7 +32,7 @@ from krino.runs.files import inside
 from krino.runs.folder import BATCHES, RESULTS
 from krino.runs.journal import CODES, JOURNAL, NAMES, Journal, is_open, read_journal
 from krino.runs.manifest import MANIFEST, Counts, Manifest, Part, Plan, differences
-from krino.runs.roll import ROLL, Entry, entries_with_offsets, entry_of
+from krino.runs.roll import ROLL, Entry, RepeatedIds, entries_with_offsets, entry_of
 from krino.writing import replacing
 
 Key = tuple[int, int, int]
@@ -98,23 +99,58 @@ class _Best:
     def __init__(self) -> None:
         self.codes, self.times = bytearray(), array("d")
         self.runs, self.offsets = array("l"), array("q")
+        self.payments = array("q")
 
     def add(self) -> None:
         self.codes.append(0)
         self.times.append(0.0)
         self.runs.append(0)
         self.offsets.append(0)
+        self.payments.append(FREE)
 
-    def offer(self, slot: int, status: Status, moment: float, run: int, offset: int) -> None:
+    def offer(self, slot: int, status: Status, moment: float, run: int, offset: int, payment: int) -> None:
         if self._is_better(NAMES.get(self.codes[slot]), self.times[slot], status, moment):
             self.codes[slot], self.times[slot] = CODES[status], moment
-            self.runs[slot], self.offsets[slot] = run, offset
+            self.runs[slot], self.offsets[slot], self.payments[slot] = run, offset, payment
 
     @staticmethod
     def _is_better(known: Status | None, at: float, status: Status, moment: float) -> bool:
         if known is None or is_open(known) != is_open(status):
             return known is None or is_open(known)
         return moment > at if is_open(status) else moment < at
+
+
+_MOST_NAMED = 20
+FREE = -1
+"""In place of a payment: nobody was asked for the judgement."""
+
+
+class _Paid:
+    """Every judgement that cost a call, once, in however many of the runs it stands: its place and when it was made."""
+
+    def __init__(self) -> None:
+        self._known = Contents()
+        self._times, self._runs, self._offsets, self._open = array("d"), array("l"), array("q"), bytearray()
+
+    def add(self, line: Mapping[str, Any], moment: float, run: int, offset: int) -> int:
+        """The number of the payment; the same judgement in two runs (one of them merged before) is one."""
+        if not line["usage"]["calls"]:
+            return FREE
+        said = orjson.dumps([line["input_hash"], moment, line["status"], line["usage"]], option=orjson.OPT_SORT_KEYS)
+        payment = self._known.add(hashlib.blake2b(said, digest_size=16).hexdigest(), len(self._runs))
+        if payment == len(self._runs):
+            self._times.append(moment)
+            self._runs.append(run)
+            self._offsets.append(offset)
+            self._open.append(is_open(line["status"]))
+        return payment
+
+    def replaced(self, counting: array[int], *, opened: bool) -> Iterator[tuple[int, int]]:
+        """Run and offset of those that do not count, in the order of time: errors, or what is settled."""
+        others = np.setdiff1d(np.arange(len(self._runs)), np.frombuffer(counting, np.int64))
+        for payment in sorted(others.tolist(), key=lambda number: (self._times[number], number)):
+            if bool(self._open[payment]) == opened:
+                yield self._runs[payment], self._offsets[payment]
 
 
 class _Merged:
@@ -126,7 +162,7 @@ class _Merged:
         self._whole = whole
         self._rolls = [_opened(source.folder / ROLL, stack) for source in self._sources]
         self._journals = [_opened(source.folder / JOURNAL, stack) for source in self._sources]
-        self._slots, self._best = Contents(), _Best()
+        self._slots, self._best, self._paid = Contents(), _Best(), _Paid()
         self._places = self._sorted_places()
         digest, self._cases = hashlib.blake2b(digest_size=16), 0
         for entry in self._entries():
@@ -142,25 +178,30 @@ class _Merged:
             if name != ROLL:
                 (into / name).unlink(missing_ok=True)
         self._read_journals()
-        found = Counter[int]()
+        found, repeated = Counter[int](), RepeatedIds()
         with replacing(into / JOURNAL) as journal, replacing(into / ROLL) as roll:
+            # In a journal the last error counts and the first that is settled: what was replaced stands around those.
+            self._keep_replaced(journal, manifest, opened=True)
             given = bytearray(len(self._best.codes))
             for index, entry in enumerate(self._entries()):
                 slot = self._slots.get(entry.input_hash)
                 assert slot is not None, "every content of a roll has one"
                 roll.write((entry._replace(place=None) if self._complete else entry).written())
                 found[self._best.codes[slot]] += 1
+                repeated.add(entry.id, entry.input_hash)
                 if self._best.codes[slot] and not given[slot]:
                     given[slot] = 1
                     judgement = self._judgement(slot, index, entry)
                     manifest.usage.add(judgement.usage)
                     journal.write(judgement.to_json() + b"\n")
+            self._keep_replaced(journal, manifest, opened=False)
         manifest.counts = Counts(**{status: found[code] for status, code in CODES.items()})
-        self._conclude(manifest, found[0])
+        repeated.tell(manifest)
+        self._conclude(manifest, found[0], into)
         manifest.write(into)
         return manifest
 
-    def _conclude(self, manifest: Manifest, not_judged: int) -> None:
+    def _conclude(self, manifest: Manifest, not_judged: int, into: Path) -> None:
         if self._complete:
             manifest.plan = manifest.plan.model_copy(update={"part": None})
             manifest.cases, manifest.input_hash = self._cases, self._input_hash
@@ -168,10 +209,28 @@ class _Merged:
             manifest.state = "finished"
             return
         of = f" of {self._whole.cases:,}" if self._whole is not None else ""
+        missing = "; ".join(filter(None, (self._missing(manifest.plan), self._unfinished(into))))
         manifest.state = "interrupted"
         manifest.stop_reason = (
             f"merged from runs that are not all there is: {self._cases:,}{of} cases, {not_judged:,} of them not judged"
+            + (f"; {missing}; judge what is missing, and merge again" if missing else "")
         )
+
+    def _missing(self, plan: Plan) -> str:
+        """The shards that no run was about."""
+        if plan.part is None:
+            return ""
+        absent = sorted({*range(1, plan.part.of + 1)} - {*plan.part.shards})
+        more = f" and {len(absent) - _MOST_NAMED:,} more" if len(absent) > _MOST_NAMED else ""
+        named = ", ".join(f"{number:04d}" for number in absent[:_MOST_NAMED])
+        return f"missing of {plan.part.of:,} shards: {named}{more}" if absent else ""
+
+    def _unfinished(self, into: Path) -> str:
+        """The runs, but for the merged one, that have not come to their end."""
+        others = [source for source in self._sources if source.folder.resolve() != into.resolve()]
+        names = [str(source.folder) for source in others if source.manifest.state != "finished"]
+        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        return f"unfinished: {', '.join(names[:_MOST_NAMED])}{more}" if names else ""
 
     # --- the cases ---------------------------------------------------------------------------------
 
@@ -250,9 +309,17 @@ class _Merged:
     def _read_journals(self) -> None:
         for run, source in enumerate(self._sources):
             for line in read_journal(source.folder, LineCheck(source.folder, source.manifest)):
-                data = line.data
+                data, moment = line.data, _moment(line.data.get("time"))
+                payment = self._paid.add(data, moment, run, line.offset)
                 if (slot := self._slots.get(data["input_hash"])) is not None:
-                    self._best.offer(slot, data["status"], _moment(data.get("time")), run, line.offset)
+                    self._best.offer(slot, data["status"], moment, run, line.offset, payment)
+
+    def _keep_replaced(self, journal: IO[bytes], manifest: Manifest, *, opened: bool) -> None:
+        for run, offset in self._paid.replaced(self._best.payments, opened=opened):
+            self._journals[run].seek(offset)
+            line = self._journals[run].readline()
+            manifest.usage.add(Usage.of(orjson.loads(line)["usage"]))
+            journal.write(line.rstrip(b"\n") + b"\n")
 
     def _judgement(self, slot: int, index: int, entry: Entry) -> Judgement:
         """As a run over the whole would have written it: of the first case with this content."""

@@ -18,6 +18,7 @@ from pydantic_core import SchemaValidator, core_schema
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
 from krino.runs.checking import COUNT, HASH, SOURCE, TEXT, typed
+from krino.runs.contents import Contents
 from krino.runs.files import BEGINNING, Place, inside, read_lines
 from krino.runs.manifest import MANIFEST, Manifest
 
@@ -43,6 +44,26 @@ class Entry(NamedTuple):
         return orjson.dumps(told) + b"\n"
 
 
+class RepeatedIds:
+    """Counts the cases whose id an earlier case with other content has: what goes by ids cannot tell them apart."""
+
+    def __init__(self) -> None:
+        self._contents = Contents()
+        """By the hash of an id, a part of the hash of its first content."""
+        self.count = 0
+        self.example: str | None = None
+
+    def add(self, own_id: str, digest: str) -> None:
+        content = int(digest[:15], 16)
+        name = hashlib.blake2b(own_id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        if self._contents.add(name, content) != content:
+            self.count += 1
+            self.example = self.example or own_id
+
+    def tell(self, manifest: Manifest) -> None:
+        manifest.repeated_ids, manifest.repeated_id = self.count, self.example
+
+
 class RollWriter:
     """Begins an empty roll. What is added is on disk by the next `flush`, or earlier."""
 
@@ -50,6 +71,7 @@ class RollWriter:
         self._file = inside(folder / ROLL).open("wb", buffering=_BUFFER)
         self._hash = hashlib.blake2b(digest_size=16)
         self.cases = 0
+        self.repeated = RepeatedIds()
 
     def add(self, item: CaseItem, digest: str) -> None:
         source = None if item.source is None else {"file": item.source.file, "line": item.source.line}
@@ -57,6 +79,7 @@ class RollWriter:
         self._file.write(entry.written())
         self._hash.update(digest.encode())
         self.cases += 1
+        self.repeated.add(item.id, digest)
 
     def flush(self) -> None:
         self._file.flush()

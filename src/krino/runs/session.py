@@ -127,6 +127,7 @@ class Session:
             raise
         finally:
             roll.flush()
+            roll.repeated.tell(manifest)
             self._record(journal, manifest)
 
     def _record(self, journal: Journal, manifest: Manifest) -> None:

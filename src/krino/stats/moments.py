@@ -9,6 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 NORMAL_95 = 1.959963984540054
+STUDENT_95 = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145),
+    *(2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048),
+)
+"""The same of Student's distribution with 1, 2, ... degrees of freedom: of two values the normal one would be six times
+too narrow."""
 FEW = 30
 """Below so many values an interval is rough: reports say so, and gates rely on none of what are no scores."""
 
@@ -35,13 +41,15 @@ class Moments:
         return self.least >= 0.0 and self.most <= 1.0
 
     def normal_interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the mean, normal approximation; None for a single value.
+        """The 95 % interval of the mean, normal approximation (Student's of few values); None for a single value.
 
         The mean of scores cannot lie beyond their scale.
         """
         if self.n < 2:
             return None
-        half = NORMAL_95 * math.sqrt(max(self.squares, 0.0) / (self.n - 1) / self.n)
+        half = (STUDENT_95[self.n - 2] if self.n < FEW else NORMAL_95) * math.sqrt(
+            max(self.squares, 0.0) / (self.n - 1) / self.n
+        )
         low, high = self.mean - half, self.mean + half
         return (max(low, 0.0), min(high, 1.0)) if self.in_unit else (low, high)
 
@@ -91,7 +99,7 @@ class MomentsByGroup:
             self.least, self.most = np.append(self.least, nothing + np.inf), np.append(self.most, nothing - np.inf)
 
 
-def wilson(part: int, whole: int) -> tuple[float, float] | None:
+def wilson(part: float, whole: float) -> tuple[float, float] | None:
     """Wilson's 95 % interval of a share; None of nothing."""
     if not whole:
         return None
@@ -122,10 +130,15 @@ def score_interval(values: Moments) -> tuple[float, float] | None:
 
 
 def mean_interval(values: Moments) -> tuple[float, float] | None:
-    """What reports show: of scores the interval above, of other numbers the normal one; one value has none."""
+    """What reports show: of scores the interval above, of other numbers the normal one; one value has none.
+
+    Nor have other numbers that are all the same: nothing tells how far another one would lie from them.
+    """
     if values.n < 2:
         return None
-    return score_interval(values) if values.in_unit else values.normal_interval()
+    if values.in_unit:
+        return score_interval(values)
+    return values.normal_interval() if values.squares > 0 else None
 
 
 def careful_interval(values: Moments) -> tuple[float, float] | None:

@@ -8,6 +8,7 @@ import pytest
 
 from efficiency_making import ANSWER, JUDGE, SEARCH, labels, settle, study
 from krino import CannotJudge
+from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.judges.efficiency.rubric import Tally, look_up
 from krino.judges.efficiency.tables import package_text, table
@@ -192,7 +193,10 @@ def test_a_perfect_score_from_facts_alone_says_what_was_not_looked_for() -> None
     facts = study(SEARCH, ANSWER)
     embedded, model = settle(facts), settle(facts, labels(facts))
     assert (embedded.findings[0].rule, embedded.findings[0].where) == ("EFF-N9", "score")  # shown above the score
-    assert "detours" in embedded.findings[0].text
+    looked_for, _, left = embedded.findings[0].text.partition("does not look for")
+    assert "found none" in looked_for
+    assert "detours" in left
+    assert "not that every step was needed" in EfficiencyJudge.rules["EFF-N9"]
     assert "EFF-N9" not in {finding.rule for finding in model.findings}
     assert "EFF-N9" not in {finding.rule for finding in settle(study(SEARCH, SEARCH, ANSWER)).findings}
 

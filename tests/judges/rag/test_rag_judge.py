@@ -177,3 +177,13 @@ def test_what_differs_from_the_reference_is_shown_as_data() -> None:
     questions = asked(answer="It was opened in 1904.", reference="It was opened in 1905.")
     assert blocks(questions)["differs"] == "the answer says 1904, the reference 1905"
     assert "differs" not in blocks(asked(reference="In 1904, by the king."))
+
+
+@pytest.mark.parametrize(
+    ("own", "option", "known"),
+    [(None, "legal", "legal"), ("Medical", "legal", "medical"), (None, None, "balanced"), ("xyz", "legal", "balanced")],
+)
+def test_slices_go_by_the_goal_that_the_case_is_judged_by(own: str | None, option: str | None, known: str) -> None:
+    judge = RagJudge({} if option is None else {"goal": option})
+    case = judge.read(case_of(goal=own))
+    assert judge.metadata(case)["goal"] == judge.study(case).goal.name == known

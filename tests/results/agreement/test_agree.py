@@ -16,6 +16,7 @@ from krino import UsageProblem
 from krino.contract import Judgement
 from krino.results.agreement import fields
 from krino.results.agreement.result import Agreement, FieldAgreement
+from krino.stats.moments import wilson
 from made_judgements import error, failed, ok
 
 STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -130,7 +131,33 @@ def test_one_class_only_has_no_kappa_and_says_why() -> None:
     for name in ("kappa", "alpha_nominal"):
         assert found.figures[name].value is None
         assert "one and the same value" in str(found.figures[name].why)
-    assert any("leave room for an agreement down to 0.224" in note for note in found.notes)
+    assert found.figures["agreement"].interval == pytest.approx((0.342, 1.0), abs=1e-3)  # Wilson's of 2 in 2
+
+
+@pytest.mark.parametrize("cases", [1, 2, 5, 40])
+def test_no_number_of_cases_without_a_fault_makes_anything_certain(cases: int) -> None:
+    said = ["a", "b"] * cases
+    labels = [{**label(number, value), "rater": rater} for number, value in enumerate(said) for rater in ("x", "y")]
+    found = one_field(matches(*said), labels)
+    everything = [*found.figures.values(), *found.people.values(), *found.gap.values()]
+    everything += [getattr(item, name) for item in found.classes for name in ("precision", "recall", "f1")]
+    assert all(item.value is not None for item in everything)
+    assert [item for item in everything if item.interval is None and not item.why] == []
+    assert [item for item in everything if item.interval and item.interval[1] - item.interval[0] < 0.04] == []
+    least = wilson(2 * cases, 2 * cases)
+    assert least and found.figures["agreement"].interval == found.figures["mean_agreement"].interval == least
+    recall = found.classes[0].recall
+    assert (recall.n, recall.interval) == (cases, wilson(cases, cases))
+    assert found.standing == ("about as much" if cases == 40 else "too few")
+
+
+def test_below_ten_cases_no_interval_is_drawn_and_the_reason_is_told() -> None:
+    found = one_field(matches(*"abaabbaba"), [label(number, value) for number, value in enumerate("abababaab")])
+    assert found.figures["kappa"].interval is None
+    assert found.figures["kappa"].why == "9 cases or clusters are too few, 10 are needed"
+    agreed = found.figures["agreement"]
+    assert agreed.value is not None
+    assert agreed.interval == wilson(agreed.value * 9, 9)
 
 
 def test_a_judge_that_never_varies_has_no_rank_correlation_and_says_why() -> None:
@@ -149,11 +176,12 @@ def test_a_class_that_one_side_never_says_has_no_precision_or_recall() -> None:
     assert by_class["c"].recall.why == "people never say it"
 
 
-def test_a_single_case_has_values_but_no_interval() -> None:
+def test_of_a_single_case_a_share_has_a_wide_interval_and_nothing_else_has_one() -> None:
     found = one_field(matches("a"), [label(0, "b")])
     assert found.figures["agreement"].value == 0.0
-    assert found.figures["agreement"].interval is None
-    assert "a single case" in str(found.figures["agreement"].why)
+    assert found.figures["agreement"].interval == pytest.approx((0.0, 0.793), abs=1e-3)
+    assert found.figures["kappa"].interval is None
+    assert "a single case" in str(found.figures["kappa"].why)
 
 
 # --- nothing is lost --------------------------------------------------------------------------------------
@@ -401,7 +429,12 @@ def test_a_case_with_two_clusters_is_refused() -> None:
 
 def test_two_cases_of_the_run_with_one_labelled_id_are_refused() -> None:
     with pytest.raises(UsageProblem, match="two cases of the run have the id 'case-0'"):
-        held([*matches("a"), *matches("b")], [label(0, "a")])
+        held([*matches("a"), {**matches("b")[0], "input_hash": "f" * 32}], [label(0, "a")])
+
+
+def test_the_same_record_twice_is_one_case_to_a_label() -> None:
+    found = held([*matches("a", "b"), matches("a")[0]], [label(0, "a"), label(1, "b")])
+    assert found.fields[0].figures["agreement"].n == 2
 
 
 def test_a_run_without_judgements_is_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from krino.judges.citation.record import names_taken, read_ground_truth, read_record, snake
 from krino.judges.citation.record_values import number_of
@@ -49,19 +49,23 @@ class Match(_Record):
 class CitationCase(_Record):
     """The input record, whatever its spelling; what stands for "absent" is None."""
 
-    cited_court_name: str | None = None
-    cited_date: str | None = None
-    cited_case_number: str | None = None
-    cited_ecli: str | None = None
-    citation_snippet: str | None = None
-    snippet_match_type: SnippetMatch | None = None
-    candidates: tuple[Candidate, ...] = ()
-    candidate_count: int | None = None
-    matches: tuple[Match, ...] = ()
-    no_match_reason: str | None = None
-    ground_truth: str | None = None
-    ground_truth_known: bool = False
-    aliases_used: tuple[str, ...] = ()
+    cited_court_name: str | None = Field(None, description="the court as cited")
+    cited_date: str | None = Field(None, description="the date as cited")
+    cited_case_number: str | None = Field(None, description="the case number as cited")
+    cited_ecli: str | None = Field(None, description="the ECLI as cited")
+    citation_snippet: str | None = Field(None, description="the text around the citation")
+    snippet_match_type: SnippetMatch | None = Field(
+        None, description=f"how the snippet was found: {', '.join(get_args(SnippetMatch))}"
+    )
+    candidates: tuple[Candidate, ...] = Field((), description="the decisions of that date, from which was chosen")
+    candidate_count: int | None = Field(None, description="how many there were, where not all are listed")
+    matches: tuple[Match, ...] = Field(
+        (), description="what the matcher chose, with confidence and reasoning; [] for none (or no_match_reason)"
+    )
+    no_match_reason: str | None = Field(None, description="why the matcher chose none")
+    ground_truth: str | None = Field(None, description="the right decision, where it is known")
+    ground_truth_known: bool = Field(False, description="true, without a ground_truth: none of them is right")
+    aliases_used: tuple[str, ...] = Field((), json_schema_extra={"readOnly": True})
     """Filled by the judge, never by a record: the user's aliases that stood in it."""
 
     @classmethod

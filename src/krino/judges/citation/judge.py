@@ -35,6 +35,7 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     main_fields = CITED
+    needed: ClassVar[Mapping[str, Sequence[str]]] = {"matches": ()}
 
     def read(self, record: Mapping[str, Any]) -> CitationCase:
         return with_aliases(super().read(record), self.options.aliases)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from krino.judges.citation.belgium.courts import Unknown, resolve_court
 from krino.judges.citation.belgium.gazetteer import plain_words
@@ -19,16 +19,17 @@ WhoReads = Literal["open", "always", "never"]
 
 
 class CitationOptions(BaseModel):
-    """`reasoning`: a model is asked about the matcher's reasoning where the decision itself is open, always, or never.
-
-    `aliases`: names of courts as your texts write them, each with a name that is understood; given as a table, or as
-    the path of a TOML, JSON or CSV file. The table itself is what the run records.
-    """
+    """What can be set about the citation judge. Of aliases in a file the table itself is what the run records."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    reasoning: WhoReads = "open"
-    aliases: dict[str, str] = {}
+    reasoning: WhoReads = Field(
+        "open",
+        description="when the labeller reads the matcher's reasoning: where the decision is open, always or never",
+    )
+    aliases: dict[str, str] = Field(
+        {}, description="courts as your texts name them, with names that are understood: a TOML, JSON or CSV file"
+    )
 
     @field_validator("aliases", mode="before")
     @classmethod

@@ -20,7 +20,7 @@ class EfficiencyCase(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    task: str = Field("", description="what the agent was to do; blank: taken from the trace where it is plain")
+    task: str = Field("", description="what the agent was to do; needed where neither the trace nor the option says it")
     trace: Any = Field(None, description="the execution trace, in any format that a reader knows")
     answer: str | None = Field(None, description="what the agent answered, where the trace does not hold it")
 

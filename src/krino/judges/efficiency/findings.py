@@ -16,8 +16,9 @@ _LABEL_RULES = {
     "failed": "EFF-L5",
 }
 _NOT_LOOKED_FOR = (
-    "labelled by facts alone: repeats, results that were known or that nothing needs, and extra work by its words were "
-    "looked for; other detours, changes that nobody needed and reasoning that leads nowhere were not"
+    "the embedded labeller looked for repeats, results that were known or that nothing needs, and extra work by its "
+    "words, and found none; it does not look for other detours, changes that nobody needed or reasoning that leads "
+    "nowhere, so that there may be some"
 )
 _UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -27,17 +27,19 @@ from krino.judges.efficiency.votes import join_votes, join_windows
 
 
 class EfficiencyOptions(BaseModel):
-    """`mode` chooses the score table, `format` overrides detection, `task` is for traces that state none.
-
-    `window_tokens` is what one prompt may take for a trace.
-    """
+    """What can be set about the efficiency judge."""
 
     model_config = ConfigDict(extra="forbid")
 
-    mode: Mode = "strict"
-    format: Format = "auto"
-    task: str = ""
-    window_tokens: Annotated[int, Field(ge=500)] = 100_000
+    mode: Mode = Field(
+        "strict",
+        description="the table of scores: strict gives 0.25 for more than one small slip, scaled goes by their share",
+    )
+    format: Format = Field("auto", description=f"how traces are read: {', '.join(get_args(Format))}")
+    task: str = Field("", description="what the agent was to do, for traces that do not state it")
+    window_tokens: int = Field(
+        100_000, ge=500, description="most tokens of a trace in one call; a longer one is labelled in windows"
+    )
 
 
 class EfficiencyJudge(
@@ -55,6 +57,7 @@ class EfficiencyJudge(
     data_files = ("../../models",)
     main_fields = ("task",)
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {"task": TASK_NAMES}
+    needed: ClassVar[Mapping[str, Sequence[str]]] = {"trace": ()}
 
     def list_field(self, first: Any) -> str | None:
         return "trace" if is_piece(first) else None

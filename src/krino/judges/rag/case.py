@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from krino.text.forms import is_blank
 
@@ -52,11 +52,13 @@ class RagCase(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
 
-    question: str = ""
-    context: tuple[Passage, ...] = ()
-    answer: str = ""
-    reference: str | None = None
-    goal: str | None = None
+    question: str = Field("", description="what the user asked")
+    context: tuple[Passage, ...] = Field(
+        (), description="the passages that were retrieved: one text, texts, or objects with text, title and id"
+    )
+    answer: str = Field("", description="what was answered, which is what is judged")
+    reference: str | None = Field(None, description="a right answer to compare with")
+    goal: str | None = Field(None, description="what the evaluation is for; it goes before the option")
 
     @model_validator(mode="before")
     @classmethod

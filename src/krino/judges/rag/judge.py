@@ -18,7 +18,7 @@ from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, R
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels, check_labels
 from krino.judges.rag.local import label_locally, unreadable
-from krino.judges.rag.reading.goals import goal_names, names_a_goal
+from krino.judges.rag.reading.goals import goal_names, names_a_goal, read_goal
 from krino.judges.rag.rubric import settle
 from krino.judges.rag.tables import package_text
 from krino.judges.rag.verdict import RagFigures, RagVerdict, failed_verdict
@@ -64,6 +64,13 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         "question": QUESTION_NAMES,
         "context": CONTEXT_NAMES,
         "answer": ANSWER_NAMES,
+    }
+
+    needed: ClassVar[Mapping[str, Sequence[str]]] = {
+        "question": (),
+        "answer": (),
+        "context": ("faithfulness", "context_relevance"),
+        "reference": ("semantic_similarity",),
     }
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
@@ -118,8 +125,10 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return rag_blocks(case, judgement)
 
     def metadata(self, case: RagCase) -> dict[str, Any]:
+        """The goal is the one that the case is judged by, whether it or the run has named it."""
+        goal = self.options.goal if case.goal is None else case.goal
         return {
             "passages": len(case.context),
-            "goal": case.goal,
+            "goal": read_goal(goal).name,
             "has_reference": case.reference is not None,
         }

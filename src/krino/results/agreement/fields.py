@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 from krino.results.agreement.figures import (
     CLASS_FIGURES,
     CLASSES,
+    FEWEST,
     GAP,
     JUDGE,
     MOST_CLASSES,
     MOST_PAIRED,
     PEOPLE,
+    SHARES,
     Patterns,
+    as_share,
     estimate,
     statistics_of,
+    too_few,
 )
 from krino.results.agreement.kinds import Coding, coarsened, code_field
 from krino.results.agreement.labels import LabelColumn, Labels
@@ -148,11 +152,11 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
         figures=found[JUDGE],
         people=found.get(PEOPLE, {}),
         gap=found.get(GAP, {}),
-        classes=_classes(patterns, data.coding, found.get(CLASSES)),
+        classes=_classes(patterns, data.coding, found.get(CLASSES), resampler.units),
         confusion=_confusion(patterns, data.coding),
         disagreeing=int(patterns.counts[patterns.differs()].sum()),
         worst=_worst(data, patterns, compared, labels, worst),
-        notes=_notes(data, patterns, found[JUDGE].get("agreement")),
+        notes=_notes(data, patterns),
     )
 
 
@@ -197,7 +201,9 @@ def _counts(data: FieldData, patterns: Patterns | None) -> FieldCounts:
     )
 
 
-def _classes(patterns: Patterns, coding: Coding, figures: dict[str, Figure] | None) -> tuple[ClassAgreement, ...]:
+def _classes(
+    patterns: Patterns, coding: Coding, figures: dict[str, Figure] | None, units: int
+) -> tuple[ClassAgreement, ...]:
     if figures is None:
         return ()
     found = class_scores(patterns.majority, patterns.judge, len(coding.values), patterns.counts)
@@ -208,9 +214,18 @@ def _classes(patterns: Patterns, coding: Coding, figures: dict[str, Figure] | No
             (patterns.majority != MISSING) & ((patterns.majority == code) | (patterns.judge == code))
         ]
         n = {"precision": judge, "recall": people, "f1": int(either.sum())}
-        own = {name: figures[f"{name}:{code}"].model_copy(update={"n": n[name]}) for name in CLASS_FIGURES}
+        own = {name: _of_class(name, figures[f"{name}:{code}"], n[name], units) for name in CLASS_FIGURES}
         classes.append(ClassAgreement(value=value, people=people, judge=judge, **own))
     return tuple(classes)
+
+
+def _of_class(name: str, found: Figure, n: int, units: int) -> Figure:
+    """A figure of all draws, for a class that has `n` cases only."""
+    if name in SHARES:
+        return as_share(found, n, units)
+    if found.interval is not None and n < FEWEST:
+        return Figure(value=found.value, n=n, why=too_few(n))
+    return found.model_copy(update={"n": n})
 
 
 def _confusion(patterns: Patterns, coding: Coding) -> Confusion | None:
@@ -247,7 +262,7 @@ def _labels_of(wanted: set[int], column: LabelColumn, coding: Coding, raters: li
     return found
 
 
-def _notes(data: FieldData, patterns: Patterns, agreement: Figure | None) -> tuple[str, ...]:
+def _notes(data: FieldData, patterns: Patterns) -> tuple[str, ...]:
     notes = list(data.coding.notes)
     n = int(patterns.counts.sum())
     if n < FEW:
@@ -258,10 +273,4 @@ def _notes(data: FieldData, patterns: Patterns, agreement: Figure | None) -> tup
         notes.append(f"{len(data.raters)} raters: too many to make pairs of them, alpha speaks for all")
     if data.coding.kind != "number" and len(data.coding.values) > MOST_CLASSES:
         notes.append(f"{len(data.coding.values)} classes: too many to tell apart one by one")
-    if agreement is not None and agreement.value == 1.0 and agreement.n > 1:
-        least = 0.05 ** (1 / agreement.n)
-        notes.append(
-            "all cases agree, so no draw can differ and the interval has no width; "
-            f"{agreement.n} cases without a fault still leave room for an agreement down to {least:.3f} (95 %)"
-        )
     return tuple(notes)

@@ -23,6 +23,7 @@ from krino.stats.agreement import (
     raw_agreement,
     weighted_kappa,
 )
+from krino.stats.moments import FEW, wilson
 from krino.stats.resample import LEVEL, Floats, percentile_interval, ratio, tally
 
 
@@ -273,6 +274,10 @@ UNDEFINED = {
 }
 ONE_UNIT = "a single case or cluster says nothing about others"
 RARELY_DEFINED = "undefined in most of the draws"
+NO_DRAW_DIFFERS = "no draw can differ from what was found, which does not make it certain"
+FEWEST = 10
+"""Cases or clusters. The bootstrap of fewer is far too sure of itself: then only shares have an interval, Wilson's."""
+SHARES = ("agreement", "mean_agreement", "precision", "recall")
 
 
 def estimate(
@@ -298,7 +303,7 @@ def estimate(
         side = found.setdefault(part.side, {})
         for name, value in point.items():
             samples[part.side, name] = values = np.array([figures[name] for figures in sample])
-            side[name] = to_figure(name, value, values, part.n, units)
+            side[name] = _own_figure(name, value, values, part.n, units)
     judge, people = found.get(JUDGE, {}), found.get(PEOPLE, {})
     for name, theirs in people.items():
         if name in judge:
@@ -311,13 +316,35 @@ def _gap(name: str, ours: Figure, theirs: Figure, apart: Floats, units: int) -> 
     n = min(ours.n, theirs.n)
     if ours.value is None or theirs.value is None:
         return Figure(value=None, n=n, why=ours.why or theirs.why)
-    return to_figure(name, ours.value - theirs.value, apart, n, units)
+    return drawn_figure(name, ours.value - theirs.value, apart, n, units)
 
 
-def to_figure(name: str, value: float, drawn: Floats, n: int, units: int) -> Figure:
+def _own_figure(name: str, value: float, drawn: Floats, n: int, units: int) -> Figure:
+    found = drawn_figure(name, value, drawn, n, units)
+    return as_share(found, n, units) if name in SHARES else found
+
+
+def as_share(found: Figure, n: int, units: int) -> Figure:
+    """A share of `n` cases: of few, or where no draw can differ, it has Wilson's interval, which never ends at once."""
+    size = min(n, units)
+    alone = units < 2 <= n  # a single cluster
+    if found.value is None or alone or (found.interval is not None and size >= FEW):
+        return found.model_copy(update={"n": n})
+    return Figure(value=found.value, interval=wilson(found.value * size, size), n=n)
+
+
+def drawn_figure(name: str, value: float, drawn: Floats, n: int, units: int) -> Figure:
+    """A figure with the interval of its draws, or the reason why they give none."""
     if math.isnan(value):
         return Figure(value=None, n=n, why=UNDEFINED.get(name.partition(":")[0], ONE_VALUE) if n else NOTHING)
     interval = percentile_interval(drawn, LEVEL)
-    if interval is None:
-        return Figure(value=value, n=n, why=ONE_UNIT if units < 2 else RARELY_DEFINED)
-    return Figure(value=value, interval=interval, n=n)
+    why = None
+    if units < FEWEST:
+        why = ONE_UNIT if units < 2 else too_few(units)
+    elif interval is None or interval[0] == interval[1]:
+        why = RARELY_DEFINED if interval is None else NO_DRAW_DIFFERS
+    return Figure(value=value, interval=None if why else interval, n=n, why=why)
+
+
+def too_few(units: int) -> str:
+    return f"{units} cases or clusters are too few, {FEWEST} are needed"

@@ -94,11 +94,11 @@ def _beside_people(name: str, ours: Figure, theirs: Figure, gap: Figure) -> tupl
     crowd = name in _BY_ALPHA  # so many raters that no pairs of them are made
     agrees = "With the judge as one more rater, people agree" if crowd else "The judge agrees with your raters"
     beside = "without it" if crowd else "they agree with each other"
-    if gap.n < FEW or gap.interval is None:
+    if gap.n < FEW or (gap.interval is None and gap.value):
         other = "without it" if crowd else "they with each other"
         so_far = f"{agrees} at {judge}, {other} at {people}"
         return "too few", f"Too few cases to tell ({gap.n:,}, and {FEW} are needed). So far: {so_far} {measure}."
-    low, high = gap.interval
+    low, high = gap.interval or (0.0, 0.0)  # none of many cases: no draw told the two apart
     if low > 0 or high < 0:
         standing: Standing = "more" if low > 0 else "less"
         return standing, f"{agrees} {standing} ({judge}) than {beside} ({people}) {measure}."

@@ -53,6 +53,7 @@ class Verdicts:
     unlabelled: int = 0
     first_ids: list[str] = field(default_factory=list)
     clusters: dict[int, str] = field(default_factory=dict)
+    _contents: dict[int, str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.status = bytearray(len(self.labels.ids))
@@ -69,11 +70,15 @@ class Verdicts:
         if case is None:
             self.unlabelled += 1
             return
+        content = judgement.get("input_hash")
         if self.status[case] != ABSENT:
+            if content is not None and self._contents[case] == content:
+                return  # the same record twice: it has one verdict, and it is clear which one a label means
             raise UsageProblem(
                 f"two cases of the run have the id {shown(judgement['id'])}; a label cannot say which one it means; "
                 "give every case an id of its own and judge again"
             )
+        self._contents[case] = content
         self.status[case] = CODES[judgement["status"]]
         self.places[case] = judgement.get("index", -1)
         for name, value in values.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,15 @@ from numpy.typing import NDArray
 from krino.errors import UsageProblem
 from krino.results.comparison.changes import Comparison, Flip, Matching, Side, Spending
 from krino.results.comparison.fields import JudgedByBoth
-from krino.results.packed import Texts
 from krino.results.table import SPENDING, Places, Table, read_table, slice_name
 from krino.results.wording import counted, date_of, judge_of, labeller_of
 from krino.runs.journal import NAMES
 from krino.runs.manifest import HASHES, Plan, differing
 from krino.stats.resample import Resampler
 from krino.text.clean import clean_line
+
+Keys = NDArray[np.int64]
+"""A number for each case, the same in both runs."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Pairs:
     only_a: Places
     only_b: Places
     repeated: int
-    """Ids that a run gives to more than one case."""
+    """Ids that a run gives to more than one case: those are matched by content, as far as it is the same."""
     other_content: Places
     """Pairs whose records differ: places in `a` and `b`."""
 
@@ -40,36 +43,43 @@ class Pairs:
 
 def match(a: Table, b: Table) -> Pairs:
     """Raises `UsageProblem` when the runs have no case in common."""
-    keys_a, repeated_a = _keys(a.ids)
-    keys_b, repeated_b = (keys_a, repeated_a) if a.ids.same_as(b.ids) else _keys(b.ids)
+    keys_a = a.ids.hashes()
+    keys_b = keys_a if a.ids.same_as(b.ids) else b.ids.hashes()
+    repeated = np.union1d(_several(keys_a), _several(keys_b))
+    if len(repeated):
+        keys_a, keys_b = (_by_content(keys, run.digests, repeated) for keys, run in ((keys_a, a), (keys_b, b)))
     in_a, in_b = _same_keys(keys_a, keys_b)
     if not len(in_a):
-        raise UsageProblem(_nothing_in_common(a, b))
+        raise UsageProblem(_nothing_in_common(a, b, len(repeated)))
     return Pairs(
         a=in_a,
         b=in_b,
         only_a=_others(in_a, len(a)),
         only_b=_others(in_b, len(b)),
-        repeated=max(repeated_a, repeated_b),
+        repeated=len(repeated),
         other_content=np.flatnonzero(a.digests[in_a] != b.digests[in_b]),
     )
 
 
-def _keys(ids: Texts) -> tuple[NDArray[np.int64], int]:
-    """A number for each case, the same in both runs: of its id and, for the second and later cases of one id, of which
-    one it is. And how many ids have several cases."""
-    keys = ids.hashes()
-    order = np.argsort(keys, kind="stable")
-    again = np.flatnonzero(keys[order[1:]] == keys[order[:-1]]) + 1
-    seen: dict[str, int] = {}
-    for place in np.sort(order[again]).tolist():
-        name = ids[place]
-        seen[name] = seen.get(name, 0) + 1
-        keys[place] = hash((name, seen[name]))
-    return keys, len(seen)
+def _several(keys: Keys) -> Keys:
+    """Those that more than one case has."""
+    ordered = np.sort(keys)
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
-def _same_keys(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[Places, Places]:
+def _by_content(keys: Keys, digests: NDArray[np.uint64], repeated: Keys) -> Keys:
+    """The keys, where an id is repeated together with the content: an id alone, or its place among cases that may have
+    been moved, would pair one case with another. Cases of the same id and content are numbered."""
+    found = keys.copy()
+    seen: Counter[tuple[int, int]] = Counter()
+    for place in np.flatnonzero(np.isin(keys, repeated)).tolist():
+        known = int(keys[place]), int(digests[place])
+        found[place] = hash((*known, seen[known]))
+        seen[known] += 1
+    return found
+
+
+def _same_keys(a: Keys, b: Keys) -> tuple[Places, Places]:
     """Places of the same keys in both, in the order of the first."""
     if a is b:
         everywhere = np.arange(len(a), dtype=np.intp)
@@ -87,10 +97,16 @@ def _others(places: Places, size: int) -> Places:
     return np.flatnonzero(missing)
 
 
-def _nothing_in_common(a: Table, b: Table) -> str:
+def _nothing_in_common(a: Table, b: Table, repeated: int) -> str:
     for run in (a, b):
         if not len(run):
             return f"{run.folder} has no judgements: there is nothing to compare"
+    if repeated:
+        return (
+            f"no case of {a.folder} can be found in {b.folder}: {repeated:,} ids are given to several cases, which "
+            "could be told apart only by content that is the same in both; give each case an `id` of its own, and "
+            "judge again"
+        )
     examples = " and ".join(f"`{clean_line(run.ids[0], 60)}` in {run.folder}" for run in (a, b))
     return (
         f"no case of {a.folder} is in {b.folder}: ids differ, as {examples}; "

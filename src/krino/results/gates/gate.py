@@ -17,19 +17,27 @@ from krino.results.gates.validate import Validator
 from krino.results.named_cases import WORST
 from krino.results.table import Mask, Places, Table, read_table, slice_name
 from krino.results.wording import counted, date_of, judge_of, labeller_of
+from krino.runs.manifest import Manifest
 from krino.stats.moments import FEW
 from krino.text.clean import clean_line
 
 _NAMED = 5
+_LONGEST_REASON = 1_000
 
 
 def comparable(base: Table, run: Table, pairs: Pairs) -> Iterator[Found]:
     state = base.manifest.state
     if state != "finished":
-        yield Found(fact("other run finished", False, f"{base.folder} is {state}", len(base)))
+        yield Found(fact("other run finished", False, f"{base.folder} is {_state(base.manifest)}", len(base)))
     yield _same_cases(base, pairs)
     yield _same_content(base, run, pairs)
     yield Found(_same_judge(base, run))
+
+
+def _state(manifest: Manifest) -> str:
+    """With the reason why it is not finished, where one is known: shards that are missing, a spent budget."""
+    reason = clean_line(manifest.stop_reason or "", _LONGEST_REASON)
+    return f"{manifest.state}: {reason}" if reason and manifest.state != "finished" else manifest.state
 
 
 def _same_cases(base: Table, pairs: Pairs) -> Found:
@@ -39,7 +47,7 @@ def _same_cases(base: Table, pairs: Pairs) -> Found:
     else:
         told = f"all {len(base):,} cases of {base.folder} are in this run"
     if pairs.repeated:
-        told += f"; {pairs.repeated:,} ids are given to several cases, matched in their order"
+        told += f"; {pairs.repeated:,} ids are given to several cases, matched where their content is the same"
     lost = Against("not in this run", pairs.only_a, in_base=True, why=f"in {base.folder}, and not in this run")
     return Found(fact("same cases", not missing, told, len(pairs)), lost)
 
@@ -140,7 +148,7 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
 def _whole(run: Table) -> Iterator[Found]:
     """A run that stopped half-way, lost judgements, never had a case or judged none proves nothing."""
     manifest, cases = run.manifest, len(run)
-    yield Found(fact("finished", manifest.state == "finished", f"the run is {manifest.state}", cases))
+    yield Found(fact("finished", manifest.state == "finished", f"the run is {_state(manifest)}", cases))
     if not cases:
         yield Found(fact("has cases", False, "there is no judgement in the run", 0))
     elif manifest.cases is not None and manifest.cases != cases:
