@@ -10,6 +10,7 @@ from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.amounts import other_amount, share_roots
 from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
 from krino.judges.rag.reading.grammar import root_of
+from krino.judges.rag.reading.lists import added_item
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.values import Value, comparable, stated
 from krino.judges.rag.reading.words import Reading, opposed_words, opposite_words
@@ -141,7 +142,10 @@ def find_conflict(pair: Pair, share: float) -> Conflict | None:
     ):
         return conflict
     return (
-        _opposite_conflict(pair, limits["negation"]) or _role_conflict(pair) or _name_conflict(pair, limits["negation"])
+        _opposite_conflict(pair, limits["negation"])
+        or _role_conflict(pair)
+        or _longer_list(pair)
+        or _name_conflict(pair, limits["negation"])
     )
 
 
@@ -191,6 +195,18 @@ def _role_conflict(pair: Pair) -> Conflict | None:
         )
     if "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short):
         return Conflict("the passage says this of another", plain=True, label="unsupported")
+    return None
+
+
+def _longer_list(pair: Pair) -> Conflict | None:
+    """It lists all that the passage lists, and a thing more that no evidence speaks of."""
+    if not _is_english(pair) or not pair.whole:
+        return None
+    for text in pair.evidence:
+        added = added_item(pair.claim, text)
+        if added and all(reading.stems.isdisjoint(added) for reading in (*pair.found, pair.asked)):
+            told = ", ".join(pair.claimed.surface.get(root, root) for root in added)
+            return Conflict(f"it adds to what the passage lists: {told}", plain=True, label="unsupported")
     return None
 
 

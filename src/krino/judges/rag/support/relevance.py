@@ -203,14 +203,17 @@ def _answered_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool
 
 
 def _answers_another(desk: Desk, part: QuestionPart, weights: Mapping[str, float], said: Sequence[Reading]) -> bool:
-    """It speaks of what is asked about but rests on other sentences than the one that speaks of all that is asked."""
+    """It speaks of what is asked about, or in so many words of something else, but rests on other sentences than the
+    one that speaks of all that is asked."""
     if part.wants_reason and gives_reason(desk.facts.said):
         return False
     grounds = [draft.evidence.best for draft in _answering(desk) if draft.evidence.best is not None]
     shares = [coverage(weights, (item.reading,)) for item in desk.index.sentences]
     most = max(shares, default=0.0)
     ours = coverage(weights, [*said, *(item.reading for item in grounds)])
-    return bool(grounds) and most >= _limit("elsewhere") and 0 < ours <= most - _limit("beside")
+    told = {root for reading in said for root in reading.content if root not in reading.value_keys}
+    speaks = ours > 0 or (len(told) > 1 and any(told <= item.reading.stems for item in grounds))
+    return bool(grounds) and most >= _limit("elsewhere") and speaks and ours <= most - _limit("beside")
 
 
 def _own_weights(desk: Desk, part: QuestionPart, asked: Reading) -> dict[str, float]:
