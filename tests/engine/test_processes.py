@@ -17,7 +17,8 @@ import krino
 from krino.cases.item import CaseItem
 from krino.contract import Judgement
 from krino.engine import processes
-from krino.engine.processes import AllCores
+from krino.engine.crew import Crew
+from krino.engine.processes import AllCores, ProcessLink
 from krino.engine.protocol import Assignment, opened
 from krino.errors import RunStopped, UsageProblem
 from krino.judges.registry import load_judge
@@ -66,6 +67,27 @@ def test_several_processes_judge_every_case_once(deadly: Any) -> None:
     workers = {judgement.verdict["process"] for judgement in found.values() if judgement and judgement.verdict}
     assert os.getpid() in workers  # the first few
     assert len(workers) > 1  # how many of the others came to it is up to the machine
+
+
+def test_a_worker_forgets_the_keys_that_it_has_inherited(deadly: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of any provider, wherever a labeller of the run has its own from, and nothing else."""
+    kept = {"OPENAI_API_KEY": "a secret", "MY_OWN": " another one ", "ORDINARY": "12345"}
+    for name, value in kept.items():
+        monkeypatch.setenv(name, value)
+    texts = ["x"] * 4 + [f"variable {name}" for name in kept for _ in range(10)]
+    found: dict[str, set[int]] = {}
+
+    async def receive(item: CaseItem, judgement: Judgement | None) -> None:
+        assert judgement is not None and judgement.verdict is not None
+        if judgement.verdict["process"] != os.getpid() and item.record is not None:
+            found.setdefault(item.record["text"].removeprefix("variable "), set()).add(judgement.verdict["length"])
+
+    labeller = krino.llm("m", base_url="http://127.0.0.1:9", api_key="another one", cache="off")
+    items = (CaseItem(place, str(place), {"text": text}) for place, text in enumerate(texts))
+    cases = opened(items, lambda item, digest: True)
+    asyncio.run(Crew(2, ProcessLink.hire).run(Assignment(deadly, labeller), cases, receive))
+    assert {name: found[name] for name in kept} == {"OPENAI_API_KEY": {0}, "MY_OWN": {0}, "ORDINARY": {5}}
+    assert os.environ["OPENAI_API_KEY"] == "a secret"
 
 
 def test_a_small_run_starts_no_process(deadly: Any, monkeypatch: pytest.MonkeyPatch) -> None:
