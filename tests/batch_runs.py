@@ -63,8 +63,14 @@ def model(url: str, dialect: Dialect, **settings: Any) -> LlmLabeller:
     return krino.llm(name, base_url=address, **{**usual, **settings})
 
 
-def engine(*, pilot: int = 0, requests: int = 2, bytes: int = 1_000_000) -> BatchFiles:  # noqa: A002
-    return BatchFiles(pilot=pilot, sizes=Sizes(requests, bytes), longest_pause=0.02)
+def engine(
+    *,
+    pilot: int = 0,
+    requests: int = 2,
+    bytes: int = 1_000_000,  # noqa: A002
+    longest_pause: float = 0.02,
+) -> BatchFiles:
+    return BatchFiles(pilot=pilot, sizes=Sizes(requests, bytes), longest_pause=longest_pause)
 
 
 def judged(

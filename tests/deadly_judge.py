@@ -52,4 +52,6 @@ class Deadly(Judge[Text, None, NoLabels, Length, DeadlyOptions]):
 
     def settle(self, case: Text, facts: None, labels: NoLabels | None) -> Settlement:
         process = os.getpid() if self.options.tell_process else None
-        return Settlement({"length": Ruling(len(case.text), "R1"), "process": Ruling(process, "R1")})
+        length = len(os.environ.get(case.text.removeprefix("variable "), "")) if "variable " in case.text else None
+        told = len(case.text) if length is None else length
+        return Settlement({"length": Ruling(told, "R1"), "process": Ruling(process, "R1")})

@@ -217,6 +217,18 @@ def test_of_several_batches_of_one_size_that_nobody_acknowledged_each_is_found_a
         assert len(server.batches.batches) == 4, "three, and one for what was asked again"
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_batch_that_was_made_and_is_not_listed_yet_is_waited_for_and_not_made_again(
+    dialect: Dialect, tmp_path: Path
+) -> None:
+    with batch_server() as server:
+        server.batches.faults = {"create": ["reset-made"], "list": ["late", "late", "late"]}
+        run = judged(model(server.anthropic_url, dialect), tmp_path / "run", cases(2), longest_pause=60.0)
+        assert not any(server.batches.faults.values()), "every fault must have happened"
+        assert_whole(run, server, ["case-0-", "case-1-"])
+        assert len(server.batches.batches) == 1
+
+
 def test_results_that_are_no_longer_there_stop_the_run_and_it_is_said_what_to_do(tmp_path: Path) -> None:
     with batch_server() as server:
         server.batches.faults = {"results": ["404"]}

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from batch_runs import DIALECTS, Dialect, assert_whole, batch_server, cases, judged, model
+from batch_runs import DIALECTS, Dialect, assert_whole, batch_server, cases, expected, judged, model
 from krino.labellers.llm.batch.calling import Caller
 from krino.labellers.llm.batch.ledger import Ledger
 from krino.runs.journal import Journal
 
-FEWEST = 20
+FEWEST, FEWEST_OF_A_PASS = 20, 8
 RECORDS = cases(4)[2:]  # the stubborn case, which is asked twice, and another one
 KILLED = 9
 
@@ -51,7 +51,7 @@ class Countdown:
         return stepped
 
 
-def run_until(steps: int, url: str, dialect: Dialect, folder: Path) -> None:
+def run_until(steps: int, url: str, dialect: Dialect, folder: Path, records: list[dict[str, str]]) -> None:
     """In a process of its own."""
     countdown = Countdown(steps)
     for owner, name, wrapped in (
@@ -61,25 +61,57 @@ def run_until(steps: int, url: str, dialect: Dialect, folder: Path) -> None:
         (Caller, "lines", countdown.before_lines),
     ):
         setattr(owner, name, wrapped(getattr(owner, name)))
-    judged(model(url, dialect), folder, RECORDS, requests=1)
+    judged(model(url, dialect), folder, records, requests=1)
+
+
+@pytest.fixture
+def killed_after(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
+    """Judges in a process that is killed at a step; False where it came to its end before."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))  # so that modules of tests are loaded once
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["batch_runs", "pytest", "krino.labellers.factory"])
+
+    def killed(*args: Any) -> bool:
+        process = context.Process(target=run_until, args=args)
+        process.start()
+        process.join()
+        assert process.exitcode in (0, KILLED)
+        return process.exitcode == KILLED
+
+    return killed
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_killed_at_every_step_a_run_is_whole_after_the_same_command_and_nothing_is_paid_twice(
-    dialect: Dialect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dialect: Dialect, tmp_path: Path, killed_after: Callable[..., bool]
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))  # so that modules of tests are loaded once
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["batch_runs", "pytest", "krino.labellers.factory"])
     for steps in range(10_000):
         folder = tmp_path / f"killed-{steps}"
         with batch_server() as server:
-            process = context.Process(target=run_until, args=(steps, server.anthropic_url, dialect, folder))
-            process.start()
-            process.join()
-            if process.exitcode == 0:
+            if not killed_after(steps, server.anthropic_url, dialect, folder, RECORDS):
                 break
-            assert process.exitcode == KILLED
             run = judged(model(server.anthropic_url, dialect), folder, RECORDS, requests=1)
             assert_whole(run, server, [record["id"] for record in RECORDS])
     assert steps > FEWEST, "fewer steps than there are prove nothing"
+
+
+def test_killed_at_every_step_of_a_second_pass_what_was_paid_is_kept_and_used(
+    tmp_path: Path, killed_after: Callable[..., bool]
+) -> None:
+    """The only case ended in error before, so that it comes in the second pass: the first one has nothing to judge, and
+    must leave alone what the second one finds in the ledger."""
+    for steps in range(10_000):
+        folder = tmp_path / f"killed-{steps}"
+        with batch_server() as server:
+            server.batches.faults = {"work": ["error"] * 4}
+            run = judged(model(server.anthropic_url, "openai"), folder, cases(1), requests=1)
+            assert (run.manifest.counts.error, server.stats().completed_by_key) == (1, {})
+            assert not any(server.batches.faults.values())
+            if not killed_after(steps, server.anthropic_url, "openai", folder, cases(1)):
+                break
+            run = judged(model(server.anthropic_url, "openai"), folder, cases(1), requests=1)
+            assert (run.manifest.state, run.manifest.counts.ok) == ("finished", 1)
+            assert server.stats().completed_by_key == expected(["case-0-"])
+            assert run.manifest.usage.calls == 1
+            assert not (folder / "batches").exists()
+    assert steps > FEWEST_OF_A_PASS, "fewer steps than there are prove nothing"

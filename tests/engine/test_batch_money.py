@@ -16,11 +16,15 @@ import pytest
 import krino
 from batch_runs import ALL, DIALECTS, Dialect, assert_whole, batch_server, cases, engine, expected, judged, lines, model
 from command_line import environment
+from fake_llm import FakeServer
 from krino.api.running import estimate
 from krino.cases.item import CaseItem
 from krino.engine.batch import at_batch_price
 from krino.engine.protocol import Assignment, opened
 from krino.labellers.factory import jury, repeated
+from krino.labellers.llm.batch.courier import Courier
+from krino.labellers.llm.labeller import LlmLabeller
+from krino.runs.journal import Journal
 from krino.runs.manifest import Plan
 from krino.runs.session import Session
 from toy_judge import ToyJudge
@@ -207,3 +211,65 @@ def test_the_command_says_how_to_go_on_after_ctrl_c_and_the_same_command_collect
         again = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), check=False, capture_output=True)
         assert again.returncode == 0, again.stderr
         assert server.stats().completed_by_key == expected()
+
+
+def ended_in_error(server: FakeServer, folder: Path) -> None:
+    """A run of one case, which from now on comes in the second pass of a session; nothing was paid."""
+    server.batches.faults = {"work": ["error"] * 4}
+    assert judged(model(server.anthropic_url, "openai"), folder, cases(1)).manifest.counts.error == 1
+    assert not any(server.batches.faults.values())
+
+
+def set_aside(labeller: LlmLabeller) -> tuple[int, int, float]:
+    shared = labeller.budget.shared
+    return shared._reserved_requests, shared._reserved_tokens, shared._reserved_cost
+
+
+def test_what_is_out_is_set_aside_once_though_both_passes_take_it_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[int] = []
+    look_at_all = Courier.look_at_all
+
+    async def watched(courier: Courier) -> list[int]:
+        held.append(set_aside(courier.mailbox.labeller)[0])
+        return await look_at_all(courier)
+
+    monkeypatch.setattr(Courier, "look_at_all", watched)
+    with batch_server() as server:
+        ended_in_error(server, tmp_path)
+        for _ in range(2):  # the batch is sent, then taken up, and both times nobody says how it is
+            server.batches.faults = {"look": ["500"] * 99}
+            labeller = model(server.anthropic_url, "openai", retries=0, max_cost=1.0)
+            stopped = judged(labeller, tmp_path, cases(1))
+            assert "no answer from" in str(stopped.manifest.stop_reason)
+            assert set_aside(labeller) == (0, 0, 0.0), "whoever takes it up next sets it aside again"
+        server.batches.faults = {}
+        labeller = model(server.anthropic_url, "openai", max_cost=1.0)
+        assert judged(labeller, tmp_path, cases(1)).manifest.counts.ok == 1
+        assert set_aside(labeller) == (0, 0, 0.0)
+        assert server.stats().completed_by_key == expected(["case-0-"])
+    assert set(held) == {1}
+
+
+class Killed(BaseException):
+    pass
+
+
+def test_what_is_paid_and_in_no_judgement_counts_once_against_the_budget_of_a_session_of_two_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(journal: Journal, judgement: krino.Judgement) -> None:
+        raise Killed
+
+    with batch_server() as server:
+        ended_in_error(server, tmp_path)
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            patched.setattr(Journal, "append", dies)
+            judged(model(server.anthropic_url, "openai"), tmp_path, cases(1))
+        labeller = model(server.anthropic_url, "openai", max_cost=1.0)
+        run = judged(labeller, tmp_path, cases(1))
+        assert (run.manifest.counts.ok, run.manifest.usage.calls) == (1, 1)
+        assert labeller.budget.shared.earlier.calls == 1
+        assert labeller.budget.shared.earlier.cost == pytest.approx(run.manifest.usage.cost)
+        assert server.stats().completed_by_key == expected(["case-0-"])

@@ -19,6 +19,7 @@ from krino.cases.item import CaseItem
 from krino.contract import Judgement
 from krino.engine import processes
 from krino.engine.case import Written
+from krino.engine.crew import Crew
 from krino.engine.processes import AllCores, ProcessLink
 from krino.engine.protocol import Assignment, Finished, opened
 from krino.errors import RunStopped, UsageProblem
@@ -117,6 +118,28 @@ def test_one_worker_labels_on_one_core(deadly: Any) -> None:
 
     assert len(lengths(judged(Watched(), ["x"] * 20, AllCores(1)))) == 20
     assert threads == {threading.get_ident()}
+
+
+def test_a_worker_forgets_the_keys_that_it_has_inherited(deadly: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of any provider, wherever a labeller of the run has its own from, and nothing else."""
+    kept = {"OPENAI_API_KEY": "a secret", "MY_OWN": " another one ", "ORDINARY": "12345"}
+    for name, value in kept.items():
+        monkeypatch.setenv(name, value)
+    texts = ["x"] * 4 + [f"variable {name}" for name in kept for _ in range(10)]
+    found: dict[str, set[int]] = {}
+
+    async def receive(item: CaseItem, finished: Finished | None) -> None:
+        judgement = finished.read() if isinstance(finished, Written) else finished
+        assert judgement is not None and judgement.verdict is not None
+        if judgement.verdict["process"] != os.getpid() and item.record is not None:
+            found.setdefault(item.record["text"].removeprefix("variable "), set()).add(judgement.verdict["length"])
+
+    labeller = krino.llm("m", base_url="http://127.0.0.1:9", api_key="another one", cache="off")
+    items = (CaseItem(place, str(place), {"text": text}) for place, text in enumerate(texts))
+    cases = opened(items, lambda item, digest: True)
+    asyncio.run(Crew(2, ProcessLink.hire).run(Assignment(deadly, labeller), cases, receive))
+    assert {name: found[name] for name in kept} == {"OPENAI_API_KEY": {0}, "MY_OWN": {0}, "ORDINARY": {5}}
+    assert os.environ["OPENAI_API_KEY"] == "a secret"
 
 
 def test_a_case_that_kills_its_process_is_an_error_and_takes_no_other_with_it(deadly: Any) -> None:

@@ -6,6 +6,7 @@ A batch is worked off when it is looked at. Each of its requests is answered, co
     upload    500, 429, 401, reset
     create    500, 429, 401, reset (nothing is made); 500-made, reset-made (it is made, and nobody says so); failed,
               too-much (the provider refuses it later)
+    list      500, 429, 401, reset, late (what was made a moment ago is not listed yet)
     look      500, 429, 401, reset, slow (still going on)
     work      expire, cancel (every other request has no reply and costs nothing), error (the first one breaks)
     results   500, 404, cut, missing, doubled, turned (last line first), unknown, broken
@@ -218,7 +219,7 @@ class FakeBatches:
 
     async def _list(self, http: web.BaseRequest, dialect: Dialect, fault: str | None) -> web.Response:
         """Newest first, two a page, so that whoever does not turn pages is found out."""
-        mine = [batch for batch in reversed(self.batches.values()) if batch.dialect == dialect]
+        mine = [batch for batch in reversed(self.batches.values()) if batch.dialect == dialect and fault != "late"]
         after = http.query.get("after") or http.query.get("after_id")
         start = 1 + [batch.id for batch in mine].index(after) if after else 0
         page = mine[start : start + 2]

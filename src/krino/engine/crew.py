@@ -25,7 +25,7 @@ from krino.engine.protocol import Assignment, Finished, OpenCase, ReceiveAny
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
-from krino.labellers.travel import Call, answered, packed
+from krino.labellers.travel import Call, answered, key_variables_of, packed
 
 if TYPE_CHECKING:
     from krino.labellers.llm.line import Line
@@ -78,7 +78,8 @@ class Crew:
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         self._assignment = assignment
         labeller, lines = packed(assignment.labeller)
-        kit, switchboard = Kit(JudgeReference.of(assignment.judge), labeller), _Switchboard(lines)
+        kit = Kit(JudgeReference.of(assignment.judge), labeller, key_variables_of(assignment.labeller))
+        switchboard = _Switchboard(lines)
         reading = asyncio.Lock()  # a stream can be asked for one case at a time
         self._places = [_Place(self, kit, switchboard, cases, reading, receive) for _ in range(self._workers)]
         at_work = [asyncio.create_task(place.man()) for place in self._places]

@@ -44,6 +44,14 @@ class Kit:
 
     judge: JudgeReference
     labeller: Packed
+    keys_in: frozenset[str] = frozenset()
+    """Variables of the starter's environment that hold keys."""
+
+    def forget_keys(self) -> None:
+        """For a process that was started for the work: it has inherited keys that a worker never needs, and the judge's
+        code, which is loaded next, is not to find them."""
+        for name in self.keys_in:
+            os.environ.pop(name, None)
 
 
 # --- what is said over a link ------------------------------------------------------------------------

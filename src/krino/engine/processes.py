@@ -151,6 +151,7 @@ class ProcessLink:
 def _work(pipe: Connection[list[FromWorker], list[ToWorker]], kit: Kit) -> None:
     """In the new process, until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the starter alone decides
+    kit.forget_keys()
     desk = Desk(kit)
     threading.Thread(target=_listen, args=(pipe, desk), daemon=True).start()
     while True:

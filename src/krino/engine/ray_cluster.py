@@ -81,6 +81,7 @@ class Worker:
     """
 
     def __init__(self, kit: Kit) -> None:
+        kit.forget_keys()
         self._desk = Desk(kit)
 
     def tell(self, messages: bytes) -> None:

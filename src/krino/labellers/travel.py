@@ -7,6 +7,7 @@ number in flight, one budget and one cache for all workers, and no key is sent t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
@@ -62,6 +63,19 @@ async def answered(call: Call, lines: list[Line]) -> Any:
         "give_up": line.give_up,
     }
     return await methods[call.method](*call.arguments)
+
+
+def key_variables_of(labeller: Labeller) -> frozenset[str]:
+    """The variables of this environment in which keys are: where any provider's is looked for, and whichever holds one
+    that the labeller uses. Their names alone travel, so that a worker can forget what it has inherited."""
+    from krino.labellers.llm.endpoint import providers
+    from krino.labellers.llm.labeller import LlmLabeller
+    from krino.labellers.panel import Panel
+
+    members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
+    used = {member.endpoint.key for member in members if isinstance(member, LlmLabeller)} - {None}
+    usual = {name for entry in providers().values() for name in entry.get("key", ())}
+    return frozenset(name for name, value in os.environ.items() if name in usual or value.strip() in used)
 
 
 def _packed(labeller: Labeller, lines: list[Line]) -> Packed:
