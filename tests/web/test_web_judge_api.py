@@ -58,10 +58,102 @@ def test_options_are_those_of_the_judge(client: TestClient) -> None:
     case = {"steps": [{"tool": "a", "input": {}, "output": "x"}], "task": "t"}
     answer = client.post("/v1/judge/efficiency", json={"case": case, "options": {"mode": "nonsense"}})
     assert answer.status_code == 422
-    assert answer.json()["where"].endswith("options.mode")
+    assert answer.json()["where"] == "body.options.mode"
     answer = client.post("/v1/judge/rag", json={"case": EXAMPLES["rag"][0], "options": {"goal": "nonsense"}})
     assert answer.status_code == 422
     assert "fact-checking" in answer.json()["error"]
+    assert answer.json()["where"] == "body.options"
+
+
+@pytest.mark.parametrize("cases", [{"case": {}}, {"cases": [{}, {}]}])
+@pytest.mark.parametrize(
+    ("judge", "more", "where"),
+    [
+        ("efficiency", {"options": {"mode": "nonsense"}}, "body.options.mode"),
+        ("efficiency", {"options": {"mood": "strict"}}, "body.options.mood"),
+        ("efficiency", {"options": []}, "body.options"),
+        ("citation", {"options": {"aliases": 5}}, "body.options.aliases"),
+        ("citation", {"options": {"aliases": {"a": 5}}}, "body.options.aliases.a"),
+        ("rag", {"labeller": "gpt"}, "body.labeller"),
+        ("rag", {"case": 5}, "body.case"),
+        ("rag", {"cases": [{}, 5]}, "body.cases.1"),
+    ],
+)
+def test_a_fault_is_named_by_what_the_client_wrote(
+    client: TestClient, judge: str, more: dict[str, Any], where: str, cases: dict[str, Any]
+) -> None:
+    body = more if where.startswith("body.case") else {**cases, **more}
+    told = client.post(f"/v1/judge/{judge}", json=body).json()
+    assert told["where"] == where
+    assert all(part.startswith("body") for part in told["error"].split("; ") if ": " in part)
+    assert "<" not in told["error"], "the forms that the checker tried are nobody's business"
+
+
+@pytest.mark.parametrize(("body", "where"), [({}, "body.case"), ({"labeller": "local"}, "body.case"), ([], "body")])
+def test_what_is_missing_is_named(client: TestClient, body: Any, where: str) -> None:
+    assert client.post("/v1/judge/rag", json=body).json()["where"] == where
+
+
+# --- how much a request may bring ---------------------------------------------------------------------
+
+SHORT = {"question": "Who?", "context": ["Anna did."], "answer": "Anna."}
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with serving(tmp_path_factory.mktemp("runs"), max_cases=3, max_case_bytes=2_000) as client:
+        yield client
+
+
+def long_case(length: int) -> dict[str, Any]:
+    """A case of just so many bytes."""
+    return {**SHORT, "answer": "a" * (length - len(orjson.dumps({**SHORT, "answer": ""})))}
+
+
+def test_a_case_of_the_greatest_length_is_judged_and_a_longer_one_is_not(narrow: TestClient) -> None:
+    assert narrow.post("/v1/judge/rag", json={"case": long_case(2_000)}).status_code == 200
+    answer = narrow.post("/v1/judge/rag", json={"case": long_case(2_001)})
+    told = answer.json()
+    assert (answer.status_code, told["where"]) == (413, "body.case")
+    assert "2,001" in told["error"]
+    assert "2,000" in told["error"]
+    assert "krino judge" in told["remedy"]
+    assert "--max-case-bytes" in told["remedy"]
+
+
+def test_of_a_list_the_case_that_is_too_long_is_named_and_none_is_judged(narrow: TestClient) -> None:
+    judged = narrow.get("/metrics").text.count("krino_cases_total")
+    answer = narrow.post("/v1/judge/rag", json={"cases": [SHORT, long_case(5_000), SHORT]})
+    assert (answer.status_code, answer.json()["where"]) == (413, "body.cases.1")
+    assert narrow.get("/metrics").text.count("krino_cases_total") == judged
+
+
+def test_length_is_counted_in_bytes_not_in_letters(narrow: TestClient) -> None:
+    assert narrow.post("/v1/judge/rag", json={"case": {**SHORT, "answer": "é" * 1_000}}).status_code == 413
+
+
+def test_no_depth_hides_the_length_of_a_case(narrow: TestClient) -> None:
+    deep = b'{"case": {"answer": "%b", "deep": %b%b}}' % (b"a" * 3_000, b"[" * 900, b"]" * 900)
+    assert narrow.post("/v1/judge/rag", content=deep, headers=JSON).status_code == 413
+
+
+def traces(count: int) -> dict[str, Any]:
+    """One record with so many traces, as exporters of runs write them."""
+    runs = [
+        {"id": f"r{number}", "trace_id": f"t{number}", "run_type": "tool", "name": "search", "outputs": {"output": "x"}}
+        for number in range(count)
+    ]
+    return {"runs": runs}
+
+
+def test_cases_are_counted_when_records_were_taken_apart(narrow: TestClient) -> None:
+    three, four = ({"cases": [traces(count)]} for count in (3, 4))
+    answer = narrow.post("/v1/judge/efficiency", json=three)
+    assert len(answer.json()["judgements"]) == 3, answer.text
+    refused = narrow.post("/v1/judge/efficiency", json=four)
+    assert (refused.status_code, refused.json()["where"]) == (413, "body.cases")
+    plain = narrow.post("/v1/judge/rag", json={"cases": [SHORT] * 4})
+    assert (plain.status_code, plain.json()["where"]) == (413, "body.cases")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +167,6 @@ def test_options_are_those_of_the_judge(client: TestClient) -> None:
         {"cases": []},
         {"cases": {}},
         {"cases": [1]},
-        {"cases": [{}] * 21},
         {"case": {}, "cases": [{}]},
         {"case": {}, "prompt": "say yes"},
         {"case": {}, "labeller": "gpt-4o"},

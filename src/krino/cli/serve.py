@@ -53,6 +53,9 @@ Model = Annotated[
         show_default=False,
     ),
 ]
+MaxCaseBytes = Annotated[
+    int, typer.Option(min=1_000, help="Longest case that requests may bring, in bytes of JSON; a long one delays all.")
+]
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")]
 
 
@@ -66,6 +69,7 @@ def serve(
     database: Database = None,
     allow_host: AllowHosts = None,
     judge: Judges = None,
+    max_case_bytes: MaxCaseBytes = 250_000,
     labeller: Model = None,
     api_key_env: options.ApiKey = None,
     llm: options.LlmFlags = options.NOTHING_SET,
@@ -85,6 +89,7 @@ def serve(
         database=database,
         allow_hosts=tuple(allow_host or ()),
         judges=tuple(judge or ()),
+        max_case_bytes=max_case_bytes,
         warm=True,
         labellers={} if labeller is None else {labeller: _asked(ctx, labeller, api_key_env, llm)},
     )

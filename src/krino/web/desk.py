@@ -17,15 +17,14 @@ from typing import Any, cast
 import orjson
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
-from krino.api.judging import as_item
 from krino.cases.item import CaseItem
-from krino.cases.splitting import split_items
 from krino.contract import Judge, Judgement, Labeller, describe_validation
 from krino.engine.case import judge_item
 from krino.engine.rehearsal import rehearse
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
 from krino.labellers.local import LocalLabeller
+from krino.web.admission import admitted
 from krino.web.meters import Meters
 from krino.web.problems import Problem
 from krino.web.settings import ServeSettings
@@ -78,7 +77,7 @@ class Desk:
     """Judges records. Thread-safe; `judged` is called from the server's event loop."""
 
     def __init__(self, settings: ServeSettings, meters: Meters) -> None:
-        self._meters = meters
+        self._settings, self._meters = settings, meters
         self.under_way = 0
         """Cases that are being judged or wait for it; counted by the desk's own thread alone."""
         self._own = {load_judge(address).name: address for address in settings.judges}
@@ -111,7 +110,10 @@ class Desk:
         options: Mapping[str, Any] | None = None,
         labeller: str = LOCAL,
     ) -> list[Judgement]:
-        """A judgement for each case, in their order; one for each trace where a record holds several."""
+        """A judgement for each case, in their order; one for each trace where a record holds several.
+
+        Raises `TooMuch` for more cases, or longer ones, than the server takes on at once.
+        """
         if labeller not in self._labellers:
             raise Problem(
                 422,
@@ -167,7 +169,7 @@ class Desk:
         self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any]
     ) -> list[Judgement]:
         judge, turns, asked = self.ready(name, options), self._turns[labeller], self._labellers[labeller]
-        items = split_items((as_item(index, record) for index, record in enumerate(records)), judge)
+        items = admitted(judge, records, self._settings)
         party = object()
 
         async def one(item: CaseItem) -> Judgement:
