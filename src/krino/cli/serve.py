@@ -77,6 +77,7 @@ def serve(
 ) -> None:
     """Look at runs, label and compare them in a browser; judge cases over HTTP (POST /v1/judge/JUDGE)."""
     try:
+        from krino.people import FOLDER, home_of
         from krino.web.server import serve as serve_until_ended
         from krino.web.settings import ServeSettings
     except ModuleNotFoundError as missing:
@@ -97,6 +98,8 @@ def serve(
 
     def listening() -> None:
         typer.echo(f"the workbench is at {address} (Ctrl-C ends it)", err=True)
+        if database is None and home_of(runs) != runs:
+            typer.echo(f"{runs} is one run: what people say of it is kept in {home_of(runs) / FOLDER}", err=True)
         if open:
             typer.launch(address)
 
