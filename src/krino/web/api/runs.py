@@ -15,6 +15,7 @@ from krino.results.slices import SliceTable
 from krino.results.summary import Summary
 from krino.runs.manifest import Counts, Manifest, RunState
 from krino.web.index.question import Question
+from krino.web.labels.labelling import note_seen
 from krino.web.problems import NOT_FOUND
 from krino.web.workbench import Workbench, workbench
 
@@ -113,5 +114,6 @@ def cases(
     opened = bench.runs.open(name)
     page = opened.cases.page(Question.read(request.query_params.multi_items()), first, most)
     found = list(opened.cases.judgements(page.rows))
+    note_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in page.rows))
     data = {"found": page.found, "first": first, "cases": found, "unknown": page.unknown}
     return Response(orjson.dumps(data), media_type="application/json")

@@ -55,7 +55,7 @@ def case_page(
         "place": row.place,
         "label_at": label_address(run, row.entry.input_hash),
     }
-    note_seen(request, opened, judgement)
+    note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
     return page(request, "case.html", **context)
 
 

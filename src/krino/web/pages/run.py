@@ -23,6 +23,7 @@ from krino.text.clean import clean_line
 from krino.web.drawing import drawn, inputs_in_words, row_address, run_address
 from krino.web.index.pages import Row
 from krino.web.index.question import NULL, Question
+from krino.web.labels.labelling import note_seen
 from krino.web.pages.cells import Cell, cell_of
 from krino.web.pages.opening import Bench, opened_run, question_of
 from krino.web.pages.progress import Progress, progress_of
@@ -45,6 +46,7 @@ def run_page(request: Request, run: str, bench: Bench) -> Response:
     size = size if size in SIZES else SIZES[1]
     overall = None if opened.state.problem else opened.overall()
     found = None if opened.state.problem else opened.cases.page(question, (number - 1) * size, size)
+    rows = [] if found is None else found.rows
     scales = scales_of(opened.manifest.about.fields_schema)
     blocks = list(_summary(opened, overall))
     columns = [] if overall is None else _columns(overall.found.summary, scales)
@@ -62,12 +64,13 @@ def run_page(request: Request, run: str, bench: Bench) -> Response:
         "chips": list(_chips(run, question, size)),
         "choices": _choices(opened, overall, question),
         "heads": [_head(run, question, column, size) for column in columns],
-        "lines": [] if found is None else list(_lines(opened, found.rows, columns, question, scales)),
+        "lines": list(_lines(opened, rows, columns, question, scales)),
         "found": 0 if found is None else found.found,
         "unknown": [] if found is None else found.unknown,
         "pager": None if found is None else _pager(run, question, number, size, found.found),
         "sizes": SIZES,
         "size": size,
+        "rater": note_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in rows)),
     }
     return page(request, "run.html", **context)
 
