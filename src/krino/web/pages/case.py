@@ -39,7 +39,7 @@ def case_page(
     opened, _ = opened_run(bench, run)
     row = found_row(opened, id or case, n)
     (judgement,) = opened.cases.judgements([row])
-    question = question_of(request)
+    question = question_of(request, "n", "id")
     beside = opened.cases.neighbours(question, row)
     context: dict[str, Any] = {
         "run": run,

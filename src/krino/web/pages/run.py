@@ -42,8 +42,11 @@ _MOST_CHOICES = 40
 @router.get("/runs/{run}")
 def run_page(request: Request, run: str, bench: Bench) -> Response:
     opened, shelved = opened_run(bench, run)
-    question, number, size = question_of(request), _whole(request, "page", 1), _whole(request, "size", SIZES[1])
+    question, number = question_of(request, "page", "size"), _whole(request, "page", 1)
+    size = _whole(request, "size", SIZES[1])
     size = size if size in SIZES else SIZES[1]
+    taken = {"page": number, "size": size}
+    odd = [name for name, value in taken.items() if request.query_params.get(name, str(value)) != str(value)]
     overall = None if opened.state.problem else opened.overall()
     found = None if opened.state.problem else opened.cases.page(question, (number - 1) * size, size)
     rows = [] if found is None else found.rows
@@ -61,6 +64,7 @@ def run_page(request: Request, run: str, bench: Bench) -> Response:
         "summary": drawn(blocks, run),
         "folded": question.narrows or number > 1,
         "question": question,
+        "odd": odd,
         "chips": list(_chips(run, question, size)),
         "choices": _choices(opened, overall, question),
         "heads": [_head(run, question, column, size) for column in columns],
