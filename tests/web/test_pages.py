@@ -397,3 +397,29 @@ def test_what_a_form_leaves_empty_asks_nothing_and_a_program_is_told(client: Tes
 def test_a_page_that_there_is_not_is_told(client: TestClient, query: str) -> None:
     assert "Left out of the address" in text_of(client, f"/runs/rag?{query}")
     assert "Left out" not in text_of(client, "/runs/rag?size=25&page=1&q=a&down=1&sort=id")
+
+
+# --- runs of a judge of one's own -----------------------------------------------------------------------
+
+
+def test_cases_with_ids_that_no_address_can_hold_are_opened_by_their_place(tmp_path: Path) -> None:
+    make_run(tmp_path / "odd", [row("i" * 100_000, score=0.25), row("", score=0.5), row("../../x", score=0.75)])
+    with serving(tmp_path) as client:
+        until_read(client, "odd")
+        page = text_of(client, "/runs/odd")
+        assert len(page) < 50_000
+        assert "(no id)" in page
+        opened = [text_of(client, address) for address in links(page, "^/runs/odd/cases/")]
+        assert len(opened) == 3
+        assert all(figure in page for figure, page in zip(("0.250", "0.500", "0.750"), opened, strict=True))
+
+
+def test_a_field_of_numbers_and_words_is_one_column_and_what_is_nested_is_shown(tmp_path: Path) -> None:
+    rows = [row("a", mixed=0.5, deep={"a": [{"b": None}]}), row("b", mixed="0.75", deep=None), row("c", mixed="high")]
+    make_run(tmp_path / "own", rows)
+    with serving(tmp_path) as client:
+        until_read(client, "own")
+        page = text_of(client, "/runs/own")
+        assert page.count('<a href="/runs/own?sort=mixed') == 1
+        assert "high" in page
+        assert '"b": null' in text_of(client, "/runs/own/cases/a")

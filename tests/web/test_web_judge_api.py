@@ -3,6 +3,7 @@ not have."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 
 import orjson
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 import krino
 from fake_llm.server import FakeServer
-from workbench_making import serving
+from workbench_making import serving, until
 
 EXAMPLES = {
     name: [orjson.loads(line) for line in files("krino.examples").joinpath(f"{name}.jsonl").read_bytes().splitlines()]
@@ -276,3 +278,41 @@ def test_metrics_count_cases_and_requests_and_hold_no_text_of_a_client(tmp_path:
         assert 'krino_request_seconds_count{route="/v1/judge/rag"} 1' in text
         assert "krino_cases_under_way 0" in text
         assert "evil" not in text.lower()
+
+
+def test_a_real_parser_reads_the_metrics_and_they_are_right_after_failures(tmp_path: Path) -> None:
+    with serving(tmp_path, warm=True, judges=(TOY,), max_case_bytes=10_000) as client:
+        client.post("/v1/judge/toy", json={"cases": [{"text": "explode"}, {"text": ""}, {}]})
+        asked = [
+            client.post("/v1/judge/toy", json={"case": {"text": "a" * 20_000}}),
+            client.post("/v1/judge/toy", json={"case": 1}),
+            client.post("/v1/judge/nobody", json={"case": {}}),
+            client.get("/nowhere"),
+            client.get("/static/workbench.css"),
+            client.get("/health", headers={"host": "evil"}),
+        ]
+        assert [answer.status_code for answer in asked] == [413, 422, 404, 404, 200, 421]
+        until(lambda: "krino_cases_under_way 0" in client.get("/metrics").text)
+        found = {family.name: family for family in text_string_to_metric_families(client.get("/metrics").text)}
+    assert {name: family.type for name, family in found.items()} == {
+        "krino_requests": "counter",
+        "krino_request_seconds": "histogram",
+        "krino_cases": "counter",
+        "krino_cases_under_way": "gauge",
+    }
+    assert all(family.documentation for family in found.values())
+    cases = {(one.labels["judge"], one.labels["status"]): one.value for one in found["krino_cases"].samples}
+    assert cases == {("toy", "error"): 1, ("toy", "ok"): 1, ("toy", "failed"): 1}, "what warms the models is no case"
+    statuses = {(one.labels["route"], one.labels["status"]): one.value for one in found["krino_requests"].samples}
+    assert statuses["/v1/judge/toy", "200"] == statuses["/v1/judge/toy", "413"] == statuses["/v1/judge/toy", "422"] == 1
+    assert statuses["/static", "200"] == statuses["none", "404"] == 1
+    counted = Counter[str]()
+    for (route, _), value in statuses.items():
+        counted[route] += int(value)
+    seconds = found["krino_request_seconds"].samples
+    for route, count in counted.items():
+        own = [one for one in seconds if one.labels["route"] == route]
+        classes = [one.value for one in own if one.name.endswith("_bucket")]
+        assert classes == sorted(classes)
+        assert classes[-1] == count
+        assert [one.value for one in own if one.name.endswith("_count")] == [count]

@@ -54,7 +54,7 @@ Model = Annotated[
     ),
 ]
 MaxCaseBytes = Annotated[
-    int, typer.Option(min=1_000, help="Longest case that requests may bring, in bytes of JSON; a long one delays all.")
+    int, typer.Option(min=10_000, help="Longest case that requests may bring, in bytes of JSON; a long one delays all.")
 ]
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")]
 

@@ -148,7 +148,8 @@ class Desk:
     def warm(self) -> None:
         """Load the embedded models now, in the background, so that the first client does not wait for it."""
         for name in OURS:
-            asyncio.run_coroutine_threadsafe(self._work(name, {}, LOCAL, [example_of(name)]), self._loop)
+            work = self._work(name, {}, LOCAL, [example_of(name)], counted=False)
+            asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
         """What waits is given up; connections to models are closed."""
@@ -166,8 +167,9 @@ class Desk:
             await labeller.aclose()
 
     async def _work(
-        self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any]
+        self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any], *, counted: bool = True
     ) -> list[Judgement]:
+        """`counted`: they are a client's, and stand in the metrics."""
         judge, turns, asked = self.ready(name, options), self._turns[labeller], self._labellers[labeller]
         items = admitted(judge, records, self._settings)
         party = object()
@@ -176,7 +178,8 @@ class Desk:
             async with turns.place(party):
                 rehearse(judge, item)
                 judgement = await judge_item(judge, asked, item)
-            self._meters.case(judge.name, judgement.status)
+            if counted:
+                self._meters.case(judge.name, judgement.status)
             return judgement
 
         tasks = [asyncio.ensure_future(one(item)) for item in items]

@@ -51,7 +51,7 @@ NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Told}}
 _LABELS = "nothing was saved: try again; where it stays so, whoever runs the server looks at its database"
 _log = logging.getLogger("krino.web")
 _REMEDIES = {
-    404: "GET / shows what there is; GET /openapi.json lists the API",
+    404: "the first page lists the runs that there are; GET /openapi.json lists the API",
     405: "GET /openapi.json lists what each path takes",
 }
 

@@ -36,6 +36,7 @@ SIZES = (25, 50, 100, 200)
 _MOST_COLUMNS = 8
 _SHOWN_INPUTS = 2
 _LONGEST_INPUT = 180
+_LONGEST_ID = 300
 _MOST_CHOICES = 40
 
 
@@ -135,8 +136,10 @@ class Line(NamedTuple):
 
 
 def _columns(summary: Summary, scales: Scales) -> list[Column]:
-    wanted = [item for item in columns_of(summary, scales) if item["name"] != ROLL_UP]
-    return [Column(item["name"], bool(item["number"])) for item in wanted[:_MOST_COLUMNS]]
+    """A field with numbers in some cases and words in others is one column."""
+    found = {item["name"]: bool(item["number"]) for item in reversed(columns_of(summary, scales))}
+    wanted = [item["name"] for item in columns_of(summary, scales) if item["name"] != ROLL_UP]
+    return [Column(name, found[name]) for name in dict.fromkeys(wanted)][:_MOST_COLUMNS]
 
 
 def _lines(
@@ -148,7 +151,7 @@ def _lines(
         inputs = list((judgement.get("inputs") or {}).items())[:_SHOWN_INPUTS]
         yield Line(
             row_address(opened.name, row, question),
-            row.entry.id,
+            clean_line(row.entry.id, _LONGEST_ID) or "(no id)",
             judgement["status"],
             judgement.get("roll_up") if ok else None,
             [(name.replace("_", " "), clean_line(text, _LONGEST_INPUT)) for name, text in inputs],
