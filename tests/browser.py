@@ -14,6 +14,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
@@ -156,3 +157,11 @@ async def tab(port: int) -> AsyncIterator[Tab]:
             await page.call("Page.enable")
             yield page
         await session.get(f"http://127.0.0.1:{port}/json/close/{target['id']}")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def window(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Tab]:
+    """A browser with one page, for the tests of a module; a `conftest.py` beside them names it."""
+    with chromium(tmp_path_factory.mktemp("profile")) as port:
+        async with tab(port) as opened:
+            yield opened

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import uvicorn
 
 from krino.web.server import config_of
@@ -33,3 +34,10 @@ def live(runs: Path, **changes: Any) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+@pytest.fixture(scope="module")
+def address(runs: Path) -> Iterator[str]:
+    """Of a workbench over the `runs` of a module."""
+    with live(runs) as found:
+        yield found

@@ -14,6 +14,7 @@ from krino.cli import main
 from krino.people.store import Event, LabelStore, Place, Subject
 from krino.runs.reading import load_run
 from label_making import make_toy_run
+from workbench_making import serving
 
 
 @pytest.fixture
@@ -56,6 +57,18 @@ def test_the_same_from_python(runs: Path) -> None:
         assert found.fields[0].figures["agreement"].value == 0.75
     with pytest.raises(krino.UsageProblem, match="belong to a run"):
         krino.agree(list(krino.load_run(runs / "toy")), runs)
+
+
+def test_a_run_that_is_served_by_itself_is_not_written_to_and_its_labels_are_those_of_its_folder(runs: Path) -> None:
+    run = runs / "toy"
+    before = {path: path.stat().st_mtime_ns for path in (run, *run.rglob("*"))}
+    with serving(run) as client:
+        label = {"run": "toy", "case": "case-4", "rater": "anna", "answer": {"score": 1.0}}
+        assert client.post("/v1/labels", json=label).status_code == 201
+        assert len(client.get("/v1/labels", params={"run": "toy"}).json()["labels"]) == 5
+    assert {path: path.stat().st_mtime_ns for path in (run, *run.rglob("*"))} == before
+    for where in (run, runs):
+        assert krino.agree(run, where, draws=20).counts.labelled == 5
 
 
 @pytest.mark.parametrize(

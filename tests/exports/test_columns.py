@@ -20,8 +20,9 @@ import pytest
 import krino
 from krino.contract import Ballot, Judgement
 from krino.exports.columns import FIRST, NESTED, cells_of, columns_of
-from krino.exports.csv_file import RUNS_AS_FORMULA, write_csv
+from krino.exports.csv_file import write_csv
 from krino.exports.parquet_file import ParquetBeside, write_parquet
+from krino.text.formulas import RUNS_AS_FORMULA
 from made_judgements import failed, manifest, many, ok
 from made_runs import store_run
 

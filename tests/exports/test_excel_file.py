@@ -12,8 +12,8 @@ import pytest
 
 from krino.errors import UsageProblem
 from krino.exports import excel_file
-from krino.exports.csv_file import RUNS_AS_FORMULA
 from krino.exports.excel_file import LONGEST_CELL, write_excel
+from krino.text.formulas import RUNS_AS_FORMULA
 from made_judgements import HOSTILE, failed, ok
 
 

@@ -116,8 +116,8 @@ def test_a_database_behind_a_link_is_not_opened(tmp_path: Path) -> None:
 
 def test_a_label_after_the_verdict_was_shown_is_not_blind(store: LabelStore) -> None:
     assert store.add(label()).blind
-    store.see(place(), "anna")
-    store.see(place(), "anna")
+    store.see([place()], "anna")
+    store.see([place()], "anna")
     assert store.has_seen(place(), "anna")
     assert not store.add(label()).blind
     assert store.add(label(1)).blind

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from browser import CONTRAST, NEEDS_CHROMIUM, Tab, acting, chromium, skips_a_heading, tab
+from browser import CONTRAST, NEEDS_CHROMIUM, Tab, acting, skips_a_heading
 from krino.blocks import Block, DataTable
 from krino.contract import Judgement
 from krino.render.report import write_report
@@ -25,13 +25,6 @@ pytestmark = [
 SIXTY = 60
 ATTACK = f"{HOSTILE}<svg onload=hacked=1><script>hacked=1</script><a href=javascript:hacked=1>x</a>"
 ROWS = "[...document.querySelectorAll('#table tbody td.id a')].map((a) => a.textContent)"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def window(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Tab]:
-    with chromium(tmp_path_factory.mktemp("profile")) as port:
-        async with tab(port) as opened:
-            yield opened
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import orjson
@@ -10,12 +9,11 @@ import pytest
 import pytest_asyncio
 
 import krino
-from browser import CONTRAST, NEEDS_CHROMIUM, Tab, acting, chromium, skips_a_heading, tab
+from browser import CONTRAST, NEEDS_CHROMIUM, Tab, acting, skips_a_heading
 from krino.contract import Judgement
 from krino.runs.journal import Journal
 from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
-from live_workbench import live
 from made_runs import failed_row, make_run, row
 
 pytestmark = [NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
@@ -46,19 +44,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     krino.run("citation", str(EXAMPLES / "citation.jsonl"), into=folder / "citations")
     krino.run("efficiency", str(EXAMPLES / "efficiency.jsonl"), into=folder / "traces")
     return folder
-
-
-@pytest.fixture(scope="module")
-def address(runs: Path) -> Iterator[str]:
-    with live(runs) as found:
-        yield found
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def window(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Tab]:
-    with chromium(tmp_path_factory.mktemp("profile")) as port:
-        async with tab(port) as opened:
-            yield opened
 
 
 @pytest_asyncio.fixture(loop_scope="module")

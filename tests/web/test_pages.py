@@ -345,3 +345,81 @@ def test_a_manifest_with_odd_settings_costs_the_view_and_not_the_page(tmp_path: 
 @pytest.mark.parametrize("address", ["/runs/rag?q=%00a", "/v1/runs/rag/cases?q=%00", "/runs/rag?q=%22%00"])
 def test_a_search_for_nothing_that_can_be_typed_is_no_fault(client: TestClient, address: str) -> None:
     assert client.get(address).status_code == 200
+
+
+# --- what an address asks for in vain -------------------------------------------------------------------
+
+ODD = {
+    "status=bogus": "ok, failed, error",
+    "min.faithfulness=abc": "no number",
+    "max.faithfulness=nan": "no number",
+    "is.roll_up=maybe": "pass",
+    "down=yes": "neither 1 nor 0",
+    "stat=failed": "is.FIELD",
+    "is=fail": "is.FIELD",
+    "&".join(["status=ok"] * 61): "more than 60 parts",
+    f"q={'a' * 401}": "more than 400 characters",
+}
+ABSENT = ("min.nothing=1", "is.nothing=x", "in.nowhere=x", "sort=nothing")
+
+
+@pytest.mark.parametrize(("query", "told"), ODD.items(), ids=[query[:30] for query in ODD])
+def test_a_filter_that_cannot_be_read_is_refused_by_the_api_and_told_on_pages(
+    client: TestClient, query: str, told: str
+) -> None:
+    until_read(client, "rag")
+    refused = client.get(f"/v1/runs/rag/cases?{query}")
+    assert refused.status_code == 422
+    assert told in refused.json()["error"]
+    assert refused.json()["where"] == f"query.{query.partition('=')[0]}"
+    for address in (f"/runs/rag?{query}", f"/runs/rag/cases/supported?{query}"):
+        page = text_of(client, address)
+        assert "Left out of the address" in page
+        assert told in page
+
+
+@pytest.mark.parametrize("query", ABSENT)
+def test_a_field_that_the_run_does_not_have_is_refused_with_those_that_it_has(client: TestClient, query: str) -> None:
+    until_read(client, "rag")
+    refused = client.get(f"/v1/runs/rag/cases?{query}")
+    assert refused.status_code == 422
+    assert "faithfulness" in refused.json()["remedy"]
+    assert "This run has no field" in text_of(client, f"/runs/rag?{query}")
+
+
+@pytest.mark.parametrize("query", ["status=", "is.category=", "sort=", "min.faithfulness="])
+def test_what_a_form_leaves_empty_asks_nothing_and_a_program_is_told(client: TestClient, query: str) -> None:
+    assert client.get(f"/v1/runs/rag/cases?{query}").status_code == 422
+    assert "Left out" not in text_of(client, f"/runs/rag?{query}")
+
+
+@pytest.mark.parametrize("query", ["size=7", "page=0", "page=x", "size=x"])
+def test_a_page_that_there_is_not_is_told(client: TestClient, query: str) -> None:
+    assert "Left out of the address" in text_of(client, f"/runs/rag?{query}")
+    assert "Left out" not in text_of(client, "/runs/rag?size=25&page=1&q=a&down=1&sort=id")
+
+
+# --- runs of a judge of one's own -----------------------------------------------------------------------
+
+
+def test_cases_with_ids_that_no_address_can_hold_are_opened_by_their_place(tmp_path: Path) -> None:
+    make_run(tmp_path / "odd", [row("i" * 100_000, score=0.25), row("", score=0.5), row("../../x", score=0.75)])
+    with serving(tmp_path) as client:
+        until_read(client, "odd")
+        page = text_of(client, "/runs/odd")
+        assert len(page) < 50_000
+        assert "(no id)" in page
+        opened = [text_of(client, address) for address in links(page, "^/runs/odd/cases/")]
+        assert len(opened) == 3
+        assert all(figure in page for figure, page in zip(("0.250", "0.500", "0.750"), opened, strict=True))
+
+
+def test_a_field_of_numbers_and_words_is_one_column_and_what_is_nested_is_shown(tmp_path: Path) -> None:
+    rows = [row("a", mixed=0.5, deep={"a": [{"b": None}]}), row("b", mixed="0.75", deep=None), row("c", mixed="high")]
+    make_run(tmp_path / "own", rows)
+    with serving(tmp_path) as client:
+        until_read(client, "own")
+        page = text_of(client, "/runs/own")
+        assert page.count('<a href="/runs/own?sort=mixed') == 1
+        assert "high" in page
+        assert '"b": null' in text_of(client, "/runs/own/cases/a")

@@ -3,6 +3,7 @@ not have."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 
 import orjson
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 import krino
 from fake_llm.server import FakeServer
-from workbench_making import serving
+from workbench_making import serving, until
 
 EXAMPLES = {
     name: [orjson.loads(line) for line in files("krino.examples").joinpath(f"{name}.jsonl").read_bytes().splitlines()]
@@ -58,10 +60,102 @@ def test_options_are_those_of_the_judge(client: TestClient) -> None:
     case = {"steps": [{"tool": "a", "input": {}, "output": "x"}], "task": "t"}
     answer = client.post("/v1/judge/efficiency", json={"case": case, "options": {"mode": "nonsense"}})
     assert answer.status_code == 422
-    assert answer.json()["where"].endswith("options.mode")
+    assert answer.json()["where"] == "body.options.mode"
     answer = client.post("/v1/judge/rag", json={"case": EXAMPLES["rag"][0], "options": {"goal": "nonsense"}})
     assert answer.status_code == 422
     assert "fact-checking" in answer.json()["error"]
+    assert answer.json()["where"] == "body.options"
+
+
+@pytest.mark.parametrize("cases", [{"case": {}}, {"cases": [{}, {}]}])
+@pytest.mark.parametrize(
+    ("judge", "more", "where"),
+    [
+        ("efficiency", {"options": {"mode": "nonsense"}}, "body.options.mode"),
+        ("efficiency", {"options": {"mood": "strict"}}, "body.options.mood"),
+        ("efficiency", {"options": []}, "body.options"),
+        ("citation", {"options": {"aliases": 5}}, "body.options.aliases"),
+        ("citation", {"options": {"aliases": {"a": 5}}}, "body.options.aliases.a"),
+        ("rag", {"labeller": "gpt"}, "body.labeller"),
+        ("rag", {"case": 5}, "body.case"),
+        ("rag", {"cases": [{}, 5]}, "body.cases.1"),
+    ],
+)
+def test_a_fault_is_named_by_what_the_client_wrote(
+    client: TestClient, judge: str, more: dict[str, Any], where: str, cases: dict[str, Any]
+) -> None:
+    body = more if where.startswith("body.case") else {**cases, **more}
+    told = client.post(f"/v1/judge/{judge}", json=body).json()
+    assert told["where"] == where
+    assert all(part.startswith("body") for part in told["error"].split("; ") if ": " in part)
+    assert "<" not in told["error"], "the forms that the checker tried are nobody's business"
+
+
+@pytest.mark.parametrize(("body", "where"), [({}, "body.case"), ({"labeller": "local"}, "body.case"), ([], "body")])
+def test_what_is_missing_is_named(client: TestClient, body: Any, where: str) -> None:
+    assert client.post("/v1/judge/rag", json=body).json()["where"] == where
+
+
+# --- how much a request may bring ---------------------------------------------------------------------
+
+SHORT = {"question": "Who?", "context": ["Anna did."], "answer": "Anna."}
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with serving(tmp_path_factory.mktemp("runs"), max_cases=3, max_case_bytes=2_000) as client:
+        yield client
+
+
+def long_case(length: int) -> dict[str, Any]:
+    """A case of just so many bytes."""
+    return {**SHORT, "answer": "a" * (length - len(orjson.dumps({**SHORT, "answer": ""})))}
+
+
+def test_a_case_of_the_greatest_length_is_judged_and_a_longer_one_is_not(narrow: TestClient) -> None:
+    assert narrow.post("/v1/judge/rag", json={"case": long_case(2_000)}).status_code == 200
+    answer = narrow.post("/v1/judge/rag", json={"case": long_case(2_001)})
+    told = answer.json()
+    assert (answer.status_code, told["where"]) == (413, "body.case")
+    assert "2,001" in told["error"]
+    assert "2,000" in told["error"]
+    assert "krino judge" in told["remedy"]
+    assert "--max-case-bytes" in told["remedy"]
+
+
+def test_of_a_list_the_case_that_is_too_long_is_named_and_none_is_judged(narrow: TestClient) -> None:
+    judged = narrow.get("/metrics").text.count("krino_cases_total")
+    answer = narrow.post("/v1/judge/rag", json={"cases": [SHORT, long_case(5_000), SHORT]})
+    assert (answer.status_code, answer.json()["where"]) == (413, "body.cases.1")
+    assert narrow.get("/metrics").text.count("krino_cases_total") == judged
+
+
+def test_length_is_counted_in_bytes_not_in_letters(narrow: TestClient) -> None:
+    assert narrow.post("/v1/judge/rag", json={"case": {**SHORT, "answer": "é" * 1_000}}).status_code == 413
+
+
+def test_no_depth_hides_the_length_of_a_case(narrow: TestClient) -> None:
+    deep = b'{"case": {"answer": "%b", "deep": %b%b}}' % (b"a" * 3_000, b"[" * 900, b"]" * 900)
+    assert narrow.post("/v1/judge/rag", content=deep, headers=JSON).status_code == 413
+
+
+def traces(count: int) -> dict[str, Any]:
+    """One record with so many traces, as exporters of runs write them."""
+    runs = [
+        {"id": f"r{number}", "trace_id": f"t{number}", "run_type": "tool", "name": "search", "outputs": {"output": "x"}}
+        for number in range(count)
+    ]
+    return {"runs": runs}
+
+
+def test_cases_are_counted_when_records_were_taken_apart(narrow: TestClient) -> None:
+    three, four = ({"cases": [traces(count)]} for count in (3, 4))
+    answer = narrow.post("/v1/judge/efficiency", json=three)
+    assert len(answer.json()["judgements"]) == 3, answer.text
+    refused = narrow.post("/v1/judge/efficiency", json=four)
+    assert (refused.status_code, refused.json()["where"]) == (413, "body.cases")
+    plain = narrow.post("/v1/judge/rag", json={"cases": [SHORT] * 4})
+    assert (plain.status_code, plain.json()["where"]) == (413, "body.cases")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +169,6 @@ def test_options_are_those_of_the_judge(client: TestClient) -> None:
         {"cases": []},
         {"cases": {}},
         {"cases": [1]},
-        {"cases": [{}] * 21},
         {"case": {}, "cases": [{}]},
         {"case": {}, "prompt": "say yes"},
         {"case": {}, "labeller": "gpt-4o"},
@@ -185,3 +278,41 @@ def test_metrics_count_cases_and_requests_and_hold_no_text_of_a_client(tmp_path:
         assert 'krino_request_seconds_count{route="/v1/judge/rag"} 1' in text
         assert "krino_cases_under_way 0" in text
         assert "evil" not in text.lower()
+
+
+def test_a_real_parser_reads_the_metrics_and_they_are_right_after_failures(tmp_path: Path) -> None:
+    with serving(tmp_path, warm=True, judges=(TOY,), max_case_bytes=10_000) as client:
+        client.post("/v1/judge/toy", json={"cases": [{"text": "explode"}, {"text": ""}, {}]})
+        asked = [
+            client.post("/v1/judge/toy", json={"case": {"text": "a" * 20_000}}),
+            client.post("/v1/judge/toy", json={"case": 1}),
+            client.post("/v1/judge/nobody", json={"case": {}}),
+            client.get("/nowhere"),
+            client.get("/static/workbench.css"),
+            client.get("/health", headers={"host": "evil"}),
+        ]
+        assert [answer.status_code for answer in asked] == [413, 422, 404, 404, 200, 421]
+        until(lambda: "krino_cases_under_way 0" in client.get("/metrics").text)
+        found = {family.name: family for family in text_string_to_metric_families(client.get("/metrics").text)}
+    assert {name: family.type for name, family in found.items()} == {
+        "krino_requests": "counter",
+        "krino_request_seconds": "histogram",
+        "krino_cases": "counter",
+        "krino_cases_under_way": "gauge",
+    }
+    assert all(family.documentation for family in found.values())
+    cases = {(one.labels["judge"], one.labels["status"]): one.value for one in found["krino_cases"].samples}
+    assert cases == {("toy", "error"): 1, ("toy", "ok"): 1, ("toy", "failed"): 1}, "what warms the models is no case"
+    statuses = {(one.labels["route"], one.labels["status"]): one.value for one in found["krino_requests"].samples}
+    assert statuses["/v1/judge/toy", "200"] == statuses["/v1/judge/toy", "413"] == statuses["/v1/judge/toy", "422"] == 1
+    assert statuses["/static", "200"] == statuses["none", "404"] == 1
+    counted = Counter[str]()
+    for (route, _), value in statuses.items():
+        counted[route] += int(value)
+    seconds = found["krino_request_seconds"].samples
+    for route, count in counted.items():
+        own = [one for one in seconds if one.labels["route"] == route]
+        classes = [one.value for one in own if one.name.endswith("_bucket")]
+        assert classes == sorted(classes)
+        assert classes[-1] == count
+        assert [one.value for one in own if one.name.endswith("_count")] == [count]

@@ -32,11 +32,12 @@ CONFIG = "".join(
 [[operations]]
 include-path = "{path}"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "404", "422"]
+checks.negative_data_rejection.expected-statuses = ["4xx"]
 """
     for path in (*(f"/v1/judge/{judge}" for judge in OURS), "/v1/labels")
 )
 """What an option may be is more than its type (a goal that is known, a court), and what can be said of a case depends
-on its judge: the others are refused with 422."""
+on its judge: the others are refused with 422. More cases than are taken at a time are 413."""
 
 
 def test_schemathesis_finds_nothing(url: str, tmp_path: Path) -> None:

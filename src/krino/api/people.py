@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from krino.errors import UsageProblem
-from krino.people import FILE, FOLDER
+from krino.people import FILE, FOLDER, home_of
 from krino.runs.reading import load_run
 
 Rows = list[dict[str, Any]]
@@ -18,7 +18,7 @@ def is_workbench(labels: object) -> bool:
     if not isinstance(labels, str | PathLike):
         return False
     path = Path(labels)
-    return "://" in str(labels) or path.suffix == ".sqlite" or (path / FOLDER / FILE).is_file()
+    return "://" in str(labels) or path.suffix == ".sqlite" or (home_of(path) / FOLDER / FILE).is_file()
 
 
 def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth: str = "both") -> Rows:

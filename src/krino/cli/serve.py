@@ -53,6 +53,9 @@ Model = Annotated[
         show_default=False,
     ),
 ]
+MaxCaseBytes = Annotated[
+    int, typer.Option(min=10_000, help="Longest case that requests may bring, in bytes of JSON; a long one delays all.")
+]
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")]
 
 
@@ -66,6 +69,7 @@ def serve(
     database: Database = None,
     allow_host: AllowHosts = None,
     judge: Judges = None,
+    max_case_bytes: MaxCaseBytes = 250_000,
     labeller: Model = None,
     api_key_env: options.ApiKey = None,
     llm: options.LlmFlags = options.NOTHING_SET,
@@ -73,6 +77,7 @@ def serve(
 ) -> None:
     """Look at runs, label and compare them in a browser; judge cases over HTTP (POST /v1/judge/JUDGE)."""
     try:
+        from krino.people import FOLDER, home_of
         from krino.web.server import serve as serve_until_ended
         from krino.web.settings import ServeSettings
     except ModuleNotFoundError as missing:
@@ -85,6 +90,7 @@ def serve(
         database=database,
         allow_hosts=tuple(allow_host or ()),
         judges=tuple(judge or ()),
+        max_case_bytes=max_case_bytes,
         warm=True,
         labellers={} if labeller is None else {labeller: _asked(ctx, labeller, api_key_env, llm)},
     )
@@ -92,6 +98,8 @@ def serve(
 
     def listening() -> None:
         typer.echo(f"the workbench is at {address} (Ctrl-C ends it)", err=True)
+        if database is None and home_of(runs) != runs:
+            typer.echo(f"{runs} is one run: what people say of it is kept in {home_of(runs) / FOLDER}", err=True)
         if open:
             typer.launch(address)
 

@@ -288,11 +288,15 @@ def is_finite(value: Any) -> bool:
 
 def hash_record(record: Any) -> str:
     """The identity of a case: a hash of its content, whatever the order of its keys."""
+    return hashlib.blake2b(canonical(record), digest_size=16).hexdigest()
+
+
+def canonical(record: Any) -> bytes:
+    """A record as JSON without a space, in one order of its keys; of one that JSON cannot hold, something like it."""
     try:
-        canonical = orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=repr)
+        return orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=repr)
     except (orjson.JSONEncodeError, RecursionError):
-        canonical = b"".join(_flat(record))  # nested deeper than orjson goes, or not JSON
-    return hashlib.blake2b(canonical, digest_size=16).hexdigest()
+        return b"".join(_flat(record))  # nested deeper than orjson goes, or not JSON
 
 
 def _flat(record: Any) -> Iterator[bytes]:

@@ -1,27 +1,19 @@
 """A run as CSV for spreadsheets: no cell of it can run as a formula.
 
-Everything in a case is text from strangers, and a spreadsheet runs a cell that begins with `=`, `+`, `-` or `@` (also
-in their full-width forms, or after a tab or a line break). Such text gets an apostrophe in front, which spreadsheets
-take for "this is text". Where the list separator is `;` or a tab, cells begin inside our text: there, and after each
-line break, the sign gets its apostrophe too. Control characters and escape sequences are left out. Numbers stay
-numbers.
+Everything in a case is text from strangers: what would run is marked (`krino.text.formulas`), control characters and
+escape sequences are left out. Numbers stay numbers. `krino agree` takes the marks off again.
 """
 
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from typing import IO
 
 from krino.exports.columns import Record, Value, columns_of, for_people, rows_of
 from krino.text.clean import clean
-
-RUNS_AS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-# A run of separators is taken whole, sign or not, so that long runs cost no more than their length.
-# The quotes around a cell do not protect it where another separator is in force, and may themselves come in between.
-_AFTER_SEPARATOR = re.compile(r"([;\t\r\n][;\s\"]*)([=+\-@＝＋－＠]?)")
+from krino.text.formulas import marked
 
 
 def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, every_column: bool = False) -> int:
@@ -54,10 +46,4 @@ def cell(value: Value) -> str | int | float:
 
 
 def harmless(text: str) -> str:
-    shown = _AFTER_SEPARATOR.sub(_marked, clean(text))
-    return f"'{shown}" if shown.startswith(RUNS_AS_FORMULA) else shown
-
-
-def _marked(found: re.Match[str]) -> str:
-    before, sign = found.groups()
-    return f"{before}'{sign}" if sign else before
+    return marked(clean(text))

@@ -12,8 +12,8 @@ from typing import IO, Any
 
 from krino.errors import UsageProblem
 from krino.exports.columns import Kind, Record, Value, columns_of, for_people, rows_of
-from krino.exports.csv_file import RUNS_AS_FORMULA
 from krino.text.clean import clean
+from krino.text.formulas import RUNS_AS_FORMULA
 
 MOST_ROWS = 1_048_576
 MOST_COLUMNS = 16_384

@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, m
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from krino.errors import UsageProblem
-from krino.people import FILE, FOLDER
+from krino.people import FILE, FOLDER, home_of
 from krino.people.tables import HEAD
 
 _BUSY_MS = 30_000
@@ -44,7 +44,7 @@ def address_of(where: str | PathLike[str], *, create: bool = False) -> URL:
             raise UsageProblem(f"no database of the kind {url.get_backend_name()!r}; {_FORMS}")
         return url
     path = Path(where)
-    file = path / FOLDER / FILE if path.is_dir() else path
+    file = home_of(path) / FOLDER / FILE if path.is_dir() else path
     if path.is_dir() and (file.is_symlink() or file.parent.is_symlink()):
         raise UsageProblem(f"{file} is a link: labels are kept in the folder itself; name another with --database")
     if create:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -27,6 +27,8 @@ Why = Literal["seats", "runs", "raters", "unsure", "random", "chosen"]
 """Why the queue brought a case; `chosen`: the person opened it."""
 LONGEST_RATER = 80
 LONGEST_NOTE = 4_000
+LISTED = "in a list"
+_MANY = 500  # values in one statement
 _TRIES = 5
 
 
@@ -43,8 +45,13 @@ class Subject:
     @classmethod
     def of(cls, manifest: Manifest) -> Self:
         judge = manifest.plan.judge
-        options = orjson.dumps(judge.get("options") or {}, option=orjson.OPT_SORT_KEYS)
-        return cls(judge["name"], blake2b(options, digest_size=16).hexdigest(), judge["version"])
+        return cls.of_judge(judge["name"], judge["version"], judge.get("options") or {})
+
+    @classmethod
+    def of_judge(cls, name: str, version: str, options: Mapping[str, Any]) -> Self:
+        """`options`: all of them, as a run records them."""
+        written = orjson.dumps(options, option=orjson.OPT_SORT_KEYS)
+        return cls(name, blake2b(written, digest_size=16).hexdigest(), version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of what people did: `label` (with an answer), `skip`, `undo` (of an earlier line) or `seen`."""
+    """One line of what people did: `label` (with an answer), `skip`, `undo` (of an earlier line) or `seen` (with the
+    note `LISTED` where it was among others in a list)."""
 
     place: Place
     rater: str
@@ -142,10 +150,34 @@ class LabelStore:
         with writing(self.engine) as connection:
             connection.execute(insert(events).values(**_values(event, uuid4().hex), blind=True))
 
-    def see(self, place: Place, rater: str) -> None:
-        """From now on this person has been shown the verdict of this case."""
-        if not self.has_seen(place, rater):
-            self.add(Event(place, rater, "fields", "seen"))
+    def see(self, places: Iterable[Place], rater: str, *, listed: bool = False) -> None:
+        """From now on this person has been shown the verdicts of these cases, or what others said of them.
+
+        `listed`: among others in a list. What is said afterwards is not blind either, but the page of such a case goes
+        on hiding what the list did not show. The cases are all of one judge with its options.
+        """
+        wanted = {place.input_hash: place for place in places}
+        known = self._seen_of(next(iter(wanted.values())).subject, rater, list(wanted), listed) if wanted else set()
+        note = LISTED if listed else ""
+        lines = [
+            {**_values(Event(place, rater, "fields", "seen", note=note), uuid4().hex), "blind": False}
+            for digest, place in wanted.items()
+            if digest not in known
+        ]
+        if lines:
+            with told(self.engine), writing(self.engine) as connection:
+                connection.execute(insert(events), lines)
+
+    def _seen_of(self, subject: Subject, rater: str, hashes: Sequence[str], listed: bool) -> set[str]:
+        """Which of these need no further line: with `listed`, whatever this person has seen of them."""
+        found: set[str] = set()
+        seen = _about(subject, events.c.input_hash).where(events.c.rater == rater, events.c.action == "seen")
+        seen = seen if listed else seen.where(events.c.note != LISTED)
+        with told(self.engine), self.engine.connect() as connection:
+            for start in range(0, len(hashes), _MANY):
+                some = seen.where(events.c.input_hash.in_(hashes[start : start + _MANY]))
+                found.update(connection.execute(some).scalars())
+        return found
 
     # --- reading ---------------------------------------------------------------------------------------
 
@@ -164,14 +196,14 @@ class LabelStore:
         wanted = select(events) if subject is None else _about(subject)
         return self._read(wanted.where(events.c.id > after).order_by(events.c.id).limit(most))
 
-    def has_seen(self, place: Place, rater: str) -> bool:
-        with told(self.engine), self.engine.connect() as connection:
-            return bool(connection.execute(select(_seen(place, rater))).scalar())
+    def has_seen(self, place: Place, rater: str, *, listed: bool = True) -> bool:
+        """Whether what this person says of the case now is not blind; without `listed`: whether all was shown."""
+        return bool(self._seen_of(place.subject, rater, [place.input_hash], listed))
 
     def edition(self, subject: Subject) -> int:
-        """A number that changes with every line about this judge and its options."""
+        """A number that changes with every label, skip and undo about this judge and its options."""
         with told(self.engine), self.engine.connect() as connection:
-            return connection.execute(_about(subject, func.count())).scalar() or 0
+            return connection.execute(_about(subject, func.count()).where(events.c.action != "seen")).scalar() or 0
 
     def _read(self, wanted: Select[Any]) -> list[Event]:
         with told(self.engine), self.engine.connect() as connection:

@@ -18,15 +18,14 @@ from typing import Any, cast
 import orjson
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
-from krino.api.judging import as_item
 from krino.cases.item import CaseItem
-from krino.cases.splitting import split_items
 from krino.contract import Judge, Judgement, Labeller, describe_validation
 from krino.engine.case import judge_item
 from krino.engine.rehearsal import rehearse
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
 from krino.labellers.local import LocalLabeller
+from krino.web.admission import admitted
 from krino.web.benches import Benches
 from krino.web.meters import Meters
 from krino.web.problems import Problem
@@ -74,7 +73,7 @@ class Desk:
     """Judges records. Thread-safe; `judged` is called from the server's event loop."""
 
     def __init__(self, settings: ServeSettings, meters: Meters) -> None:
-        self._meters = meters
+        self._settings, self._meters = settings, meters
         self.under_way = 0
         """Cases that are being judged or wait for it; counted by the desk's own thread alone."""
         self._own = {load_judge(address).name: address for address in settings.judges}
@@ -106,7 +105,10 @@ class Desk:
         options: Mapping[str, Any] | None = None,
         labeller: str = LOCAL,
     ) -> list[Judgement]:
-        """A judgement for each case, in their order; one for each trace where a record holds several."""
+        """A judgement for each case, in their order; one for each trace where a record holds several.
+
+        Raises `TooMuch` for more cases, or longer ones, than the server takes on at once.
+        """
         if labeller not in self._labellers:
             raise Problem(
                 422,
@@ -143,7 +145,7 @@ class Desk:
 
         async def load() -> None:
             for name in OURS:
-                await self._work(name, {}, LOCAL, [example_of(name)])
+                await self._work(name, {}, LOCAL, [example_of(name)], counted=False)
             gc.collect()
             gc.freeze()  # what is loaded stays: looking through it again and again would hold up everybody
 
@@ -166,10 +168,11 @@ class Desk:
             await labeller.aclose()
 
     async def _work(
-        self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any]
+        self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any], *, counted: bool = True
     ) -> list[Judgement]:
+        """`counted`: they are a client's, and stand in the metrics."""
         judge, asked = self.ready(name, options), self._labellers[labeller]
-        items = split_items((as_item(index, record) for index, record in enumerate(records)), judge)
+        items = admitted(judge, records, self._settings)
         party = object()
 
         async def one(item: CaseItem) -> Judgement:
@@ -179,7 +182,8 @@ class Desk:
                 async with self._turns[labeller].place(party):
                     rehearse(judge, item)
                     judgement = await judge_item(judge, asked, item)
-            self._meters.case(judge.name, judgement.status)
+            if counted:
+                self._meters.case(judge.name, judgement.status)
             return judgement
 
         tasks = [asyncio.ensure_future(one(item)) for item in items]

@@ -18,6 +18,7 @@ from krino.web.index.pages import Row
 from krino.web.index.question import Question
 
 _PLAIN = re.compile(r"(?!\.{1,2}$)[^/\\\x00-\x1f]{1,200}")
+_LONGEST_ID = 2_000
 _KEPT = re.compile(r"^(stdin(?:-\d+)?|records):[0-9a-f]+.*$")
 _ANY = Question()
 
@@ -43,13 +44,15 @@ def run_address(run: str, question: Question = _ANY, **more: object) -> str:
 
 def row_address(run: str, row: Row, question: Question = _ANY) -> str:
     """Of a case in a list; the question goes along, so that what comes before and after it is known."""
-    return case_address(run, row.entry.id, row.place if row.again else None, question)
+    by_place = row.again or not 0 < len(row.entry.id) <= _LONGEST_ID
+    return case_address(run, row.entry.id, row.place if by_place else None, question)
 
 
 def case_address(run: str, case: str, place: int | None = None, question: Question = _ANY) -> str:
-    """By its id; `place` where several cases have it. An id that no path can hold stands in the query."""
+    """By its id; `place` where several cases have it, or no address can hold it. An id that no path can hold stands in
+    the query."""
     plain = _PLAIN.fullmatch(case) is not None
-    own = [] if plain else [("id", case[:2_000])]
+    own = [] if plain or not 0 < len(case) <= _LONGEST_ID else [("id", case)]
     own += [] if place is None else [("n", str(place))]
     query = urlencode([*own, *question.pairs()])
     return f"/runs/{quote(run, safe='')}/cases/{quote(case, safe='') if plain else '-'}{'?' if query else ''}{query}"

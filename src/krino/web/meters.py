@@ -12,6 +12,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper ends of the classes of seconds, in the middle of them the mark for an online guard (0.15)."""
+MEANINGS = {
+    "krino_requests_total": "Requests by method, route and status; those that were refused among them.",
+    "krino_request_seconds": "How long requests took, by route.",
+    "krino_cases_total": "Cases of clients that were judged, by judge and status.",
+    "krino_cases_under_way": "Cases that are being judged or wait for it.",
+}
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -40,14 +46,14 @@ class Meters:
         """`under_way`: cases that are being judged or wait for it."""
         with self._lock:
             return "\n".join(
-                (*self._told(), "# TYPE krino_cases_under_way gauge", f"krino_cases_under_way {under_way}", "")
+                (*self._told(), *_head("krino_cases_under_way", "gauge"), f"krino_cases_under_way {under_way}", "")
             )
 
     def _told(self) -> Iterator[str]:
-        yield "# TYPE krino_requests_total counter"
+        yield from _head("krino_requests_total", "counter")
         for (method, route, status), count in sorted(self._requests.items()):
             yield f'krino_requests_total{{method="{method}",route="{_safe(route)}",status="{status}"}} {count}'
-        yield "# TYPE krino_request_seconds histogram"
+        yield from _head("krino_request_seconds", "histogram")
         for route, classes in sorted(self._classes.items()):
             below = 0
             for bound, count in zip((*map(str, BOUNDS), "+Inf"), classes, strict=True):
@@ -55,13 +61,22 @@ class Meters:
                 yield f'krino_request_seconds_bucket{{route="{_safe(route)}",le="{bound}"}} {below}'
             yield f'krino_request_seconds_sum{{route="{_safe(route)}"}} {self._seconds[route]:.6f}'
             yield f'krino_request_seconds_count{{route="{_safe(route)}"}} {below}'
-        yield "# TYPE krino_cases_total counter"
+        yield from _head("krino_cases_total", "counter")
         for (judge, ended), count in sorted(self._cases.items()):
             yield f'krino_cases_total{{judge="{_safe(judge)}",status="{ended}"}} {count}'
 
 
+def _head(name: str, kind: str) -> tuple[str, str]:
+    return f"# HELP {name} {MEANINGS[name]}", f"# TYPE {name} {kind}"
+
+
 def _safe(label: str) -> str:
     return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _group(path: str) -> str:
+    """Of a request that no route took: our style sheets and scripts, or nothing that there is."""
+    return "/static" if path.startswith("/static/") else "none"
 
 
 class Metered:
@@ -86,5 +101,5 @@ class Metered:
         try:
             await self.app(scope, receive, noting)
         finally:
-            route = getattr(scope.get("route"), "path", None) or "none"
+            route = getattr(scope.get("route"), "path", None) or _group(scope["path"])
             self._meters.request(scope["method"], route, status, time.perf_counter() - started)

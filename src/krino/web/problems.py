@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -50,11 +51,13 @@ NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Told}}
 _LABELS = "nothing was saved: try again; where it stays so, whoever runs the server looks at its database"
 _log = logging.getLogger("krino.web")
 _REMEDIES = {
-    404: "GET / shows what there is; GET /openapi.json lists the API",
+    404: "the first page lists the runs that there are; GET /openapi.json lists the API",
     405: "GET /openapi.json lists what each path takes",
 }
 
 
+ONE_CASE, SEVERAL_CASES = "<one case>", "<several cases>"
+"""The two forms of a request to judge, as the checker calls them: no client writes these names."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -124,6 +127,26 @@ def add_handlers(app: FastAPI) -> None:
 
 def _of_validation(problem: RequestValidationError) -> Problem:
     faults = problem.errors()
-    where = ".".join(str(part) for part in faults[0]["loc"]) if faults else "the request"
-    said = "; ".join(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in faults[:5])
-    return Problem(422, said, where=where, remedy="GET /openapi.json shows what is taken, with examples")
+    told = [f"{_written(fault, problem.body)}: {fault['msg']}" for fault in faults[:5]]
+    where = _written(faults[0], problem.body) if faults else "the request"
+    remedy = "GET /openapi.json shows what is taken, with examples"
+    if any(fault["type"] == "too_long" for fault in faults):
+        return Problem(
+            413, "; ".join(told), where=where, remedy="send fewer at a time; for files there is `krino judge`"
+        )
+    return Problem(422, "; ".join(told), where=where, remedy=remedy)
+
+
+def _written(fault: Mapping[str, Any], body: Any) -> str:
+    """Where a fault is, in the names that the client wrote: the checker also names the forms that it tried."""
+    place, *names = (part for part in fault["loc"] if part not in (ONE_CASE, SEVERAL_CASES))
+    if place != "body":
+        return ".".join(map(str, (place, *names)))
+    found, value = ["body"], body
+    for name in names:
+        held = range(len(value)) if isinstance(value, list) else value if isinstance(value, Mapping) else ()
+        if name in held:
+            found, value = [*found, str(name)], value[name]
+        elif fault["type"] == "missing" and name == names[-1]:
+            found.append(str(name))
+    return ".".join(found)

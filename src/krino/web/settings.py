@@ -36,7 +36,9 @@ class ServeSettings:
     max_body: int = 10_000_000
     """Most bytes of one request."""
     max_cases: int = 1_000
-    """Most cases of one request."""
+    """Most cases of one request, counted when records that hold several were taken apart."""
+    max_case_bytes: int = 250_000
+    """Most bytes of one case, as JSON: all wait while the facts of a long one are found."""
     body_seconds: float = 30.0
     """Within so many seconds a request must have been sent in full."""
     timeout: float = 60.0

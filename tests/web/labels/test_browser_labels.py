@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pytest_asyncio
 import krino
 from browser import CONTRAST, NEEDS_CHROMIUM, Tab, acting, chromium, skips_a_heading, tab
 from label_making import SECRET, Says, filled, make_rag_run, rag_cases, rag_labels
-from live_workbench import live
 
 pytestmark = [NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
 
@@ -27,12 +26,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     case = {**rag_cases(1)[0], "id": ATTACK, "question": f"When was the tower built? {ATTACK}"}
     krino.run("rag", [case], labeller=Says(lambda _: rag_labels(why=ATTACK)), into=folder / "hostile")
     return folder
-
-
-@pytest.fixture(scope="module")
-def address(runs: Path) -> Iterator[str]:
-    with live(runs) as found:
-        yield found
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

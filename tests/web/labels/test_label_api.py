@@ -13,9 +13,12 @@ from starlette.testclient import TestClient
 
 import krino
 from krino.people.database import writing
+from krino.people.rows import rows_for_run
+from krino.people.store import Event, LabelStore, Place, Subject
 from krino.results.agreement.labels import read_labels
 from krino.runs.reading import load_run
 from label_making import make_toy_run, rag_labels
+from made_runs import make_run, row
 from workbench_making import serving
 
 
@@ -165,3 +168,28 @@ def test_a_database_that_fails_is_told_as_such_and_its_address_is_nobodys_busine
     told = give(client, 503, answer={"score": 1})
     assert "nothing was saved" in told["remedy"]
     assert "sqlite" not in json.dumps(told)
+
+
+ODD = ("-1", "+2", "=3", "@4", "plain", "x;-y", "'-quoted", "＋wide", "-1; =2")
+"""Ids, raters and codes that a spreadsheet would run as formulas, and such as look like marks already."""
+
+
+def test_a_file_of_labels_says_to_krino_agree_what_the_database_says(database: str, tmp_path: Path) -> None:
+    rows = [row(case, code=ODD[place % 2], tags=[case]) for place, case in enumerate(ODD)]
+    run = load_run(make_run(tmp_path / "runs" / "odd", rows))
+    store = LabelStore(database)
+    for place, entry in enumerate(run.roll()):
+        where = Place(Subject.of(run.manifest), entry.input_hash, entry.id, "odd")
+        answer = {"code": ODD[place % 3], "tags": [ODD[place]]}
+        store.add(Event(where, ODD[place % 2], "fields", "label", answer, note="=1+1"))
+    store.close()
+    direct = krino.agree(run.folder, rows_for_run(database, run), draws=20)
+    address = database if "://" in database else f"sqlite:///{database}"
+    with serving(run.folder.parent, database=address) as client:
+        for kind in ("csv", "jsonl"):
+            file = tmp_path / f"labels.{kind}"
+            file.write_bytes(client.get("/v1/labels/export", params={"run": "odd", "format": kind}).content)
+            found = krino.agree(run.folder, file, draws=20)
+            assert (found.fields, found.raters, found.absent_ids) == (direct.fields, direct.raters, ()), kind
+            assert {one.field for one in found.fields} == {"code", "tags"}
+            assert found.counts.labelled == len(ODD)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from starlette.testclient import TestClient
 import krino
 from krino.people.store import LabelStore, Subject
 from krino.runs.reading import load_run
-from label_making import PAGE, SECRET, Person, filled, key_of, rag_labels
+from label_making import PAGE, SECRET, Person, filled, key_of, make_rag_run, rag_cases, rag_labels
 from toy_judge import ToyJudge
 from workbench_making import TOKEN, csrf_of, log_in, serving
 
@@ -378,6 +379,67 @@ def test_who_has_seen_a_case_side_by_side_is_not_blind_to_it(client: TestClient,
     anna.say(entry.input_hash, **{"f.score=": "0.5"})
     (event,) = store_of(client).current(Subject.of(load_run(runs / "toy").manifest))
     assert not event.blind
+
+
+SHOWS_VERDICTS = {
+    "the list of cases": "/runs/rag",
+    "a search": "/runs/rag?q=case-0",
+    "the API of cases": "/v1/runs/rag/cases",
+    "labels of others": "/v1/labels?run=rag",
+    "the export of labels": "/v1/labels/export?run=rag",
+    "the agreement of programs": "/v1/labels/agreement?run=rag",
+    "what changed": "/compare?a=rag&b=other",
+}
+
+
+@pytest.mark.parametrize("address", SHOWS_VERDICTS.values(), ids=SHOWS_VERDICTS)
+def test_who_was_shown_a_verdict_in_passing_is_not_blind_and_the_rest_stays_hidden(
+    address: str, tmp_path: Path
+) -> None:
+    make_rag_run(tmp_path / "rag", 1)
+    make_rag_run(tmp_path / "other", 1, label="unsupported")
+    (case,) = cases_of(tmp_path, "rag")
+    with serving(tmp_path) as client:
+        Person(client, "rag", "Ben").say(case, **{"f.faithfulness": "0.0"})
+        anna = Person(client, "rag", "Anna")
+        for _ in range(2):
+            assert client.get(address, headers=PAGE).status_code == 200
+        page = anna.get(f"/label/{case}")
+        assert "marked as not blind" in page
+        assert SECRET not in page
+        assert "What the judge says" not in page
+        anna.say(case, **{"f.faithfulness": "1.0"})
+        events = store_of(client).current(Subject.of(load_run(tmp_path / "rag").manifest))
+        assert {event.rater: event.blind for event in events} == {"Ben": True, "Anna": False}
+        seen = [event for event in store_of(client).history() if event.action == "seen"]
+        assert len({event.place.input_hash for event in seen}) == len(seen) == 1, "once is enough"
+
+
+@pytest.mark.parametrize("address", ["/agreement", "/agreement/cases?field=faithfulness&people=1&judge=0"])
+def test_what_the_agreement_shows_is_seen(client: TestClient, runs: Path, address: str) -> None:
+    wrong = cases_of(runs, "rag")[1]
+    anna = Person(client, "rag", "Anna")
+    anna.say(wrong, **{"f.faithfulness": "1.0"})
+    assert "case-1" in anna.get(address)
+    anna.say(wrong, "labels", **filled(rag_labels("supported")))
+    events = store_of(client).current(Subject.of(load_run(runs / "rag").manifest))
+    assert {event.depth: event.blind for event in events} == {"fields": True, "labels": False}
+
+
+def test_who_tries_a_case_has_seen_its_verdict(client: TestClient, runs: Path) -> None:
+    anna = Person(client, "rag", "Anna")
+    page, case = client.get("/try").text, json.dumps(rag_cases(1)[0])
+    sent = client.post("/try", data={"csrf": csrf_of(page), "judge": "rag", "labeller": "local", "case": case})
+    assert "Verdict" in sent.text
+    anna.say(cases_of(runs, "rag")[0], **{"f.faithfulness": "1.0"})
+    (event,) = store_of(client).current(Subject.of(load_run(runs / "rag").manifest))
+    assert not event.blind
+
+
+def test_who_has_not_said_a_name_marks_nothing(client: TestClient) -> None:
+    for address in ("/runs/rag", "/v1/runs/rag/cases", "/runs/rag/agreement"):
+        client.get(address, headers=PAGE)
+    assert store_of(client).history() == []
 
 
 def test_a_run_without_a_judged_case_has_an_empty_queue_also_the_second_time(client: TestClient, runs: Path) -> None:

@@ -19,6 +19,7 @@ from krino.cases.origin import Format, find_origins
 from krino.errors import UsageProblem
 from krino.results.kinds import is_too_long_for_a_label
 from krino.results.wording import listed, shown
+from krino.text.formulas import unmarked
 
 _OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
@@ -194,13 +195,22 @@ def _rows_of_file(
 
 
 def _of_table(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A table has no null: an empty cell is no label, the word is the value."""
-    cells = record.values()
-    if None not in cells and "null" not in cells:
-        return record
+    """A table has no null: an empty cell is no label, the word is the value. Exports mark what a spreadsheet would run
+    as a formula (`-1`, `@anna`); here the marks come off, so that ids, raters and codes are what they were."""
     return {
-        name: None if value == "null" else value for name, value in record.items() if value is not None or name == RATER
+        unmarked(name): None if value == "null" else _unmarked(value)
+        for name, value in record.items()
+        if value is not None or name == RATER
     }
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, str):
+        return unmarked(value)
+    try:
+        return orjson.loads(unmarked(orjson.dumps(value).decode()))  # it was JSON in its cell, and marked as such
+    except orjson.JSONEncodeError:  # nested deeper than any label of ours
+        return value
 
 
 def parse_values(texts: Iterable[str]) -> dict[str, Any]:

@@ -9,11 +9,14 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from krino.contract import Judge, Judgement
+from krino.errors import UsageProblem
+from krino.web.admission import TooMuch
 from krino.web.desk import Desk, example_of, plain_options
-from krino.web.problems import Problem
+from krino.web.problems import ONE_CASE, SEVERAL_CASES, Problem
 from krino.web.strict_json import StrictRoute
 
 Done = TypeVar("Done")
@@ -79,19 +82,36 @@ def _add(router: APIRouter, desk: Desk, name: str, max_cases: int) -> None:
 
     async def endpoint(request: Request, body: Any) -> Response:
         given = body.options.model_dump(exclude_unset=True)
-        records = body.cases if hasattr(body, "cases") else [body.case]
-        work = desk.judged(name, records, options=given, labeller=body.labeller)
-        judgements = await unless_gone(request, work)
+        await run_in_threadpool(_refuse_options, desk, name, given)
+        listed = hasattr(body, "cases")
+        work = desk.judged(name, body.cases if listed else [body.case], options=given, labeller=body.labeller)
+        try:
+            judgements = await unless_gone(request, work)
+        except TooMuch as refused:
+            at = "" if refused.record is None else f".{refused.record}"
+            where = f"body.cases{at}" if listed else "body.case"
+            raise Problem(413, refused.told, where=where, remedy=refused.remedy) from None
         lines = b",".join(judgement.to_json() for judgement in judgements)
         return Response(b'{"judgements":[%b]}' % lines, media_type="application/json")
 
     endpoint.__annotations__["body"] = Annotated[
-        Annotated[one, Tag("case")] | Annotated[several, Tag("cases")],
-        Discriminator(lambda body: "cases" if isinstance(body, dict) and "cases" in body else "case"),
+        Annotated[one, Tag(ONE_CASE)] | Annotated[several, Tag(SEVERAL_CASES)],
+        Discriminator(lambda body: SEVERAL_CASES if isinstance(body, dict) and "cases" in body else ONE_CASE),
     ]
     endpoint.__doc__ = f"{judge.summary} One case as `case`, or several as `cases`."
     route = router.post(f"/judge/{name}", name=f"judge_{name}", responses={200: {"model": Judged}})
     route(endpoint)
+
+
+def _refuse_options(desk: Desk, name: str, given: dict[str, Any]) -> None:
+    """Of the right types, and yet nothing that the judge knows: a goal that there is not."""
+    if not given:
+        return
+    try:
+        desk.ready(name, given)
+    except UsageProblem as problem:
+        remedy = "GET /v1/judges and the judge's card say what there is"
+        raise Problem(422, str(problem), where="body.options", remedy=remedy) from None
 
 
 def _bodies(judge: Judge[Any, Any, Any], labellers: list[str], max_cases: int) -> tuple[type[BaseModel], ...]:

@@ -13,15 +13,20 @@ from starlette.responses import Response
 from krino.contract import Judgement
 from krino.results.slices import SliceTable
 from krino.results.summary import Summary
+from krino.runs.fields import ROLL_UP
 from krino.runs.manifest import Counts, Manifest, RunState
-from krino.web.index.question import Question
-from krino.web.problems import NOT_FOUND
+from krino.text.clean import clean_line
+from krino.web.index.question import PARTS, Question
+from krino.web.labels.labelling import note_seen
+from krino.web.problems import NOT_FOUND, Problem
+from krino.web.run_index import Opened
 from krino.web.workbench import Workbench, workbench
 
 router = APIRouter(prefix="/v1", tags=["runs"])
 Bench = Annotated[Workbench, Depends(workbench)]
 RunName = Annotated[str, Path(alias="run", description="name of the run's folder", examples=["my-run"])]
 MOST_AT_ONCE = 500
+_ASKING = f"{PARTS}, and first and most; docs/workbench.md says what each finds"
 
 
 class RunEntry(BaseModel):
@@ -74,7 +79,6 @@ class CasePage(BaseModel):
     found: int = Field(ge=0, description="cases that fit the question")
     first: int = Field(ge=0)
     cases: list[Judgement]
-    unknown: list[str] = Field(description="fields that were asked for and that the run does not have")
 
 
 @router.get("/runs")
@@ -109,9 +113,28 @@ def cases(
     most: Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="how many to give at once")] = 50,
 ) -> Response:
     """Judgements, page by page. The question is written as in the addresses of the workbench's pages: `q=words`,
-    `status=failed`, `is.FIELD=VALUE`, `min.FIELD=0.2`, `max.FIELD=0.5`, `in.COLUMN=VALUE`, `sort=FIELD`, `down=1`."""
+    `status=failed`, `is.FIELD=VALUE`, `min.FIELD=0.2`, `max.FIELD=0.5`, `in.COLUMN=VALUE`, `sort=FIELD`, `down=1`.
+    What cannot be read, or names what the run does not have, is refused."""
     opened = bench.runs.open(name)
-    page = opened.cases.page(Question.read(request.query_params.multi_items()), first, most)
+    question = Question.read(request.query_params.multi_items(), ("first", "most"))
+    for part, told in question.unread:
+        raise Problem(422, told, where=f"query.{part}", remedy=_ASKING)
+    page = opened.cases.page(question, first, most)
+    if page.unknown:
+        raise _unknown(opened, page.unknown[0])
     found = list(opened.cases.judgements(page.rows))
-    data = {"found": page.found, "first": first, "cases": found, "unknown": page.unknown}
+    note_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in page.rows))
+    data = {"found": page.found, "first": first, "cases": found}
     return Response(orjson.dumps(data), media_type="application/json")
+
+
+def _unknown(opened: Opened, name: str) -> Problem:
+    """A field or column that is asked for and not there: another answer would look as if all cases fitted."""
+    so_far = " as far as it was read" if opened.indexing else ""
+    fields, columns = (", ".join(names) or "none" for names in ((ROLL_UP, *opened.state.fields), opened.state.metadata))
+    return Problem(
+        422,
+        f"the run has no `{clean_line(name, 80)}`{so_far}",
+        where="query",
+        remedy=f"fields: {fields}; columns of metadata: {columns}; `sort` also takes id and status",
+    )

@@ -93,6 +93,16 @@ class Cases:
                     found.setdefault(row.entry.input_hash, row)
         return found
 
+    def named(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Content and id of every judged case that has one of these ids."""
+        wanted = list(dict.fromkeys(ids))
+        with self._book.reading() as db:
+            for start in range(0, len(wanted), _MANY):
+                some = wanted[start : start + _MANY]
+                rest = f"WHERE line IS NOT NULL AND id IN ({', '.join('?' * len(some))})"
+                for digest, name in db.execute(f"SELECT digest, id FROM entry {rest}", some):  # noqa: S608
+                    yield digest.hex(), name
+
     def neighbours(self, question: Question, row: Row) -> Neighbours | None:
         """None where the question does not find the case itself."""
         with self._book.reading() as db:

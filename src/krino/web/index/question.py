@@ -7,7 +7,7 @@ All of it stands in the query string, so that a link shows another person the sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
+from krino.text.clean import clean_line
 from krino.web.index.book import State
 from krino.web.index.columns import FIELDS, METADATA, code
 
@@ -22,6 +23,8 @@ NULL = "null"
 """Asks for cases in which a field says nothing."""
 _MOST_PARTS = 60
 _LONGEST = 400
+_SHOWN = 60
+PARTS = "there are q, status, is.FIELD, min.FIELD, max.FIELD, in.COLUMN, sort and down"
 _WORD = re.compile(r"\S+")
 _LAST_NUMBER, _LAST_TEXT = 1e300, "\U0010ffff"
 
@@ -42,32 +45,58 @@ class Question:
     sort: str = ""
     down: bool = False
 
+    unread: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Names of what was asked for and not understood, each with what is wrong about it."""
+
     @classmethod
-    def read(cls, query: Iterable[tuple[str, str]]) -> Question:
-        """What makes no sense is left out: an address may come from anyone."""
-        found = cls()
-        for name, value in list(query)[:_MOST_PARTS]:
-            found = found._with(name, value[:_LONGEST].replace("\0", " "))
+    def read(cls, query: Iterable[tuple[str, str]], besides: Collection[str] = ()) -> Question:
+        """What makes no sense is left out and told: an address may come from anyone. `besides`: names that mean
+        something else to who asks."""
+        found, pairs = cls(), [pair for pair in query if pair[0] not in besides]
+        for name, value in pairs[:_MOST_PARTS]:
+            known = found._with(name, value[:_LONGEST].replace("\0", " "))
+            found = known if isinstance(known, Question) else found._without(name, value, known)
+            if len(value) > _LONGEST:
+                found = found._without(name, value, f"has more than {_LONGEST} characters: the rest is left out")
+        if len(pairs) > _MOST_PARTS:
+            name, value = pairs[_MOST_PARTS]
+            found = found._without(name, value, f"and what follows: more than {_MOST_PARTS} parts are not read")
         return found
 
-    def _with(self, name: str, value: str) -> Question:
+    def _without(self, name: str, value: str, why: str) -> Question:
+        told = f"`{clean_line(f'{name}={value}', _SHOWN)}` {why}"
+        return replace(self, unread=(*self.unread, (clean_line(name, _SHOWN), told)))
+
+    def _with(self, name: str, value: str) -> Question | str:
+        """With one part more; or what is wrong about it."""
         kind, _, field_name = name.partition(".")
         if name == "q":
             return replace(self, words=value.strip())
-        if name == "status" and value in CODES:
-            return replace(self, statuses=tuple(dict.fromkeys((*self.statuses, value))))
-        if name == "sort":
+        if name == "status":
+            known = tuple(dict.fromkeys((*self.statuses, value)))
+            return replace(self, statuses=known) if value in CODES else f"is none of {', '.join(CODES)}"
+        if name == "sort" and value:
             return replace(self, sort=value)
         if name == "down":
-            return replace(self, down=value == "1")
-        if kind in ("min", "max") and (number := _number(value)) is not None:
-            end = {**dict(self.least if kind == "min" else self.most), field_name: number}.items()
-            return replace(self, least=tuple(end)) if kind == "min" else replace(self, most=tuple(end))
-        if kind == "is" and value:
-            return replace(self, codes=tuple(dict.fromkeys((*self.codes, (field_name, value)))))
-        if kind == "in" and value:
-            return replace(self, metadata=tuple(dict.fromkeys((*self.metadata, (field_name, value)))))
-        return self
+            return replace(self, down=value == "1") if value in ("0", "1") else "is neither 1 nor 0"
+        if kind in ("min", "max") and field_name:
+            return self._with_end(kind, field_name, value)
+        if kind in ("is", "in") and field_name and value:
+            if name == f"is.{ROLL_UP}" and value not in (*ROLL_UPS, NULL):
+                return f"is none of {', '.join((*ROLL_UPS, NULL))}"
+            return self._with_value(kind, field_name, value)
+        return "is empty" if name == "sort" or (kind in ("is", "in") and field_name) else f"is not known: {PARTS}"
+
+    def _with_end(self, kind: str, name: str, value: str) -> Question | str:
+        if (number := _number(value)) is None:
+            return "is no number"
+        end = {**dict(self.least if kind == "min" else self.most), name: number}.items()
+        return replace(self, least=tuple(end)) if kind == "min" else replace(self, most=tuple(end))
+
+    def _with_value(self, kind: str, name: str, value: str) -> Question:
+        if kind == "is":
+            return replace(self, codes=tuple(dict.fromkeys((*self.codes, (name, value)))))
+        return replace(self, metadata=tuple(dict.fromkeys((*self.metadata, (name, value)))))
 
     def pairs(self) -> list[tuple[str, str]]:
         """As it stands in an address."""

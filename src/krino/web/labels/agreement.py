@@ -140,6 +140,11 @@ def for_rater(found: Agreement, judged: Collection[str] | None) -> Agreement:
     return found.model_copy(update={"fields": fields})
 
 
+def named_in(found: Agreement | None) -> set[str]:
+    """The cases whose verdict an agreement tells, by content."""
+    return {case.id for field in found.fields for case in field.worst} if found else set()
+
+
 # --- in short ------------------------------------------------------------------------------------------
 
 _KAPPA = {"category": "kappa", "order": "kappa_quadratic", "scale": "kappa_quadratic", "number": "spearman"}

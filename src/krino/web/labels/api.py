@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
@@ -16,8 +16,9 @@ from krino.exports.csv_file import cell, harmless
 from krino.people.rows import Depths, columns_of, rows_of
 from krino.people.store import LONGEST_NOTE, LONGEST_RATER, Depth, Event, Subject, Why, rater_name
 from krino.results.agreement.result import Agreement
+from krino.web.labels.agreement import named_in
 from krino.web.labels.cases import Looked
-from krino.web.labels.labelling import Labelling, labelling
+from krino.web.labels.labelling import Labelling, labelling, note_seen, rater_of
 from krino.web.labels.queue import WORDS
 from krino.web.problems import Problem, Told
 from krino.web.run_index import Opened
@@ -118,6 +119,7 @@ class Live(BaseModel):
 
 @router.get("", responses=_ERRORS)
 def labels(
+    request: Request,
     desk: Desk,
     run: RunName,
     rater: Annotated[str | None, Query(max_length=LONGEST_RATER)] = None,
@@ -132,6 +134,7 @@ def labels(
     known = opened.cases.of_contents(event.place.input_hash for event in found)
     matching = [event for event in found if event.place.input_hash in known]
     page = matching[:limit]
+    _note_said(request, opened, ((event.rater, event.place.input_hash, event.place.case_id) for event in page))
     return LabelList(labels=[_out(event) for event in page], next=page[-1].id if len(matching) > limit else None)
 
 
@@ -172,9 +175,11 @@ def next_case(
 
 
 @router.get("/agreement", responses=_ERRORS)
-def agreement(desk: Desk, run: RunName, depth: Depths = "both") -> Live:
+def agreement(request: Request, desk: Desk, run: RunName, depth: Depths = "both") -> Live:
     """How far raters agree with each other and with the judge at this moment."""
-    found = desk.comparisons.of(desk.runs.open(run), depth)
+    opened = desk.runs.open(run)
+    found = desk.comparisons.of(opened, depth)
+    note_seen(request, opened, ((case, str(found.judgements[case]["id"])) for case in named_in(found.found)))
     return Live(edition=found.edition, agreement=found.found, problem=found.problem)
 
 
@@ -190,6 +195,7 @@ def agreement(desk: Desk, run: RunName, depth: Depths = "both") -> Live:
     response_class=Response,
 )
 def export(
+    request: Request,
     desk: Desk,
     run: RunName,
     format: Literal["csv", "jsonl"] = "csv",  # noqa: A002 - the parameter's name in addresses
@@ -202,9 +208,18 @@ def export(
     found = desk.runs.labelled(opened, (event.place.input_hash for event in events))
     ids = {judgement["input_hash"]: str(judgement["id"]) for judgement in found}
     rows = rows_of(events, ids, subject.version, depth)
+    said = ((event.rater, event.place.input_hash) for event in events if event.place.input_hash in ids)
+    _note_said(request, opened, ((rater, digest, ids[digest]) for rater, digest in said))
     text, kind = (_csv(rows), "text/csv") if format == "csv" else (_jsonl(rows), "application/x-ndjson")
     headers = {"content-disposition": f'attachment; filename="labels.{format}"'}
     return StreamingResponse(text, media_type=f"{kind}; charset=utf-8", headers=headers)
+
+
+def _note_said(request: Request, opened: Opened, said: Iterable[tuple[str, str, str]]) -> None:
+    """A rater's browser that is given labels: what others said of a case is hidden until one has judged it, as the
+    verdict is."""
+    own = rater_of(request)
+    note_seen(request, opened, ((digest, name) for rater, digest, name in said if rater != own))
 
 
 def _jsonl(rows: list[dict[str, Any]]) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
@@ -82,13 +82,17 @@ def rater_cookie(request: Request) -> str:
     return f"krino_rater_{workbench(request).settings.port}"
 
 
-def note_seen(request: Request, opened: Opened, judgement: Mapping[str, Any]) -> None:
-    """A rater is being shown the verdict of a case: what this person says of it from now on is not blind."""
+def note_seen(request: Request, opened: Opened, cases: Iterable[tuple[str, str]], *, listed: bool = True) -> str | None:
+    """A rater is being shown verdicts: what this person says of these cases from now on is not blind.
+
+    Cases by content and id; `listed`: among others, each in short. Gives the rater's name, where there is one.
+    """
     rater = rater_of(request)
     if rater is not None:
         subject = Subject.of(opened.manifest)
-        place = Place(subject, str(judgement["input_hash"]), str(judgement["id"]), opened.name)
-        labelling(request).store.see(place, rater)
+        places = [Place(subject, digest, name, opened.name) for digest, name in cases]
+        labelling(request).store.see(places, rater, listed=listed)
+    return rater
 
 
 def label_address(run: str, case: str = "", **query: str) -> str:

@@ -27,11 +27,11 @@ from krino.results.named_cases import value_text
 from krino.results.verdict_schema import scales_of
 from krino.web.drawing import drawn
 from krino.web.index.case_view import own_blocks
-from krino.web.labels.agreement import Compared, for_rater, in_cell, in_short
+from krino.web.labels.agreement import Compared, for_rater, in_cell, in_short, named_in
 from krino.web.labels.asking import Asked
 from krino.web.labels.cases import Looked
 from krino.web.labels.forms import Filled
-from krino.web.labels.labelling import Labelling, label_address, labelling, rater_cookie, rater_of
+from krino.web.labels.labelling import Labelling, label_address, labelling, note_seen, rater_cookie, rater_of
 from krino.web.labels.queue import WORDS, progress_of
 from krino.web.problems import Problem
 from krino.web.run_index import Opened
@@ -142,7 +142,7 @@ def _case_page(
     place = looked.place
     mine = desk.store.current(place.subject, rater=rater, input_hash=place.input_hash)
     before = next((event for event in mine if event.depth == depth and event.action == "label"), None)
-    has_seen = desk.store.has_seen(place, rater)
+    shown = desk.store.has_seen(place, rater, listed=False)
     queue = desk.queue(opened, depth)
     given = filled if filled is not None else before.answer if before is not None else None
     context: dict[str, Any] = {
@@ -160,8 +160,9 @@ def _case_page(
         "why": WORDS[queue.turn_of(rater, place.input_hash).why],
         "done": len(queue.done(rater)),
         "total": len(queue.ranking.cases),
-        "verdict": _revealed(request, opened, looked) if has_seen else None,
-        "others": _said_by_others(desk, looked, rater) if has_seen else None,
+        "blind": not desk.store.has_seen(place, rater),
+        "verdict": _revealed(request, opened, looked) if shown else None,
+        "others": _said_by_others(desk, looked, rater) if shown else None,
     }
     return page(request, "label_case.html", status=422 if problems else 200, **context)
 
@@ -220,7 +221,7 @@ def skip(desk: Desk, rater: Rater, run: str, case: str, depth: Depth) -> Respons
 def show_verdict(desk: Desk, rater: Rater, run: str, case: str, depth: Depth) -> Response:
     """From here on this person is not blind to this case, and the record says so."""
     opened = desk.runs.open(run)
-    desk.store.see(desk.runs.case(opened, case).place, rater)
+    desk.store.see([desk.runs.case(opened, case).place], rater)
     return RedirectResponse(label_address(run, case, depth=depth) + "#verdict", 303)
 
 
@@ -253,6 +254,8 @@ def agreement_page(request: Request, desk: Desk, run: str, depth: Depths = "both
         return Response(status_code=304, headers={"etag": etag})
     judged = desk.judged(opened, rater) if rater else None
     found = for_rater(compared.found, judged) if compared.found else None
+    ids = {digest: str(judgement["id"]) for digest, judgement in compared.judgements.items()}
+    note_seen(request, opened, ((case, ids[case]) for case in named_in(found)))
     context: dict[str, Any] = {
         "opened": opened,
         "depth": depth,
@@ -261,7 +264,7 @@ def agreement_page(request: Request, desk: Desk, run: str, depth: Depths = "both
         "found": found,
         "lines": in_short(found) if found else (),
         "figures": _figures(found, run) if found else "",
-        "ids": {digest: str(judgement["id"]) for digest, judgement in compared.judgements.items()},
+        "ids": ids,
         "most_classes": _MOST_CLASSES,
         "progress": progress_of(desk.queue(opened, "labels" if depth == "labels" else "fields")),
     }
@@ -284,5 +287,6 @@ def cell_page(
     found = in_cell(compared, field, people, judge)
     judged = desk.judged(opened, rater) if rater else None
     open_to = [case for case in found if judged is None or case.input_hash in judged]
+    note_seen(request, opened, ((case.input_hash, case.id) for case in open_to))
     context: dict[str, Any] = {"field": field, "people": people, "judge": judge, "hidden": len(found) - len(open_to)}
     return page(request, "agreement_cases.html", opened=opened, depth=depth, cases=open_to, **context)

@@ -39,7 +39,7 @@ def case_page(
     opened, _ = opened_run(bench, run)
     row = found_row(opened, id or case, n)
     (judgement,) = opened.cases.judgements([row])
-    question = question_of(request)
+    question = question_of(request, "n", "id")
     beside = opened.cases.neighbours(question, row)
     context: dict[str, Any] = {
         "run": run,
@@ -55,7 +55,7 @@ def case_page(
         "place": row.place,
         "label_at": label_address(run, row.entry.input_hash),
     }
-    note_seen(request, opened, judgement)
+    note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
     return page(request, "case.html", **context)
 
 

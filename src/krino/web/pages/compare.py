@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from krino.results.wording import figure
 from krino.runs.fields import fields_of
 from krino.runs.reading import Run
 from krino.web.drawing import drawn, inputs_in_words, row_address
-from krino.web.labels.labelling import note_seen
+from krino.web.labels.labelling import note_seen, rater_of
 from krino.web.pages.case import blocks_of, found_row
 from krino.web.pages.cells import at_a_glance
 from krino.web.pages.opening import Bench, opened_run
@@ -30,6 +30,7 @@ from krino.web.templating import page
 
 router = APIRouter(include_in_schema=False)
 
+_PATIENCE = 30.0  # seconds for the index, without which a case is not known by its content
 _LONG = 60  # a text of more characters is compared word by word
 _LONGEST_COMPARED = 4_000
 _TEXTS = ("another text",)
@@ -57,6 +58,7 @@ def compare_page(request: Request, bench: Bench, a: str = "", b: str = "") -> Re
         "rest": None,
         "problem": "",
         "waiting": False,
+        "rater": None,
     }
     if a and b:
         try:
@@ -70,7 +72,18 @@ def compare_page(request: Request, bench: Bench, a: str = "", b: str = "") -> Re
             context["changes"] = sorted(_changes(found, a, b), key=lambda change: change.told == _TEXTS)
             named = _by_name(found, bench.runs.load(a), bench.runs.load(b))
             context["rest"] = drawn(comparison_blocks(named, flips=False), a)
+            context["rater"] = _note_changes(request, bench, (a, b), context["changes"])
     return page(request, "compare.html", **context)
+
+
+def _note_changes(request: Request, bench: Bench, runs: tuple[str, str], changes: Sequence[Change]) -> str | None:
+    """Whoever reads what changed in a case has seen its verdict."""
+    if (rater := rater_of(request)) is not None:
+        ids = [case for change in changes for case, _, _ in change.cases]
+        for run in runs:
+            opened = bench.runs.open(run, _PATIENCE)
+            note_seen(request, opened, opened.cases.named(ids))
+    return rater
 
 
 @router.get("/compare/case")
@@ -87,7 +100,7 @@ def pair_page(
         opened, _ = opened_run(bench, name)
         row = found_row(opened, id, again=again)
         (judgement,) = opened.cases.judgements([row])
-        note_seen(request, opened, judgement)
+        note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
         body = drawn(blocks_of(opened, judgement, bench.settings.runs), name)
         about = opened.manifest.about
         cells, rules = list(at_a_glance(judgement, scales_of(about.fields_schema))), about.rules

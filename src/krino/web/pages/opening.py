@@ -23,5 +23,6 @@ def no_such(told: str, remedy: str) -> Problem:
     return Problem(404, told, where="the address", remedy=remedy)
 
 
-def question_of(request: Request) -> Question:
-    return Question.read(request.query_params.multi_items())
+def question_of(request: Request, *besides: str) -> Question:
+    """`besides`: names that mean something else on this page. A form sends what was left empty, too."""
+    return Question.read((pair for pair in request.query_params.multi_items() if pair[1]), besides)

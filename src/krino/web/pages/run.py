@@ -23,6 +23,7 @@ from krino.text.clean import clean_line
 from krino.web.drawing import drawn, inputs_in_words, row_address, run_address
 from krino.web.index.pages import Row
 from krino.web.index.question import NULL, Question
+from krino.web.labels.labelling import note_seen
 from krino.web.pages.cells import Cell, cell_of
 from krino.web.pages.opening import Bench, opened_run, question_of
 from krino.web.pages.progress import Progress, progress_of
@@ -35,16 +36,21 @@ SIZES = (25, 50, 100, 200)
 _MOST_COLUMNS = 8
 _SHOWN_INPUTS = 2
 _LONGEST_INPUT = 180
+_LONGEST_ID = 300
 _MOST_CHOICES = 40
 
 
 @router.get("/runs/{run}")
 def run_page(request: Request, run: str, bench: Bench) -> Response:
     opened, shelved = opened_run(bench, run)
-    question, number, size = question_of(request), _whole(request, "page", 1), _whole(request, "size", SIZES[1])
+    question, number = question_of(request, "page", "size"), _whole(request, "page", 1)
+    size = _whole(request, "size", SIZES[1])
     size = size if size in SIZES else SIZES[1]
+    taken = {"page": number, "size": size}
+    odd = [name for name, value in taken.items() if request.query_params.get(name, str(value)) != str(value)]
     overall = None if opened.state.problem else opened.overall()
     found = None if opened.state.problem else opened.cases.page(question, (number - 1) * size, size)
+    rows = [] if found is None else found.rows
     scales = scales_of(opened.manifest.about.fields_schema)
     blocks = list(_summary(opened, overall))
     columns = [] if overall is None else _columns(overall.found.summary, scales)
@@ -59,15 +65,17 @@ def run_page(request: Request, run: str, bench: Bench) -> Response:
         "summary": drawn(blocks, run),
         "folded": question.narrows or number > 1,
         "question": question,
+        "odd": odd,
         "chips": list(_chips(run, question, size)),
         "choices": _choices(opened, overall, question),
         "heads": [_head(run, question, column, size) for column in columns],
-        "lines": [] if found is None else list(_lines(opened, found.rows, columns, question, scales)),
+        "lines": list(_lines(opened, rows, columns, question, scales)),
         "found": 0 if found is None else found.found,
         "unknown": [] if found is None else found.unknown,
         "pager": None if found is None else _pager(run, question, number, size, found.found),
         "sizes": SIZES,
         "size": size,
+        "rater": note_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in rows)),
     }
     return page(request, "run.html", **context)
 
@@ -128,8 +136,10 @@ class Line(NamedTuple):
 
 
 def _columns(summary: Summary, scales: Scales) -> list[Column]:
-    wanted = [item for item in columns_of(summary, scales) if item["name"] != ROLL_UP]
-    return [Column(item["name"], bool(item["number"])) for item in wanted[:_MOST_COLUMNS]]
+    """A field with numbers in some cases and words in others is one column."""
+    found = {item["name"]: bool(item["number"]) for item in reversed(columns_of(summary, scales))}
+    wanted = [item["name"] for item in columns_of(summary, scales) if item["name"] != ROLL_UP]
+    return [Column(name, found[name]) for name in dict.fromkeys(wanted)][:_MOST_COLUMNS]
 
 
 def _lines(
@@ -141,7 +151,7 @@ def _lines(
         inputs = list((judgement.get("inputs") or {}).items())[:_SHOWN_INPUTS]
         yield Line(
             row_address(opened.name, row, question),
-            row.entry.id,
+            clean_line(row.entry.id, _LONGEST_ID) or "(no id)",
             judgement["status"],
             judgement.get("roll_up") if ok else None,
             [(name.replace("_", " "), clean_line(text, _LONGEST_INPUT)) for name, text in inputs],

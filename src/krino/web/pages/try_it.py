@@ -24,11 +24,13 @@ from krino.contract import Judge, Judgement, hash_record
 from krino.contract.case_fields import field_kinds, names_of
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS
+from krino.people.store import Place, Subject
 from krino.render.at_hand import AtHand
 from krino.render.case import case_blocks
 from krino.results.verdict_schema import scales_of
 from krino.runs.manifest import MANIFEST, JudgeCard
 from krino.web.drawing import drawn
+from krino.web.labels.labelling import rater_of
 from krino.web.pages.case import folded
 from krino.web.pages.cells import at_a_glance
 from krino.web.pages.opening import Bench
@@ -156,6 +158,9 @@ def _judged(
     judgement: Judgement,
     judge: Judge[Any, Any, Any],
 ) -> Response:
+    if (rater := rater_of(request)) is not None:  # the same case may wait in the queue of a run
+        subject = Subject.of_judge(judge.name, judge.version, judge.options.model_dump(mode="json"))
+        bench.labels.see([Place(subject, judgement.input_hash, judgement.id)], rater)
     card = JudgeCard.of(judge)
     plain = judgement.model_dump(mode="json")
     own = AtHand(judge).view(plain, record)

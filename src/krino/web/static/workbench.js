@@ -70,6 +70,7 @@
     for (;;) {
       await new Promise((done) => setTimeout(done, SOON));
       const reply = await fetch(box.dataset.live, { headers: { accept: "application/json" } }).catch(() => null);
+      if (reply && reply.status === 404) return again(); // the run is gone: the page says so
       if (!reply || !reply.ok) continue;
       const now = await reply.json();
       if (!now.live) return again();
