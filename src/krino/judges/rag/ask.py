@@ -30,11 +30,12 @@ def write_questions(facts: RagFacts) -> Questions | None:
 
 def _numbered(item: NumberedPassage) -> str:
     """The passage with the numbers of its sentences, by which a labeller says which of them are useful."""
-    text, pieces, done = item.passage.text, list[str](), 0
-    for number, sentence in enumerate(item.sentences, 1):
-        pieces += [text[done : sentence.start], f"[{number}] "]
-        done = sentence.start
-    return "\n".join([*filter(None, [item.passage.title]), "".join([*pieces, text[done:]])])
+    text, title = item.passage.text, item.passage.title
+    starts = [sentence.start for sentence in item.sentences]
+    ends = [*starts[1:], len(text)]
+    pieces = [f"[{number}] {text[start:end]}" for number, (start, end) in enumerate(zip(starts, ends, strict=False), 1)]
+    shown = "".join([text[: starts[0]], *pieces]) if starts else text
+    return f"{title}\n{shown}" if title else shown
 
 
 def _request(facts: RagFacts) -> str:

@@ -38,15 +38,14 @@ class NumberedPassage:
 
     number: int
     passage: Passage
+    text: str
+    """What is shown of it: its title and its text."""
+    sentences: tuple[Sentence, ...]
+    """The sentences below its title, by which precision counts; numbered from 1."""
 
-    @property
-    def text(self) -> str:
-        return self.passage.shown
-
-    @property
-    def sentences(self) -> tuple[Sentence, ...]:
-        """The sentences below its title, by which precision counts; numbered from 1."""
-        return split_sentences(self.passage.text)
+    @classmethod
+    def of(cls, number: int, passage: Passage) -> NumberedPassage:
+        return cls(number, passage, passage.shown, split_sentences(passage.text))
 
     @property
     def label(self) -> str:
@@ -107,7 +106,7 @@ class RagFacts:
         self.case = case
         self.goal: Goal = read_goal(case.goal if case.goal is not None else default_goal)
         self.passages = tuple(
-            NumberedPassage(number, passage)
+            NumberedPassage.of(number, passage)
             for number, passage in enumerate(case.context, 1)
             if not is_blank(passage.text)
         )

@@ -75,7 +75,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
-            if not any(name in record for name in names):
+            if names[0] not in record and not any(name in record for name in names):
                 fields = ", ".join(str(name) for name in list(record)[:_MOST_FIELDS])
                 raise CannotJudge(
                     f"no {what}: the record has the fields {fields or '(none)'}, and none of {', '.join(names)}; "

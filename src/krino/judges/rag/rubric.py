@@ -5,10 +5,10 @@ Scores are exact fractions until the end; then they are rounded to two decimals,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from krino.contract import Finding, Ruling, Settlement
 from krino.errors import CannotJudge
@@ -33,10 +33,10 @@ from krino.judges.rag.wording import (
 )
 
 Number = int | float | Decimal | Fraction
+_KEYS = tuple(RagVerdict.model_fields)
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """A score with the rule that gave it, why in words, and the evidence."""
 
     value: float | None
@@ -44,7 +44,7 @@ class Score:
     why: str
     evidence: tuple[str, ...] = ()
     from_labels: bool = False
-    findings: tuple[Finding, ...] = field(default=())
+    findings: tuple[Finding, ...] = ()
 
 
 # --- formulas --------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def settle(facts: RagFacts, labels: RagLabels | None) -> Settlement:
     rulings["evaluation_status"] = Ruling("success", "RAG-E1")
     rulings["reason"] = Ruling(None, "RAG-E1")
     rulings["error"] = Ruling(None, "RAG-E1")
-    ordered = {key: rulings[key] for key in RagVerdict.model_fields}
+    ordered = {key: rulings[key] for key in _KEYS}
     risk = hallucination_risk(labels.claims if labels else (), metrics["faithfulness"].rule)
     figures = {} if risk is None else {"hallucination_risk": risk}
     return Settlement(ordered, (*findings, *find_remarks(facts, labels)), figures)
@@ -185,7 +185,7 @@ def _context_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
         return Score(0.0, "RAG-C1", "No context was retrieved.")
     named = {item.passage: frozenset(item.useful_sentences) for item in labels.passages}
     useful = {
-        item.number: sum(number in named.get(item.number, ()) for number in range(1, len(item.sentences) + 1))
+        item.number: sum(1 <= number <= len(item.sentences) for number in named.get(item.number, ()))
         for item in facts.passages
     }
     count, helpful = sum(len(item.sentences) for item in facts.passages), sum(useful.values())

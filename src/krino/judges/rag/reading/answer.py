@@ -24,6 +24,7 @@ _LINE = re.compile(r"[^\n]*")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_`](?=\w)|(?<=[\w.!?])[*_`](?!\w)")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}:?\*\*:?[ \t]*$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)])[ \t]+")
+_FIGURE = re.compile(r"\d")
 _MOST_CELLS = 40
 _MOST_JSON = 200_000
 _OPENING = 8
@@ -155,7 +156,7 @@ def _leaves(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 def _says_nothing(text: str) -> bool:
     """A greeting, a thank-you, a closing, a name under a letter, or a line that only names sources."""
     plain = straighten(text[:_LONGEST]).lower().strip(" *_¡¿")
-    has_figure = any(map(str.isdecimal, plain))
+    has_figure = _FIGURE.search(plain) is not None
     return _whole("sources" if has_figure else "says_nothing").fullmatch(plain) is not None
 
 

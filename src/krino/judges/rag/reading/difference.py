@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from krino.judges.rag.reading.amounts import may_tell_shares, other_amount
 from krino.judges.rag.reading.frames import compare_roles, told_from_far_end
-from krino.judges.rag.reading.grammar import in_one_word, root_of
+from krino.judges.rag.reading.grammar import has_phrases, in_one_word, root_of
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.reading.values import any_stop, comparable, find_names, may_hold_values, offered, stated
@@ -56,8 +56,7 @@ def find_difference(question: str, answer: str, reference: str, language: str | 
 
 def may_differ(answer: str, reference: str) -> bool:
     """A first, cheap look, by words alone and in any language: whether `find_difference` could find anything."""
-    answer, reference = in_one_word(answer[:_LONGEST]), in_one_word(reference[:_LONGEST])
-    ours, theirs = frozenset(plain_words(answer)), frozenset(plain_words(reference))
+    (answer, ours), (reference, theirs) = _words_of(answer[:_LONGEST]), _words_of(reference[:_LONGEST])
     if may_deny(answer, ours) or may_deny(reference, theirs) or may_be_opposed(ours, theirs):
         return True
     if may_hold_values(answer, ours) and may_hold_values(reference, theirs):
@@ -67,6 +66,15 @@ def may_differ(answer: str, reference: str) -> bool:
     if _are_brief(answer, reference) and len(ours & theirs) >= _FRAME * min(len(ours), len(theirs)):
         return True
     return _own_are_names(ours, theirs, answer) and _own_are_names(theirs, ours, reference)
+
+
+def _words_of(text: str) -> tuple[str, frozenset[str]]:
+    """A text with one word for one thing, and its words."""
+    words = frozenset(plain_words(text))
+    if has_phrases(words):
+        text = in_one_word(text)
+        words = frozenset(plain_words(text))
+    return text, words
 
 
 def _own_are_names(ours: frozenset[str], theirs: frozenset[str], text: str) -> bool:

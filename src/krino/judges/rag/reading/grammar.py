@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from functools import cache, lru_cache
 from typing import Literal
 
@@ -84,6 +85,11 @@ def _phrases() -> re.Pattern[str]:
 def _telling_words() -> frozenset[str]:
     """For a first, cheap look: the longest word of each phrase but its last, behind which a sign may stand."""
     return frozenset(max(phrase.split()[:-1], key=len) for phrase in table("synonyms")["phrases"])
+
+
+def has_phrases(words: Set[str]) -> bool:
+    """A first, cheap look at the words of a text: whether `in_one_word` could change it."""
+    return not words.isdisjoint(_telling_words())
 
 
 def in_one_word(text: str) -> str:

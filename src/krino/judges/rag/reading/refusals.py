@@ -45,7 +45,6 @@ class RefusalReading:
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    trigger: tuple[str, ...]
     first: re.Pattern[str]
     source: re.Pattern[str]
     not_source: re.Pattern[str]
@@ -66,12 +65,17 @@ class _Patterns:
 
 
 @cache
+def _triggers() -> tuple[str, ...]:
+    """One of these stands in every answer that declines. They are apart from the patterns, which take long to make."""
+    return tuple(table("refusals")["trigger"])
+
+
+@cache
 def _patterns() -> _Patterns:
     data = table("refusals")
     validity = data["validity"]
     stops = frozenset[str]().union(*(stop_words(language) for language in READ_LANGUAGES))
     return _Patterns(
-        trigger=tuple(data["trigger"]),
         first=_any_of(data["decline"]["first"]),
         source=_any_of(data["decline"]["source"]),
         not_source=re.compile(data["decline"]["not_source"]),
@@ -109,15 +113,14 @@ class _Declined:
 
 def read_refusal(sentences: Sequence[Sentence], question: str = "") -> RefusalReading | None:
     """The reading of an answer, or None where no sentence of it declines."""
-    patterns = _patterns()
     texts = [f" {straighten(sentence.text[:_LONGEST]).lower()}" for sentence in sentences]
     joined = "\n".join(texts)
-    for piece in patterns.trigger:  # a loop, because most answers decline nothing and every one is looked at
+    for piece in _triggers():  # a loop, because most answers decline nothing and every one is looked at
         if piece in joined:
             break
     else:
         return None
-    asked = straighten(question[:_LONGEST]).lower()
+    patterns, asked = _patterns(), straighten(question[:_LONGEST]).lower()
     declined = {
         number: found
         for number, text in enumerate(texts, 1)
@@ -150,7 +153,7 @@ def asks_for_harm(question: str) -> bool:
 
 
 def _declines(text: str, before: str, asked: str, patterns: _Patterns) -> _Declined | None:
-    if not any(piece in text for piece in patterns.trigger) or patterns.reported.search(text):
+    if not any(piece in text for piece in _triggers()) or patterns.reported.search(text):
         return None
     match = patterns.first.search(_QUOTED.sub(lambda found: " " * len(found.group()), text))
     if match is None:

@@ -16,7 +16,7 @@ _LAST_WORD = re.compile(r"[^\s(\[\"'“«]{1,20}$")
 _NEXT_WORD = re.compile(r"\s*[\"'“‘«(\[*_]*(\w*)")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _ITEM = re.compile(r"\d{1,3}|[a-zA-Z]")
-_PROSE = re.compile(r"([A-Z] ?[a-z][^.!?…\n。！？]*[.!?])(?: (?=[A-Z])|$)")
+_PROSE = re.compile(r"([A-Z] ?[a-z][^.!?…\n。！？]* ([a-z]|[^\W\d_]{2,})[.!?])(?: (?=[A-Z])|$)")
 _INDENT = 12
 _LOOK_BACK = 24
 
@@ -125,25 +125,22 @@ def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
 def split_prose(text: str) -> tuple[Sentence, ...] | None:
     """The same for plain prose, the most common text by far and read cheaply; None where it is anything else.
 
-    Each sentence begins with a capital and a small letter, has a second word, and ends with one that is no short form.
+    Each sentence begins with a capital and a small letter, has a second word, and ends with one that is no short form
+    and no initial.
     """
-    found: list[Sentence] = []
-    place, short = 0, _any_short_form()
-    for match in _PROSE.finditer(text):
-        start, end = match.span(1)
-        last = text.rfind(" ", start, end) + 1
-        word = text[last : end - 1]
-        if (
-            start != place
-            or not last
-            or not word.isalpha()
-            or word.lower() in short
-            or (word.isupper() and end - last < 3)
-        ):
-            return None
-        found.append(Sentence(match.group(1), start, end))
-        place = match.end()
-    return tuple(found) if found and place == len(text) else None
+    found = _PROSE.findall(text)
+    # Sentences with one space between them: if they are as long as the text, nothing was passed over.
+    if not found or sum(len(sentence) for sentence, _ in found) + len(found) - 1 != len(text):
+        return None
+    if not _any_short_form().isdisjoint([word.lower() for _, word in found]):
+        return None
+    sentences: list[Sentence] = []
+    place = 0
+    for sentence, _ in found:
+        end = place + len(sentence)
+        sentences.append(Sentence(sentence, place, end))
+        place = end + 1
+    return tuple(sentences)
 
 
 @cache
