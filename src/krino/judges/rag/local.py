@@ -14,7 +14,6 @@ from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm
 from krino.judges.rag.support.draft_claims import Desk, Draft, lay_out
 from krino.judges.rag.support.entailment_support import EntailedSupport
-from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.support.lexical_support import Support, SupportModel, decide
 from krino.judges.rag.support.nearness import TextPair, measure, place_on_scale, reference_pair
 from krino.judges.rag.support.relevance import (
@@ -140,7 +139,7 @@ def _is_asked(desk: Desk, draft: Draft) -> bool:
     """A contradiction is critical when the sentence it is held against is what the question is about."""
     best = draft.evidence.best
     limit: float = table("local")["thresholds"]["asked"]
-    return best is not None and coverage(desk.index.question_weights, (best.reading,)) >= limit
+    return best is not None and desk.index.asked_share(best) >= limit
 
 
 # --- refusal and language ---------------------------------------------------------------------------

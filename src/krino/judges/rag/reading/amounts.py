@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 from functools import cache, lru_cache
 
 from krino.judges.rag.reading.grammar import in_one_word, root_of, word_list
-from krino.judges.rag.reading.values import Value, find_values, number_words
+from krino.judges.rag.reading.values import Value, find_values, lower, number_words
 from krino.judges.rag.tables import table
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -100,14 +100,16 @@ def _bound(name: str) -> re.Pattern[str]:
 def _before_number() -> re.Pattern[str]:
     bounds = table("english")["bounds"]
     told = f"{bounds['from_below']}|{bounds['from_above']}"
-    return re.compile(rf"\b(?:{told})(?=\s+(?:\w+\s+)?(?:[€$£]?\d|(?:{'|'.join(number_words())})\b))", re.I)
+    return re.compile(rf"\b(?:{told})(?=\s+(?:\w+\s+)?(?:[€$£]?\d|(?:{'|'.join(number_words())})\b))")
 
 
 def without_bounds(text: str) -> str:
     """The text less what bounds its numbers, so that the "no" of "no more than 300" denies nothing; same length."""
     if "than" not in text and _DIGIT.search(text) is None:
         return text
-    return _before_number().sub(lambda found: " " * len(found.group()), text)
+    for found in _before_number().finditer(lower(text)):
+        text = text[: found.start()] + " " * len(found.group()) + text[found.end() :]
+    return text
 
 
 @lru_cache(maxsize=8_192)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import islice
 
 from krino.judges.rag.reading.grammar import verb_form, word_list
 from krino.judges.rag.tables import table
@@ -113,19 +114,20 @@ def _has_own_subject(words: Sequence[str]) -> bool:
     for place, word in enumerate(words[1:_NEAR], 1):
         lowered = word.lower()
         form = verb_form(lowered)
-        noun = words[place - 1].lower() in word_list("determiners") | word_list("prepositions")
+        noun = words[place - 1].lower() in _before_nouns()
         if lowered in word_list("auxiliary") or (form is not None and not noun and form[1] not in ("base", "gerund")):
             return True
     return False
 
 
+@lru_cache(maxsize=8_192)
 def _head(text: str) -> _Head | None:
     """What stands before the first verb of a sentence, if that is short enough to be its subject."""
-    tokens = list(_TOKEN.finditer(text))
+    tokens = list(islice(_TOKEN.finditer(text), _LONGEST_SUBJECT + 2))
+    lowered = before = ""
     for place, token in enumerate(tokens[: _LONGEST_SUBJECT + 1]):
-        lowered = token.group().lower()
-        before = tokens[place - 1].group().lower() if place else ""
-        noun = before in word_list("determiners") or before in word_list("prepositions")
+        before, lowered = lowered, token.group().lower()
+        noun = before in _before_nouns()
         form = None if noun or (place and token.group()[0].isupper()) else verb_form(lowered)
         auxiliary = lowered in word_list("auxiliary")
         if place == 0 and (auxiliary or form is not None):
@@ -137,6 +139,11 @@ def _head(text: str) -> _Head | None:
                 end -= 1
             return _Head(text[: tokens[end].start()].strip(), token.group() if auxiliary else "", told)
     return None
+
+
+@cache
+def _before_nouns() -> frozenset[str]:
+    return word_list("determiners") | word_list("prepositions")
 
 
 def _before_verb(tokens: Sequence[re.Match[str]], place: int) -> bool:
@@ -164,12 +171,11 @@ def resolve(sentences: Sequence[str]) -> list[str]:
     return told
 
 
+_OTHERS = frozenset({"there", "that", "those", "i", "we", "you", "one", "what", "here", "if", "when", "as"})
+
+
 def _is_pronoun(word: str) -> bool:
-    return word in word_list("pronouns", "parts") or word in word_list("possessives", "parts") or word in _others()
-
-
-def _others() -> frozenset[str]:
-    return frozenset({"there", "that", "those", "i", "we", "you", "one", "what", "here", "if", "when", "as"})
+    return word in word_list("pronouns", "parts") or word in word_list("possessives", "parts") or word in _OTHERS
 
 
 def _named(sentence: str, subject: str) -> str:

@@ -22,24 +22,25 @@ _DIGIT = re.compile(r"\d")
 _PLAIN_TEXT = re.compile(r"[A-Za-z ,.;:!?()'\"-]*")
 _NO_SIGNS = str.maketrans(dict.fromkeys(",.;:!?()'\"-", " "))
 _LETTERS = re.compile(r"[^\W\d_]+")
-_NUMBER = re.compile(r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]*\d)|\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"\d(?:\d{0,2}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]*\d)|\d*(?:[.,]\d+)*)")
+_LIKE_DATE = re.compile(r"\d[-/.]\d")
+_LIKE_TIME = re.compile(r"\d(?:[:.]\d|\s?[apuh])")
+"""First, cheap looks: without these there is no date in figures, and no time of day."""
 _MINUS = re.compile(r"(?:^|(?<=[\s(]))[-−]$")
 _COMMA_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _POINT_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _SPACE_GROUPS = re.compile(r"[ \u00a0\u202f]")
 _UNIT = re.compile(
-    r"[ \u00a0\u202f-]?((?:°\s?[cf]?\b|°|[%€$£¥₹]|[^\W\d_]+(?:[²³]|/[^\W\d_]+)?|[mk]m?[23]\b)(?:[ -][^\W\d_]+){0,2})",
-    re.I,
+    r"[ \u00a0\u202f-]?((?:°\s?[cf]?\b|°|[%€$£¥₹]|[^\W\d_]+(?:[²³]|/[^\W\d_]+)?|[mk]m?[23]\b)(?:[ -][^\W\d_]+){0,2})"
 )
 _NEXT_WORD = re.compile(r"[ \u00a0\u202f-]?([^\W\d_]+)")
-_RANGE = re.compile(r"\s?(?:-|–|to|and|à|et|tot|en|bis|und|a|y)\s?(?=\d)", re.I)
-_MONEY_SIGN = re.compile(r"([€$£¥₹]|\b(?:eur|usd|gbp|chf))\s?$", re.I)
+_RANGE = re.compile(r"\s?(?:-|–|to|and|à|et|tot|en|bis|und|a|y)\s?(?=\d)")
+_MONEY_SIGN = re.compile(r"([€$£¥₹]|\b(?:eur|usd|gbp|chf))\s?$")
 _ISO = re.compile(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b")
 _NUMERIC = re.compile(r"\b(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b")
 _CLOCK = re.compile(
     r"\b(\d{1,2})(?:[:.h](\d{2}))?\s?(a\.m\.?|p\.m\.?|am\b|pm\b)|\b(\d{1,2}):(\d{2})(?::\d{2})?\b(?!\s?%)"
-    r"|\b(\d{1,2})\s?[hu]\s?(\d{2})\b|\b(\d{1,2})(?:[.:](\d{2}))?\s?uhr(?:\s(\d{2}))?\b|\b(\d{1,2})[.](\d{2})\s?(?:uur|h)\b",
-    re.I,
+    r"|\b(\d{1,2})\s?[hu]\s?(\d{2})\b|\b(\d{1,2})(?:[.:](\d{2}))?\s?uhr(?:\s(\d{2}))?\b|\b(\d{1,2})[.](\d{2})\s?(?:uur|h)\b"
 )
 _COMPOUND_PARTS = (("duizend", 1000), ("tausend", 1000), ("honderd", 100), ("hundert", 100))
 _COMPOUND = re.compile(r"duizend|tausend|honderd|hundert|[tzß]ig\b")
@@ -223,7 +224,7 @@ def find_values(text: str) -> tuple[Value, ...]:
     if _PLAIN_TEXT.fullmatch(text) and not may_hold_values(text, frozenset(text.lower().translate(_NO_SIGNS).split())):
         return ()
     plain = without_citations(text)
-    lowered = _lower(plain)
+    lowered = lower(plain)
     digits = _DIGIT.search(plain) is not None
     compounds = _has_compound(lowered)
     words = [
@@ -239,7 +240,7 @@ def find_values(text: str) -> tuple[Value, ...]:
     return tuple(sorted(found, key=lambda value: value.start))
 
 
-def _lower(text: str) -> str:
+def lower(text: str) -> str:
     """In lower case and of the same length: a few capitals would become two letters."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
@@ -251,12 +252,13 @@ def _inside(place: int, spans: list[tuple[int, int]]) -> bool:
 
 def _dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[Value]:
     spans: list[tuple[int, int]] = []
-    for found in _ISO.finditer(plain) if digits else ():
+    in_figures = digits and _LIKE_DATE.search(plain) is not None
+    for found in _ISO.finditer(plain) if in_figures else ():
         year, month, day = map(int, found.groups())
         if month <= 12 and 1 <= day <= 31:
             spans.append(found.span())
             yield _date(plain, found.span(), year, month, day)
-    for found in _NUMERIC.finditer(plain) if digits else ():
+    for found in _NUMERIC.finditer(plain) if in_figures else ():
         first, second, year = int(found.group(1)), int(found.group(3)), int(found.group(4))
         if max(first, second) <= 31 and min(first, second) <= 12 and not _inside(found.start(), spans):
             spans.append(found.span())
@@ -306,7 +308,7 @@ def _numeric_date(plain: str, span: tuple[int, int], first: int, second: int, ye
 
 
 def _times(lowered: str, digits: bool, words: list[re.Match[str]]) -> Iterator[Value]:
-    for found in _CLOCK.finditer(lowered) if digits else ():
+    for found in _CLOCK.finditer(lowered) if digits and _LIKE_TIME.search(lowered) else ():
         groups = found.groups()
         half = groups[2]
         hour, minute = next((groups[place], groups[place + 1]) for place in (0, 3, 5, 7, 10) if groups[place])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from krino.judges.rag.reading.amounts import without_bounds
 from krino.judges.rag.reading.grammar import DEGREES, in_one_word, root_of
@@ -113,7 +114,6 @@ def read_sentence(text: str, language: str | None) -> Reading:
         plain = _NO_KIND.sub(lambda found: " " * len(found.group()), plain)
     if language is None or language == "en":
         plain = without_bounds(in_one_word(plain))
-    stops, negations = stop_words(language), _negations(language)
     plain = _opening_no().sub(lambda found: " " * len(found.group()), plain)
     values = find_values(plain)
     content: list[str] = []
@@ -125,36 +125,64 @@ def read_sentence(text: str, language: str | None) -> Reading:
     soft = False
     tokens = list(_tokens(plain, values))
     for place, (token, value) in enumerate(tokens):
+        known = _known(token, language)
+        roots = known.roots
         if value is not None:
             roots = value.keys
-        elif token in negations or token.endswith("n't") or _denies_deed(tokens, place):
+        elif known.denies or (known.deed and _denies_deed(tokens, place)):
             reach = _NEGATION_REACH
             denials += 1
             continue
-        elif token in _clause_ends():
+        elif known.ends:
             reach = 0
             continue
         else:
-            soft = soft or token in _soft_negations()
-            if token in _opposites() or _without_prefix(token):
+            soft = soft or known.soft
+            if known.pole:
                 poles.append(token)
-            roots = () if token in stops else (root_of(token, language),)
-        reach = 0 if token in _limits() and reach == _NEGATION_REACH else reach - 1
+        reach = 0 if known.limits and reach == _NEGATION_REACH else reach - 1
         for root in roots:
             content.append(root)
             surface.setdefault(root, token)
             (negated if reach > 0 else stated).add(root)
-    stems = frozenset(content) | offered(values)
     return Reading(
         content=tuple(dict.fromkeys(content)),
-        stems=stems,
-        prefixes=frozenset(root[:5] for root in content if len(root) >= 6 and root[0].isalpha()),
+        stems=frozenset(content) | offered(values) if values else frozenset(content),
+        prefixes=frozenset([root[:5] for root in content if len(root) >= 6 and root[0].isalpha()]),
         values=values,
-        names=frozenset() if language == "de" else frozenset(root_of(n.lower(), language) for n in find_names(plain)),
+        names=frozenset() if language == "de" else frozenset([root_of(n.lower(), language) for n in find_names(plain)]),
         negated=frozenset(negated - stated),
         denials=-1 if soft else denials,
         surface=surface,
         poles=tuple(dict.fromkeys(poles)),
+    )
+
+
+class _Known(NamedTuple):
+    """What is known of a word wherever it stands."""
+
+    roots: tuple[str, ...]
+    """None for a function word."""
+    denies: bool
+    deed: bool
+    """It may deny what follows, as "refused" does."""
+    ends: bool
+    """It ends what a negation reaches."""
+    limits: bool
+    soft: bool
+    pole: bool
+
+
+@lru_cache(maxsize=65_536)
+def _known(token: str, language: str | None) -> _Known:
+    return _Known(
+        roots=() if token in stop_words(language) else (root_of(token, language),),
+        denies=token in _negations(language) or token.endswith("n't"),
+        deed=token in _denied_deeds(),
+        ends=token in _clause_ends(),
+        limits=token in _limits(),
+        soft=token in _soft_negations(),
+        pole=token in _opposites() or _without_prefix(token) is not None,
     )
 
 
@@ -175,8 +203,6 @@ def _kept() -> frozenset[str]:
 def _denies_deed(tokens: list[tuple[str, Value | None]], place: int) -> bool:
     """ "refused to sign", "prevented her from signing": what follows was not done."""
     word = tokens[place][0]
-    if word not in _denied_deeds():
-        return False
     following = [told for told, _ in tokens[place + 1 : place + 2 + _KEPT_FROM]]
     return "from" in following if word in _kept() else following[:1] == ["to"]
 

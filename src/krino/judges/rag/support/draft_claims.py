@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from krino.judges.rag.facts import Copy, RagFacts
 from krino.judges.rag.reading.claims import split_claims
+from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
-from krino.judges.rag.support.evidence import Evidence, Index, coverage
+from krino.judges.rag.support.evidence import Evidence, Index
 from krino.judges.rag.support.lexical_support import Pair
 from krino.judges.rag.tables import table
 
@@ -42,6 +43,8 @@ class Desk:
     drafts: tuple[Draft, ...]
     empty: tuple[int, ...]
     copies: dict[int, Copy]
+    answered: dict[QuestionPart, tuple[int | None, bool | None]] = field(default_factory=dict)
+    """What words say of the parts of the question, as far as that was asked for."""
 
     def is_copied(self, draft: Draft) -> bool:
         copy = self.copies.get(draft.sentence)
@@ -120,14 +123,14 @@ def _denied(facts: RagFacts, index: Index, evidence: Evidence) -> bool | None:
     if not best.negated.isdisjoint(asked.stems):
         return True
     near: float = table("local")["thresholds"]["negation"]
-    return False if coverage(index.question_weights, (best,)) >= near else None
+    return False if index.asked_share(evidence.best) >= near else None
 
 
 def _is_misplaced(facts: RagFacts, index: Index, claimed: Reading) -> bool:
     """A bare name or value for an answer that the passages have, but not where they speak of what is asked."""
     if not 0 < len(claimed.content) <= _BARE or claimed.stems & facts.question_reading.stems:
         return False
-    asked = [(coverage(index.question_weights, (item.reading,)), item.reading) for item in index.sentences]
+    asked = [(index.asked_share(item), item.reading) for item in index.sentences]
     holding = [share for share, reading in asked if claimed.stems <= reading.stems]
     nearest = max((share for share, _ in asked), default=0.0)
     limit: float = table("local")["thresholds"]["asked"]

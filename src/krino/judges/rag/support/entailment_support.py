@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.claims import resolve
-from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.support.lexical_support import (
     MISPLACED,
     Conflict,
@@ -19,7 +18,6 @@ from krino.judges.rag.support.lexical_support import (
     Pair,
     Support,
     absent_values,
-    find_conflict,
 )
 from krino.judges.rag.support.nearness import TextPair, measure, reads
 from krino.judges.rag.tables import table
@@ -66,8 +64,7 @@ class Weighing:
 
     @classmethod
     def of(cls, pair: Pair, said: Entailment) -> Weighing:
-        share = coverage(pair.weights, pair.found)
-        return cls(pair, said, share, find_conflict(pair, share))
+        return cls(pair, said, pair.share, pair.conflict)
 
     @property
     def texts(self) -> list[TextPair]:

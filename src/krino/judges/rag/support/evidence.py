@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from krino.judges.lazy import lazy
 from krino.judges.rag.facts import PassageSentence, RagFacts
@@ -48,16 +49,16 @@ class Index:
         self.sentences = facts.passage_sentences
         by_stem: dict[str, list[int]] = defaultdict(list)
         by_prefix: dict[str, list[int]] = defaultdict(list)
-        by_passage: dict[int, list[Reading]] = defaultdict(list)
+        by_passage: dict[int, list[PassageSentence]] = defaultdict(list)
         for place, item in enumerate(self.sentences):
-            by_passage[item.passage].append(item.reading)
+            by_passage[item.passage].append(item)
             for root in item.reading.stems:
                 by_stem[root].append(place)
             for prefix in item.reading.prefixes:
                 by_prefix[prefix].append(place)
         self._by_stem = dict(by_stem)
         self._by_prefix = dict(by_prefix)
-        self.by_passage: Mapping[int, list[Reading]] = by_passage
+        self.by_passage: Mapping[int, list[PassageSentence]] = dict(by_passage)
         self._found: dict[tuple[str, ...], Evidence] = {}
 
     def rarity(self, root: str) -> float:
@@ -68,9 +69,17 @@ class Index:
         """The question's content words, less those that only say how to answer."""
         return self.weigh(self.facts.question_reading)
 
+    def asked_share(self, item: PassageSentence) -> float:
+        """The share of the question's words that one of the sentences holds."""
+        return self._asked_shares.get(self._places[id(item)], 0.0)
+
+    @lazy
+    def _asked_shares(self) -> dict[int, float]:
+        total = sum(self.question_weights.values())
+        return {place: score / total for place, score in self._score(self.question_weights, None).items()}
+
     def weigh(self, reading: Reading) -> dict[str, float]:
-        asking = frozenset(stem(word) for word in table("questions")["words"].split())
-        return {root: self.rarity(root) for root in reading.content if root not in asking}
+        return {root: self.rarity(root) for root in reading.content if root not in _asking()}
 
     def weigh_claim(self, reading: Reading) -> dict[str, float]:
         """The words of a claim: values and names count for more, words of the question for less."""
@@ -170,13 +179,13 @@ class Index:
         asked = self._question_scores
         return min(asked, key=lambda place: (-asked[place], place), default=None)
 
-    def _score(self, weights: Mapping[str, float]) -> dict[int, float]:
+    def _score(self, weights: Mapping[str, float], most: int | None = _MOST_PLACES) -> dict[int, float]:
         scores: dict[int, float] = defaultdict(float)
         for root, weight in weights.items():
-            for place in self._by_stem.get(root, ())[:_MOST_PLACES]:
+            for place in self._by_stem.get(root, ())[:most]:
                 scores[place] += weight
             if len(root) >= 6:
-                for place in self._by_prefix.get(root[:5], ())[:_MOST_PLACES]:
+                for place in self._by_prefix.get(root[:5], ())[:most]:
                     if root not in self.sentences[place].reading.stems:
                         scores[place] += weight * PREFIX_CREDIT
         return scores
@@ -189,20 +198,34 @@ class Index:
         return {root: weight for root, weight in weights.items() if root not in stems}
 
 
+@cache
+def _asking() -> frozenset[str]:
+    """Words of a question that only say how to answer it."""
+    return frozenset(stem(word) for word in table("questions")["words"].split())
+
+
 def _stands_in(root: str, sentences: Iterable[PassageSentence]) -> bool:
     return any(root in item.reading.stems for item in sentences)
 
 
 def covered_weight(weights: Mapping[str, float], readings: Iterable[Reading]) -> float:
     """The weight of the words that the readings hold together."""
-    held = tuple(readings)
+    stems, prefixes = _together(tuple(readings))
     total = 0.0
     for root, weight in weights.items():
-        if any(root in reading.stems for reading in held):
+        if root in stems:
             total += weight
-        elif len(root) >= 6 and any(root[:5] in reading.prefixes for reading in held):
+        elif len(root) >= 6 and root[:5] in prefixes:
             total += weight * PREFIX_CREDIT
     return total
+
+
+def _together(readings: tuple[Reading, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """The words that any of the readings has, and their beginnings."""
+    if len(readings) == 1:
+        return readings[0].stems, readings[0].prefixes
+    nothing = frozenset[str]()
+    return nothing.union(*(item.stems for item in readings)), nothing.union(*(item.prefixes for item in readings))
 
 
 def coverage(weights: Mapping[str, float], readings: Iterable[Reading]) -> float:

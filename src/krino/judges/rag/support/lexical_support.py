@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from krino.judges.lazy import lazy
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.amounts import other_amount, share_roots
 from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
@@ -24,7 +25,7 @@ _SMALL_COUNT = 12
 """Spelled-out numbers up to here often count what the answer lists ("three reasons"), so they prove nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pair:
     """A claim and the sentences it could rest on, as text for models and as readings for word matching."""
 
@@ -51,6 +52,15 @@ class Pair:
     """Whether it is told in words of its own; a bare yes or no borrows those of the question."""
     misplaced: bool = False
     """A bare name or value that stands in the passages, but not where they speak of what is asked."""
+
+    @lazy
+    def share(self) -> float:
+        """How much of the claim's words the sentences hold."""
+        return coverage(self.weights, self.found)
+
+    @lazy
+    def conflict(self) -> Conflict | None:
+        return find_conflict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +96,9 @@ class LexicalSupport:
     def _one(self, pair: Pair) -> Support:
         if not pair.found:
             return Support("unsupported", 0.0, "no passage comes near it")
-        share = coverage(pair.weights, pair.found)
+        share = pair.share
         measure = f"{share:.0%} of its weighted words found"
-        if conflict := find_conflict(pair, share):
+        if conflict := pair.conflict:
             return Support(conflict.label, share, conflict.text)
         if pair.misplaced:
             return Support("unsupported", share, MISPLACED)
@@ -103,8 +113,7 @@ def decide(pair: Pair) -> Support | None:
     figures: Mapping[str, float] = table("local")["decided"]
     if not pair.found or pair.misplaced or not pair.whole:
         return None
-    share = coverage(pair.weights, pair.found)
-    conflict = find_conflict(pair, share)
+    conflict = pair.conflict
     if conflict is not None and conflict.plain:
         return Support(conflict.label, figures["conflict"], conflict.text)
     if conflict is None and not pair.strangers and not absent_values(pair) and _agrees(pair):
@@ -130,14 +139,14 @@ def _is_english(pair: Pair) -> bool:
     return pair.language is None or pair.language == "en"
 
 
-def find_conflict(pair: Pair, share: float) -> Conflict | None:
+def find_conflict(pair: Pair) -> Conflict | None:
     """What the deciding sentence says otherwise: a value, a denial, an opposite, an order, or the name asked for."""
     limits: Mapping[str, Any] = table("local")["thresholds"]
     if conflict := _value_conflict(pair, limits["topical"]) or _borrowed_value(pair, limits["negation"]):
         return conflict
     if conflict := _amount_conflict(pair, limits["negation"]):
         return conflict
-    if (share >= limits["negation"] or _matter_share(pair) >= limits["negation"]) and (
+    if (pair.share >= limits["negation"] or _matter_share(pair) >= limits["negation"]) and (
         conflict := _negation_conflict(pair)
     ):
         return conflict

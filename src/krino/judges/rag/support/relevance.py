@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
 
 from krino.judges.rag.facts import PassageSentence, RagFacts
 from krino.judges.rag.labels import Directness
@@ -44,13 +45,13 @@ def _unclear(desk: Desk, cited: frozenset[str]) -> Iterator[PassageSentence]:
     that claims rest on."""
     for passage in desk.facts.passages:
         for item in _speakers(desk, passage.number):
-            if _words_held(desk, item) < _limit("useful_as_evidence" if item.sentence.text in cited else "useful"):
+            if desk.index.asked_share(item) < _limit("useful_as_evidence" if item.sentence.text in cited else "useful"):
                 yield item
     bare = _bare_answer(desk)
     for draft in desk.drafts:
         best = draft.evidence.best
         rests = best is not None and (best.sentence.text in cited or draft is bare)
-        if best is not None and rests and _words_held(desk, best) < _limit("useful_as_evidence"):
+        if best is not None and rests and desk.index.asked_share(best) < _limit("useful_as_evidence"):
             yield best
 
 
@@ -66,15 +67,14 @@ def useful_sentences(desk: Desk, number: int, cited: frozenset[str], near: Mappi
 
     Where only the passage as a whole has the words of the question, the sentences that add to them do.
     """
-    sentences = [item for item in desk.index.sentences if item.passage == number]
-    shares = [_words_held(desk, item) for item in sentences]
+    sentences = desk.index.by_passage.get(number, [])
+    shares = [desk.index.asked_share(item) for item in sentences]
     useful = {
         item.number
         for item, share in zip(sentences, shares, strict=True)
         if share >= _limit("useful") or _bears_on(desk, item, share, item.sentence.text in cited, near)
     }
-    together = coverage(desk.index.question_weights, desk.index.by_passage.get(number, ()))
-    if not useful and together >= _limit("useful"):
+    if not useful and _held_together(desk, sentences) >= _limit("useful"):
         least = _limit("useful_together")
         useful = {item.number for item, share in zip(sentences, shares, strict=True) if share >= least}
     if useful == {0}:  # the title alone speaks of it: what stands below is about it too
@@ -97,15 +97,14 @@ def _bears_on(desk: Desk, item: PassageSentence, share: float, cited: bool, near
     return meant >= _limit("useful_by_meaning")
 
 
-def _words_held(desk: Desk, item: PassageSentence) -> float:
-    return coverage(desk.index.question_weights, (item.reading,))
+def _held_together(desk: Desk, sentences: Sequence[PassageSentence]) -> float:
+    return coverage(desk.index.question_weights, (item.reading for item in sentences))
 
 
 def _speakers(desk: Desk, number: int) -> list[PassageSentence]:
     """The sentences of a passage that are nearest to the question in words."""
-    sentences = [item for item in desk.index.sentences if item.passage == number]
-    sentences.sort(key=lambda item: -_words_held(desk, item))
-    return sentences[: _SPEAKERS_ALONE if len(desk.facts.passages) == 1 else _SPEAKERS]
+    most = _SPEAKERS_ALONE if len(desk.facts.passages) == 1 else _SPEAKERS
+    return nlargest(most, desk.index.by_passage.get(number, ()), key=desk.index.asked_share)
 
 
 def holding_passage(desk: Desk, part: QuestionPart) -> int | None:
@@ -177,6 +176,12 @@ def _bare_answer(desk: Desk) -> Draft | None:
 
 def _answered_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool | None]:
     """The sentence that fits best, and whether it answers; None where words leave that open."""
+    if part not in desk.answered:
+        desk.answered[part] = _answer_by_words(desk, part)
+    return desk.answered[part]
+
+
+def _answer_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool | None]:
     facts = desk.facts
     said = {number: reading for number, reading in enumerate(facts.readings, 1) if number not in facts.instructions}
     fitting = [number for number, reading in said.items() if _has_kind(facts, number, reading, part)]
