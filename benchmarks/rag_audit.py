@@ -1,6 +1,6 @@
 """What the embedded RAG labeller makes of the audit of ordinary text, by kind, with 95 % intervals.
 
-    python benchmarks/rag_audit.py [--half first|later|last] [--wrong]
+    python benchmarks/rag_audit.py [--half first|later|last|fourth|...] [--wrong]
 
 The cases stand in `tests/judges/rag/audit/ordinary`, each half with the scores that the rubric wants, written before
 the labeller saw them. `--wrong` names the cases that differ.
@@ -29,7 +29,7 @@ def rows(half: str | None) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=["first", "later", "last"])
+    parser.add_argument("--half", choices=["first", "later", "last", "fourth", "fifth", "sixth", "seventh"])
     parser.add_argument("--wrong", action="store_true")
     args = parser.parse_args()
     sys.path[:0] = [str(TESTS), str(AUDIT.parents[1])]

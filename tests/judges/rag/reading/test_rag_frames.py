@@ -6,8 +6,8 @@ import pytest
 
 from krino.judges.rag.reading.amounts import other_amount
 from krino.judges.rag.reading.claims import resolve, split_claims
-from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same
-from krino.judges.rag.reading.grammar import DEGREES, in_one_word, root_of, verb_form, word_list
+from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
+from krino.judges.rag.reading.grammar import DEGREES, all_forms, in_one_word, root_of, verb_form, word_list
 from krino.judges.rag.reading.words import opposed_words, opposite_words, read_sentence
 from krino.judges.rag.tables import table
 from krino.text.words import stem
@@ -93,6 +93,33 @@ def test_adjectives_and_their_adverbs_have_opposites(line: str) -> None:
         if "-" not in ours + theirs:
             readings = [read_sentence(f"The harbour is {word} today.", "en") for word in (ours, theirs)]
             assert opposite_words(*readings) is not None, (ours, theirs)
+
+
+@pytest.mark.parametrize("line", table("words")["opposites"]["verbs"])
+def test_verbs_have_opposites_in_all_forms(line: str) -> None:
+    first, second = (side.split()[0] for side in line.split("/"))
+    for ours, theirs in zip(all_forms(first), all_forms(second), strict=True):
+        readings = [read_sentence(f"The mayor {word} the town.", "en") for word in (ours, theirs)]
+        assert opposite_words(*readings) is not None, (ours, theirs)
+
+
+@pytest.mark.parametrize("line", table("words")["opposites"]["sides"])
+def test_one_side_of_a_matter_is_not_the_other(line: str) -> None:
+    first, second = (side.split()[0] for side in line.split("/"))
+    readings = [read_sentence(f"The old mayor is {word} the town.", "en") for word in (first, second)]
+    assert opposite_words(*readings) is not None
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Anna sold a car to Bela.", "Bela bought a car from Anna."),
+        ("Arn is deeper than Sor.", "Sor is shallower than Arn."),
+    ],
+)
+def test_opposites_told_from_both_ends_agree(first: str, second: str) -> None:
+    assert told_from_far_end(first, second)
+    assert not told_from_far_end(first, first.replace("sold", "bought").replace("to Bela", "from Bela"))
 
 
 @pytest.mark.parametrize("word", table("words")["denied_deed"]["words"].split())

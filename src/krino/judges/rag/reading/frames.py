@@ -103,9 +103,15 @@ def _tells(between: tuple[Word, ...]) -> bool:
 
 
 def told_from_far_end(claim: str, found: str) -> bool:
-    """ "A is deeper than B" and "B is shallower than A": opposites that agree, because the sides are exchanged too."""
+    """ "A is deeper than B" and "B is shallower than A", "A sold to B" and "B bought from A": opposites that agree."""
     told, far_end = _compare_order(claim, found)
-    return far_end and told == "same"
+    if far_end:
+        return told == "same"
+    return any(
+        ours.pivot != theirs.pivot and _compare(ours, theirs) == "same"
+        for ours in frames(claim)
+        for theirs in frames(found)
+    )
 
 
 def says_the_same(claim: str, found: str) -> bool:

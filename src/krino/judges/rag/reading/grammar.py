@@ -21,11 +21,23 @@ def word_list(name: str, section: str = "verbs") -> frozenset[str]:
 
 
 @cache
+def _irregular() -> dict[str, tuple[str, str]]:
+    """Past and participle of each verb that has its own."""
+    entries = (entry.split() for entry in table("english")["verbs"]["irregular"].split(","))
+    return {base: (past, participle) for base, past, participle in entries}
+
+
+def all_forms(base: str) -> list[str]:
+    """Every form of a verb, in a list or not: of "shrink" also "shrinks", "shrinking", "shrank", "shrunk"."""
+    past = _irregular().get(base) or (_with_ending(base, "ed"), _with_ending(base, "ed", doubled=False))
+    return [base, _third(base), _with_ending(base, "ing"), _with_ending(base, "ing", doubled=False), *past]
+
+
+@cache
 def _forms() -> dict[str, tuple[str, Form]]:
     """For each form of a verb its base and what form it is; the first of several stands."""
     found: dict[str, tuple[str, Form]] = {}
-    for entry in table("english")["verbs"]["irregular"].split(","):
-        base, past, participle = entry.split()
+    for base, (past, participle) in _irregular().items():
         alike = past == participle
         found.setdefault(past, (base, "both" if alike else "past"))
         found.setdefault(participle, (base, "participle"))

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from krino.judges.rag.facts import Copy, RagFacts
+from krino.judges.rag.reading.answer import is_talk
 from krino.judges.rag.reading.claims import split_claims
 from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
@@ -15,8 +16,11 @@ from krino.judges.rag.tables import table
 
 _BARE = 3
 """Content words up to which an answer is the bare name or value that was asked for."""
-_DRESS = " *_)\"'”’»" + "".join(map(chr, range(0x1F300, 0x1FAFF)))
-"""What may stand behind the last sign of a sentence: quotes, emphasis, pictures."""
+_BRIEF = 6
+"""Words up to which a cry at either end of an answer is one, whoever it is meant for."""
+_PICTURES = "".join(map(chr, (*range(0x1F300, 0x1FAFF), *range(0x2600, 0x27C0), 0xFE0F)))
+_DRESS = " *_)\"'”’»"
+"""What may stand behind the last sign of a sentence, beside pictures: quotes and emphasis."""
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -155,15 +159,31 @@ def _is_empty(facts: RagFacts, number: int, reading: Reading, polarity: bool | N
         return number not in facts.refusal.mixed
     if polarity is not None:
         return False
-    return text.endswith(("?", ":")) or not reading.content or _is_wish(facts, text, reading)
+    if text.endswith(("?", ":")) or not reading.content:
+        return True
+    asked = facts.question_reading.stems
+    return (asked.isdisjoint(reading.content) and is_talk(text)) or _is_aside(facts, number, reading)
 
 
-def _is_wish(facts: RagFacts, text: str, reading: Reading) -> bool:
-    """ "Have fun!", "We look forward to seeing you!": a call to the reader with nothing of the matter in it."""
-    if not text.rstrip(_DRESS).endswith("!") or reading.values or reading.names:
+def _is_aside(facts: RagFacts, number: int, reading: Reading) -> bool:
+    """ "Have fun!", "I had a look at what you sent": between writer and reader, with nothing of the matter in it.
+
+    Advice is none, and where a passage speaks of itself as "I", so may an answer that tells it.
+    """
+    known, text = table("answers")["talk"], facts.sentences[number - 1].text
+    matter = facts.question_reading.stems.union(*(item.reading.stems for item in facts.passage_sentences))
+    if reading.values or reading.names or not matter.isdisjoint(reading.content):
         return False
-    words = _FIRST_WORD.findall(text.lower())
-    spoken_to = len(words) <= _BARE or not frozenset(table("local")["polarity"]["reader"]).isdisjoint(words)
-    return spoken_to and not any(
-        root in item.reading.stems for item in facts.passage_sentences for root in reading.content
-    )
+    words, at_edge = _FIRST_WORD.findall(text.lower()), len(facts.sentences) > 1 and number in (1, len(facts.sentences))
+    to_reader = not frozenset(table("local")["polarity"]["reader"]).isdisjoint(words)
+    if text.lower().startswith(tuple(known["wishes"])):
+        return True
+    if text.rstrip(_DRESS).endswith(("!", "...", *_PICTURES)):
+        return to_reader or len(words) <= (_BRIEF if at_edge else _BARE)
+    writer = frozenset(known["writer"].split())
+    if not frozenset(known["advice"].split()).isdisjoint(words):
+        return False
+    if at_edge and to_reader and len(words) <= 2 * _BRIEF and frozenset(known["offers"].split()).isdisjoint(words):
+        return True
+    speaks = not writer.isdisjoint(words)
+    return speaks and not any(writer & frozenset(_FIRST_WORD.findall(item.text.lower())) for item in facts.passages)
