@@ -5,14 +5,18 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Modules are compiled when they are first used: most of what is installed never is.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+EXTRAS ?= dev
 
 .PHONY: demo test lint types unit browser test-llm test-ray bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/krino demo
 
-test: lint types unit
+# mypy has one core to do with, so the tests go on meanwhile.
+test: lint
+	$(MAKE) -j2 types unit
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
@@ -23,7 +27,7 @@ types: $(VENV)/.developing
 	$(BIN)/mypy
 
 unit: $(VENV)/.developing
-	$(BIN)/pytest -q -n auto
+	KRINO_THREADS=1 $(BIN)/pytest -q -n logical --dist worksteal
 	@[ -n "$(BROWSER)" ] || echo "Tests in a browser were skipped (above, with how many): make browser, then make unit runs them."
 
 # Chromium, for the tests of pages: without it they are skipped, and say so.
@@ -48,7 +52,7 @@ test-ray: $(VENV)/.ray
 	KRINO_TEST_RAY=1 $(BIN)/pytest -q tests/engine/test_ray_cluster.py
 
 $(VENV)/.ray: $(VENV)/.developing
-	$(PIP) -e '.[ray]'
+	$(BIN)/python -c 'import ray' 2>/dev/null || $(PIP) -e '.[ray]'
 	touch $@
 
 bench: $(VENV)/.developing
@@ -69,7 +73,7 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/.developing: $(VENV)/bin/python pyproject.toml
-	$(PIP) -e '.[dev]'
+	$(PIP) -e '.[$(EXTRAS)]'
 	touch $@ $(VENV)/.installed
 
 clean:

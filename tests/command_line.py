@@ -21,7 +21,8 @@ for command in json.loads(sys.argv[1]):
 
 
 def environment(cwd: Path) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("KRINO_", "OPENAI_"))}
+    ours = ("KRINO_", "OPENAI_")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(ours) or key == "KRINO_THREADS"}
     return {**kept, "KRINO_CACHE": str(cwd / "replies.sqlite"), "TMPDIR": str(cwd), "COLUMNS": "100"}
 
 

@@ -1,4 +1,7 @@
-"""Writes a run for other tools: CSV, Excel, Parquet, JSON lines or OpenTelemetry events."""
+"""Writes a run for other tools: CSV, Excel, Parquet, JSON lines or OpenTelemetry events.
+
+What writes a format is imported when it is asked for: OpenTelemetry knows traces, and with them a whole judge.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,6 @@ import orjson
 
 from krino.cases import CaseItem, read_cases
 from krino.errors import UsageProblem
-from krino.exports.csv_file import write_csv
-from krino.exports.excel_file import write_excel
-from krino.exports.otel import label_fields, otel_lines, write_otel
-from krino.exports.parquet_file import write_parquet
 from krino.judges.registry import our_judge
 from krino.results.verdict_schema import scales_of
 from krino.runs.inputs import kept_inputs, with_cases
@@ -58,15 +57,23 @@ def write_run(
 ) -> None:
     """One row a case, also for cases that were not judged; `inputs` as in `events_of_run`."""
     if to == "otel":
+        from krino.exports.otel import write_otel
+
         write_otel(sink, events_of_run(run, inputs))
         return
     records = run.found().records
     if to == "csv":
+        from krino.exports.csv_file import write_csv
+
         write_csv(sink, records, every_column=every_column)
     elif to == "xlsx":
+        from krino.exports.excel_file import write_excel
+
         scales = scales_of(run.manifest.about.fields_schema)
         write_excel(sink, records, every_column=every_column, scales=scales)
     elif to == "parquet":
+        from krino.exports.parquet_file import write_parquet
+
         write_parquet(sink, records)
     else:
         for record in records():
@@ -76,6 +83,8 @@ def write_run(
 def events_of_run(run: Run, inputs: Sequence[str] | None = None) -> Iterator[bytes]:
     """OTLP/JSON lines. They name the traces and spans of the cases where these lie in the run's folder, or where
     `inputs` are the files that the run was made of."""
+    from krino.exports.otel import label_fields, otel_lines
+
     labels = label_fields(run.manifest.about.fields_schema, run.records)
     return otel_lines(run.manifest, run.folder.resolve().name, _with_cases(run, inputs), labels)
 
