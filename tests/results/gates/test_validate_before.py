@@ -46,7 +46,7 @@ class _Any(ToyJudge):
         (
             "min",
             "scor=0.8",
-            "the verdicts of judge `toy` have no field `scor` (did you mean score?); they have score, kind, seconds, text",
+            r"judge `toy` have no field `scor` \(did you mean score\?\); they have score, kind, seconds, text",
         ),
         ("max", "scor:null=5%", "have no field `scor`"),
         ("min", "kind=0.8", "`kind` is no number; name a label of it, as kind:LABEL=90%"),
