@@ -98,7 +98,11 @@ def test_a_broken_line_is_a_failed_case_that_names_file_and_line(tmp_path: Path)
         (("judge", TOY, "cases.jsonl", "--map", "x"), "write it as target=source"),
         (("judge", TOY, "cases.jsonl", "--labeller", "gpt-x"), "OPENAI_API_KEY"),
         (("judge", TOY, "cases.jsonl", "--labeller", "gpt-x", "--base-url", "ftp://x"), "no http(s) URL"),
-        (("judge", TOY, "cases.jsonl", "--prompt", "missing.md"), "missing.md"),
+        (("judge", TOY, "cases.jsonl", "--prompt", "missing.md"), "missing.md: No such file or directory; name a file"),
+        (("judge", TOY, "cases.jsonl", "--option", "god_is=1"), "no option `god_is` (did you mean good_is?)"),
+        (("judge", TOY, "cases.jsonl", "--gate", "--min", "scor=1"), "no field `scor` (did you mean score?)"),
+        (("judge", "citation", "cases.jsonl", "--gate", "--min", "x=1"), "no field `x`; they have match_correctness"),
+        (("judge", TOY, "cases.txt"), "give the format (--format jsonl, json, csv or parquet)"),
         (
             ("judge", TOY, "cases.jsonl", "-l", "m", "--base-url", "http://x", "--channel", "pigeon"),
             "unknown reply channel",
@@ -119,6 +123,7 @@ def test_a_broken_line_is_a_failed_case_that_names_file_and_line(tmp_path: Path)
 )
 def test_wrong_usage_is_exit_2_with_one_clear_message(tmp_path: Path, args: tuple[str, ...], words: str) -> None:
     write(tmp_path / "cases.jsonl", "fine")
+    write(tmp_path / "cases.txt", "fine")
     done = krino(*args, cwd=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr

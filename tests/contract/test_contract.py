@@ -6,16 +6,16 @@ import math
 import pickle
 from datetime import date
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 
 import krino
 from deadly_judge import Deadly
-from krino.contract import Task, hash_record, holds_number
+from krino.contract import Task, describe_validation, hash_record, holds_number
 from toy_judge import ToyJudge, ToyVerdict
 
 BASE: dict[str, Any] = {"id": "1", "judge": "toy", "judge_version": "1", "input_hash": "00"}
@@ -216,3 +216,19 @@ def test_labels_are_plain_json_whoever_hands_them_over() -> None:
 def test_labels_are_never_converted(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(change))}|finite|JSON"):
         accepted({**MEASURED, **change})
+
+
+def test_a_rule_of_a_models_own_is_told_in_its_own_words() -> None:
+    class Strict(BaseModel):
+        low: int
+        high: int
+
+        @model_validator(mode="after")
+        def _in_order(self) -> Self:
+            if self.low > self.high:
+                raise ValueError("low must not be above high")
+            return self
+
+    with pytest.raises(ValidationError) as fault:
+        Strict(low=2, high=1)
+    assert describe_validation(fault.value) == "low must not be above high"

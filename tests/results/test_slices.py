@@ -166,3 +166,8 @@ def test_more_scores_than_eighty_columns_hold_go_to_further_tables() -> None:
     assert len(heads) > 1 and all(head[:2] == ["court", "n"] for head in heads)
     assert sum(shown.startswith("cass") and shown.split()[1] == "50" for shown in text.splitlines()) == len(heads)
     assert sum(shown.startswith("court") for shown in printed(tables, width=200).splitlines()) == 1
+
+
+def test_a_column_that_is_not_there_is_told_with_the_one_that_may_be_meant() -> None:
+    with pytest.raises(krino.UsageProblem, match=r"no such column \(did you mean court\?\); they have court"):
+        slice_by([{**ok(0, score=1.0), "metadata": {"court": "a"}}], [("cour",)])

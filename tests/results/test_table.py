@@ -122,8 +122,8 @@ def test_a_closed_list_of_labels_is_a_category_however_many_there_are(tmp_path: 
 def test_words_about_the_verdict_are_no_category_however_short_unless_their_list_is_closed(
     tmp_path: Path, name: str
 ) -> None:
-    said: dict[str, Any] = {name: "not supported"}
-    rows = [row(f"c{n}", **said) for n in range(8)]
+    verdict: dict[str, Any] = {name: "not supported"}
+    rows = [row(f"c{n}", **verdict) for n in range(8)]
     found = read_table(make_run(tmp_path / "r", rows))
     assert found.fields[name].kind == "other"
     assert len(set(found.fields[name].marks(np.arange(8)))) == 1

@@ -98,7 +98,7 @@ def _file_format(path: Path, shown: str) -> FileFormat:
     packed = path.suffix.lower() == ".gz"
     if suffix not in _SUFFIXES or (packed and suffix == ".parquet"):
         raise UsageProblem(
-            f"{shown}: unknown kind of file `{path.suffix}`; give the format (jsonl, json, csv or parquet), "
+            f"{shown}: unknown kind of file `{path.suffix}`; give the format (--format jsonl, json, csv or parquet), "
             f"or a name ending in {', '.join(_SUFFIXES)} (.gz after it is fine, except for parquet)"
         )
     return _SUFFIXES[suffix]

@@ -159,8 +159,10 @@ def read_prompt(path: Path | None) -> str | None:
         return None
     try:
         text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageProblem(f"--prompt {path}: {error}") from None
+    except OSError as error:
+        raise UsageProblem(f"--prompt {path}: {error.strerror}; name a file of text") from None
+    except UnicodeDecodeError as error:
+        raise UsageProblem(f"--prompt {path}: {error}; write it as UTF-8") from None
     if not text.strip():
         raise UsageProblem(f"--prompt {path}: the file is empty")
     return text

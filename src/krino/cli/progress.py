@@ -91,5 +91,6 @@ class Display:
 
     def _tell(self) -> None:
         of = f" of {self.total:,}" if self.total and self.total >= self.tally.seen else ""
-        told = f"{self.tally.seen:,}{of} cases, {self.note()}"
+        word = "case" if self.tally.seen == 1 and not of else "cases"
+        told = f"{self.tally.seen:,}{of} {word}, {self.note()}"
         self.console.print(told, highlight=False, markup=False, soft_wrap=True)

@@ -211,7 +211,11 @@ def describe_validation(error: ValidationError) -> str:
     """A pydantic error as one line a field: which field, what is wrong, what stood there."""
     lines = []
     for item in error.errors(include_url=False):
-        where = ".".join(str(part) for part in item["loc"]) or "the whole object"
+        where = ".".join(str(part) for part in item["loc"])
+        if not where and item["type"] == "value_error":  # a rule of the model's own, which says all that is to be said
+            lines.append(item["msg"].removeprefix("Value error, "))
+            continue
+        where = where or "the whole object"
         given = "" if item["type"] == "missing" else f" (got {_short(item['input'])})"
         lines.append(f"{where}: {item['msg'].removeprefix('Value error, ')}{given}")
     return "; ".join(lines)

@@ -35,6 +35,7 @@ _SHOWN_LABELS = 6
 _SHOWN_SKIPPED = 12
 _SHOWN_RATERS = 6
 _FEW_CLUSTERS = 20
+_SHOWN_MISSING = 6
 
 
 def agreement_blocks(agreement: Agreement, title: str) -> Iterator[b.Block]:
@@ -191,14 +192,15 @@ def _basis(field: FieldAgreement) -> str:
 
 def _missing(field: FieldAgreement) -> Iterator[str]:
     """Why figures have no value or no interval, each reason once."""
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[tuple[str, str], list[str]] = {}
     for words, ours, theirs in _figure_rows(field):
         for item, whose in ((ours, ""), (theirs, " among people")):
             if item is not None and item.why is not None:
-                what = f"{words}{whose}" if item.value is None else f"the interval of {words}{whose}"
-                by_reason.setdefault(item.why, []).append(what)
-    for why, names in by_reason.items():
-        yield f"No value for {', '.join(names)}: {why}."
+                what = "value" if item.value is None else "interval"
+                by_reason.setdefault((what, item.why), []).append(f"{words}{whose}")
+    for (what, why), names in by_reason.items():
+        more = f" and {len(names) - _SHOWN_MISSING} more" if len(names) > _SHOWN_MISSING else ""
+        yield f"No {what} for {', '.join(names[:_SHOWN_MISSING])}{more}: {why}."
 
 
 def _footnotes(agreement: Agreement) -> Iterator[str]:

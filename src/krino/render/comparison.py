@@ -188,7 +188,10 @@ def _says(item: NumberChange | LabelChange) -> str | Cell:
 
 
 def _interval(interval: Interval | None) -> str:
-    return "–" if interval is None else f"{_signed(interval[0])} to {_signed(interval[1])}"
+    """An interval without width is no certainty: where all cases move alike, no draw can differ."""
+    return (
+        "–" if interval is None or interval[0] == interval[1] else f"{_signed(interval[0])} to {_signed(interval[1])}"
+    )
 
 
 def _flip_row(name: str, flip: Flip) -> tuple[str, str, str, str]:

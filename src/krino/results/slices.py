@@ -18,6 +18,7 @@ from krino.errors import UsageProblem
 from krino.results import Frozen
 from krino.results.packed import NULL
 from krino.results.table import Part, Reader, slice_name
+from krino.results.wording import guessed
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
 from krino.stats.moments import FEW, MomentsByGroup, mean_interval
@@ -95,7 +96,9 @@ def slice_by(judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[st
     for name in (name for names in columns for name in names):
         if name not in known:
             there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
-            raise UsageProblem(f"--by {name}: the judgements have no such column; they have {there}")
+            raise UsageProblem(
+                f"--by {name}: the judgements have no such column{guessed(name, known)}; they have {there}"
+            )
     return [sliced.table(slice_name(names)) for names, sliced in tallies.items()]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from krino.errors import UsageProblem
 from krino.results.kinds import as_number, codes_of
 from krino.results.verdict_schema import Schema, lower_is_better, scales_of, standing
+from krino.results.wording import guessed
 from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 from krino.text.clean import clean_line
 
@@ -113,7 +114,7 @@ def _order(records: Callable[[], Iterable[Record]], by: str | None, schema: Sche
         if verdicts and not wanted:
             raise UsageProblem(f"the verdicts hold no number: say what is bad with --by FIELD:LABEL; {_there(names)}")
     elif verdicts and wanted not in names:
-        raise UsageProblem(f"--by {by}: the verdicts have no field `{wanted}`; {_there(names)}")
+        raise UsageProblem(f"--by {by}: the verdicts have no field `{wanted}`{guessed(wanted, names)}; {_there(names)}")
     if wanted in numbers and colon and bad not in ("low", "high"):
         raise UsageProblem(f"--by {by}: `{wanted}` is a number; write {wanted}, or {wanted}:high where high is bad")
     if not bad and any(isinstance(verdict.get(wanted), bool) for verdict in verdicts):

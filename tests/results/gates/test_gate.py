@@ -228,7 +228,10 @@ def test_more_nulls_than_allowed_break_the_gate(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"min": "scor=0.5"}, "the verdicts have no field `scor`; they have kind, score, why"),
+        (
+            {"min": "scor=0.5"},
+            "the verdicts have no field `scor` \\(did you mean score\\?\\); they have kind, score, why",
+        ),
         ({"max": "scor:null=5%"}, "no field `scor`"),
         ({"min": "kind=0.5"}, "`kind` is no number; name a label of it"),
         ({"min": "score:high=5%"}, "`score` is a number and has no labels"),

@@ -43,7 +43,11 @@ class _Any(ToyJudge):
 @pytest.mark.parametrize(
     ("kind", "rule", "words"),
     [
-        ("min", "scor=0.8", "the verdicts of judge `toy` have no field `scor`; they have score, kind, seconds, text"),
+        (
+            "min",
+            "scor=0.8",
+            r"judge `toy` have no field `scor` \(did you mean score\?\); they have score, kind, seconds, text",
+        ),
         ("max", "scor:null=5%", "have no field `scor`"),
         ("min", "kind=0.8", "`kind` is no number; name a label of it, as kind:LABEL=90%"),
         ("min", "kind:C=5%", "`kind` has no label `C`; it has A, B"),

@@ -155,7 +155,7 @@ def _whole(run: Table) -> Iterator[Found]:
         told = f"{manifest.cases:,} cases were read, {cases:,} have a judgement"
         yield Found(fact("has cases", False, told, cases))
     else:
-        yield Found(fact("has cases", True, f"{cases:,} cases", cases))
+        yield Found(fact("has cases", True, counted(cases), cases))
     if cases:
         judged = int(run.ok.sum())
         told = f"{judged:,} of {cases:,} cases have a verdict"

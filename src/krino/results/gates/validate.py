@@ -16,6 +16,7 @@ from krino.results.gates.rules import NULL, Rule
 from krino.results.packed import NO_CODE
 from krino.results.table import Table
 from krino.results.verdict_schema import Scale, Schema, closed_labels, declared_scale
+from krino.results.wording import guessed
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.text.clean import clean_line
 
@@ -32,7 +33,10 @@ class Validator:
         for column in (column for columns in by for column in columns):
             if len(self.run) and column not in self.run.metadata:
                 there = ", ".join(clean_line(name, 60) for name in sorted(self.run.metadata)) or "none"
-                raise UsageProblem(f"by {column}: the judgements have no such column; they have {there}")
+                raise UsageProblem(
+                    f"by {column}: the judgements have no such column{guessed(column, self.run.metadata)}; they have "
+                    f"{there}"
+                )
         if not self.run.ok.any():
             return
         for rule in rules:
@@ -62,7 +66,8 @@ class Validator:
             if field == ROLL_UP:
                 told = "this judge rolls nothing up to pass, review or fail; name a field"
                 raise UsageProblem(f"{rule}: {told}: {there}")
-            raise UsageProblem(f"{rule}: the verdicts have no field `{field}`; they have {there}")
+            guess = guessed(field, self.run.field_names)
+            raise UsageProblem(f"{rule}: the verdicts have no field `{field}`{guess}; they have {there}")
         if label is None and column.kind in ("codes", "other"):
             raise UsageProblem(f"{rule}: `{field}` is no number; name a label of it, as {field}:LABEL=90%")
         if label not in (None, NULL):
@@ -151,7 +156,8 @@ def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
         if schema.get("additionalProperties"):
             return
         raise UsageProblem(
-            f"{rule}: the verdicts of judge `{judge}` have no field `{field}`; they have {', '.join(fields)}"
+            f"{rule}: the verdicts of judge `{judge}` have no field `{field}`{guessed(field, fields)}; "
+            f"they have {', '.join(fields)}"
         )
     scale, labels = declared_scale(schema, field), closed_labels(schema, field)
     if label is None:
