@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -53,7 +52,9 @@ class RollWriter:
         self.cases = 0
 
     def add(self, item: CaseItem, digest: str) -> None:
-        entry = Entry(item.id, digest, None if item.source is None else asdict(item.source), item.place)
+        source = item.source
+        found = None if source is None else {"file": source.file, "line": source.line}
+        entry = Entry(item.id, digest, found, item.place)
         self._file.write(entry.written())
         self._hash.update(digest.encode())
         self.cases += 1

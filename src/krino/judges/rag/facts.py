@@ -219,7 +219,7 @@ class RagFacts:
 
     @lazy
     def values(self) -> tuple[tuple[Value, ...], ...]:
-        """The quantities, dates and times of each sentence of the answer. Most answers are seen to have none at once."""
+        """The quantities, dates and times of each answer sentence. Most answers are seen to have none at once."""
         texts = [sentence.text for sentence in self.sentences]
         return ((),) * len(texts) if plainly_no_values(" ".join(texts)) else tuple(map(find_values, texts))
 

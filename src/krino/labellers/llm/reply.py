@@ -96,7 +96,7 @@ def _tool_arguments(reply: Reply) -> str:
 def has_reasoning(reply: Reply) -> bool:
     """Whether the text of a reply begins with a block of reasoning."""
     text = (reply.text or "").lstrip()
-    return REASONING.match(text) is not None or REASONING_END.search(text) is not None
+    return REASONING.match(text) is not None or ("</" in text and REASONING_END.search(text) is not None)
 
 
 def _after_reasoning(text: str) -> str:
