@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from datetime import date
+from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -52,6 +52,23 @@ def test_a_score_put_into_a_failed_form_is_never_written() -> None:
     judgement.verdict["score"] = 1.0  # what is inside a dict can be changed by whoever wants to
     with pytest.raises(ValueError, match="no number may stand beside status failed"):
         judgement.to_json()
+
+
+recorded_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.datetimes() | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+"""Of what a judge may put beside a verdict: also endless numbers, numbers beyond 64 bits, days and hours."""
+
+
+@given(recorded_values, st.datetimes(timezones=st.just(UTC)))
+def test_the_quick_way_to_write_a_judgement_writes_what_pydantic_does(value: Any, time: datetime) -> None:
+    told = {"metadata": {"value": value}, "findings": [krino.Finding("R", "é\x7f\u2028\x01")], "time": time}
+    labels = {"many": value, "few": (1, 2)}
+    judgement = krino.Judgement(**BASE, status="failed", verdict=None, reason="r", labels=labels, **told)
+    unused = {"ballots", "figures", "labeller_findings"}
+    assert judgement.to_json() == judgement.model_dump_json(exclude=unused).encode()
 
 
 def test_the_verdict_is_had_as_the_judges_model() -> None:

@@ -72,7 +72,7 @@ def settlement_problems(judge: AnyJudge, settlement: Settlement) -> list[str]:
     rulings: Any = settlement.rulings
     figures: Any = settlement.figures
     for given in (rulings, figures):
-        if not isinstance(given, Mapping):
+        if given.__class__ is not dict and not isinstance(given, Mapping):
             return [
                 f"Settlement takes a mapping of fields to rulings, not {in_words(given)}; write `Settlement({{...}})`"
             ]

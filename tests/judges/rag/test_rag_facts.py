@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krino.errors import CannotJudge
+from krino.judges.rag.reading.values import find_values
 from rag_making import facts_of
 
 
@@ -61,3 +62,11 @@ def test_sentences_of_a_passage_are_counted_below_its_title() -> None:
     assert [item.text for item in passage.sentences] == ["It is red.", "It is old."]
     numbers = [(item.number, passage.text[item.sentence.start : item.sentence.end]) for item in facts.passage_sentences]
     assert numbers == [(0, "Bridges."), (0, "Old ones."), (1, "It is red."), (2, "It is old.")]
+
+
+@pytest.mark.parametrize(
+    "answer", ["It is old. It burned.", "It has two floors. It is old.", "| a | b |\n|---|---|\n| x | 3 |", '{"n": 4}']
+)
+def test_the_values_of_an_answer_are_those_of_its_sentences(answer: str) -> None:
+    facts = facts_of(answer=answer)
+    assert facts.values == tuple(find_values(sentence.text) for sentence in facts.sentences)

@@ -366,17 +366,20 @@ def test_a_try_amid_trouble_does_not_outlast_the_patience_by_much() -> None:
 
 def test_trouble_from_before_a_long_rest_is_forgotten() -> None:
     liveness, clock = Liveness(100.0), Clock()
-    with liveness.watching(clock):
-        liveness.failed(1, 0.0, "lost")
-        clock.now = IDLE + 1  # a long wait within a request is no rest
-        with liveness.watching(clock):
-            assert liveness.since == 0.0
+    liveness.begin(clock.now)
+    liveness.failed(1, 0.0, "lost")
+    clock.now = IDLE + 1  # a long wait within a request is no rest
+    liveness.begin(clock.now)
+    assert liveness.since == 0.0
+    liveness.end(clock.now)
+    liveness.end(clock.now)
     clock.now += IDLE
-    with liveness.watching(clock):
-        assert liveness.since == 0.0
+    liveness.begin(clock.now)
+    assert liveness.since == 0.0
+    liveness.end(clock.now)
     clock.now += IDLE + 0.1
-    with liveness.watching(clock):
-        assert liveness.since is None
+    liveness.begin(clock.now)
+    assert liveness.since is None
 
 
 def test_the_usual_patience_leaves_room_for_two_time_outs_and_another_try() -> None:

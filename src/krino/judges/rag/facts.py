@@ -16,7 +16,15 @@ from krino.judges.rag.reading.difference import find_difference, may_differ
 from krino.judges.rag.reading.goals import Goal, read_goal
 from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
-from krino.judges.rag.reading.values import Value, find_names, find_values, offered, stated, without_citations
+from krino.judges.rag.reading.values import (
+    Value,
+    find_names,
+    find_values,
+    offered,
+    plainly_no_values,
+    stated,
+    without_citations,
+)
 from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.text.forms import canonical, is_blank, locate, same_text
 from krino.text.language import guess_language, is_gibberish
@@ -210,14 +218,18 @@ class RagFacts:
         return guess_language(" ".join(item.text[:300] for item in self.passages[:4]))
 
     @lazy
+    def values(self) -> tuple[tuple[Value, ...], ...]:
+        """The quantities, dates and times of each answer sentence. Most answers are seen to have none at once."""
+        texts = [sentence.text for sentence in self.sentences]
+        return ((),) * len(texts) if plainly_no_values(" ".join(texts)) else tuple(map(find_values, texts))
+
+    @lazy
     def absent_values(self) -> tuple[tuple[int, Value], ...]:
         """Quantities, dates and times of the answer, by sentence, that stand in no passage nor in the question.
 
         They are compared as values: 1.5 km is 1,500 metres, and 40 euros do not stand in 40,000.
         """
-        found = [
-            (number, value) for number, sentence in enumerate(self.sentences, 1) for value in find_values(sentence.text)
-        ]
+        found = [(number, value) for number, values in enumerate(self.values, 1) for value in values]
         unseen = [value for _, value in found if not self._stands(value)]
         if not unseen:
             return ()

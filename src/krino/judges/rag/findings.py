@@ -63,14 +63,12 @@ def _absent(facts: RagFacts) -> Iterator[Finding]:
 def _unchecked_numbers(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
     if labels is None or not facts.has_context:
         return
-    claimed: dict[int, set[str]] = {}
-    for claim in labels.claims:
-        claimed.setdefault(claim.sentence, set()).update(offered(find_values(claim.text)))
-    for number, keys in claimed.items():
-        if not 1 <= number <= len(facts.sentences):
+    for number in dict.fromkeys(claim.sentence for claim in labels.claims):
+        if not 1 <= number <= len(facts.sentences) or not (told := facts.values[number - 1]):
             continue
-        told = find_values(facts.sentences[number - 1].text)
-        lost = [value.text for value in told if not stated(value, frozenset(keys)) and not value.spelled]
+        claims = (claim.text for claim in labels.claims if claim.sentence == number)
+        keys = offered(value for text in claims for value in find_values(text))
+        lost = [value.text for value in told if not stated(value, keys) and not value.spelled]
         if lost:
             listed = ", ".join(lost[:_MOST])
             yield Finding("RAG-N5", f"no claim of this sentence holds {listed}", f"sentence {number}")

@@ -11,7 +11,6 @@ from pydantic.json_schema import SkipJsonSchema
 
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.reading.refusals import RefusalCategory
-from krino.judges.rag.reading.values import find_values
 from krino.judges.rag.tables import table
 from krino.text.quoting import TOO_LITTLE, is_whole, says_too_little
 
@@ -196,7 +195,7 @@ def _states_number(facts: RagFacts, number: int) -> bool:
     declines = refusal is not None and number in refusal.sentences and number not in refusal.mixed
     if declines or text.endswith(("?", ":")):
         return False
-    found = find_values(text)
+    found = facts.values[number - 1]
     return any(not value.spelled and value.kind != "weekday" and any(map(str.isdecimal, value.text)) for value in found)
 
 

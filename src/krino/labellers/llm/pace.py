@@ -10,8 +10,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 CUT = 0.67
@@ -139,7 +138,7 @@ class Pace:
             return 0.0
         now = self.clock()
         waits = [bucket.wait(now) for bucket in (self._requests, self._tokens) if bucket]
-        return max([self._hold_until - now, *waits])
+        return max(self._hold_until - now, *waits, 0.0)
 
     async def _queue(self) -> None:
         """Wait until `_wake` hands over a slot; a caller that is cancelled with a slot in hand gives it back."""
@@ -199,17 +198,16 @@ class Liveness:
     _last_success: float = 0.0
     _idle_since: float = -math.inf
 
-    @contextmanager
-    def watching(self, clock: Callable[[], float]) -> Iterator[None]:
-        """Around one request with all its tries. Trouble from before a long idle time is forgotten."""
-        if not self._under_way and clock() - self._idle_since > IDLE:
-            self.got_through(clock())
+    def begin(self, now: float) -> None:
+        """One request begins its tries; `end` must follow. Trouble from before a long idle time is forgotten."""
+        if not self._under_way and now - self._idle_since > IDLE:
+            self.got_through(now)
         self._under_way += 1
-        try:
-            yield
-        finally:
-            self._under_way -= 1
-            self._idle_since = clock()
+
+    def end(self, now: float) -> None:
+        """One request is through with its tries, however they ended."""
+        self._under_way -= 1
+        self._idle_since = now
 
     def got_through(self, now: float) -> None:
         self.since, self.trouble, self.tries, self._last_success = None, "", 0, now

@@ -21,9 +21,7 @@ from typing import Any, NoReturn
 
 import json_repair
 import orjson
-from pydantic_core import from_json
 
-from krino.cases.twice import check_keys
 from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply
 
 READING = 2  # counts up when other things are taken for an answer: what was kept under older rules is asked again
@@ -98,7 +96,7 @@ def _tool_arguments(reply: Reply) -> str:
 def has_reasoning(reply: Reply) -> bool:
     """Whether the text of a reply begins with a block of reasoning."""
     text = (reply.text or "").lstrip()
-    return REASONING.match(text) is not None or REASONING_END.search(text) is not None
+    return REASONING.match(text) is not None or ("</" in text and REASONING_END.search(text) is not None)
 
 
 def _after_reasoning(text: str) -> str:
@@ -158,28 +156,10 @@ def _unfenced(text: str) -> str | None:
 
 
 def _strict(text: str) -> Any:
-    """The value of a text. Most are plain JSON, which is read quickly; all else goes to the reader that says why."""
-    try:
-        return _quickly(text)
-    except (ValueError, TypeError):  # of the quick reader and of the writer
-        pass
     try:
         return STRICT.decode(text)
     except RecursionError:
         raise BadReply("The reply is nested too deeply.") from None
-
-
-def _quickly(text: str) -> Any:
-    """The same value as by `STRICT`, for a text in which nothing is twice, endless or broken; else an error.
-
-    What it reads is written again: a pair that was dropped would leave fewer colons, a number without end is written
-    as one more null, and what cannot be kept cannot be written.
-    """
-    value, given = from_json(text, allow_inf_nan=False), text.encode()
-    if orjson.dumps(value).count(b"null") != given.count(b"null"):
-        raise ValueError("a number without end, or an escaped null")
-    check_keys(given, value)
-    return value
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import random
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NoReturn
 
 import aiohttp
@@ -94,8 +95,11 @@ class Transport:
         that holds a permit could wait for a slot while those with a slot wait for a permit, and nothing would move.
         Raises `TimedOut` at the first time-out; `give_up` says what that means for the run.
         """
-        with self.liveness.watching(self.pace.clock):
+        self.liveness.begin(self.pace.clock())
+        try:
             return await self._until_answered(body, tokens, permit)
+        finally:
+            self.liveness.end(self.pace.clock())
 
     async def _until_answered(self, body: bytes, tokens: int, permit: Permit) -> HttpReply:
         faults = waits = 0
@@ -248,7 +252,7 @@ class Transport:
         session = self._session
         if session is None or session.closed or self._loop is not asyncio.get_running_loop():
             session = await self._open()
-        limit = aiohttp.ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_SECONDS))
+        limit = _time_limit(seconds)
         async with session.post(self.url, data=body, allow_redirects=False, timeout=limit) as response:
             ok = response.status == 200
             content, whole = await read_bounded(
@@ -322,6 +326,12 @@ class Transport:
         session, loop = self._session, self._loop
         if session is not None and not session.closed and loop is not None and loop.is_running():
             loop.call_soon_threadsafe(lambda: asyncio.ensure_future(session.close(), loop=loop))
+
+
+@lru_cache(maxsize=16)
+def _time_limit(seconds: float) -> aiohttp.ClientTimeout:
+    """Nearly every request has the same one."""
+    return aiohttp.ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_SECONDS))
 
 
 def _cut(text: str, most: int) -> str:

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.judges.rag.reading.values import comparable, find_names, find_values, offered, stated
+from krino.judges.rag.reading.values import (
+    comparable,
+    find_names,
+    find_values,
+    may_hold_values,
+    offered,
+    plainly_no_values,
+    stated,
+)
 
 
 @pytest.mark.parametrize(
@@ -134,3 +142,37 @@ def test_values_stand_where_they_say(text: str) -> None:
     for value in find_values(text):
         assert 0 <= value.start < value.end <= len(text)
         assert value.keys
+
+
+PLAIN_WORDS = [
+    "the mill",
+    "two",
+    "hundred",
+    "drieduizend",
+    "zwanzig",
+    "a dozen",
+    "May",
+    "on Monday",
+    "half",
+    "week",
+    "it",
+]
+
+
+@given(
+    st.lists(st.sampled_from([*PLAIN_WORDS, "1904", "½", "é", "[3]"]), min_size=1, max_size=6), st.sampled_from(" -.,")
+)
+def test_a_text_that_plainly_holds_no_value_holds_none_to_any_look(pieces: list[str], sign: str) -> None:
+    text = f"{sign} ".join(pieces)
+    if plainly_no_values(text):
+        assert not may_hold_values(text, frozenset(text.lower().replace(sign, " ").split()))
+        assert not any(map(find_values, pieces))
+
+
+def test_plain_prose_is_seen_to_hold_no_value() -> None:
+    assert plainly_no_values("The mill is old, and it burned.")
+
+
+@given(st.text(alphabet="Ab c.A-", max_size=20))
+def test_names_in_plain_letters_are_those_among_other_letters(text: str) -> None:
+    assert find_names(text) == tuple(name for name in find_names(f"{text} é") if name != "é")

@@ -218,10 +218,19 @@ def _stretches() -> frozenset[str]:
     return frozenset(name for name, unit in _units().items() if unit[0] == "duration") | _scales().keys()
 
 
+def plainly_no_values(text: str) -> bool:
+    """A first, cheap look: whether a text is plain English prose in which no word speaks of a value."""
+    if not _PLAIN_TEXT.fullmatch(text):  # a digit is nothing plain either
+        return False
+    lowered = text.lower()
+    words = frozenset(lowered.translate(_NO_SIGNS).split())
+    return words.isdisjoint(_telling_words()) and words.isdisjoint(_stretches()) and not _has_compound(lowered)
+
+
 @lru_cache(maxsize=16_384)
 def find_values(text: str) -> tuple[Value, ...]:
     """The values of a text in order. Spelled-out numbers are read; reference marks are not."""
-    if _PLAIN_TEXT.fullmatch(text) and not may_hold_values(text, frozenset(text.lower().translate(_NO_SIGNS).split())):
+    if plainly_no_values(text):
         return ()
     plain = without_citations(text)
     lowered = lower(plain)
