@@ -73,28 +73,38 @@ def test_the_next_case_comes_with_its_reason(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "status"),
+    ("label", "status", "where"),
     [
-        ({"answer": {}}, 422),
-        ({"answer": {"note": "free text"}}, 422),
-        ({"answer": {"score": "high"}}, 422),
-        ({"answer": {"score": True}}, 422),
-        ({"answer": {"score": 1}, "depth": "labels"}, 422),
-        ({"answer": {"score": 1}, "run": "none"}, 404),
-        ({"answer": {"score": 1}, "run": "../toy"}, 404),
-        ({"answer": {"score": 1}, "case": "nobody"}, 404),
-        ({"answer": {"score": 1}, "case": None}, 422),
-        ({"answer": {"score": 1}, "case": None, "input_hash": "0" * 32}, 404),
-        ({"answer": {"score": 1}, "rater": "\u200b"}, 422),
-        ({"answer": {"score": 1}, "extra": 1}, 422),
-        ({"run": "rag", "depth": "labels", "answer": {**rag_labels(), "claims": []}}, 422),
-        ({"run": "rag", "depth": "labels", "answer": {}}, 422),
+        ({"answer": {}}, 422, "body.answer"),
+        ({"answer": {"note": "free text"}}, 422, "body.answer"),
+        ({"answer": {"score": "high"}}, 422, "body.answer"),
+        ({"answer": {"score": True}}, 422, "body.answer"),
+        ({"answer": {"score": 1}, "depth": "labels"}, 422, "body.answer"),
+        ({"answer": 1}, 422, "body.answer"),
+        ({"answer": {"score": 1}, "depth": "deep"}, 422, "body.depth"),
+        ({"answer": {"score": 1}, "run": "none"}, 404, "body.run"),
+        ({"answer": {"score": 1}, "run": "../toy"}, 404, "body.run"),
+        ({"answer": {"score": 1}, "case": "nobody"}, 404, "body.case"),
+        ({"answer": {"score": 1}, "case": None}, 422, "body.case"),
+        ({"answer": {"score": 1}, "case": None, "input_hash": "0" * 32}, 404, "body.input_hash"),
+        ({"answer": {"score": 1}, "rater": "\u200b"}, 422, "body.rater"),
+        ({"answer": {"score": 1}, "extra": 1}, 422, "body.extra"),
+        ({"run": "rag", "depth": "labels", "answer": {**rag_labels(), "claims": []}}, 422, "body.answer"),
+        ({"run": "rag", "depth": "labels", "answer": {}}, 422, "body.answer"),
     ],
 )
-def test_what_does_not_hold_is_refused_in_the_one_shape(client: TestClient, label: dict[str, Any], status: int) -> None:
+def test_what_does_not_hold_is_refused_in_the_one_shape(
+    client: TestClient, label: dict[str, Any], status: int, where: str
+) -> None:
     told = give(client, status, **label)
     assert told.keys() == {"error", "where", "remedy"}
+    assert told["where"] == where
     assert client.get("/v1/labels", params={"run": "toy"}).json()["labels"] == []
+
+
+def test_a_key_that_another_label_has_is_named(client: TestClient) -> None:
+    give(client, answer={"score": 1}, key="k")
+    assert give(client, 422, answer={"score": 0}, key="k")["where"] == "body.key"
 
 
 def test_the_export_is_the_file_that_krino_agree_reads(client: TestClient, runs: Path, tmp_path: Path) -> None:

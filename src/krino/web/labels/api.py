@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -12,9 +13,11 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
+from krino.errors import UsageProblem
 from krino.exports.csv_file import cell, harmless
+from krino.people.database import Unreachable
 from krino.people.rows import Depths, columns_of, rows_of
-from krino.people.store import LONGEST_NOTE, LONGEST_RATER, Depth, Event, Subject, Why, rater_name
+from krino.people.store import LONGEST_NOTE, LONGEST_RATER, Depth, Event, KeyUsed, Subject, Why, rater_name
 from krino.results.agreement.result import Agreement
 from krino.web.labels.agreement import named_in
 from krino.web.labels.cases import Looked
@@ -141,18 +144,21 @@ def labels(
 @router.post("", status_code=201, responses=_ERRORS)
 def give(desk: Desk, label: LabelIn) -> LabelOut:
     """Give a label. When the answer comes, it is on disk."""
-    opened = desk.runs.open(label.run)
+    opened = desk.runs.open(label.run, "body.run")
     looked = _looked(desk, opened, label)
-    saved = desk.save(
-        opened, looked, rater_name(label.rater), label.depth, label.answer, note=label.note, key=label.key
-    )
+    with _told_of("body.rater"):
+        rater = rater_name(label.rater)
+    with _told_of("body.answer"):
+        saved = desk.save(opened, looked, rater, label.depth, label.answer, note=label.note, key=label.key)
     return _out(saved)
 
 
 @router.post("/undo", responses=_ERRORS)
 def undo(desk: Desk, wanted: UndoIn) -> Undone:
     """Take back the rater's last label or skip in this run; what stood before it counts again."""
-    undone = desk.undo(desk.runs.open(wanted.run), rater_name(wanted.rater))
+    with _told_of("body.rater"):
+        rater = rater_name(wanted.rater)
+    undone = desk.undo(desk.runs.open(wanted.run, "body.run"), rater)
     return Undone(undone=_out(undone) if undone else None)
 
 
@@ -247,11 +253,23 @@ def _line(cells: list[Any]) -> str:
     return text.getvalue()
 
 
+@contextmanager
+def _told_of(where: str) -> Iterator[None]:
+    """What is wrong is told of this field of the request."""
+    try:
+        yield
+    except Unreachable:  # nothing that the client wrote is to blame
+        raise
+    except UsageProblem as problem:
+        told = "body.key" if isinstance(problem, KeyUsed) else where
+        raise Problem(422, str(problem), where=told, remedy="change it as the message says") from None
+
+
 def _looked(desk: Labelling, opened: Opened, label: LabelIn) -> Looked:
     if label.input_hash is not None:
-        return desk.runs.case(opened, label.input_hash)
+        return desk.runs.case(opened, label.input_hash, "body.input_hash")
     if label.case is None:
-        raise Problem(422, "no case is named", where="case", remedy="give `case` (its id) or `input_hash`")
+        raise Problem(422, "no case is named", where="body.case", remedy="give `case` (its id) or `input_hash`")
     return desk.runs.case_by_id(opened, label.case)
 
 

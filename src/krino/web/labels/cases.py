@@ -42,17 +42,21 @@ class Runs:
         self._records: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def open(self, name: str) -> Opened:
+    def open(self, name: str, where: str = "run") -> Opened:
+        """`where`: the part of a request that names it."""
         try:
             return self._workbench.runs.open(name)
         except NoSuchRun as problem:
-            raise Problem(404, str(problem), where="run", remedy="GET / lists the runs") from None
+            raise Problem(404, str(problem), where=where, remedy="the first page and GET /v1/runs list them") from None
 
-    def case(self, opened: Opened, input_hash: str) -> Looked:
+    def case(self, opened: Opened, input_hash: str, where: str = "case") -> Looked:
         row = opened.cases.of_contents([input_hash]).get(input_hash) if _HASH.fullmatch(input_hash) else None
         if row is None:
             raise Problem(
-                404, f"the run has no judged case `{input_hash[:80]}`", where="case", remedy="open it from the queue"
+                404,
+                f"the run has no judged case `{input_hash[:80]}`",
+                where=where,
+                remedy="the queue and the list name them",
             )
         (judgement,) = opened.cases.judgements([row])
         return Looked(Place(Subject.of(opened.manifest), input_hash, row.entry.id, opened.name), judgement)
@@ -61,7 +65,10 @@ class Runs:
         row = opened.cases.find(case_id)
         if row is None:
             raise Problem(
-                404, f"the run has no judged case `{case_id[:80]}`", where="case", remedy="GET /v1/runs lists runs"
+                404,
+                f"the run has no judged case `{case_id[:80]}`",
+                where="body.case",
+                remedy="GET /v1/runs/RUN/cases lists them",
             )
         return self.case(opened, row.entry.input_hash)
 
