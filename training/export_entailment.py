@@ -37,10 +37,9 @@ def _dense(graph: Graph, weights: Weights, name: str) -> list[str]:
 
 
 def build(weights: Weights) -> onnx.ModelProto:
-    graph = Graph(fused=True)
+    graph = Graph()
     mask = graph.add("Cast", ["mask"], to=TensorProto.FLOAT)
-    layers = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
-    head(graph, weights, encoder(graph, weights, "ids", mask, layers, HEADS, first_only=True), "logits")
+    head(graph, weights, encoder(graph, weights, "ids", mask, HEADS, first_only=True), "logits")
     return finish(graph, "krino-entailment", "logits", CLASSES)
 
 
