@@ -219,7 +219,7 @@ class RagFacts:
         found = [
             (number, value) for number, sentence in enumerate(self.sentences, 1) for value in find_values(sentence.text)
         ]
-        unseen = [value for _, value in found if not self._stands(value)]
+        unseen = {value for _, value in found if not self._stands(value)}
         if not unseen:
             return ()
         known = offered(find_values(self.case.question)).union(*(offered(find_values(p.text)) for p in self.passages))
@@ -283,8 +283,9 @@ class RagFacts:
         return tuple(
             PassageSentence(item.number, number, sentence, read_sentence(told, language), told)
             for item in self.passages
+            for text in (item.text,)
             for (number, sentence), told in _told(list(_numbered(item)), language)
-            if not says_too_little(sentence.text, item.text)
+            if not says_too_little(sentence.text, text)
         )
 
     @lazy

@@ -129,17 +129,11 @@ def split_prose(text: str) -> tuple[Sentence, ...] | None:
     """
     found: list[Sentence] = []
     place, short = 0, _any_short_form()
-    for match in _PROSE.finditer(text):
+    while match := _PROSE.match(text, place):
         start, end = match.span(1)
         last = text.rfind(" ", start, end) + 1
         word = text[last : end - 1]
-        if (
-            start != place
-            or not last
-            or not word.isalpha()
-            or word.lower() in short
-            or (word.isupper() and end - last < 3)
-        ):
+        if not last or not word.isalpha() or word.lower() in short or (word.isupper() and end - last < 3):
             return None
         found.append(Sentence(match.group(1), start, end))
         place = match.end()
