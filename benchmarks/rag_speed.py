@@ -1,8 +1,10 @@
 """How many cases a second the embedded RAG labeller judges: 3 passages of 120 words, 3 claims that no passage copies.
 
-    python benchmarks/rag_speed.py [--cases 400] [--batch 32] [--threads 2] [--reference]
+    python benchmarks/rag_speed.py [--cases 400] [--batch 32] [--threads 2] [--reference] [--long 1000000]
 
 With `--reference` each case has a reference of 40 words and a fourth sentence, copied from a passage.
+
+With `--long` it tells instead how long single cases with so many characters of passages take, by their shape.
 
 From raw record to verdict, nothing cached: every case has texts of its own. Loading the model is shown apart.
 """
@@ -11,11 +13,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import time
 from itertools import islice
 from typing import Any
 
-from workload import cases
+from workload import case, cases
 
 from krino.judges.rag.judge import RagJudge
 
@@ -26,13 +29,50 @@ def plain(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, "reference": None, "answer": claims}
 
 
+def long_cases(size: int) -> dict[str, dict[str, Any]]:
+    """Texts that are long in different ways; a time that grows with the square of the size shows in one of them."""
+    rng = random.Random(1)
+    words = ["".join(rng.choices("abcdefghilmnoprstu", k=rng.randrange(3, 10))) for _ in range(5_000)]
+
+    def prose(length: int, extra: str = "") -> str:
+        made = (f"{' '.join(rng.choices(words, k=12)).capitalize()}{extra}." for _ in range(length // 90))
+        return " ".join(made)
+
+    question, answer = f"What is said of {words[0]}?", f"{prose(90)} It was 1999 km."
+    shapes = {
+        "one passage": [prose(size)],
+        "passages of a sentence": [prose(90) for _ in range(size // 90)],
+        "numbers": [prose(size, " 3 May 1998 at 9:30 pm, 17 km")],
+        "no full stop": [prose(size).replace(".", "")],
+        "lines": [prose(size).replace(". ", "\n- ")],
+    }
+    made = {name: {"question": question, "context": context, "answer": answer} for name, context in shapes.items()}
+    return {**made, "a long answer": {"question": question, "context": [prose(size // 2)], "answer": prose(size // 50)}}
+
+
+def tell_long(size: int) -> None:
+    judge = RagJudge()
+    for name, record in {"warm": plain(case(0)), **long_cases(size)}.items():
+        started = time.process_time()
+        read = judge.read(record)
+        facts = judge.study(read)
+        (labels,) = judge.label_locally([(read, facts)])
+        assert not judge.check(read, facts, labels)
+        judge.settle(read, facts, labels)
+        print(f"{name:24} {time.process_time() - started:6.2f} s of CPU, models included", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=400)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--reference", action="store_true")
+    parser.add_argument("--long", type=int, metavar="CHARACTERS")
     args = parser.parse_args()
+    if args.long:
+        tell_long(args.long)
+        return
     os.environ["KRINO_THREADS"] = str(args.threads)
     from krino.models import embedder
 
@@ -57,10 +97,10 @@ def main() -> None:
     started, worked = time.perf_counter(), time.process_time()
     while records := list(islice(stream, args.batch)):
         read = [judge.read(record) for record in records]
-        batch = [(case, judge.study(case)) for case in read]
-        for (case, facts), labels in zip(batch, judge.label_locally(batch), strict=True):
-            assert not judge.check(case, facts, labels)
-            judge.settle(case, facts, labels)
+        batch = [(item, judge.study(item)) for item in read]
+        for (read_case, facts), labels in zip(batch, judge.label_locally(batch), strict=True):
+            assert not judge.check(read_case, facts, labels)
+            judge.settle(read_case, facts, labels)
     wall, cpu = time.perf_counter() - started, time.process_time() - worked
     print(
         f"{args.cases} cases on {args.threads} threads: {args.cases / wall:.1f} cases a second, "

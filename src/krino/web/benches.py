@@ -24,8 +24,8 @@ from krino.labellers.local import LocalLabeller
 
 BATCH = 8
 """Cases that one bench takes together, at most."""
-LONG = 30_000
-"""Bytes of a case, as JSON, from which it is a long one: about a second of work."""
+LONG = 50_000
+"""Bytes of a case, as JSON, from which it is a long one: several times the work of a usual one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,7 +230,7 @@ class RagFacts:
         They are compared as values: 1.5 km is 1,500 metres, and 40 euros do not stand in 40,000.
         """
         found = [(number, value) for number, values in enumerate(self.values, 1) for value in values]
-        unseen = [value for _, value in found if not self._stands(value)]
+        unseen = {value for _, value in found if not self._stands(value)}
         if not unseen:
             return ()
         known = offered(find_values(self.case.question)).union(*(offered(find_values(p.text)) for p in self.passages))
@@ -294,8 +294,9 @@ class RagFacts:
         return tuple(
             PassageSentence(item.number, number, sentence, read_sentence(told, language), told)
             for item in self.passages
+            for text in (item.text,)
             for (number, sentence), told in _told(list(_numbered(item)), language)
-            if not says_too_little(sentence.text, item.text)
+            if not says_too_little(sentence.text, text)
         )
 
     @lazy

@@ -13,6 +13,8 @@ from krino.judges.rag.tables import table
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _LOOK_BACK = 30
+LONGEST_SENTENCE = 4_000
+"""Characters of one sentence that are compared; no real sentence is longer, hostile text is."""
 _RATE = re.compile(r"[ \u00a0]?(?:per |an? |each |every |/ ?)?([^\W\d_]+)")
 _OF_NONE = frozenset({"longer", "one", "doubt", "matter", "more", "less", "fewer"})
 _CLASSES = ("all", "most", "many", "half", "third", "quarter", "some", "few", "none")
@@ -21,6 +23,7 @@ _NO_HEAD = ""
 
 def other_amount(claim: str, found: str) -> tuple[str, str] | None:
     """What the claim says of how many, and what the text says otherwise; English only."""
+    claim, found = claim[:LONGEST_SENTENCE], found[:LONGEST_SENTENCE]
     return _other_share(claim, found) or _other_bound(claim, found)
 
 
@@ -120,8 +123,8 @@ def _bounds(text: str) -> tuple[tuple[Value, int, str, str], ...]:
 
 
 def _bounded(lowered: str, value: Value) -> tuple[Value, int, str, str]:
-    before, after = lowered[max(0, value.start - _LOOK_BACK) : value.start], lowered[value.end :]
-    rate = _RATE.match(after)
+    before = lowered[max(0, value.start - _LOOK_BACK) : value.start]
+    rate = _RATE.match(lowered, value.end)
     told = rate.group(1) if rate else ""
     below, above = ("from_below", "from_above") if value.kind == "number" else ("after", "until")
     found = [
@@ -131,7 +134,7 @@ def _bounded(lowered: str, value: Value) -> tuple[Value, int, str, str]:
     ]
     if not found and value.kind == "number":
         behind = ((-1, "behind_from_above"), (1, "behind_from_below"))
-        found = [(0, sign, place) for sign, name in behind if (place := _bound(name).match(after))]
+        found = [(0, sign, place) for sign, name in behind if (place := _bound(name).match(lowered, value.end))]
     if not found:
         return value, 0, "", _rates().get(told, "")
     _, sign, place = min(found, key=lambda item: item[0])  # "no fewer than" holds "fewer than"

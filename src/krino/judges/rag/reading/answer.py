@@ -100,11 +100,10 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
     opening = ""
     for item in split_sentences(text[start:end]):
         sentence = Sentence(item.text, item.start + start, item.end + start)
-        line = text[text.rfind("\n", 0, sentence.start) + 1 : sentence.start]
-        whole = line + text[sentence.start : sentence.end]
-        if _HEADING.match(whole) and "\n" not in whole.strip():
+        begin = text.rfind("\n", 0, sentence.start) + 1
+        if _HEADING.match(text, begin, sentence.end) and "\n" not in sentence.text:
             continue
-        listed = _ITEM.fullmatch(line) is not None
+        listed = _ITEM.fullmatch(text, begin, sentence.start) is not None
         if sentence.text.rstrip("*_ ").endswith(":"):
             opening = "" if listed else sentence.text.strip("*_ ")
             continue

@@ -128,19 +128,15 @@ def split_prose(text: str) -> tuple[Sentence, ...] | None:
     Each sentence begins with a capital and a small letter, has a second word, and ends with one that is no short form
     and no initial.
     """
-    found = _PROSE.findall(text)
-    # Sentences with one space between them: if they are as long as the text, nothing was passed over.
-    if not found or sum(len(sentence) for sentence, _ in found) + len(found) - 1 != len(text):
-        return None
-    if not _any_short_form().isdisjoint([word.lower() for _, word in found]):
-        return None
-    sentences: list[Sentence] = []
-    place = 0
-    for sentence, _ in found:
-        end = place + len(sentence)
-        sentences.append(Sentence(sentence, place, end))
-        place = end + 1
-    return tuple(sentences)
+    found: list[Sentence] = []
+    place, short = 0, _any_short_form()
+    while match := _PROSE.match(text, place):  # a search would read the rest of the text again at every capital
+        sentence, word = match.groups()
+        if word.lower() in short:
+            return None
+        found.append(Sentence(sentence, place, place + len(sentence)))
+        place = match.end()
+    return tuple(found) if found and place == len(text) else None
 
 
 @cache

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from decimal import Decimal
@@ -244,7 +246,7 @@ def find_values(text: str) -> tuple[Value, ...]:
     if not digits and not words:
         return ()
     taken = [*_dates(plain, lowered, digits, {word.group() for word in words}), *_times(lowered, digits, words)]
-    spans = [(value.start, value.end) for value in taken]
+    spans = sorted((value.start, value.end) for value in taken)
     found = [*taken, *_numbers(plain, lowered, digits, [word.start() for word in words], spans)]
     return tuple(sorted(found, key=lambda value: value.start))
 
@@ -256,7 +258,9 @@ def lower(text: str) -> str:
 
 
 def _inside(place: int, spans: list[tuple[int, int]]) -> bool:
-    return any(start <= place < end for start, end in spans)
+    """Whether a place lies in the last span that begins before it; spans are in order, and hardly ever overlap."""
+    before = bisect_right(spans, (place, sys.maxsize))
+    return before > 0 and place < spans[before - 1][1]
 
 
 def _dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[Value]:
@@ -265,12 +269,12 @@ def _dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[
     for found in _ISO.finditer(plain) if in_figures else ():
         year, month, day = map(int, found.groups())
         if month <= 12 and 1 <= day <= 31:
-            spans.append(found.span())
+            insort(spans, found.span())
             yield _date(plain, found.span(), year, month, day)
     for found in _NUMERIC.finditer(plain) if in_figures else ():
         first, second, year = int(found.group(1)), int(found.group(3)), int(found.group(4))
         if max(first, second) <= 31 and min(first, second) <= 12 and not _inside(found.start(), spans):
-            spans.append(found.span())
+            insort(spans, found.span())
             yield _numeric_date(plain, found.span(), first, second, year, found.group(2))
     for found in _named_dates().finditer(lowered) if not words.isdisjoint(_ordered("months")) else ():
         found_day, name1, found_year, name2, day2, year2, name3, year3 = found.groups()
@@ -281,7 +285,7 @@ def _dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[
         stated_year, stated_day = found_year or year2 or year3, found_day or day2
         if stated_day and int(stated_day) > 31:  # "in March 90 millimetres fell"
             continue
-        spans.append(found.span())
+        insort(spans, found.span())
         yield _date(
             plain,
             found.span(),

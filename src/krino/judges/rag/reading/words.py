@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from krino.judges.rag.reading.amounts import without_bounds
+from krino.judges.rag.reading.amounts import LONGEST_SENTENCE, without_bounds
 from krino.judges.rag.reading.grammar import DEGREES, all_forms, in_one_word, root_of
 from krino.judges.rag.reading.values import Value, find_names, find_values, offered, without_citations
 from krino.judges.rag.tables import table
@@ -21,8 +21,6 @@ _NO_KIND = re.compile(r"\b(?:no|non)-(?=\w)", re.I)
 _NO_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'’‘“”«»-–—/\n\t", " "))
 _NO_SPACE_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _NEGATION_REACH = 4
-_LONGEST_SENTENCE = 4_000
-"""Characters of one sentence that are compared; no real sentence is longer, hostile text is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ def _clause_ends() -> frozenset[str]:
 @lru_cache(maxsize=8_192)
 def read_sentence(text: str, language: str | None) -> Reading:
     """The reading of one sentence, kept because the same passages come back in case after case."""
-    plain = straighten(without_citations(text[:_LONGEST_SENTENCE]))
+    plain = straighten(without_citations(text[:LONGEST_SENTENCE]))
     if "o-" in plain or "n-" in plain:
         plain = _NO_KIND.sub(lambda found: " " * len(found.group()), plain)
     if language is None or language == "en":

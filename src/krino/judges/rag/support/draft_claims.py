@@ -107,7 +107,7 @@ def _draft(facts: RagFacts, index: Index, number: int, text: str, polarity: bool
         weights=weights,
         anywhere=index.share_anywhere(weights),
         strangers=tuple(name for name in facts.strangers.get(number, ()) if name in text),
-        absent=tuple(v for place, v in facts.absent_values if place == number and known.issuperset(v.keys)),
+        absent=tuple(value for value in index.absent.get(number, ()) if known.issuperset(value.keys)),
         language=facts.language,
         company=company,
         whole=polarity is None,

@@ -10,6 +10,7 @@ from functools import cache
 
 from krino.judges.lazy import lazy
 from krino.judges.rag.facts import PassageSentence, RagFacts
+from krino.judges.rag.reading.values import Value
 from krino.judges.rag.reading.words import Reading
 from krino.judges.rag.tables import table
 from krino.text.words import stem
@@ -68,6 +69,14 @@ class Index:
     def question_weights(self) -> Mapping[str, float]:
         """The question's content words, less those that only say how to answer."""
         return self.weigh(self.facts.question_reading)
+
+    @lazy
+    def absent(self) -> Mapping[int, list[Value]]:
+        """By sentence of the answer: its values that stand in no passage."""
+        found: dict[int, list[Value]] = defaultdict(list)
+        for number, value in self.facts.absent_values:
+            found[number].append(value)
+        return found
 
     def asked_share(self, item: PassageSentence) -> float:
         """The share of the question's words that one of the sentences holds."""

@@ -23,6 +23,8 @@ _SPEAKERS = 1
 """Sentences of a passage, those with most words of the question, whose meaning is looked at."""
 _SPEAKERS_ALONE = 6
 """The same where there is one passage only."""
+_MOST_SPEAKERS = 64
+"""The same for all passages together."""
 _FEWEST_PADDED = 4
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -43,15 +45,15 @@ def open_pairs(desk: Desk, parts: tuple[QuestionPart, ...], cited: frozenset[str
 def _unclear(desk: Desk, cited: frozenset[str]) -> Iterator[PassageSentence]:
     """Sentences that may bear on the question by their meaning: those of a passage that speak of it most, and those
     that claims rest on."""
-    for passage in desk.facts.passages:
-        for item in _speakers(desk, passage.number):
-            if desk.index.asked_share(item) < _limit("useful_as_evidence" if item.sentence.text in cited else "useful"):
-                yield item
+    share, bound = desk.index.asked_share, {True: _limit("useful_as_evidence"), False: _limit("useful")}
+    speakers = [item for passage in desk.facts.passages for item in _speakers(desk, passage.number)]
+    unclear = [item for item in speakers if share(item) < bound[item.sentence.text in cited]]
+    yield from nlargest(_MOST_SPEAKERS, unclear, key=share)
     bare = _bare_answer(desk)
     for draft in desk.drafts:
         best = draft.evidence.best
         rests = best is not None and (best.sentence.text in cited or draft is bare)
-        if best is not None and rests and desk.index.asked_share(best) < _limit("useful_as_evidence"):
+        if best is not None and rests and share(best) < bound[True]:
             yield best
 
 
