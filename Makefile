@@ -8,6 +8,8 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 # Modules are compiled when they are first used: most of what is installed never is.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 EXTRAS ?= dev
+# Some machines forbid Python to keep what it has compiled: then every process of the tests would compile it all again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint types unit browser test-llm test-ray bench clean
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import select
+import shutil
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ONE_AFTER_THE_OTHER = """
 import json, sys
@@ -26,10 +34,98 @@ def environment(cwd: Path) -> dict[str, str]:
     return {**kept, "KRINO_CACHE": str(cwd / "replies.sqlite"), "TMPDIR": str(cwd), "COLUMNS": "100"}
 
 
+class Started:
+    """A command at work."""
+
+    def __init__(
+        self, args: Sequence[str], cwd: Path | str, env: dict[str, str], streams: Sequence[IO[Any] | int]
+    ) -> None:
+        self._connection = socket.socket(socket.AF_UNIX)
+        self._connection.connect(_server())
+        job = {"args": list(args), "cwd": str(cwd), "env": env}
+        numbers = [stream if isinstance(stream, int) else stream.fileno() for stream in streams]
+        socket.send_fds(self._connection, [json.dumps(job).encode()], numbers)
+        self.pid = self._told()
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self, timeout: float = 120) -> int:
+        """Its exit code; one that takes longer is killed."""
+        self._connection.settimeout(timeout)
+        try:
+            return self._told()
+        except TimeoutError:
+            self.kill()
+            raise
+        finally:
+            self._connection.close()
+
+    def has_ended(self) -> bool:
+        return bool(select.select([self._connection], [], [], 0)[0])
+
+    def _told(self) -> int:
+        return int(b"".join(iter(lambda: self._connection.recv(1), b"\n")))
+
+
+@cache
+def _server() -> str:
+    """Where the server of this process listens; it ends with this process."""
+    path = Path(tempfile.mkdtemp(prefix="krino-forks-")) / "socket"
+    script = Path(__file__).with_name("forking_server.py")
+    command, env = [sys.executable, script, path], environment(path.parent)
+    server = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    assert server.stdout.readline() == b"ready\n"
+
+    def end() -> None:
+        server.kill()
+        server.wait()
+        server.stdout.close()  # type: ignore[union-attr]
+        shutil.rmtree(path.parent)
+
+    atexit.register(end)
+    return str(path)
+
+
+def begun(*args: str, cwd: Path, env: dict[str, str] | None = None) -> Started:
+    """At work, and nobody listens to what it says."""
+    with Path(os.devnull).open("r+b") as nothing:
+        return Started(args, cwd, environment(cwd) if env is None else env, [nothing] * 3)
+
+
+@contextmanager
+def piped(text: str) -> Iterator[IO[bytes]]:
+    """The end of a pipe from which the text is read; it must fit into the pipe."""
+    written = text.encode()
+    assert len(written) <= 65_536
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as end:
+        os.write(writing, written)
+        os.close(writing)
+        yield end
+
+
+def ran(
+    *args: str,
+    cwd: Path | str,
+    env: dict[str, str] | None = None,
+    input: str = "",  # noqa: A002 - as subprocess.run calls it
+    timeout: float = 120,
+    **streams: IO[Any],
+) -> subprocess.CompletedProcess[str]:
+    """Waited for to its end; `streams` are stdin or stdout where they are to be files."""
+    given = os.environ if env is None else env
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, piped(input) as typed:
+        used = [streams.get("stdin", typed), streams.get("stdout", out), err]
+        code = Started(args, cwd, dict(given), used).wait(timeout)
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(args, code, out.read().decode(), err.read().decode())
+
+
 def krino(*args: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 120, **more}
-    command = [sys.executable, "-m", "krino", *args]
-    return subprocess.run(command, cwd=cwd, check=False, env=environment(cwd), **settings)
+    return ran(*args, cwd=cwd, env=environment(cwd), **more)
 
 
 def krino_each(commands: Sequence[Sequence[str]], cwd: Path) -> list[tuple[int, str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
+from command_line import environment, ran
 from fake_llm import FakeServer, Faults
 from krino.cli import app
 from krino.cli.demo import EXAMPLES
@@ -36,17 +36,7 @@ def server() -> Iterator[FakeServer]:
 def krino(
     *args: str, cwd: Path, stdin: str | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "krino", *args]
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("KRINO_", "OPENAI_"))}
-    return subprocess.run(
-        command,
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**clean, "KRINO_CACHE": str(cwd / "replies.sqlite"), "COLUMNS": "100", **(env or {})},
-    )
+    return ran(*args, cwd=cwd, input=stdin or "", env={**environment(cwd), **(env or {})})
 
 
 def write(path: Path, *texts: str) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
+from command_line import ran
 from fake_llm import FakeServer, Faults
 from krino.cli import app
 from krino.cli.runner import command_to_continue
@@ -35,8 +35,7 @@ def server() -> Iterator[FakeServer]:
 def krino(*args: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("KRINO_", "OPENAI_", "XDG_"))}
     own = {"KRINO_CACHE": "off", "COLUMNS": "100", "XDG_CONFIG_HOME": str(cwd / "own"), **(env or {})}
-    command = [sys.executable, "-m", "krino", *args]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env={**clean, **own})
+    return ran(*args, cwd=cwd, env={**clean, **own})
 
 
 Refused = Callable[..., tuple[int, str]]

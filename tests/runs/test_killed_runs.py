@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
-from subprocess import DEVNULL
 
 import orjson
 
 import krino
+from command_line import begun, ran
 from fake_llm import FakeServer
 from toy_judge import ToyJudge
 
@@ -29,7 +27,7 @@ def write_cases(path: Path, *, backwards: bool) -> None:
 
 def command(cases: Path, run: Path, url: str, *more: str) -> list[str]:
     return [
-        *(sys.executable, "-m", "krino", "judge", TOY, str(cases), "--run", str(run)),
+        *("judge", TOY, str(cases), "--run", str(run)),
         *("--labeller", "m", "--base-url", url, "--cache", "off", "--concurrency", "8", *more),
     ]
 
@@ -56,7 +54,7 @@ def test_killed_twenty_times_a_run_ends_whole_and_nothing_is_paid_twice(tmp_path
 
         for kill in range(KILLS):
             write_cases(cases, backwards=kill % 2 == 1)
-            process = subprocess.Popen(command(cases, run, server.url), stdout=DEVNULL, stderr=DEVNULL)
+            process = begun(*command(cases, run, server.url), cwd=tmp_path)
             if kill % 4:  # while it judges; the others before it has got so far
                 wait_for_more(run / "judgements.jsonl")
             time.sleep(rng.uniform(0.0, 0.7))
@@ -67,7 +65,7 @@ def test_killed_twenty_times_a_run_ends_whole_and_nothing_is_paid_twice(tmp_path
                 check_that_it_is_unfinished(run, finished_ids(run / "judgements.jsonl"))
         assert 0 < len(paid_when_finished) < CASES
         server.configure(latency=0.0)  # the rest may go quickly
-        last = subprocess.run(command(cases, run, server.url), capture_output=True, text=True, check=False)
+        last = ran(*command(cases, run, server.url), cwd=tmp_path)
         assert last.returncode == 0, last.stderr
         check_nothing_finished_was_paid_again()
     found = krino.load_run(run)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from command_line import begun, ran
 from fake_llm import FakeServer, ReceivedRequest
 from krino import CannotJudge, judge_many
 from krino.cases import read_cases
@@ -215,7 +214,7 @@ def test_where_reading_twice_is_impossible_the_later_part_says_that_the_first_wa
 
 
 def krino(folder: Path, *args: str) -> list[str]:
-    return [sys.executable, "-m", "krino", "judge", "efficiency", *args, "--run", str(folder / "run"), "--json"]
+    return ["judge", "efficiency", *args, "--run", str(folder / "run"), "--json"]
 
 
 def test_several_files_of_several_formats_are_one_run(tmp_path: Path) -> None:
@@ -224,9 +223,7 @@ def test_several_files_of_several_formats_are_one_run(tmp_path: Path) -> None:
     for name, data in files.items():
         paths.append(str(tmp_path / f"{name}.json"))
         (tmp_path / f"{name}.json").write_bytes(orjson.dumps(data))
-    done = subprocess.run(
-        krino(tmp_path, *paths, "--option", "task=Find the price."), capture_output=True, text=True, check=False
-    )
+    done = ran(*krino(tmp_path, *paths, "--option", "task=Find the price."), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = [orjson.loads(line) for line in (tmp_path / "run" / "judgements.jsonl").read_bytes().splitlines()]
     found = sorted((line["index"], line["id"]) for line in lines)
@@ -246,15 +243,15 @@ def test_killed_in_the_middle_of_a_record_a_run_goes_on_with_its_other_traces(tm
     with FakeServer(reply=answer, latency=0.05, key=r"trace-\d+-") as server:
         ask = ("--labeller", "m", "--base-url", server.url, "--cache", "off", "--concurrency", "2")
         command = krino(tmp_path, str(export), *ask)
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = begun(*command, cwd=tmp_path)
         journal = tmp_path / "run" / "judgements.jsonl"
-        while (not journal.exists() or journal.read_bytes().count(b"\n") < 5) and process.poll() is None:
+        while (not journal.exists() or journal.read_bytes().count(b"\n") < 5) and not process.has_ended():
             time.sleep(0.01)
         process.kill()
         assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
         finished = {orjson.loads(line)["id"] for line in journal.read_bytes().split(b"\n")[:-1]}
         server.configure(latency=0.0)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = ran(*command, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         paid = server.stats().calls_by_key
     assert 5 <= len(finished) < len(names)

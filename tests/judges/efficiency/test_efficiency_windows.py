@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
@@ -18,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import krino
+from command_line import begun, ran
 from fake_llm import FakeServer, ReceivedRequest
 from krino import CannotJudge, Questions
 from krino.contract import Task
@@ -384,7 +382,7 @@ async def test_a_limit_reached_between_windows_keeps_the_cost_on_record(server: 
 
 def command(folder: Path, url: str, *more: str) -> list[str]:
     return [
-        *(sys.executable, "-m", "krino", "judge", "efficiency", str(folder / "cases.jsonl"), "--labeller", "m"),
+        *("judge", "efficiency", str(folder / "cases.jsonl"), "--labeller", "m"),
         *("--base-url", url, "--cache", str(folder / "replies.sqlite"), "--run", str(folder / "run")),
         *("--option", f"window_tokens={WINDOW}", "--channel", "json_schema", "--json", *more),
     ]
@@ -393,35 +391,34 @@ def command(folder: Path, url: str, *more: str) -> list[str]:
 def test_killed_between_windows_a_run_pays_for_each_window_once(server: FakeServer, tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text(json.dumps(CASE) + "\n", "utf-8")
     server.configure(latency=0.05)
-    process = subprocess.Popen(command(tmp_path, server.url), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while len(server.stats().completed_by_key) < 3 and process.poll() is None:
+    process = begun(*command(tmp_path, server.url), cwd=tmp_path)
+    while len(server.stats().completed_by_key) < 3 and not process.has_ended():
         time.sleep(0.005)
     process.kill()
     assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
     in_flight = server.stats().calls
     assert in_flight < len(PARTS)
     server.configure(latency=0.0)
-    dry = subprocess.run(command(tmp_path, server.url, "--dry-run"), capture_output=True, text=True, check=True)
+    dry = ran(*command(tmp_path, server.url, "--dry-run"), cwd=tmp_path)
     left = json.loads(dry.stdout)
     assert (left["cases"], left["asked"]) == (1, 1)
     assert len(PARTS) - in_flight <= left["calls"] <= len(PARTS) - 2
-    done = subprocess.run(command(tmp_path, server.url), capture_output=True, text=True, check=False, env=os.environ)
+    done = ran(*command(tmp_path, server.url), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     paid = server.stats().calls_by_key
     assert len(paid) == len(PARTS)
     assert sum(paid.values()) == in_flight + left["calls"]
     assert sum(paid.values()) <= len(PARTS) + 1, "only the call that was in flight may be made again"
-    known = subprocess.run(command(tmp_path, server.url, "--dry-run"), capture_output=True, text=True, check=True)
+    known = ran(*command(tmp_path, server.url, "--dry-run"), cwd=tmp_path)
     assert json.loads(known.stdout)["known_from_cache"] == 1
 
 
 def test_a_run_labelled_in_windows_is_settled_again_from_its_labels(server: FakeServer, tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text(json.dumps(CASE) + "\n", "utf-8")
-    subprocess.run(command(tmp_path, server.url), capture_output=True, check=True)
+    assert ran(*command(tmp_path, server.url), cwd=tmp_path).returncode == 0
     paid = server.stats().calls
     run, cases = str(tmp_path / "run"), str(tmp_path / "cases.jsonl")
-    again = [sys.executable, "-m", "krino", "resettle", run, cases, "--option", "mode=scaled", "--json"]
-    done = subprocess.run(again, capture_output=True, text=True, check=False)
+    done = ran("resettle", run, cases, "--option", "mode=scaled", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said["counts"]["ok"] == 1

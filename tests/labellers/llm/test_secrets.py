@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import krino
+from command_line import environment, ran
 from krino.labellers.llm.secrets import SHORTEST, STRUCK, Secrets, secrets_of
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyJudge
@@ -188,11 +187,8 @@ class Echo:
         return self.replies[number % len(self.replies)](self.worn[number // len(self.replies) % len(self.worn)])
 
 
-def command(*args: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("KRINO_", "OPENAI_"))}
-    env = {**clean, "OPENAI_API_KEY": KEY, "KRINO_CACHE": str(cwd / "replies.sqlite"), "COLUMNS": "200"}
-    words = [sys.executable, "-m", "krino", *args]
-    return subprocess.run(words, cwd=cwd, capture_output=True, check=False, env=env, timeout=120)
+def command(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return ran(*args, cwd=cwd, env={**environment(cwd), "OPENAI_API_KEY": KEY, "COLUMNS": "200"})
 
 
 def everything(folder: Path) -> bytes:
@@ -220,7 +216,7 @@ def test_no_file_and_no_output_holds_the_key_whatever_the_endpoint_quotes(tmp_pa
     for kind in ("csv", "jsonl"):
         told = command("export", "r", f"out.{kind}", cwd=tmp_path)
         assert told.returncode == 0, told.stderr
-    texts = everything(tmp_path) + done.stdout + done.stderr + command("show", "r", cwd=tmp_path).stdout
+    texts = everything(tmp_path) + (done.stdout + done.stderr + command("show", "r", cwd=tmp_path).stdout).encode()
     assert texts.count(STRUCK.encode()) > len(cases), "they were quoted, and struck"
     assert traces(texts) == []
 
@@ -232,7 +228,7 @@ def test_no_reason_to_stop_holds_the_key(tmp_path: Path, kind: str) -> None:
     with OddEndpoint(Echo({kind: STOPPING[kind]})) as endpoint:
         done = command("judge", TOY, "cases.jsonl", *flags, "--base-url", endpoint.url, cwd=tmp_path)
     assert done.returncode == 3, done.stderr
-    texts = everything(tmp_path) + done.stdout + done.stderr
+    texts = everything(tmp_path) + (done.stdout + done.stderr).encode()
     assert STRUCK.encode() in texts
     assert traces(texts) == []
 
@@ -241,8 +237,8 @@ def test_no_reason_to_stop_holds_the_key(tmp_path: Path, kind: str) -> None:
 def test_doctor_does_not_tell_the_key(tmp_path: Path, kinds: dict[str, Reply]) -> None:
     with OddEndpoint(Echo(kinds)) as endpoint:
         told = command("doctor", "-l", "m", "--base-url", endpoint.url, cwd=tmp_path)
-    assert STRUCK.encode() in told.stdout
-    assert traces(told.stdout + told.stderr) == []
+    assert STRUCK in told.stdout
+    assert traces((told.stdout + told.stderr).encode()) == []
 
 
 @pytest.mark.parametrize("kind", [*GOING_ON, *STOPPING])
