@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
     def written(self) -> bytes:
         """The line of the roll."""
-        told = {"id": self.id, "input_hash": self.input_hash, "source": self.source}
+        told: dict[str, Any] = {"id": self.id, "input_hash": self.input_hash, "source": self.source}
         if self.place is not None:
             told["place"] = self.place
         return orjson.dumps(told) + b"\n"
