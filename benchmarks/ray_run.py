@@ -1,6 +1,6 @@
 """The proof of the Ray engine: nothing lost and nothing double whoever is killed, one limit for all, and what it costs.
 
-    python benchmarks/ray_run.py [--cases 200000] [--small 20000] [--parts kills limit ratios rag]
+    python benchmarks/ray_run.py [--cases 200000] [--small 40000] [--parts kills limit ratios rag memory]
 
 Everything runs on this machine: a cluster of two nodes on loopback (Ray's own multi-node test utility) and the local
 engine beside it. Needs krino[ray]. Times are told as ratios of runs in one go; run it on a quiet machine.
@@ -123,7 +123,7 @@ def kills(folder: Path, count: int, cluster: Cluster) -> None:
 
 
 def ratios(folder: Path, count: int, cluster: Cluster, judge: str) -> None:
-    """Two workers against one, each held to one thread; the one is a worker too, so that like is compared with like."""
+    """Two workers against one; a worker keeps to one core, also where the one is the starter itself (local)."""
     cases = folder / f"{judge}-{count}.jsonl"
     write_citations(cases, count) if judge == "citation" else write_rag(cases, count)
     for engine in ("local", "ray"):
@@ -131,13 +131,25 @@ def ratios(folder: Path, count: int, cluster: Cluster, judge: str) -> None:
         for workers in (1, 2):
             flags = ["--workers", str(workers)] if engine == "local" else cluster.flags(workers)
             run = folder / f"{judge}-{engine}-{workers}"
-            took[workers] = timed(judge, cases, run, *flags, KRINO_THREADS="1")
+            took[workers] = timed(judge, cases, run, *flags)
         ratio = took[1].judging / took[2].judging
         reached = "" if ratio >= LEAST[engine] else f" (mark missed: {LEAST[engine]})"
         print(f"{judge}, {count:,} cases, {engine}: two workers {ratio:.2f} times one{reached}", end="; ")
         print(f"{took[1].judging:.1f} and {took[2].judging:.1f} s, as whole commands {took[1].wall / took[2].wall:.2f}")
         if engine == "local":
             print(f"  CPU of the whole command with two workers: {took[2].cpu / took[1].cpu:.2f} times that with one")
+
+
+def memory(folder: Path, count: int, cluster: Cluster) -> None:
+    """The starter's peak must not grow with the cases (summing up in the end is in it)."""
+    peaks = {}
+    for cases in (count // 4, count):
+        path = folder / f"memory-{cases}.jsonl"
+        write_citations(path, cases)
+        peaks[cases] = timed("citation", path, folder / f"memory-{cases}", *cluster.flags(2)).megabytes
+    (few, first), (many, last) = peaks.items()
+    print(f"Ray's starter: {first:.0f} MB with {few:,} cases, {last:.0f} MB with {many:,}", end=": ")
+    print(f"{(last - first) * 1024 * 1024 / (many - few):.0f} bytes a further case")
 
 
 def limit(folder: Path, cluster: Cluster, seconds: int = 20) -> None:
@@ -176,8 +188,10 @@ def write_citations(path: Path, count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=200_000)
-    parser.add_argument("--small", type=int, default=20_000, help="citations for the ratios; a tenth of it RAG cases")
-    parser.add_argument("--parts", nargs="+", default=["kills", "limit", "ratios", "rag"])
+    parser.add_argument(
+        "--small", type=int, default=40_000, help="citations for the ratios; a fortieth of it RAG cases"
+    )
+    parser.add_argument("--parts", nargs="+", default=["kills", "limit", "ratios", "rag", "memory"])
     args = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     with tempfile.TemporaryDirectory() as name, two_nodes() as cluster:
@@ -189,7 +203,9 @@ def main() -> None:
         if "ratios" in args.parts:
             ratios(folder, args.small, cluster, "citation")
         if "rag" in args.parts:
-            ratios(folder, args.small // 10, cluster, "rag")
+            ratios(folder, args.small // 40, cluster, "rag")
+        if "memory" in args.parts:
+            memory(folder, args.small, cluster)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,10 @@ import pytest
 
 import krino
 from krino.cases.item import CaseItem
-from krino.contract import Settlement, Source, Status
-from krino.engine.case import judge_item
+from krino.contract import Settlement, Source, Status, Usage
+from krino.engine.case import judge_item, written
+from krino.engine.rehearsal import Trial
+from krino.errors import RunStopped
 from krino.labellers.local import LocalLabeller
 from toy_judge import ToyJudge
 
@@ -40,6 +42,33 @@ async def test_every_judgement_says_when_it_was_finished(text: object) -> None:
     judgement = await judged(text)
     assert judgement.time is not None and before <= judgement.time <= datetime.now(UTC)
     assert krino.Judgement.model_validate_json(judgement.to_json()) == judgement
+
+
+@pytest.mark.parametrize("text", ["a good text", "unjudgeable", "explode"])
+async def test_a_judgement_that_is_written_is_its_line_and_what_a_run_must_know(text: str) -> None:
+    judgement = await judged(text)
+    line = written(ToyJudge(), CaseItem(0, "c", {"text": text}), judgement)
+    assert line.to_json() == judgement.to_json()
+    assert line.read() == judgement
+    known = (judgement.input_hash, judgement.status, judgement.usage, judgement.error)
+    assert (line.input_hash, line.status, line.usage, line.error) == known
+
+
+async def test_what_cannot_be_written_down_is_an_error_with_what_it_cost() -> None:
+    odd = (await judged("a good text")).model_copy(update={"evidence": {"score": ["\ud800"]}, "usage": Usage(calls=1)})
+    line = written(ToyJudge(), CaseItem(0, "c", {"text": "a good text"}), odd)
+    assert (line.status, line.read().status, line.usage.calls) == ("error", "error", 1)
+    assert "surrogate" in str(line.read().error)
+
+
+async def test_a_judge_that_breaks_after_payment_is_known_by_its_lines_too() -> None:
+    broken = (await judged("explode")).model_copy(update={"labels": {"label": "good"}, "usage": Usage(calls=1)})
+    line = written(ToyJudge(), CaseItem(0, "c", {"text": "explode"}), broken)
+    trial = Trial()
+    trial.check(line)
+    trial.check(line)
+    with pytest.raises(RunStopped, match="broke on each of the first 3 cases"):
+        trial.check(line)
 
 
 async def test_a_missing_field_is_a_failed_judgement_that_names_it() -> None:

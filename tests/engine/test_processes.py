@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ from krino.errors import RunStopped, UsageProblem
 from krino.judges.registry import load_judge
 from krino.labellers.local import LocalLabeller
 from krino.labellers.replay import ReplayLabeller
+from toy_judge import ToyJudge
 from waiting import children, is_alive, until
 
 DEADLY = f"{Path(__file__).parents[1] / 'deadly_judge.py'}:Deadly"
@@ -182,6 +186,24 @@ def test_a_judge_that_cannot_be_built_there_is_told(deadly: Any, tmp_path: Path)
     Broken.__module__ = "no_such_module"
     with pytest.raises(UsageProblem):
         judged(Broken(), ["x"] * 20, AllCores(2))
+
+
+TIMES = re.compile(rb'"time":"[^"]+"|"seconds":[0-9.e-]+')
+
+
+def test_workers_write_the_very_lines_that_one_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "FEW", 4)
+    texts = ["", "a good text", "unjudgeable", "explode", "bad", "é ☃ 𝄞", *(f"text {number}" for number in range(40))]
+    records = [{"id": f"c{place}", "text": text, "more": [place, 0.1, None]} for place, text in enumerate(texts)]
+    records.append({"id": "c-none"})
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    found = []
+    for workers in (1, 2):
+        run = krino.run(ToyJudge(), cases, into=tmp_path / str(workers), engine=partial(AllCores, workers))
+        assert run.manifest.counts.total == len(records)
+        found.append(sorted(TIMES.sub(b"", line) for line in run.journal.read_bytes().splitlines()))
+    assert found[0] == found[1]
 
 
 def test_models_are_asked_by_one_process(deadly: Any) -> None:

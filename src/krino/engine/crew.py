@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from krino.contract import Usage
 from krino.engine.case import without_verdict
-from krino.engine.desk import Answer, Calling, Cases, Done, Ended, FromWorker, Kit, Ready, Stop, ToWorker
+from krino.engine.desk import GATHER, Answer, Calling, Cases, Done, Ended, FromWorker, Kit, Ready, Stop, ToWorker
 from krino.engine.protocol import Assignment, Finished, OpenCase, ReceiveAny
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
@@ -30,8 +30,9 @@ from krino.labellers.travel import Call, answered, key_variables_of, packed
 if TYPE_CHECKING:
     from krino.labellers.llm.line import Line
 
-SECONDS_IN_HAND = 0.6
-"""Of work, for each worker: it never waits for the next cases, few are lost with it, and all end at about one time."""
+IN_HAND = 4
+"""So many times the work that is done between two messages: a worker never waits for the next cases, few are lost with
+it, and all end at about one time."""
 MOST_IN_HAND, LEAST_IN_HAND = 2_000, 16
 """Cases that a worker has, however quick or slow it is; where a model is asked, at least as many as it asks about."""
 FEW_AT_A_TIME = 16
@@ -65,9 +66,11 @@ Hire = Callable[[Kit], Awaitable[Link]]
 class Crew:
     """An `Engine` of several workers."""
 
-    def __init__(self, workers: int, hire: Hire) -> None:
+    def __init__(self, workers: int, hire: Hire, gather: float = GATHER) -> None:
+        """`gather`: seconds between two messages of a worker, more where a message costs more."""
         self._workers = workers
         self._hire = hire
+        self._gather = gather
         self._assignment: Assignment | None = None
         self._places: list[_Place] = []
         self._reason: Exception | None = None
@@ -78,7 +81,8 @@ class Crew:
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         self._assignment = assignment
         labeller, lines = packed(assignment.labeller)
-        kit = Kit(JudgeReference.of(assignment.judge), labeller, key_variables_of(assignment.labeller))
+        keys_in = key_variables_of(assignment.labeller)
+        kit = Kit(JudgeReference.of(assignment.judge), labeller, keys_in, self._gather)
         switchboard = _Switchboard(lines)
         reading = asyncio.Lock()  # a stream can be asked for one case at a time
         self._places = [_Place(self, kit, switchboard, cases, reading, receive) for _ in range(self._workers)]
@@ -296,7 +300,8 @@ class _Place:
         if self._done:
             labeller = self.crew.assignment.labeller
             least = LEAST_IN_HAND if isinstance(labeller, LocalLabeller) else labeller.workers
-            enough = int(self._done / max(now - self._since, 1e-3) * SECONDS_IN_HAND)
+            a_second = self._done / max(now - self._since, 1e-3)
+            enough = int(a_second * self.kit.gather * IN_HAND)
             self._window = max(least, min(enough, MOST_IN_HAND))
         self._done, self._since = 0, now
 

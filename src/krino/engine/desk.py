@@ -27,10 +27,12 @@ from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.travel import Call, Packed
 
-GATHER = 0.05
+GATHER = 0.1
 """Seconds for which news is gathered before it goes out: messages cost more than what is in them."""
 GATHER_CALLS = 0.005
 """The same while a call waits for its answer."""
+GLANCE = 0.02
+"""Seconds until a worker that gathers looks whether there is anything to gather at all."""
 
 
 def keep_to_one_core() -> None:
@@ -46,6 +48,7 @@ class Kit:
     labeller: Packed
     keys_in: frozenset[str] = frozenset()
     """Variables of the starter's environment that hold keys."""
+    gather: float = GATHER
 
     def forget_keys(self) -> None:
         """For a process that was started for the work: it has inherited keys that a worker never needs, and the judge's
@@ -129,6 +132,7 @@ class Desk:
         self._cases: asyncio.Queue[OpenCase | None] = asyncio.Queue()
         self._calls: dict[int, asyncio.Future[Any]] = {}
         self._numbers = itertools.count()
+        self._in_hand = 0
         self._pool = LocalPool()
         threading.Thread(target=self._work, name="krino-desk", daemon=True).start()
 
@@ -140,11 +144,19 @@ class Desk:
         """Waits for news."""
         heard = [self._news.get()]
         if not isinstance(heard[0], Ready | Ended):
-            time.sleep(GATHER_CALLS if self._calls else GATHER)
+            self._gather()
         with contextlib.suppress(queue.Empty):
             while True:
                 heard.append(self._news.get_nowait())
         return heard
+
+    def _gather(self) -> None:
+        """Let more news come, unless nothing is left to be done or a call waits."""
+        until = time.monotonic() + self._kit.gather
+        while self._in_hand and not self._calls and time.monotonic() < until:
+            time.sleep(GLANCE)
+        if self._calls:
+            time.sleep(GATHER_CALLS)
 
     # --- on the thread of the desk -------------------------------------------------------------------
 
@@ -169,6 +181,7 @@ class Desk:
 
         async def receive(item: CaseItem, judgement: Judgement | None) -> None:
             line = None if judgement is None else written(judge, item, judgement)
+            self._in_hand -= 1
             self._news.put(Done(item.index, line))
 
         try:
@@ -183,6 +196,7 @@ class Desk:
     def _read(self, messages: list[ToWorker]) -> None:
         for message in messages:
             if isinstance(message, Cases):
+                self._in_hand += len(message.bare)
                 for case in message.opened():
                     self._cases.put_nowait(case)
             elif isinstance(message, Answer):

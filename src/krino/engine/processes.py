@@ -82,11 +82,13 @@ class _Ahead:
         return self
 
     async def __anext__(self) -> OpenCase:
-        if not self._held:
-            await self.has(1)
         if self._held:
             return self._held.popleft()
-        assert self._end is not None
+        if self._end is None:
+            try:
+                return await anext(self._cases)
+            except Exception as end:
+                self._end = end
         raise self._end
 
     async def has(self, count: int, seconds: float = math.inf) -> bool:

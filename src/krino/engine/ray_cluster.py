@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import pickle
 from collections.abc import AsyncIterator
@@ -26,13 +25,10 @@ CPU_SHARE = 0.9
 MODEL_WORKERS = 4
 """Where a model is asked, workers do no more than write questions and read answers: a few keep up with any endpoint."""
 LOOPBACK = "127.0.0.1"
+GATHER = 0.25
+"""Seconds between two messages of a worker. Ray takes some milliseconds of CPU for each, whatever is in it."""
 OBJECT_STORE = 100 * 1024 * 1024
 """Bytes. What goes through it is small: a second of work for each worker."""
-
-
-COLLECT = 4_000
-"""Messages after which garbage is collected: what is awaited of Ray lies in a circle with its future, and a run looks
-for circles so seldom that gigabytes of judgements would pile up."""
 
 
 class RayEngine:
@@ -60,7 +56,7 @@ class RayEngine:
             async def hire(kit: Kit) -> RayLink:
                 return RayLink(ray, actor.options(scheduling_strategy="SPREAD").remote(kit))
 
-            self._crew = Crew(workers, hire)
+            self._crew = Crew(workers, hire, GATHER)
             if self._stopping:
                 self._crew.stop()
             await self._crew.run(assignment, cases, receive)
@@ -97,19 +93,13 @@ class RayLink:
     def __init__(self, ray: Any, actor: Any) -> None:
         self._ray = ray
         self._actor = actor
-        self._heard = 0
 
     async def send(self, messages: list[ToWorker]) -> None:
         await self._told(self._actor.tell.remote(pickle.dumps(messages, pickle.HIGHEST_PROTOCOL)))
 
     async def receive(self) -> list[FromWorker]:
         heard = await self._told(self._actor.hear.remote())
-        news = cast(list[FromWorker], pickle.loads(heard))  # noqa: S301 - from a worker of ours
-        self._heard += len(news)
-        if self._heard >= COLLECT:
-            self._heard = 0
-            gc.collect()
-        return news
+        return cast(list[FromWorker], pickle.loads(heard))  # noqa: S301 - from a worker of ours
 
     async def close(self) -> None:
         with contextlib.suppress(Exception):  # the cluster may be gone as well

@@ -80,7 +80,6 @@ class Contents:
         self._values.extend(self._waiting.values())
         self._waiting.clear()
         order = np.argsort(np.frombuffer(self._firsts, np.uint64), kind="stable")
-        self._firsts, self._seconds, self._values = (
-            array(column.typecode, np.frombuffer(column, column.typecode)[order].tobytes())
-            for column in (self._firsts, self._seconds, self._values)
-        )
+        for column in (self._firsts, self._seconds, self._values):  # one after another, in place: no second table
+            sorted_in = np.frombuffer(column, column.typecode)
+            sorted_in[:] = sorted_in[order]
