@@ -164,6 +164,21 @@ def test_a_case_that_kills_its_process_does_not_kill_the_summing_up(deadly: Any,
     run = krino.run(type(deadly), records, into=tmp_path / "r", engine=lambda: AllCores(2))
     assert (run.manifest.state, run.manifest.counts.error) == ("finished", 1)
     assert (run.folder / "report.html").exists()
+    again = krino.run(type(deadly), records, into=tmp_path / "r", engine=lambda: AllCores(2))
+    assert (again.manifest.state, again.manifest.counts.error) == ("finished", 1)
+
+
+def test_what_broke_before_is_given_to_workers_however_little_it_is(deadly: Any) -> None:
+    engine, found = AllCores(2), dict[int, Judgement | None]()
+
+    async def receive(item: CaseItem, finished: Finished | None) -> None:
+        found[item.index] = finished.read() if isinstance(finished, Written) else finished
+
+    items = [CaseItem(place, str(place), {"text": "x"}) for place in range(3)]
+    assignment = Assignment(deadly, LocalLabeller(), broke_before=True)
+    asyncio.run(engine.run(assignment, opened(iter(items), lambda item, digest: True), receive))
+    assert len(found) == 3
+    assert os.getpid() not in processes_of(found)
 
 
 def test_the_cases_of_a_process_that_was_killed_are_judged_again(deadly: Any, tmp_path: Path) -> None:

@@ -54,7 +54,8 @@ class AllCores:
             return
         stream = _Ahead(cases)
         if isinstance(labeller, LocalLabeller):
-            if not await stream.has(FEW, AT_ONCE):
+            # What may have killed a worker is given to workers again, however little it is: never to this process.
+            if not assignment.broke_before and not await stream.has(FEW, AT_ONCE):
                 await self._current.run(assignment, stream.first(FEW), receive)
             if not await stream.has(1):
                 return

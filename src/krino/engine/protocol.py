@@ -36,6 +36,8 @@ class Assignment:
     labeller: Labeller
     folder: Path | None = None
     """Of the run, for an engine that keeps a state of its own there."""
+    broke_before: bool = False
+    """Whether these cases ended in error in an earlier session: one of them may have killed the process it was in."""
 
 
 Finished = Judgement | Written

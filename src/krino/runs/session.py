@@ -151,7 +151,8 @@ class Session:
         try:
             await self._pass(cases(), journal, roll, is_open, Trial(passed=journal.has_verdicts))
             if self._late and self._problem is None:
-                await self._pass(_at(self._late, cases()), journal, roll, is_error, Trial(passed=True))
+                late = _at(self._late, cases())
+                await self._pass(late, journal, roll, is_error, Trial(passed=True), broke_before=True)
         except RunStopped as reason:
             self.stopped = reason
             manifest.state = "interrupted" if reason.kind == "interrupt" else "stopped"
@@ -176,6 +177,8 @@ class Session:
         roll: RollWriter,
         is_open: Callable[[CaseItem, str], bool],
         trial: Trial,
+        *,
+        broke_before: bool = False,
     ) -> None:
         """Once through the items; judges those that are open."""
 
@@ -188,7 +191,7 @@ class Session:
             return
         self._engine = self.make_engine()
         cases = opened(self._readable(items), is_open)
-        await self._engine.run(Assignment(self.judge, self.labeller, self.folder), cases, receive)
+        await self._engine.run(Assignment(self.judge, self.labeller, self.folder, broke_before), cases, receive)
 
     def _readable(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
         """The items until an interruption, or a file that turns out unreadable; what is in flight is finished first."""
