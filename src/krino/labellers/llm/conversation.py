@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -81,19 +80,11 @@ class Prepared:
         if known is None or owner is not bound:
             narrowed = self.schema if bound is None else bind(self.schema, bound, strength)
             measured = narrowed if bound is None else bind(self.schema, bound, "exact")
-            known = Form(orjson.Fragment(_written(narrowed)), reply_tokens(measured))
+            known = Form(orjson.Fragment(orjson.dumps(narrowed)), reply_tokens(measured))
             if len(self._forms) >= MOST_FORMS:
                 self._forms.clear()
             self._forms[id(bound), strength] = bound, known
         return known
-
-
-def _written(schema: dict[str, Any]) -> bytes:
-    """The schema as it is sent. Where a case from Python has half a character, which no request can carry, a mark."""
-    try:
-        return orjson.dumps(schema)
-    except TypeError:
-        return json.dumps(schema, ensure_ascii=False).encode("utf-8", "replace")
 
 
 @dataclass(slots=True)

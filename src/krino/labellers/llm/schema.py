@@ -182,7 +182,7 @@ class _Binder:
 
     def _text(self, bound: Bound) -> dict[str, Any]:
         if bound.choices:
-            texts = list(dict.fromkeys(choice for choice in bound.choices if isinstance(choice, str)))
+            texts = list(dict.fromkeys(_whole(choice) for choice in bound.choices if isinstance(choice, str)))
             few = len(texts) <= MOST_CHOICES and sum(map(len, texts)) <= MOST_CHOICE_CHARS
             return {"enum": texts} if few else {}
         if not self._texts or bound.most is None or bound.most > LONGEST_TEXT:
@@ -241,6 +241,11 @@ UNBOUND_ITEMS = 20
 SLACK = 200  # tokens for blanks, fences and markers
 FEWEST_TOKENS, MOST_TOKENS = 512, 16_384
 DEEPEST = 12
+
+
+def _whole(text: str) -> str:
+    """The text with a mark for half a character, which a case from Python may have and no request can carry."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def reply_tokens(schema: Schema) -> int:
