@@ -56,7 +56,7 @@ class Runs:
                 404,
                 f"the run has no judged case `{input_hash[:80]}`",
                 where=where,
-                remedy="the queue and the list name them",
+                remedy="open it from the queue",
             )
         (judgement,) = opened.cases.judgements([row])
         return Looked(Place(Subject.of(opened.manifest), input_hash, row.entry.id, opened.name), judgement)
