@@ -120,4 +120,8 @@ async def _work(jobs: list[Job], labeller: LocalLabeller) -> None:
 
 
 def _length(item: CaseItem) -> int:
-    return len(orjson.dumps(item.record, default=str))
+    """In bytes, as JSON; what is too deep or too odd to be written counts as long."""
+    try:
+        return len(orjson.dumps(item.record, default=str))
+    except TypeError:
+        return LONG
