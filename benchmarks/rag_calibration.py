@@ -2,8 +2,9 @@
 
     python benchmarks/rag_calibration.py DATA_FOLDER [--picture FILE.svg]
 
-DATA_FOLDER holds ragtruth_qa and lfqa_verification. On LFQA the probabilities were calibrated; RAGTruth set nothing:
-there a sentence is supported when no marked span touches it.
+DATA_FOLDER holds ragtruth_qa and lfqa_verification. On LFQA the probabilities were calibrated; RAGTruth set nothing of
+them: there a sentence is supported when no marked span touches it. LFQA also set the weights and the threshold of the
+risk of whole answers, RAGTruth its level.
 """
 
 from __future__ import annotations
@@ -16,9 +17,16 @@ from pathlib import Path
 import rag_data
 from rag_agreement import label_all
 
+from krino.judges.rag.case import RagCase
+from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.rubric import settle
+
 BINS = 10
 SIDE, EDGE = 320, 48
-COLOURS = {"RAGTruth QA": "#b3261e", "LFQA": "#1a56c4"}
+COLOURS = {"RAGTruth QA": "#b3261e", "LFQA": "#1a56c4", "risk on RAGTruth QA": "#1b7f3b"}
+THRESHOLD = 0.19
+"""The risk from which on F1 is best on LFQA."""
 
 Said = tuple[float, bool]
 """A probability and whether people found the sentence supported."""
@@ -49,10 +57,9 @@ def calibration_error(pairs: Sequence[Said]) -> float:
     return sum(item.count * abs(item.said - item.found) for item in bins(pairs)) / len(pairs)
 
 
-def ragtruth(folder: Path) -> list[Said]:
-    rows = list(rag_data.rows(folder / "ragtruth_qa" / "data.jsonl.gz"))
+def ragtruth(folder: Path, judged: Sequence[RagLabels | None]) -> list[Said]:
     found: list[Said] = []
-    for row, labels in zip(rows, label_all([item.case for item in rag_data.ragtruth(folder)]), strict=True):
+    for row, labels in zip(rag_data.rows(folder / "ragtruth_qa" / "data.jsonl.gz"), judged, strict=True):
         for claim in labels.claims if labels else ():
             start = row["answer"].find(claim.text)
             touched = any(span["start"] < start + len(claim.text) and start < span["end"] for span in row["spans"])
@@ -68,6 +75,26 @@ def lfqa(folder: Path) -> list[Said]:
         for item, labels in zip(items, label_all([item.case for item in items]), strict=True)
         if labels and len(labels.claims) == 1 and labels.claims[0].probability is not None
     ]
+
+
+def risks(items: Sequence[rag_data.Item], judged: Sequence[RagLabels | None]) -> list[Said]:
+    """The risk of each answer, and whether people marked anything in it."""
+    found: list[Said] = []
+    for item, labels in zip(items, judged, strict=True):
+        ruling = settle(RagFacts(RagCase.model_validate(item.case)), labels).figures["hallucination_risk"]
+        found.append((float(ruling.value), not item.good))
+    return found
+
+
+def show_risk(items: Sequence[rag_data.Item], pairs: Sequence[Said]) -> None:
+    """How well the risk finds bad answers, with the threshold that LFQA set."""
+    outcomes, sources = [(risk >= THRESHOLD, bad) for risk, bad in pairs], [item.source for item in items]
+    for measure in (rag_data.f1, rag_data.precision, rag_data.recall):
+        low, high = rag_data.interval(outcomes, sources, measure)
+        print(f"risk from {THRESHOLD}: {measure.__name__} {measure(outcomes):.3f} [{low:.3f}, {high:.3f}]")
+    good, bad = ([risk for risk, truth in pairs if truth == kind] for kind in (False, True))
+    won = sum((ours > theirs) + 0.5 * (ours == theirs) for ours in bad for theirs in good)
+    print(f"area under the curve {won / (len(bad) * len(good)):.3f}")
 
 
 def picture(curves: dict[str, list[Bin]]) -> str:
@@ -96,12 +123,12 @@ def picture(curves: dict[str, list[Bin]]) -> str:
             x, y = place(item.said, item.found)
             size = 3 + 12 * item.count / total
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}" fill="{colour}" fill-opacity="0.6"/>')
-        label = f"{name} ({total} sentences)"
+        label = f"{name} ({total})"
         parts.append(f'<text x="{EDGE + 10}" y="{EDGE + 20 + 16 * row}" fill="{colour}">{label}</text>')
     middle = EDGE + SIDE / 2
     parts.append(f'<text x="{middle}" y="{whole - 12}" text-anchor="middle">probability given</text>')
     turned = f'transform="rotate(-90 14 {middle})"'
-    parts.append(f'<text x="14" y="{middle}" text-anchor="middle" {turned}>share that people found supported</text>')
+    parts.append(f'<text x="14" y="{middle}" text-anchor="middle" {turned}>share that people found so</text>')
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -110,9 +137,17 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--picture", type=Path)
     args = parser.parse_args()
-    sets = {"RAGTruth QA": ragtruth(args.folder), "LFQA": lfqa(args.folder)}
+    items = rag_data.ragtruth(args.folder)
+    judged = label_all([item.case for item in items])
+    of_answers = risks(items, judged)
+    show_risk(items, of_answers)
+    sets = {
+        "RAGTruth QA": ragtruth(args.folder, judged),
+        "LFQA": lfqa(args.folder),
+        "risk on RAGTruth QA": of_answers,
+    }
     for name, pairs in sets.items():
-        print(f"{name}: {len(pairs)} sentences, expected calibration error {calibration_error(pairs):.3f}")
+        print(f"{name}: {len(pairs)}, expected calibration error {calibration_error(pairs):.3f}")
         for item in bins(pairs):
             print(f"  said {item.said:.2f}, found {item.found:.2f} ({item.count})")
     if args.picture:

@@ -2,7 +2,8 @@
 
     python training/fit_support.py DATA/rag
 
-Prints the figures of `src/krino/judges/rag/data/local.toml`. RAGTruth is not read. Needs scikit-learn.
+Prints the figures of `src/krino/judges/rag/data/local.toml`. RAGTruth sets one of them, the level of the risk. Needs
+scikit-learn.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import rag_data  # noqa: E402
 
 from krino.judges.rag.case import RagCase  # noqa: E402
 from krino.judges.rag.facts import RagFacts  # noqa: E402
+from krino.judges.rag.risk import signs, worst_odds  # noqa: E402
 from krino.judges.rag.support.draft_claims import lay_out  # noqa: E402
 from krino.judges.rag.support.entailment_support import Weighing, told_claim  # noqa: E402
 from krino.judges.rag.support.lexical_support import decide  # noqa: E402
@@ -37,8 +39,8 @@ SHIFTS = np.arange(-0.8, 0.81, 0.1)
 FEWEST = 200
 """Texts of a set that a shift is chosen by."""
 GIVEN_DOCUMENTS = {"alpaca_wdoc", "gpt3_wdoc", "gpt3_whudoc", "webgpt"}
-SUREST = 0.001
-BAD_SHARE = 0.25
+FLAT = 0.02
+BAD_SHARE = 0.2
 """Of the answers that are judged, so many are taken to hold something unsupported: about what is found in answers of
 language models from retrieved passages. In the set that the risk is fitted on it is half."""
 
@@ -60,6 +62,7 @@ class Row:
     """The probability that it gets where it is not weighed: a copy, or decided by code."""
     good: bool
     alone: bool
+    facts: RagFacts
 
 
 def measure(name: str, items: Sequence[rag_data.Item]) -> Iterator[Row]:
@@ -78,7 +81,9 @@ def measure(name: str, items: Sequence[rag_data.Item]) -> Iterator[Row]:
                 settled = None if decided is None else decided.score
             values, alone = reading.values(nearest), len(desk.drafts) == 1
             claim = draft.pair.claim
-            yield Row(name, start + place, item.source, claim, values, reading.most, settled, item.good, alone)
+            yield Row(
+                name, start + place, item.source, claim, values, reading.most, settled, item.good, alone, desk.facts
+            )
 
 
 def telling(rows: Sequence[Row]) -> list[Row]:
@@ -163,38 +168,78 @@ def calibrate(rows: Sequence[Row], values: Floats, chosen: set[int]) -> tuple[fl
     return float(model.coef_[0][0]), float(model.intercept_[0])
 
 
-def worst_claims(
-    name: str, rows: Sequence[Row], values: Floats, curve: tuple[float, float]
-) -> dict[int, tuple[float, float, bool]]:
-    """Of each text of a set: log odds that its worst claim is not supported, log of its claims, whether all is well."""
+Told = tuple[float, int, dict[str, float], bool]
+"""Of a text: the least probability of a claim, how many there are, the signs of the whole, and whether all is well."""
+
+
+def text_signs(name: str, rows: Sequence[Row], values: Floats, curve: tuple[float, float]) -> dict[int, Told]:
+    """What the risk of each text of a set goes by."""
     found: dict[int, list[float]] = defaultdict(list)
-    truth: dict[int, bool] = {}
+    amiss: dict[int, int] = defaultdict(int)
+    chosen = {row.text: row for row in rows if row.set == name}
     for row, value in zip(rows, values, strict=True):
         if row.set == name:
             held = row.settled
+            balance = min(value, row.most)
             if held is None:
-                held = 1 / (1 + math.exp(-(curve[0] * min(value, row.most) + curve[1])))
-            found[row.text].append(min(max(held, SUREST), 1 - SUREST))
-            truth[row.text] = row.good
+                held = 1 / (1 + math.exp(-(curve[0] * balance + curve[1])))
+            found[row.text].append(held)
+            amiss[row.text] += bool(balance < 0)
     return {
-        text: (math.log((1 - min(held)) / min(held)), math.log(len(held)), truth[text]) for text, held in found.items()
+        text: (min(found[text]), len(found[text]), signs(row.facts, found[text], amiss[text]), row.good)
+        for text, row in chosen.items()
     }
 
 
-def fit_risk(texts: Sequence[tuple[float, float, bool]]) -> tuple[tuple[float, float, float], float]:
-    """Start and weights of the risk that a text holds an unsupported claim, and the threshold with the best F1."""
-    bad = np.array([not good for _, _, good in texts])
-    inputs = np.array([[worst, many] for worst, many, _ in texts])
-    weights = np.where(bad, BAD_SHARE / bad.sum(), (1 - BAD_SHARE) / (~bad).sum()) * len(texts)
-    model = LogisticRegression(C=100).fit(inputs, bad, sample_weight=weights)
-    risks = model.predict_proba(inputs)[:, 1]
+def _inputs(texts: Sequence[Told]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """What a text has by its worst claim, what its signs weigh, and whether it is bad."""
+    own = np.array([worst_odds(least) / claims for least, claims, _, _ in texts])
+    told = np.array([[(1 - 1 / claims) * sign for sign in (1.0, *found.values())] for _, claims, found, _ in texts])
+    return own, told, np.array([not good for _, _, _, good in texts])
+
+
+def fit_risk(texts: Sequence[Told]) -> Floats:
+    """Start and weights by Newton's method, weights held small, as if `BAD_SHARE` of the texts were bad."""
+    own, told, bad = _inputs(texts)
+    weights = shares(bad)
+    spread = np.array([1.0, *told[:, 1:].std(axis=0)])
+    inputs, held = told / spread, np.diag([0.0] + [1.0] * (told.shape[1] - 1))
+    fitted = np.zeros(told.shape[1])
+    for _ in range(50):
+        risk = 1 / (1 + np.exp(-(own + inputs @ fitted)))
+        slope = inputs.T @ (weights * (risk - bad)) + held @ fitted
+        curve = (inputs.T * (weights * risk * (1 - risk))) @ inputs + held
+        fitted = fitted - np.linalg.solve(curve, slope)
+    return np.asarray(fitted / spread, float)
+
+
+def shares(bad: NDArray[np.bool_]) -> Floats:
+    return np.asarray(np.where(bad, BAD_SHARE / bad.sum(), (1 - BAD_SHARE) / (~bad).sum()) * len(bad), float)
+
+
+def levelled(fitted: Floats, texts: Sequence[Told]) -> Floats:
+    """The same weights with the start at which the mean risk of the texts is the share of bad ones."""
+    own, told, bad = _inputs(texts)
+    low, high = -10.0, 10.0
+    for _ in range(60):
+        shift = (low + high) / 2
+        mean = float(np.mean(1 / (1 + np.exp(-(own + told @ fitted + shift * told[:, 0])))))
+        low, high = (low, shift) if mean > bad.mean() else (shift, high)
+    return np.array([fitted[0] + shift, *fitted[1:]])
+
+
+def best_threshold(fitted: Floats, texts: Sequence[Told]) -> float:
+    """Where F1 is best; the middle of what is within `FLAT` of it, for one answer must not decide."""
+    own, told, bad = _inputs(texts)
+    weights, risks = shares(bad), 1 / (1 + np.exp(-(own + told @ fitted)))
 
     def f1(threshold: float) -> float:
         said = risks >= threshold
         return float(2 * weights[said & bad].sum() / (weights[said].sum() + weights[bad].sum()))
 
-    start, (worst, many) = float(model.intercept_[0]), model.coef_[0]
-    return (start, float(worst), float(many)), max(np.arange(0.05, 0.95, 0.01).tolist(), key=f1)
+    steps = np.arange(0.05, 0.8, 0.01).tolist()
+    best = max(map(f1, steps))
+    return float(np.mean([step for step in steps if f1(step) >= best - FLAT]))
 
 
 def main() -> None:
@@ -226,9 +271,14 @@ def show(folder: Path, rows: Sequence[Row]) -> None:
     values = balances(rows, weights, start + shifts[0])
     curve = calibrate(rows, values, given_documents(folder, whole=False))
     print(f"[calibration]\nslope = {curve[0]:.3f}\nstart = {curve[1]:.3f}")
-    answers, given = worst_claims("lfqa_answers", rows, values, curve), given_documents(folder, whole=True)
-    risk, threshold = fit_risk([found for text, found in answers.items() if text in given])
-    print("[risk]\nstart = {:.3f}\nworst = {:.3f}\nclaims = {:.3f}".format(*risk), f" # best F1 from {threshold:.2f}")
+    answers, given = text_signs("lfqa_answers", rows, values, curve), given_documents(folder, whole=True)
+    texts = [found for text, found in answers.items() if text in given]
+    others = list(measure("ragtruth", rag_data.ragtruth(folder)))
+    other = text_signs("ragtruth", others, balances(others, weights, start + shifts[0]), curve)
+    risk = levelled(fit_risk(texts), list(other.values()))
+    for name, weight in zip(("start", *texts[0][2]), risk, strict=True):
+        print(f"{name} = {weight:.3f}" if name != "start" else f"[risk]\nstart = {weight:.3f}")
+    print(f"# best F1 from {best_threshold(risk, texts):.2f}")
 
 
 if __name__ == "__main__":

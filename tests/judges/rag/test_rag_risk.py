@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import krino
 from krino.contract import Ruling
 from krino.judges.rag.judge import RagJudge
 from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.risk import signs, weigh
 from krino.judges.rag.rubric import settle
 from rag_making import claim_of, facts_of, raw_labels
 
@@ -41,8 +43,33 @@ def test_the_less_likely_the_worst_claim_is_supported_the_higher_the_risk() -> N
     assert 0 <= steps[0] < 0.5 < steps[-1] <= 1
 
 
-def test_the_other_claims_do_not_change_the_risk() -> None:
-    assert risk(0.9, 0.3) == risk(0.31, 0.3)
+def test_an_answer_of_one_claim_has_the_risk_of_that_claim() -> None:
+    assert [risk(value) for value in (0.97, 0.5, 0.2)] == [0.03, 0.5, 0.8]
+
+
+def test_the_other_claims_count_too() -> None:
+    assert risk(0.9, 0.3) < risk(0.31, 0.3)
+
+
+def test_the_more_claims_there_are_the_less_one_of_them_says() -> None:
+    assert risk(0.1) > risk(0.1, 0.95) > risk(0.1, 0.95, 0.95)
+
+
+SURE = {"expected": 0.2, "unsupported": 0.0, "new_words": 0.0, "absent_values": 0.0}
+
+
+@pytest.mark.parametrize("sign", SURE)
+def test_each_sign_of_the_whole_raises_the_risk_of_several_claims_and_not_of_one(sign: str) -> None:
+    assert weigh(0.4, 3, SURE | {sign: 2.0}) > weigh(0.4, 3, SURE)
+    assert weigh(0.4, 1, SURE | {sign: 2.0}) == weigh(0.4, 1, SURE)
+
+
+def test_words_and_values_that_stand_in_no_passage_are_counted() -> None:
+    told = signs(facts_of(answer="A zebra paid 7 and 8 and 9 dollars to the wizard."), [0.9, 0.5], 1)
+    assert told["expected"] == pytest.approx(0.6)
+    assert told["unsupported"] == pytest.approx(log(2))
+    assert told["new_words"] > log(3)
+    assert told["absent_values"] == 2.0, "from the second on another one says no more"
 
 
 def test_the_worst_claim_is_named() -> None:

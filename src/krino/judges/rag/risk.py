@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from krino.contract import Ruling
+from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim
 from krino.judges.rag.tables import table
 from krino.judges.rag.wording import cut
 
 _SUREST = 0.001
 """Probabilities count up to so near 0 or 1."""
+_MOST_ABSENT = 2
+"""Absent values from which on another one says no more."""
 
 
-def hallucination_risk(claims: Sequence[Claim], faithfulness_rule: str) -> Ruling | None:
+def hallucination_risk(facts: RagFacts, claims: Sequence[Claim], faithfulness_rule: str) -> Ruling | None:
     """None where nobody measured: a model that only labels gives no probabilities, and none are made up for it."""
     if faithfulness_rule in ("RAG-F1", "RAG-F5"):
         return Ruling(0.0, "RAG-H2")
@@ -25,12 +28,31 @@ def hallucination_risk(claims: Sequence[Claim], faithfulness_rule: str) -> Rulin
         return None
     least, worst = min(measured, key=lambda item: item[0])
     told = f'answer sentence {worst.sentence}: "{cut(worst.text)}" is supported with probability {least:.2f}'
-    return Ruling(round(_risk(least, len(measured)), 3), "RAG-H1", (told,), from_labels=True)
+    found = signs(facts, [probability for probability, _ in measured], sum(c.label != "supported" for c in claims))
+    return Ruling(round(weigh(least, len(measured), found), 3), "RAG-H1", (told,), from_labels=True)
 
 
-def _risk(least: float, claims: int) -> float:
-    """The more claims there are, the less the worst of them says."""
+def signs(facts: RagFacts, probabilities: Sequence[float], unsupported: int) -> dict[str, float]:
+    """What is weighed of an answer as a whole, by the names of the weights."""
+    said = {root for reading in facts.readings for root in reading.content}
+    new = said.difference(*(item.reading.stems for item in facts.passage_sentences))
+    return {
+        "expected": sum(1 - probability for probability in probabilities),
+        "unsupported": math.log1p(unsupported),
+        "new_words": math.log1p(len(new)),
+        "absent_values": float(min(len(facts.absent_values), _MOST_ABSENT)),
+    }
+
+
+def weigh(least: float, claims: int, found: Mapping[str, float]) -> float:
+    """An answer of one claim has the risk of that claim; the more there are, the more the whole counts."""
     fit = table("local")["risk"]
-    held = min(max(least, _SUREST), 1 - _SUREST)
-    balance = fit["start"] + fit["worst"] * math.log((1 - held) / held) + fit["claims"] * math.log(claims)
+    whole = fit["start"] + sum(fit[name] * value for name, value in found.items())
+    balance = worst_odds(least) / claims + (1 - 1 / claims) * whole
     return 1 / (1 + math.exp(-balance))
+
+
+def worst_odds(least: float) -> float:
+    """Log odds that the claim which is least likely supported is not."""
+    held = min(max(least, _SUREST), 1 - _SUREST)
+    return math.log((1 - held) / held)

@@ -126,7 +126,7 @@ def settle(facts: RagFacts, labels: RagLabels | None) -> Settlement:
     rulings["reason"] = Ruling(None, "RAG-E1")
     rulings["error"] = Ruling(None, "RAG-E1")
     ordered = {key: rulings[key] for key in _KEYS}
-    risk = hallucination_risk(labels.claims if labels else (), metrics["faithfulness"].rule)
+    risk = hallucination_risk(facts, labels.claims if labels else (), metrics["faithfulness"].rule)
     figures = {} if risk is None else {"hallucination_risk": risk}
     return Settlement(ordered, (*findings, *find_remarks(facts, labels)), figures)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,3 +99,22 @@ def test_no_claims_no_scores() -> None:
 @pytest.mark.parametrize("claim", ["The iron bridge at Ribe was opened in 1904.", "The bridge carries six tracks."])
 def test_words_cannot_outvote_what_is_amiss_to_the_letter_where_the_model_doubts_it_too(claim: str) -> None:
     assert claim_for(claim).label != "supported"
+
+
+@pytest.mark.parametrize(
+    ("company", "words", "supported", "amiss"),
+    [
+        (True, 6, 0.8, True),
+        (True, 6, 0.95, False),
+        (False, 6, 0.8, False),
+        (False, 6, 0.4, True),
+        (False, 12, 0.1, False),
+    ],
+)
+def test_a_strange_name_needs_a_surer_model_among_other_claims_than_alone(
+    company: bool, words: int, supported: float, amiss: bool
+) -> None:
+    """A long claim by itself says much else, so that the name is only weighed there."""
+    pair = lay_out(facts_of()).drafts[0].pair
+    named = replace(pair, claim=" ".join(["Ribe"] * words), strangers=("Ribe",), company=company, absent=())
+    assert Weighing(named, Entailment(supported, 1 - supported, 0.0), 0.5, None).amiss is amiss

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from krino.judges.rag.reading.amounts import LONGEST_SENTENCE, without_bounds
-from krino.judges.rag.reading.grammar import DEGREES, all_forms, in_one_word, root_of
+from krino.judges.rag.reading.grammar import DEGREES, all_forms, in_one_word, plural, root_of
 from krino.judges.rag.reading.values import Value, find_names, find_values, offered, without_citations
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
@@ -240,13 +240,14 @@ def opposed_words(first: Reading, second: Reading) -> tuple[str, ...]:
 def _opposites() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     data = table("words")["opposites"]
-    sides, plain, deeds = (
-        [tuple(side.split() for side in pair.split("/")) for name in names for pair in data[name]]
-        for names in (("pairs", "sides"), ("adjectives",), ("verbs",))
+    listed, nouns, plain, deeds = (
+        [tuple(side.split() for side in pair.split("/")) for pair in data[name]]
+        for name in ("pairs", "sides", "adjectives", "verbs")
     )
+    several = [tuple(list(map(plural, side)) for side in pair) for pair in nouns]
     done = [tuple([form for verb in side for form in all_forms(verb)] for side in pair) for pair in deeds]
     graded = [tuple([degree(word) for word in side] for side in pair) for pair in plain for degree in DEGREES]
-    for first, second in [*sides, *plain, *graded, *done]:
+    for first, second in [*listed, *nouns, *several, *plain, *graded, *done]:
         for ours, theirs in ((first, second), (second, first)):
             for word in ours:
                 found.setdefault(word, set()).update(theirs)

@@ -92,9 +92,14 @@ class Weighing:
 
     @property
     def amiss(self) -> bool:
-        """Something is wrong to the letter, and the model does not speak for the claim either."""
+        """Something is wrong to the letter, and the model does not speak for the claim either.
+
+        One long claim by itself says much else: there it is weighed with the rest.
+        """
         limits = table("local")["doubt"]
-        if self.pair.strangers and self.said.supported < limits["strange_name"]:
+        if not self.pair.company and len(self.pair.claim.split()) >= limits["long"]:
+            return False
+        if self.pair.strangers and self.said.supported < limits["strange_name" if self.pair.company else "alone"]:
             return True
         wrong = self.conflict is not None or bool(self.pair.strangers) or bool(absent_values(self.pair))
         return wrong and self.said.supported < float(limits["amiss"])
