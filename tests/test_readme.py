@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import command_line
 from fake_llm import FakeServer
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
@@ -101,7 +102,7 @@ def test_every_command_line_works(place: Path, environment: dict[str, str]) -> N
     assert len(COMMANDS) >= 18
     for line in COMMANDS:
         assert line.startswith("krino ")
-        done = ran(place, environment, "-m", "krino", *shlex.split(line)[1:])
+        done = command_line.ran(*shlex.split(line)[1:], cwd=place, env=environment)
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 

@@ -14,7 +14,7 @@ from krino.runs.reading import load_run
 from label_making import make_toy_run
 from served import Served, served
 
-CASES = 6
+CASES = 3
 READERS = 50
 RATERS = ("anna", "ben", "cleo", "dan")
 PATHS = (

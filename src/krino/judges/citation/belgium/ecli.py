@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from krino.judges.citation.belgium import table
 
-_MAX_TEXT = 200_000
 _MAX_FIELD = 600
 _FIRST_PUBLISHED_YEAR = 1950
 
@@ -166,11 +165,6 @@ def _canonical(text: str) -> str:
     return text.upper()
 
 
-def find_eclis(text: str) -> tuple[Ecli, ...]:
-    """Every identifier in running text, in order of appearance."""
-    return tuple(_build(match) for match in _ECLI.finditer(_canonical(text[:_MAX_TEXT])))
-
-
 @lru_cache(maxsize=1_024)
 def _parse(text: str) -> Ecli | None:
     plain = _PLAIN.fullmatch(text)
@@ -209,22 +203,3 @@ def decision_key(ecli: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[
     court, tail = _court(ecli, aliases), _tail(ecli)
     by_number = court == ("BE", "RVSCE") and ecli.number is not None
     return (court, tail) if by_number else (court, ecli.year, tail)
-
-
-def same_decision(a: Ecli, b: Ecli, aliases: Mapping[str, str] | None = None) -> bool:
-    """Whether two identifiers name one decision."""
-    return decision_key(a, aliases) == decision_key(b, aliases)
-
-
-def spelling_differences(a: Ecli, b: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """What a reader should be warned of when two identifiers of one decision are not written alike."""
-    if not same_decision(a, b, aliases):
-        return ()
-    notes = []
-    if a.court_code != b.court_code:
-        notes.append(f"{a.court_code} and {b.court_code} are codes of the same court.")
-    if a.year != b.year:
-        notes.append(f"Same judgment number, but one identifier says {a.year} and the other {b.year}.")
-    if a.ordinal != b.ordinal:
-        notes.append(f"The ordinals {a.ordinal} and {b.ordinal} are two spellings of one number.")
-    return tuple(notes)
