@@ -73,7 +73,7 @@ def _server() -> str:
     """Where the server of this process listens; it ends with this process."""
     path = Path(tempfile.mkdtemp(prefix="krino-forks-")) / "socket"
     script = Path(__file__).with_name("forking_server.py")
-    command, env = [sys.executable, script, path], environment(path.parent)
+    command, env = [sys.executable, str(script), str(path)], environment(path.parent)
     server = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert server.stdout is not None
     assert server.stdout.readline() == b"ready\n"
