@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Iterator
 from multiprocessing import Pool
 from pathlib import Path
@@ -19,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from pairs import NLI_SETS, rows
 
+from krino.models.wordpiece import WordPiece
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src" / "krino" / "models"))
-from wordpiece import WordPiece  # noqa: E402  (the package's own tokenizer, without the package)
 
 MOST_TOKENS = 128
 _END = re.compile(r"(?<=[.!?;])[\"')\]]*\s+(?=[A-Z\"'(\d])")
