@@ -56,7 +56,7 @@ def serve(path: str) -> None:
     os.environ.clear()
     os.environ.update(job["env"])
     tempfile.tempdir = None
-    sys.path[0] = job["cwd"]
+    sys.path[:1] = [job["cwd"], *filter(None, job["env"].get("PYTHONPATH", "").split(os.pathsep))]
     sys.argv = ["krino", *job["args"]]
 
 
