@@ -154,14 +154,15 @@ def test_a_websocket_is_refused(address: tuple[str, int]) -> None:
 
 
 def test_a_client_that_goes_away_leaves_nothing_waiting(address: tuple[str, int]) -> None:
-    body = orjson.dumps({"cases": [{**CASE, "answer": f"It stands {n} metres tall."} for n in range(900)]})
+    told = (f"Masons from village {n} carried stones up the hill." for n in range(60))  # the models must look at each
+    body = orjson.dumps({"cases": [{**CASE, "answer": answer} for answer in told]})
     with socket.create_connection(address) as line:
         line.sendall(head(f"Content-Length: {len(body)}") + body)
         until(lambda: under_way(address) > 0)
     until(lambda: under_way(address) == 0)
     with httpx2.Client(base_url=f"http://{address[0]}:{address[1]}") as client:
         done = client.get("/metrics").text
-    assert 'krino_cases_total{judge="rag",status="ok"} 900' not in done
+    assert 'krino_cases_total{judge="rag",status="ok"} 60' not in done
 
 
 def under_way(address: tuple[str, int]) -> int:
