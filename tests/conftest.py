@@ -1,4 +1,10 @@
-"""Property tests draw on a busy machine as on an idle one: how long an example takes proves nothing here."""
+"""Property tests draw on a busy machine as on an idle one: how long an example takes proves nothing here.
+
+A shell that starts the tests in the background has them ignore Ctrl-C, and so would every command that they start: the
+tests of Ctrl-C want it as users have it.
+"""
+
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -9,3 +15,5 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("any machine")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -89,7 +89,7 @@ def test_of_a_boolean_the_false_ones_are_bad() -> None:
 @pytest.mark.parametrize(
     ("by", "told"),
     [
-        ("scor", "no field `scor`; they have score, kind"),
+        ("scor", r"no field `scor` \(did you mean score\?\); they have score, kind"),
         ("score:BAD", "`score` is a number; write score, or score:high"),
     ],
 )
