@@ -82,7 +82,8 @@ def _add(router: APIRouter, desk: Desk, name: str, max_cases: int) -> None:
 
     async def endpoint(request: Request, body: Any) -> Response:
         given = body.options.model_dump(exclude_unset=True)
-        await run_in_threadpool(_refuse_options, desk, name, given)
+        if given:
+            await run_in_threadpool(_refuse_options, desk, name, given)
         listed = hasattr(body, "cases")
         work = desk.judged(name, body.cases if listed else [body.case], options=given, labeller=body.labeller)
         try:
@@ -105,8 +106,6 @@ def _add(router: APIRouter, desk: Desk, name: str, max_cases: int) -> None:
 
 def _refuse_options(desk: Desk, name: str, given: dict[str, Any]) -> None:
     """Of the right types, and yet nothing that the judge knows: a goal that there is not."""
-    if not given:
-        return
     try:
         desk.ready(name, given)
     except UsageProblem as problem:

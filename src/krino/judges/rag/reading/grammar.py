@@ -13,6 +13,7 @@ from krino.text.words import stem
 Form = Literal["base", "third", "past", "participle", "both", "gerund"]
 """`both`: past and participle in one, as in "closed"."""
 _DOUBLED = re.compile(r"[^aeiou][aeiou][bdgklmnprt]$")
+_WORD = re.compile(r"[^\W_]+")
 
 
 @cache
@@ -99,19 +100,25 @@ def _phrases() -> re.Pattern[str]:
 
 
 @cache
-def _telling_words() -> frozenset[str]:
-    """For a first, cheap look: the longest word of each phrase but its last, behind which a sign may stand."""
-    return frozenset(max(phrase.split()[:-1], key=len) for phrase in table("synonyms")["phrases"])
+def _words_of_phrases() -> dict[str, tuple[frozenset[str], ...]]:
+    """For a first, cheap look: all words of each phrase, by its longest."""
+    found: dict[str, tuple[frozenset[str], ...]] = {}
+    for phrase in table("synonyms")["phrases"]:
+        words = _WORD.findall(phrase)
+        longest = max(words, key=len)
+        found[longest] = (*found.get(longest, ()), frozenset(words))
+    return found
 
 
 def has_phrases(words: Set[str]) -> bool:
     """A first, cheap look at the words of a text: whether `in_one_word` could change it."""
-    return not words.isdisjoint(_telling_words())
+    known = _words_of_phrases()
+    return any(phrase <= words for word in known.keys() & words for phrase in known[word])
 
 
 def in_one_word(text: str) -> str:
     """Several words for one thing as one word: "laid off" is "dismissed"."""
-    if _telling_words().isdisjoint(text.lower().split()):
+    if not has_phrases(frozenset(_WORD.findall(text.lower()))):
         return text
     one: dict[str, str] = table("synonyms")["phrases"]
     return _phrases().sub(lambda found: one[found.group().lower()], text)
