@@ -75,7 +75,7 @@ class Desk:
     def __init__(self, settings: ServeSettings, meters: Meters) -> None:
         self._settings, self._meters = settings, meters
         self.under_way = 0
-        """Cases that are being judged or wait for it."""
+        """Cases that are being judged or wait for it; counted by the desk's own thread alone."""
         self._own = {load_judge(address).name: address for address in settings.judges}
         self._labellers: dict[str, Labeller] = {LOCAL: LocalLabeller(), **settings.labellers}
         self._ready: OrderedDict[bytes, AnyJudge] = OrderedDict()
@@ -116,10 +116,8 @@ class Desk:
                 where="body.labeller",
                 remedy=f"one of {', '.join(self._labellers)}; others are allowed at the start: krino serve --labeller",
             )
-        work = self._work(judge, options or {}, labeller, records)
-        if labeller == LOCAL and len(records) == 1:
-            return await work  # a bench does it: through the desk's own thread a short case would take a tenth longer
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        work = asyncio.run_coroutine_threadsafe(self._work(judge, options or {}, labeller, records), self._loop)
+        return await asyncio.wrap_future(work)
 
     def ready(self, name: str, options: Mapping[str, Any] | None = None) -> AnyJudge:
         """The judge with these options. Kept: cases are labelled together only where their judge is the same object."""
@@ -189,13 +187,11 @@ class Desk:
             return judgement
 
         tasks = [asyncio.ensure_future(one(item)) for item in items]
-        with self._lock:
-            self.under_way += len(tasks)
+        self.under_way += len(tasks)
         try:
             return await asyncio.gather(*tasks)
         finally:
-            with self._lock:
-                self.under_way -= len(tasks)
+            self.under_way -= len(tasks)
             for task in tasks:
                 task.cancel()
 
