@@ -15,7 +15,7 @@ KNOWN_FOR = "The town is known for its lace and its November fair."
     "claim",
     [
         "The town is known for its lace, its November fair and its medieval castle.",
-        "The town is known for its medieval castle, its lace and its November fair.",
+        "The town is known for its lace, its medieval castle and its November fair.",
         "The town is known for lace, the November fair, and a castle.",
     ],
 )
@@ -31,6 +31,8 @@ def test_a_longer_list_adds_a_thing(claim: str) -> None:
         "The town is known for its November fair and its lace.",
         "The town is known for its lace, its market and its castle.",  # the fair is left out: another list
         "The town is known for its lace.",
+        "Once there, look for its lace and its November fair.",  # what leads up to a list is no thing of it
+        "After noon, buy lace and visit its November fair.",
     ],
 )
 def test_the_same_list_another_list_and_no_list_add_nothing(claim: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from krino.judges.rag.reading.grammar import root_of, word_list
+from krino.judges.rag.reading.grammar import root_of, verb_form, word_list
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LIST = re.compile(r"([^,;:.()]+(?:,\s+[^,;:.()]+)*),?\s+and\s+([^,;:.()]+)", re.I)
@@ -26,6 +26,8 @@ def items_of(sentence: str) -> tuple[tuple[str, ...], ...]:
     items = [tuple(root_of(word.lower()) for word in _WORD.findall(part) if _says(word)) for part in parts]
     if not all(items) or any(len(item) > _LONGEST_ITEM for item in items[1:]):
         return ()
+    if any(verb_form(word.lower()) is not None for part in parts[1:] for word in _WORD.findall(part)):
+        return ()  # clauses, not things: "Once done, turn the valve back on and test the flush"
     return (items[0][-1:], *items[1:])
 
 
@@ -43,5 +45,5 @@ def added_item(claim: str, found: str) -> tuple[str, ...] | None:
     if not all(any(item[-1] in other for other in ours) for item in theirs):
         return None
     held = {root for item in theirs for root in item}
-    added = [item for item in ours if held.isdisjoint(item)]
+    added = [item for item in ours[1:] if held.isdisjoint(item)]  # the first may be what leads up to the list
     return added[0] if len(added) == len(ours) - len(theirs) else None
