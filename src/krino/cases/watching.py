@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import AliasChoices, AliasPath
@@ -16,6 +15,7 @@ from krino.cases.metadata import PREFIX
 from krino.contract import Judge
 from krino.contract.case_fields import list_names
 from krino.text.clean import clean_line
+from krino.text.guessing import guessed
 
 _LOOKED_AT = 100
 _MOST_NAMED = 10
@@ -129,8 +129,7 @@ def _told(judge: str, unread: list[str], known: frozenset[str]) -> str:
 
 def _with_guess(name: str, known: frozenset[str]) -> str:
     shown = clean_line(name, _LONGEST_NAME)
-    near = get_close_matches(name[:_LONGEST_NAME].lower(), sorted(known), n=1, cutoff=0.75)
-    return f"{shown} (did you mean {near[0]}?)" if near else shown
+    return f"{shown}{guessed(name, known)}"
 
 
 # --- texts that look like several --------------------------------------------------------------------

@@ -6,7 +6,6 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from os import PathLike
 from random import Random
 from typing import Any, ClassVar, Generic, Protocol, cast, get_args, get_origin
@@ -19,6 +18,7 @@ from krino.contract.bounds import Bound
 from krino.contract.judgement import Finding, Judgement, RollUp, Settlement, Status, VerdictT
 from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions, describe_validation
 from krino.errors import CannotJudge, UsageProblem
+from krino.text.guessing import guessed
 
 OptionsT = TypeVar("OptionsT", bound=BaseModel, default=BaseModel, covariant=True)
 _MODELS = ("case_model", None, "labels_model", "verdict_model", "options_model")
@@ -132,10 +132,10 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
         takes_more = self.options_model.model_config.get("extra") == "allow"
         if not unknown or takes_more or not all(isinstance(name, str) for name in known):
             return
-        near = get_close_matches(unknown[0].lower(), list(fields), n=1)
-        guess = f" (did you mean {near[0]}?)" if near else ""
         there = f"there are {', '.join(fields)}" if fields else "it has none"
-        raise UsageProblem(f"options of judge `{self.name}`: no option `{unknown[0]}`{guess}; {there}")
+        raise UsageProblem(
+            f"options of judge `{self.name}`: no option `{unknown[0]}`{guessed(unknown[0], fields)}; {there}"
+        )
 
     def read(self, record: Mapping[str, Any]) -> CaseT:
         """The typed case of a raw record; raises `CannotJudge` naming the field that is wrong."""

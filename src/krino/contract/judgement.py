@@ -191,7 +191,7 @@ class Judgement(BaseModel, Generic[VerdictT]):
 
     def of_model(self, model: type[BaseModel]) -> Self:
         """This judgement, with the model that its verdict was checked by."""
-        (self.__pydantic_private__ or {})["_model"] = model  # as an assignment does, without its search for setters
+        self._model = model
         return self
 
     def __eq__(self, other: object) -> bool:

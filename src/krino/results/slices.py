@@ -18,11 +18,11 @@ from krino.errors import UsageProblem
 from krino.results import Frozen
 from krino.results.packed import NULL
 from krino.results.table import Part, Reader, slice_name
-from krino.results.wording import guessed
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
 from krino.stats.moments import FEW, MomentsByGroup, mean_interval
 from krino.text.clean import clean_line
+from krino.text.guessing import guessed
 
 OTHERS = "(other values)"
 _MOST_VALUES = 1_000

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
 from krino.contract import Usage
 from krino.results.stability import Stability
 from krino.runs.manifest import Manifest
-from krino.text.clean import clean_line
 
 INTERVAL_NOTE = "Intervals are 95 % intervals of the mean"
 FEW_NOTE = "rough where n < 30"
@@ -39,12 +37,6 @@ def labeller_name(labeller: Mapping[str, Any]) -> str:
 
 def date_of(manifest: Manifest) -> str:
     return f"{manifest.started:%Y-%m-%d %H:%M} {manifest.started.tzname() or ''}".strip()
-
-
-def guessed(name: str, names: Iterable[str]) -> str:
-    """For a name that is not there: the one that may be meant, to be put after it; nothing where none is near."""
-    near = get_close_matches(name[:100].lower(), list(names), n=1, cutoff=0.75)
-    return f" (did you mean {clean_line(near[0], 60)}?)" if near else ""
 
 
 def counted(count: int, word: str = "case") -> str:

@@ -12,9 +12,9 @@ from typing import Any
 from krino.errors import UsageProblem
 from krino.results.kinds import as_number, codes_of
 from krino.results.verdict_schema import Schema, lower_is_better, scales_of, standing
-from krino.results.wording import guessed
 from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 from krino.text.clean import clean_line
+from krino.text.guessing import guessed
 
 Record = Mapping[str, Any]
 _LOOKED_AT = 1_000  # judged cases are enough to know which fields are numbers

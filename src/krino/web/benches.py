@@ -14,10 +14,9 @@ from collections.abc import Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-import orjson
-
 from krino.cases.item import CaseItem
 from krino.contract import Judgement
+from krino.contract.judgement import canonical
 from krino.engine.case import AnyJudge, judge_item
 from krino.engine.rehearsal import rehearse
 from krino.labellers.local import LocalLabeller
@@ -83,7 +82,7 @@ class Benches:
     def submit(self, party: Hashable, judge: AnyJudge, item: CaseItem) -> Future[Judgement]:
         """The judgement to come; who cancels it before its turn costs nothing."""
         job = Job(judge, item)
-        queue = self._long if _length(item) >= LONG else self._usual
+        queue = self._long if len(canonical(item.record)) >= LONG else self._usual
         with self._news:
             if self._closed:
                 job.done.cancel()
@@ -117,11 +116,3 @@ class Benches:
 
 async def _work(jobs: list[Job], labeller: LocalLabeller) -> None:
     await asyncio.gather(*(job.work(labeller) for job in jobs))
-
-
-def _length(item: CaseItem) -> int:
-    """In bytes, as JSON; what is too deep or too odd to be written counts as long."""
-    try:
-        return len(orjson.dumps(item.record, default=str))
-    except TypeError:
-        return LONG

@@ -16,9 +16,9 @@ from krino.results.gates.rules import NULL, Rule
 from krino.results.packed import NO_CODE
 from krino.results.table import Table
 from krino.results.verdict_schema import Scale, Schema, closed_labels, declared_scale
-from krino.results.wording import guessed
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.text.clean import clean_line
+from krino.text.guessing import guessed
 
 
 @dataclass(frozen=True)

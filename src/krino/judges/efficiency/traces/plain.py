@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import (
     Album,
     clean,
@@ -24,7 +24,6 @@ from krino.judges.efficiency.traces.content import (
 from krino.judges.efficiency.traces.failure import failure_in
 from krino.judges.efficiency.traces.steps import Kind, Reader, Step, Trace
 
-_USERS = ("user", "human", "user_message")
 _LISTS = ("steps", "actions", "trajectory", "trace", "tool_calls", "calls")
 
 
@@ -69,7 +68,9 @@ def _steps(raws: Sequence[Any]) -> list[Step]:
     steps: list[Step] = []
     for raw in raws:
         step = _step(raw)
-        if not isinstance(raw, Mapping) or str(raw.get("type") or raw.get("kind") or "").lower() not in _USERS:
+        if not isinstance(raw, Mapping) or str(raw.get("type") or raw.get("kind") or "").lower() not in words(
+            "cues", "user_names"
+        ):
             steps.append(step)
         elif steps and steps[-1].kind == "message":
             told = f"{steps[-1].observed}\n{text_of(step.output or step.input)}".strip()

@@ -18,9 +18,6 @@ from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"['’]s\b|[^\W_]+(?:[.,]\d+)*|[,;:()]")
 _STOPS = frozenset(",;:()")
-_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-_DATED = re.compile(rf"^(?:in|on|since|during) (?:\d{{1,2}} )?(?:(?:{_MONTHS})\b,? ?)?(?:\d{{1,4}}\b)?,? +(?=\w)", re.I)
-"""A date that opens a sentence, with or without a comma: nobody's name."""
 _RELATIVE = frozenset({"who", "which", "that"})
 _LONGEST = 600
 _MOST_PIVOTS = 12
@@ -149,10 +146,19 @@ def _are_others(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 # --- reading ---------------------------------------------------------------------------------------
 
 
+@cache
+def _dated() -> re.Pattern[str]:
+    """A date that opens a sentence, with or without a comma: nobody's name."""
+    months = "|".join(word for names in table("values")["dates"]["months"] for word in names.split())
+    return re.compile(
+        rf"^(?:in|on|since|during) (?:\d{{1,2}} )?(?:(?:{months})\b,? ?)?(?:\d{{1,4}}\b)?,? +(?=\w)", re.I
+    )
+
+
 @lru_cache(maxsize=8_192)
 def read_words(text: str) -> tuple[Word, ...]:
     """The words in order; "After X, Y" is read as "Y after X"."""
-    found = _TOKEN.findall(in_one_word(_DATED.sub("", text[:_LONGEST])))
+    found = _TOKEN.findall(in_one_word(_dated().sub("", text[:_LONGEST])))
     if found and found[0].lower() in _relations() and "," in found:
         cut = found.index(",")
         found = [*found[cut + 1 :], found[0].lower(), *found[1:cut]]
