@@ -26,8 +26,8 @@ CASES = b'{"id": "a", "text": "fine"}\n{"id": "b", "text": "bad"}\n'
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals, pipes and devices as POSIX has them")
 
 
-def begin(*args: str, cwd: Path, **more: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "krino", *args]
+def begin(*args: str, cwd: Path, through: tuple[str, str] = ("-m", "krino"), **more: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, *through, *args]
     settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **more}
     return subprocess.Popen(command, cwd=cwd, env=environment(cwd), **settings)
 
@@ -108,19 +108,52 @@ def test_output_that_cannot_be_written_is_exit_2(judged: Path) -> None:
 def test_a_signal_ends_a_read_that_waits_for_ever(judged: Path, args: tuple[str, ...], signal_sent: int) -> None:
     os.mkfifo(judged / "pipe.jsonl")
     reading, writing = os.pipe()
-    running = begin(*args, cwd=judged, stdin=reading)
-    if "-" in args:
-        until(lambda: any(judged.glob("krino-*")), "stdin is read")
-    else:
-        filled = os.open(judged / "pipe.jsonl", os.O_WRONLY)  # waits until the command has opened it
-    running.send_signal(signal_sent)
-    _, said = running.communicate(timeout=60)
+    with begin(*args, cwd=judged, stdin=reading) as running:
+        if "-" in args:
+            until(lambda: any(judged.glob("krino-*")), "stdin is read")
+        else:
+            filled = os.open(judged / "pipe.jsonl", os.O_WRONLY)  # waits until the command has opened it
+        running.send_signal(signal_sent)
+        said = last_words(running)
     assert running.returncode == 130, said
     assert "Traceback" not in said
     assert not any(judged.glob("krino-*")), "what was copied is cleared away"
     os.close(writing)
     if "-" not in args:
         os.close(filled)
+
+
+A_MOMENT_TOO_EARLY = """
+import signal, sys, threading, time
+from krino.cli import main
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))  # so that thread is handed them, and no read
+sys.argv = ["krino", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("args", [("judge", TOY, "pipe.jsonl"), ("agree", "r", "pipe.jsonl")])
+def test_a_signal_that_breaks_off_no_read_ends_it_too(judged: Path, args: tuple[str, ...], signal_sent: int) -> None:
+    """As one does that comes in the instant before the read begins: Python has noted it, but the read goes on."""
+    os.mkfifo(judged / "pipe.jsonl")
+    with begin(*args, cwd=judged, through=("-c", A_MOMENT_TOO_EARLY), stdin=subprocess.DEVNULL) as running:
+        filled = os.open(judged / "pipe.jsonl", os.O_WRONLY)
+        time.sleep(0.5)  # it is now in a read that waits
+        running.send_signal(signal_sent)
+        said = last_words(running)
+    os.close(filled)
+    assert running.returncode == 130, said
+
+
+def last_words(running: subprocess.Popen[str]) -> str:
+    """What a command wrote to stderr until it ended; one that does not end is killed and its code tells."""
+    try:
+        return running.communicate(timeout=60)[1]
+    except subprocess.TimeoutExpired:
+        running.kill()
+        return running.communicate()[1]
 
 
 def left_in(pipe: BinaryIO) -> int:
@@ -144,21 +177,16 @@ def test_a_signal_breaks_off_a_read_on_the_thread_that_judges(tmp_path: Path, si
     """A pipe is copied first, but a disk may be as slow: no handler of the event loop is called during a read."""
     os.mkfifo(tmp_path / "pipe")
     journal = tmp_path / "r" / "judgements.jsonl"
-    started = [sys.executable, "-c", READ_ON_THE_LOOP, TOY]
-    running = subprocess.Popen(started, cwd=tmp_path, env=environment(tmp_path), stderr=subprocess.PIPE)
-    try:
-        with (tmp_path / "pipe").open("wb", buffering=0) as pipe:  # waits until the command has opened it
-            pipe.write(CASES)
-            until(lambda: not left_in(pipe), "the command has taken all there is and waits for more")
-            until(lambda: (tmp_path / "r" / "run.json").exists(), "its run has begun")
-            time.sleep(0.5)  # it is now in a read that waits
-            running.send_signal(signal_sent)
-            _, said = running.communicate(timeout=60)
-    finally:
-        running.kill()
-        running.communicate()
-    assert running.returncode == 130, said.decode()
-    assert b"stopping: waiting for replies in flight" in said
+    begun = begin(TOY, cwd=tmp_path, through=("-c", READ_ON_THE_LOOP))
+    with begun as running, (tmp_path / "pipe").open("wb", buffering=0) as pipe:  # waits until the command has opened it
+        pipe.write(CASES)
+        until(lambda: not left_in(pipe), "the command has taken all there is and waits for more")
+        until(lambda: (tmp_path / "r" / "run.json").exists(), "its run has begun")
+        time.sleep(0.5)  # it is now in a read that waits
+        running.send_signal(signal_sent)
+        said = last_words(running)
+    assert running.returncode == 130, said
+    assert "stopping: waiting for replies in flight" in said
     assert json.loads((tmp_path / "r" / "run.json").read_text())["state"] == "interrupted"
     assert all(orjson.loads(line)["status"] == "ok" for line in journal.read_bytes().splitlines())
 

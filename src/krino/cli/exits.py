@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -42,6 +44,33 @@ class Commands(TyperGroup):
 def end_on_signals() -> None:
     """SIGTERM ends whatever goes on as Ctrl-C does, clearing up behind it; `krino judge` finishes its calls first."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if os.name == "posix":
+        _nudge_after_signals()
+
+
+NUDGES = (0.05, 0.2, 1.0, 5.0)
+"""Seconds between a signal and the nudges that follow it, each counted from the one before."""
+
+
+def _nudge_after_signals() -> None:
+    """A signal that comes in the instant before a read begins to wait would be heard only when that read ends, which on
+    a pipe may be never: Python has taken note of it, but acts on it between two steps of its own. So a thread hears of
+    every signal at once and sends the main thread a few harmless ones (SIGURG), which break off any wait.
+    """
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    signal.signal(signal.SIGURG, lambda number, frame: None)
+
+    def nudge() -> None:
+        while numbers := os.read(heard, 64):
+            if set(numbers) == {signal.SIGURG}:
+                continue
+            for pause in NUDGES:
+                time.sleep(pause)
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGURG)
+
+    threading.Thread(target=nudge, name="nudge", daemon=True).start()
 
 
 def exit_code_of(command: Callable[[], Any]) -> int:
