@@ -155,6 +155,10 @@ def test_scores_from_0_to_1_get_twenty_bins_and_1_falls_in_the_last() -> None:
     assert {place: count for place, count in enumerate(counts) if count} == {0: 1, 1: 1, 6: 2, 19: 1}
 
 
+def test_scores_that_are_all_0_or_1_are_drawn_on_the_scale_of_scores() -> None:
+    assert _histogram(0, 1, 1, 1) == (0.0, 0.05, (1, *[0] * 18, 3))
+
+
 def test_few_whole_numbers_get_a_bin_each() -> None:
     assert _histogram(1, 2, 2, 5) == (1.0, 1.0, (1, 2, 0, 0, 1))
 

@@ -89,12 +89,13 @@ class NumberTally:
 
     def _histogram(self, values: Moments) -> Histogram:
         lowest, highest = min(self._cells), max(self._cells)
-        if values.in_unit and not (self._whole and values.most > values.least):
+        whole = self._whole and not values.in_unit  # only noughts and ones: a score as likely as a count
+        if values.in_unit:
             lowest, highest = 0, max(int(np.floor(10.0**-self._exponent + _NUDGE)), 1)
-        least = 10**-self._exponent if self._whole and self._exponent < 0 else 1
+        least = 10**-self._exponent if whole and self._exponent < 0 else 1
         width = _bin_width(lowest, highest, least)
         first = lowest // width
-        single = self._whole and width == least
+        single = whole and width == least
         bins = highest // width - first + (1 if single or highest % width or highest == lowest else 0)
         counts = [0] * max(bins, 1)
         for cell, count in self._cells.items():
