@@ -25,6 +25,7 @@ from krino.judges.rag.support.relevance import (
     several_hold,
     useful_sentences,
 )
+from krino.judges.rag.support.talk import without_talk
 from krino.judges.rag.tables import table
 from krino.text.language import READ_LANGUAGES, foreign_language, language_name
 
@@ -34,7 +35,7 @@ _SAMPLE = 300
 
 def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) -> list[RagLabels]:
     """Labels for a batch of cases; what copies or code settle needs no model, all other claims go to it in one call."""
-    desks = [lay_out(facts) for facts in batch]
+    desks = without_talk([lay_out(facts) for facts in batch])
     settled = [[_copied() if desk.is_copied(draft) else decide(draft.pair) for draft in desk.drafts] for desk in desks]
     left = [
         draft.pair

@@ -49,7 +49,7 @@ def split_answer(answer: str) -> tuple[Sentence, ...]:
 
 def _is_plain(text: str) -> bool:
     """A first, cheap look: whether nothing in a text could be emphasis or a lead."""
-    return not ("*" in text or "_" in text or "`" in text or ":" in text)
+    return not ("*" in text or "_" in text or "`" in text or ":" in text or text[:8].lower().startswith(_attributed()))
 
 
 def _undressed(text: str) -> str:
@@ -194,8 +194,13 @@ def _whole(name: str) -> re.Pattern[str]:
 
 @cache
 def _lead() -> re.Pattern[str]:
-    """ "Answer: " before what is answered."""
+    """ "Answer: " or "Volgens de tekst" before what is answered."""
     return re.compile(table("answers")["lead"], re.I)
+
+
+@cache
+def _attributed() -> tuple[str, ...]:
+    return tuple(table("answers")["attributed"])
 
 
 def find_instructions(sentences: Sequence[Sentence], question: str) -> frozenset[int]:

@@ -12,6 +12,7 @@ from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
 from krino.judges.rag.support.evidence import Evidence, Index
 from krino.judges.rag.support.lexical_support import Pair
+from krino.judges.rag.support.nearness import reads
 from krino.judges.rag.tables import table
 
 _BARE = 3
@@ -166,24 +167,17 @@ def _is_empty(facts: RagFacts, number: int, reading: Reading, polarity: bool | N
 
 
 def _is_aside(facts: RagFacts, number: int, reading: Reading) -> bool:
-    """ "Have fun!", "I had a look at what you sent": between writer and reader, with nothing of the matter in it.
+    """ "Veel plezier met je bezoek!": between writer and reader, first or last, with nothing of the matter.
 
-    Advice is none, and where a passage speaks of itself as "I", so may an answer that tells it.
+    In English a model tells (`talk`), which knows more forms of it and takes no advice for one.
     """
-    known, text = table("answers")["talk"], facts.sentences[number - 1].text
+    text = facts.sentences[number - 1].text
+    if reads(facts.language) or len(facts.sentences) == 1 or number not in (1, len(facts.sentences)):
+        return False
     matter = facts.question_reading.stems.union(*(item.reading.stems for item in facts.passage_sentences))
     if reading.values or reading.names or not matter.isdisjoint(reading.content):
         return False
-    words, at_edge = _FIRST_WORD.findall(text.lower()), len(facts.sentences) > 1 and number in (1, len(facts.sentences))
+    words = _FIRST_WORD.findall(text.lower())
     to_reader = not frozenset(table("local")["polarity"]["reader"]).isdisjoint(words)
-    if text.lower().startswith(tuple(known["wishes"])):
-        return True
-    if text.rstrip(_DRESS).endswith(("!", "...", *_PICTURES)):
-        return to_reader or len(words) <= (_BRIEF if at_edge else _BARE)
-    writer = frozenset(known["writer"].split())
-    if not frozenset(known["advice"].split()).isdisjoint(words):
-        return False
-    if at_edge and to_reader and len(words) <= 2 * _BRIEF and frozenset(known["offers"].split()).isdisjoint(words):
-        return True
-    speaks = not writer.isdisjoint(words)
-    return speaks and not any(writer & frozenset(_FIRST_WORD.findall(item.text.lower())) for item in facts.passages)
+    cried = text.rstrip(_DRESS).endswith(("!", "...", *_PICTURES))
+    return (to_reader and len(words) <= 2 * _BRIEF) or (cried and len(words) <= _BRIEF)
