@@ -48,7 +48,7 @@ def end_on_signals() -> None:
         _nudge_after_signals()
 
 
-NUDGES = (0.05, 0.2, 1.0, 5.0)
+_NUDGES = (0.05, 0.2, 1.0, 5.0)
 """Seconds between a signal and the nudges that follow it, each counted from the one before."""
 
 
@@ -66,7 +66,7 @@ def _nudge_after_signals() -> None:
         while numbers := os.read(heard, 64):
             if set(numbers) == {signal.SIGURG}:
                 continue
-            for pause in NUDGES:
+            for pause in _NUDGES:
                 time.sleep(pause)
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGURG)
 
