@@ -119,14 +119,16 @@ async def test_while_a_session_lasts_the_folder_is_an_unfinished_run_of_the_case
     seen: list[tuple[str, list[str], list[str], int]] = []
 
     def watched() -> Iterator[CaseItem]:
-        for item in items("fine c", "", "fine a"):  # an empty text is settled without waiting
+        for item in items("fine c", "", "fine a"):
             run = krino.load_run(tmp_path)
             there = sorted(path.name for path in tmp_path.iterdir())
             seen.append((run.manifest.state, [record["id"] for record in run.records()], there, len(run)))
             yield item
 
     plan = session(tmp_path).plan.model_copy(update={"inputs": ["y"]})
-    held = session(tmp_path)
+    one_by_one = LocalLabeller()
+    one_by_one.workers = 1  # a case is read when the one before it is on record
+    held = session(tmp_path, one_by_one)
     held.plan = plan
     await held.run(watched)
     files = ["judgements.jsonl", "roll.jsonl", "run.json"]

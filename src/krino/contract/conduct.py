@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -69,6 +70,35 @@ def _taken(
 
 def settlement_problems(judge: AnyJudge, settlement: Settlement) -> list[str]:
     """What is wrong with a settlement whatever its values are."""
+    return [] if _is_sound(judge, settlement) else _problems(judge, settlement)
+
+
+def _is_sound(judge: AnyJudge, settlement: Settlement) -> bool:
+    """A quick look that most settlements pass; it calls nothing sound that is not."""
+    rulings, figures = settlement.rulings, settlement.figures
+    if rulings.__class__ is not dict or figures.__class__ is not dict:
+        return False
+    if rulings.keys() != _fields_of(judge.verdict_model) or not figures.keys() <= _fields_of(judge.figures_model):
+        return False
+    rules = judge.rules
+    for ruling in (*rulings.values(), *figures.values()):
+        if ruling.__class__ is not Ruling or ruling.rule.__class__ is not str or ruling.rule not in rules:
+            return False
+        if ruling.evidence != () and not _are(ruling.evidence, str):
+            return False
+    return settlement.findings == () or _are(settlement.findings, Finding)
+
+
+def _are(given: Any, kind: type) -> bool:
+    return given.__class__ is tuple and all(item.__class__ is kind for item in given)
+
+
+@lru_cache(maxsize=64)
+def _fields_of(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(model.model_fields)
+
+
+def _problems(judge: AnyJudge, settlement: Settlement) -> list[str]:
     rulings: Any = settlement.rulings
     figures: Any = settlement.figures
     for given in (rulings, figures):

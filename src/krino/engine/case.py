@@ -25,6 +25,7 @@ from krino.contract import (
 )
 from krino.contract.case_fields import bounded_inputs
 from krino.contract.conduct import BrokenContract, figures_of, questions_of, verdict_of
+from krino.contract.in_step import ALONE, Turns
 from krino.contract.places import fault_in
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 
@@ -86,21 +87,31 @@ async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest
     return (await carry(judge, labeller, item, digest)).judgement
 
 
-async def carry(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None) -> Judged:
-    """Only `RunStopped`, `UsageProblem` and `Waiting` get out; every other fault is a judgement that tells it."""
+async def carry(
+    judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None, turns: Turns = ALONE
+) -> Judged:
+    """Only `RunStopped`, `UsageProblem` and `Waiting` get out; every other fault is a judgement that tells it.
+
+    `turns`: of a case that is carried among others; each step is taken when they take it.
+    """
     known = _Known(judge, item, digest or input_hash(item))
     if item.record is None:
         return Judged(known.without_verdict("failed", item.problem or "the case could not be read"))
     try:
+        await turns.take()
         known.case = judge.read(item.record)
         known.inputs = bounded_inputs(judge.main_inputs(known.case))  # before anything is paid: a fault costs nothing
         facts = known.facts = judge.study(known.case)
+        await turns.take()
         questions = open_questions(judge, labeller, known.case, facts)
         if questions is not None:
             task = Task(judge, known.case, facts, questions, item.index, known.digest)
             known.labelled = await labeller.label(task)
         labels = known.labelled.labels if known.labelled else None
-        return Judged(known.with_verdict(judge.settle(known.case, facts, labels)))
+        await turns.finish()
+        settlement = judge.settle(known.case, facts, labels)
+        await turns.finish()
+        return Judged(known.with_verdict(settlement))
     except Undecided as tie:
         return Judged(known.without_verdict("failed", str(tie), **_asked(labeller, tie)))
     except CannotJudge as reason:

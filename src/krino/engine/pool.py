@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+from krino.contract.in_step import Turns, in_step
 from krino.engine.case import carry
-from krino.engine.protocol import BREATH, Assignment, OpenCase, Receive
+from krino.engine.protocol import Assignment, OpenCase, Receive
 from krino.errors import RunStopped
 
 
@@ -44,27 +45,26 @@ class LocalPool:
     async def _work(
         self, assignment: Assignment, cases: AsyncIterator[OpenCase], reading: asyncio.Lock, receive: Receive
     ) -> None:
-        since_breath = 0
         while (case := await self._next(cases, reading)) is not None:
             if self._stopping:
                 await receive(case.item, None)
                 return
+            turns = Turns()
             try:
-                judgement, stop = await carry(assignment.judge, assignment.labeller, case.item, case.digest)
+                judgement, stop = await carry(assignment.judge, assignment.labeller, case.item, case.digest, turns)
             except RunStopped as reason:
                 self._end(reason)
                 await receive(case.item, None)
                 return
             try:
+                await turns.finish()
                 await receive(case.item, judgement)
             except RunStopped as reason:
                 stop = stop or reason
             if stop is not None:
                 self._end(stop)
-            since_breath += 1
-            if since_breath == BREATH:  # not while the stream is held: the other workers would queue for it ever after
-                since_breath = 0
-                await asyncio.sleep(0)
+            turns.end()
+            await in_step()  # not while the stream is held: the other workers would queue for it ever after
 
     async def _next(self, cases: AsyncIterator[OpenCase], reading: asyncio.Lock) -> OpenCase | None:
         async with reading:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import get_args
 
 from krino.contract.bounds import EMPTY, NULL, Bound
@@ -17,6 +17,7 @@ _WHY, _CLAIM, _QUOTE, _NAMED = Bound.text(160), Bound.text(300), Bound.text(400)
 _MOST_QUOTES, _LONGEST_QUOTE = 20, 300
 # Where everything is bound exactly, a small model writes: as little as can be.
 _FEW, _SHORT, _BRIEF = 2, Bound.text(60), Bound(least=2, most=40)
+_STEP = Bound.one_of(get_args(Similarity))
 _NO, _YES = Bound.only(False), Bound.only(True)
 
 
@@ -45,29 +46,48 @@ def _shape(
     similarity: bool,
     exact: bool,
 ) -> Bound:
-    number = Bound.one_of(range(1, sentences + 1))
-    source = Bound.one_of((*(passage for passage, _ in passages), None))
-    claim = Bound.holding(text=_CLAIM, sentence=number, passage=source, quote=_QUOTE, why=_WHY)
-    uses = [Bound.holding(passage=Bound.only(passage), useful_sentences=_numbers(count)) for passage, count in passages]
-    refusal = Bound.holding(why=_SHORT if exact else _WHY)
+    shown = tuple(passage for passage, _ in passages)
+    uses = [_use(passage, count) for passage, count in passages]
     return Bound.holding(
         unreadable=NULL if exact else _WHY,
-        claims=Bound.many(claim, most=_CLAIMS_A_SENTENCE * sentences + 4) if claims else EMPTY,
+        claims=_claims(sentences, shown) if claims else EMPTY,
         empty_sentences=_numbers(sentences) if claims else EMPTY,
         parts=_listed("part", "sentence", "answered", tuple(range(1, sentences + 1)), exact) if answer else EMPTY,
         passages=Bound.each(uses),
-        needs=_listed("need", "passage", "held", tuple(one for one, _ in passages), exact) if passages else EMPTY,
-        refusal=refusal if answer and (declines or not exact) else NULL,
+        needs=_listed("need", "passage", "held", shown, exact) if passages else EMPTY,
+        refusal=_refusal(exact) if answer and (declines or not exact) else NULL,
         similarity_why=(_SHORT if exact else _WHY) if similarity else NULL,
-        similarity=Bound.one_of(get_args(Similarity)) if similarity else NULL,
+        similarity=_STEP if similarity else NULL,
         uncertain=NULL if exact else _WHY,
     )
 
 
+# Parts that come back in cases of other shapes are the same object there: what is made of them is made once.
+
+
+@lru_cache(maxsize=1_024)
+def _claims(sentences: int, passages: tuple[int, ...]) -> Bound:
+    number, source = Bound.one_of(range(1, sentences + 1)), Bound.one_of((*passages, None))
+    claim = Bound.holding(text=_CLAIM, sentence=number, passage=source, quote=_QUOTE, why=_WHY)
+    return Bound.many(claim, most=_CLAIMS_A_SENTENCE * sentences + 4)
+
+
+@lru_cache(maxsize=4_096)
+def _use(passage: int, sentences: int) -> Bound:
+    return Bound.holding(passage=Bound.only(passage), useful_sentences=_numbers(sentences))
+
+
+@cache
+def _refusal(exact: bool) -> Bound:
+    return Bound.holding(why=_SHORT if exact else _WHY)
+
+
+@lru_cache(maxsize=1_024)
 def _numbers(count: int) -> Bound:
     return Bound.many(Bound.one_of(range(1, count + 1)), most=count)
 
 
+@lru_cache(maxsize=1_024)
 def _listed(name: str, place: str, said: str, places: tuple[int, ...], exact: bool) -> Bound:
     """Parts of the question, or needs: a name, where it is met, and whether it is."""
     if not exact:

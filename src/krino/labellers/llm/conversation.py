@@ -13,7 +13,7 @@ import orjson
 from krino.contract import Bound, CaseT, FactsT, Judge, LabelsT, Task, Usage
 from krino.labellers.llm import prompt
 from krino.labellers.llm.reply import READING
-from krino.labellers.llm.schema import AnswerCheck, bind, reply_tokens, strict_schema
+from krino.labellers.llm.schema import AnswerCheck, Binder, reply_tokens, strict_schema
 from krino.labellers.llm.wire import Channel, ChatRequest, Dialect, Strength, Turn
 
 MOST_FORMS = 1_000  # bound schemas kept in memory, by the bounds of their case
@@ -63,6 +63,7 @@ class Prepared:
     digest: Any
     """A hash of everything that is the same for all requests, to which the case is added for the cache key."""
     _forms: dict[tuple[int, Strength], tuple[Bound | None, Form]] = field(default_factory=dict)
+    _binders: dict[Strength, Binder] = field(default_factory=dict)
 
     @classmethod
     def of(cls, judge: Judge[Any, Any, Any], channels: Sequence[Channel], described: dict[str, Any]) -> Prepared:
@@ -78,12 +79,18 @@ class Prepared:
         strength = strength if bound is not None else "plain"
         owner, known = self._forms.get((id(bound), strength), (None, None))
         if known is None or owner is not bound:
-            narrowed = self.schema if bound is None else bind(self.schema, bound, strength)
-            measured = narrowed if bound is None else bind(self.schema, bound, "exact")
-            known = Form(orjson.Fragment(orjson.dumps(narrowed)), reply_tokens(measured))
+            narrowed = self.schema if bound is None else self._binder(strength).bind(bound)
+            tokens = reply_tokens(narrowed) if bound is None else self._binder("exact").reply_tokens(bound)
+            known = Form(orjson.Fragment(orjson.dumps(narrowed)), tokens)
             if len(self._forms) >= MOST_FORMS:
                 self._forms.clear()
             self._forms[id(bound), strength] = bound, known
+        return known
+
+    def _binder(self, strength: Strength) -> Binder:
+        known = self._binders.get(strength)
+        if known is None:
+            known = self._binders[strength] = Binder(self.schema, strength)
         return known
 
 

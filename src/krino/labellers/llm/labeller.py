@@ -23,6 +23,7 @@ from krino.contract import (
     Task,
     Usage,
 )
+from krino.contract.in_step import in_step
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import SCHEMA_CHANNELS, Abilities
@@ -161,6 +162,7 @@ class LlmLabeller(Labeller):
 
     async def _label_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """One conversation with the model, or what it answered to the same before."""
+        await in_step()
         prepared = self._prepare(task.judge)
         shown = prompt.shown_texts(task.questions)
         text = prompt.user_text(task.questions, shown, self.media)
@@ -287,6 +289,7 @@ class LlmLabeller(Labeller):
             if talk.useless and body in talk.useless:
                 raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
             letter = Letter(body, len(body) // CHARS_PER_TOKEN, request.reply_limit, talk.task.input_hash, talk.turn)
+            await in_step()
             usage, reply, refusal, late, fault = await self.line.send(letter)
             talk.usage.add(usage)
             if fault is not None:

@@ -6,7 +6,7 @@ case, as far as an endpoint takes that (`Strength`). `reply_tokens` says how lon
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, get_args
@@ -21,6 +21,8 @@ from krino.labellers.llm.wire import Strength
 
 Schema = Mapping[str, Any]
 STRENGTHS: tuple[Strength, ...] = get_args(Strength)
+Letters = dict[tuple[int, int], tuple[Schema, int]]
+"""How long the longest value of a node is that stands so deep, by the node and its depth."""
 
 # Keywords that strict structured output does not take everywhere; code checks them after the reply anyway.
 DROPPED = frozenset(
@@ -79,30 +81,72 @@ def _strict(node: Any, named: bool = False) -> Any:
 # --- bound to a case -------------------------------------------------------------------------------
 
 
+MOST_REMEMBERED = 10_000
+
+
 def bind(schema: Schema, bound: Bound, strength: Strength) -> dict[str, Any]:
     """The schema narrowed to the bounds of one case; `ValueError` where a bound names a field that there is not."""
-    if strength == "plain":
-        return dict(schema)
-    definitions = schema.get("$defs", {})
-    narrowed = _Binder(definitions, strength).node({key: schema[key] for key in schema if key != "$defs"}, bound)
-    used = set(_references(narrowed))
-    while more := {name for known in used for name in _references(definitions[known])} - used:
-        used |= more
-    if used:
-        narrowed["$defs"] = {name: node for name, node in definitions.items() if name in used}
-    return narrowed
+    return Binder(schema, strength).bind(bound)
 
 
-class _Binder:
-    """Writes what is bound in place of references; what is not bound stays as it is."""
+class Binder:
+    """Writes what is bound in place of references; what is not bound stays as it is.
 
-    def __init__(self, definitions: Mapping[str, Schema], strength: Strength) -> None:
-        self._definitions = definitions
+    Hardly any two cases have the same bounds, but most parts of them come back (a passage of eight sentences, a claim
+    about one of four). Judges give the same part as the same object: what was made of it is remembered by that.
+    """
+
+    def __init__(self, schema: Schema, strength: Strength) -> None:
+        self._schema, self._strength = schema, strength
+        self._root = {key: node for key, node in schema.items() if key != "$defs"}
+        self._definitions: Mapping[str, Schema] = schema.get("$defs", {})
         self._exact = strength == "exact"
         self._texts = STRENGTHS.index(strength) >= STRENGTHS.index("sized")
         self._lengths = STRENGTHS.index(strength) >= STRENGTHS.index("bounded")
+        self._nodes: dict[tuple[int, int], tuple[Schema, Bound, dict[str, Any]]] = {}
+        self._names: dict[int, tuple[Any, frozenset[str]]] = {}
+        self._letters: Letters = {}
+
+    def bind(self, bound: Bound) -> dict[str, Any]:
+        """The schema narrowed to these bounds. Parts of it are shared with others: it is not to be changed."""
+        if self._strength == "plain":
+            return dict(self._schema)
+        if len(self._nodes) + len(self._names) + len(self._letters) > MOST_REMEMBERED:
+            self._nodes.clear()
+            self._names.clear()
+            self._letters.clear()
+        narrowed = dict(self.node(self._root, bound))
+        used = set(self._references(narrowed))
+        while more := {name for known in used for name in self._references(self._definitions[known])} - used:
+            used |= more
+        if used:
+            narrowed["$defs"] = {name: node for name, node in self._definitions.items() if name in used}
+        return narrowed
+
+    def reply_tokens(self, bound: Bound) -> int:
+        """A limit for a reply within these bounds."""
+        return reply_tokens(self.bind(bound), self._letters)
 
     def node(self, node: Schema, bound: Bound) -> dict[str, Any]:
+        """Remembered with what it was made of, so that another object in the same place is not taken for it."""
+        known = self._nodes.get((id(node), id(bound)))
+        if known is None or known[0] is not node or known[1] is not bound:
+            known = self._nodes[id(node), id(bound)] = node, bound, self._node(node, bound)
+        return known[2]
+
+    def _references(self, node: Mapping[str, Any] | list[Any]) -> frozenset[str]:
+        """The names of the definitions that stand anywhere in a node."""
+        known = self._names.get(id(node))
+        if known is not None and known[0] is node:
+            return known[1]
+        inner = node.values() if isinstance(node, dict) else node
+        names = frozenset[str]().union(*(self._references(one) for one in inner if isinstance(one, dict | list)))
+        if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+            names |= {node["$ref"].rpartition("/")[2]}
+        self._names[id(node)] = node, names
+        return names
+
+    def _node(self, node: Schema, bound: Bound) -> dict[str, Any]:
         if bound.any_of and self._exact:
             return {"anyOf": [self.node(node, one) for one in bound.any_of]}
         if bound.any_of:
@@ -200,17 +244,6 @@ def _resolved(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
     return {**found, "description": node["description"]} if "description" in node else found
 
 
-def _references(node: Any) -> Iterator[str]:
-    if isinstance(node, list):
-        for item in node:
-            yield from _references(item)
-    elif isinstance(node, dict):
-        if isinstance(node.get("$ref"), str):
-            yield node["$ref"].rpartition("/")[2]
-        for item in node.values():
-            yield from _references(item)
-
-
 def _widest(bounds: Sequence[Bound]) -> Bound:
     """One bound that leaves room for everything that any of these allows."""
     return reduce(_wider, bounds)
@@ -248,33 +281,39 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def reply_tokens(schema: Schema) -> int:
+def reply_tokens(schema: Schema, known: Letters | None = None) -> int:
     """A limit for a reply that fits this schema: no useful answer needs more tokens."""
-    letters = _letters(schema, schema.get("$defs", {}), 0)
+    letters = _letters(schema, schema.get("$defs", {}), 0, {} if known is None else known)
     return min(MOST_TOKENS, max(FEWEST_TOKENS, letters // CHARS_PER_TOKEN + SLACK))
 
 
-def _letters(node: Schema, definitions: Mapping[str, Schema], depth: int) -> int:
+def _letters(node: Schema, definitions: Mapping[str, Schema], depth: int, known: Letters) -> int:
     """About how many characters the longest value takes; what goes in circles is followed a few times only."""
     if depth > DEEPEST:
         return 0
-    inner = depth + 1
+    found = known.get((id(node), depth))
+    if found is None or found[0] is not node:
+        found = known[id(node), depth] = node, _count_letters(node, definitions, depth + 1, known)
+    return found[1]
+
+
+def _count_letters(node: Schema, definitions: Mapping[str, Schema], inner: int, known: Letters) -> int:
     if "$ref" in node:
-        return _letters(definitions[node["$ref"].rpartition("/")[2]], definitions, inner)
+        return _letters(definitions[node["$ref"].rpartition("/")[2]], definitions, inner, known)
     if "anyOf" in node:
-        return max(_letters(branch, definitions, inner) for branch in node["anyOf"])
+        return max(_letters(branch, definitions, inner, known) for branch in node["anyOf"])
     if "enum" in node or "const" in node:
         return max((len(orjson.dumps(value)) for value in node.get("enum", [node.get("const")])), default=2)
     match node.get("type"):
         case "object":
             properties: Mapping[str, Schema] = node.get("properties", {})
-            held = sum(len(name) + 6 + _letters(item, definitions, inner) for name, item in properties.items())
+            held = sum(len(name) + 6 + _letters(item, definitions, inner, known) for name, item in properties.items())
             return 4 + (held if properties else UNBOUND_TEXT)
         case "array":
             if "prefixItems" in node:
-                return 2 + sum(2 + _letters(item, definitions, inner) for item in node["prefixItems"])
+                return 2 + sum(2 + _letters(item, definitions, inner, known) for item in node["prefixItems"])
             items = int(node.get("maxItems", UNBOUND_ITEMS))
-            return 2 + items * (2 + _letters(node.get("items", {}), definitions, inner))
+            return 2 + items * (2 + _letters(node.get("items", {}), definitions, inner, known))
         case "integer" | "number":
             return len(str(node["maximum"])) if "maximum" in node else 15
         case "boolean" | "null":

@@ -275,6 +275,7 @@ class Transport:
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
             headers={"Content-Type": "application/json", "Accept-Encoding": ENCODINGS, **self.headers},
             auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),  # a model's endpoint has no use for them, and looking for them costs
         )
         if old is not None and not old.closed:
             with contextlib.suppress(RuntimeError):

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
+from krino.judges.rag.reading.triggers import Triggers
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 from krino.text.words import stop_words
@@ -205,12 +206,15 @@ def _attributed() -> tuple[str, ...]:
 
 def find_instructions(sentences: Sequence[Sentence], question: str) -> frozenset[int]:
     """Numbers, from 1, of sentences that speak to whoever judges; none where the question is about such matters."""
-    triggers: list[str] = table("instructions")["trigger"]
     texts = [straighten(sentence.text[:_LONGEST]).lower() for sentence in sentences]
-    joined = "\n".join(texts)
-    if not any(piece in joined for piece in triggers) or _asked().search(question[:_LONGEST].lower()):
+    if not _triggers().stand_in("\n".join(texts)) or _asked().search(question[:_LONGEST].lower()):
         return frozenset()
     return frozenset(number for number, text in enumerate(texts, 1) if _patterns().search(text))
+
+
+@cache
+def _triggers() -> Triggers:
+    return Triggers(table("instructions")["trigger"])
 
 
 @cache

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Literal, cast
 
 from krino.judges.rag.reading.sentences import Sentence
+from krino.judges.rag.reading.triggers import Triggers
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 from krino.text.language import READ_LANGUAGES
@@ -65,9 +66,9 @@ class _Patterns:
 
 
 @cache
-def _triggers() -> tuple[str, ...]:
+def _triggers() -> Triggers:
     """One of these stands in every answer that declines. They are apart from the patterns, which take long to make."""
-    return tuple(table("refusals")["trigger"])
+    return Triggers(table("refusals")["trigger"])
 
 
 @cache
@@ -114,11 +115,7 @@ class _Declined:
 def read_refusal(sentences: Sequence[Sentence], question: str = "") -> RefusalReading | None:
     """The reading of an answer, or None where no sentence of it declines."""
     texts = [f" {straighten(sentence.text[:_LONGEST]).lower()}" for sentence in sentences]
-    joined = "\n".join(texts)
-    for piece in _triggers():  # a loop, because most answers decline nothing and every one is looked at
-        if piece in joined:
-            break
-    else:
+    if not _triggers().stand_in("\n".join(texts)):  # most answers decline nothing
         return None
     patterns, asked = _patterns(), straighten(question[:_LONGEST]).lower()
     declined = {
@@ -153,7 +150,7 @@ def asks_for_harm(question: str) -> bool:
 
 
 def _declines(text: str, before: str, asked: str, patterns: _Patterns) -> _Declined | None:
-    if not any(piece in text for piece in _triggers()) or patterns.reported.search(text):
+    if not _triggers().stand_in(text) or patterns.reported.search(text):
         return None
     match = patterns.first.search(_QUOTED.sub(lambda found: " " * len(found.group()), text))
     if match is None:
