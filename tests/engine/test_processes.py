@@ -175,7 +175,7 @@ def test_what_broke_before_is_given_to_workers_however_little_it_is(deadly: Any)
         found[item.index] = finished.read() if isinstance(finished, Written) else finished
 
     items = [CaseItem(place, str(place), {"text": "x"}) for place in range(3)]
-    assignment = Assignment(deadly, LocalLabeller(), broke_before=True)
+    assignment = Assignment(deadly, LocalLabeller(), may_kill=True)
     asyncio.run(engine.run(assignment, opened(iter(items), lambda item, digest: True), receive))
     assert len(found) == 3
     assert os.getpid() not in processes_of(found)

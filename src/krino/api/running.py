@@ -39,7 +39,7 @@ from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.validate import refuse_for
 from krino.results.summary import Summary
 from krino.runs.contents import Contents
-from krino.runs.folder import RunLocation, find_location
+from krino.runs.folder import RunLocation, find_location, trying, was_killed
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
 from krino.runs.manifest import Manifest, Plan, in_part
 from krino.runs.reading import RecordedLabels
@@ -197,9 +197,9 @@ class Running:
 
     async def carry_out(self, conduct: Conduct = Session.run) -> Run:
         """Judge what is open. Whatever is wrong with the call is found out before a folder is claimed."""
-        begun: Iterator[CaseItem] | None = self._first_look()
         plan = self.plan()
         location = find_location(plan, named=self.settings.into, base=self.settings.base, fresh=self.settings.fresh)
+        begun: Iterator[CaseItem] | None = self._first_look(location.folder)
         self._announce(location)
 
         def cases() -> Iterator[CaseItem]:
@@ -240,17 +240,19 @@ class Running:
         how = self.settings
         return read_cases(self.inputs.paths, format=how.format, mapping=how.mapping, split=how.split, judge=self.judge)
 
-    def _first_look(self) -> Iterator[CaseItem]:
-        """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed."""
-        if all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):  # what can be read twice
-            rehearse_first(self.judge, self.cases())
-            refuse_without_labeller(self.judge, self.labeller, self.cases())
+    def _first_look(self, folder: Path) -> Iterator[CaseItem]:
+        """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed. Where
+        the last command was killed, perhaps by one of the cases, they are left to workers unseen."""
+        killed = was_killed(folder)
+        if not killed and all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):
+            with trying(folder):  # what can be read twice
+                rehearse_first(self.judge, self.cases())
+                refuse_without_labeller(self.judge, self.labeller, self.cases())
         items = self.cases()
         for first in items:
-            return rehearsed(chain([first], items), self.judge)
-        if heads_of(
-            self.inputs.paths
-        ):  # a few cases in many shards: some have none, and yet are judged like the others
+            begun = chain([first], items)
+            return begun if killed else rehearsed(begun, self.judge)
+        if heads_of(self.inputs.paths):  # a few cases in many shards: some have none, and yet are judged like the others
             return items
         raise UsageProblem(f"{', '.join(self.inputs.given)}: there are no cases in it")
 

@@ -91,7 +91,6 @@ def _engine_for(
 ) -> Callable[[], Engine]:
     """All cores where the labelling is done here; a model is asked by one process unless more are asked for."""
     from krino.engine.desk import keep_to_one_core
-    from krino.engine.pool import LocalPool
     from krino.engine.processes import AllCores
     from krino.labellers.local import LocalLabeller
 
@@ -112,7 +111,7 @@ def _engine_for(
             at_batch_price(labeller)
         return BatchFiles
     if workers is None and not isinstance(labeller, LocalLabeller):
-        return LocalPool
+        return lambda: AllCores(1)
     if workers is not None:
         keep_to_one_core()  # each of them, this process too
     return lambda: AllCores(workers)
