@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import orjson
@@ -505,3 +507,33 @@ def test_an_engine_that_cannot_work_is_told_before_a_run_folder_is_named(
     done = CliRunner().invoke(app, ["judge", TOY, "cases.jsonl", "--engine", engine])
     assert words in str(done.exception) + done.output
     assert "run folder" not in done.output
+
+
+@pytest.mark.parametrize("form", ["127.0.0.1:{}", "ray://127.0.0.1:{}", "[::1]:{}"])
+def test_a_cluster_that_nobody_answers_for_is_told_before_a_run_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))  # installed, and never called
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "cases.jsonl", "fine")
+    with socket.socket() as unused:  # bound, so that nobody else listens there, and not listening itself
+        unused.bind(("127.0.0.1", 0))
+        address = form.format(unused.getsockname()[1])
+        command = ["judge", TOY, "cases.jsonl", "--engine", "ray", "--ray-address", address]
+        done = CliRunner().invoke(app, command)
+    assert f"{address} (--ray-address) cannot be reached" in str(done.exception) + done.output
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_says_that_nobody_can_label(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import krino\nfrom toy_judge import ToyJudge\n\n"
+        "class Mine(ToyJudge):\n    label_locally = krino.Judge.label_locally\n"
+    )
+    write(tmp_path / "cases.jsonl", "", "fine")
+    command = ("judge", "mine.py:Mine", "cases.jsonl", "--dry-run")
+    path = {"PYTHONPATH": str(Path(__file__).parents[1])}
+    refused = krino(*command, cwd=tmp_path, env=path)
+    assert (refused.returncode, "name a model with --labeller" in refused.stderr) == (2, True)
+    write(tmp_path / "cases.jsonl", "")  # decided by rules: nobody is needed
+    assert krino(*command, cwd=tmp_path, env=path).returncode == 0

@@ -19,7 +19,7 @@ from krino.api.judging import AnyKindOfJudge, ready_judge
 from krino.api.recorded_run import Run, load_run
 from krino.cases import CaseItem, read_cases
 from krino.cases.item import as_text
-from krino.cases.origin import Format
+from krino.cases.origin import Format, left_unread
 from krino.cases.shard import heads_of
 from krino.cases.watching import watched
 from krino.contract import Forecast, Labeller, Task
@@ -27,7 +27,7 @@ from krino.engine import sync
 from krino.engine.case import AnyJudge, input_hash, open_questions
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Engine
-from krino.engine.rehearsal import refuse_without_labeller, rehearse_first, rehearsed
+from krino.engine.rehearsal import lacks_labeller, refuse_without_labeller, rehearse_first, rehearsed
 from krino.errors import RunStopped, UsageProblem
 from krino.exports.parquet_file import ParquetBeside
 from krino.judges.registry import OURS, address_of
@@ -189,10 +189,14 @@ class Running:
         return in_part(plan, heads) if (heads := heads_of(self.inputs.paths)) else plan
 
     def estimate(self) -> Estimate:
-        """What asking about the cases would take. Studies every case; asks nobody."""
-        found = Estimate()
+        """What asking about the cases would take. Studies every case; asks nobody, and refuses what a run would refuse
+        for having nobody to ask."""
+        found, nobody = Estimate(), lacks_labeller(self.judge, self.labeller)
         for item in self._watched(self.cases()):
-            found.add(*_outlook(self.judge, self.labeller, item))
+            kind, forecast = _outlook(self.judge, self.labeller, item)
+            if nobody and kind == "asked":
+                self.judge.label_locally([])  # which says that there is none
+            found.add(kind, forecast)
         return found
 
     async def carry_out(self, conduct: Conduct = Session.run) -> Run:
@@ -252,7 +256,7 @@ class Running:
         for first in items:
             begun = chain([first], items)
             return begun if killed else rehearsed(begun, self.judge)
-        if heads_of(self.inputs.paths):  # a few cases in many shards: some have none, and yet are judged like the others
+        if heads_of(self.inputs.paths):  # of a few cases in many shards some have none, and are judged all the same
             return items
         raise UsageProblem(f"{', '.join(self.inputs.given)}: there are no cases in it")
 
@@ -270,6 +274,8 @@ class Running:
             self.tell(f"{location.instead_of} was made with other settings, so this is a new run:")
             for line in location.because:
                 self.tell(f"  {line}")
+        for line in left_unread(self.inputs.paths):
+            self.tell(line)
         self.tell(f"{'continuing' if location.continued else 'run folder'} {location.folder}")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krino.engine.protocol import Engine
 
 FILES = (
-    "Files or folders of cases; - is stdin. A JSON list is a list of cases, a JSON object is one case; to the "
+    "Files of cases, or folders of them; - is stdin. A JSON list is a list of cases, a JSON object is one case; to the "
     "efficiency judge a bare list of messages, spans, runs or steps is one trace, and an export with several traces "
     "is one case for each."
 )
@@ -97,9 +97,11 @@ def _engine_for(
     if address is not None and engine is not options.EngineName.ray:
         raise UsageProblem("--ray-address is for --engine ray: add that, or leave it out")
     if engine is options.EngineName.ray:
-        from krino.engine.ray_cluster import RayEngine, imported_ray
+        from krino.engine.ray_cluster import RayEngine, imported_ray, refuse_unreachable
 
         imported_ray()
+        if address is not None and not dry_run:
+            refuse_unreachable(address)
         return lambda: RayEngine(workers, address)
     if engine is options.EngineName.batch:
         from krino.engine.batch import BatchFiles, at_batch_price, models_of

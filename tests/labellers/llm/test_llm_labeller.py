@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +24,7 @@ from krino.labellers.llm.reply import READING
 from krino.labellers.llm.wire import Reply
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyCase, ToyJudge
+from waiting import until
 
 GOOD = {"label": "good", "quote": "fine"}
 CASE = {"text": "a fine text"}
@@ -360,6 +362,24 @@ def test_a_labeller_may_be_used_on_one_event_loop_after_another(server: FakeServ
     assert asyncio.run(last()) == "ok"
     assert asyncio.run(last()) == "ok"
     gc.collect()  # so that the remarks come here and not in the next test
+
+
+@pytest.mark.parametrize("in_a_circle", [False, True])
+def test_a_labeller_that_was_forgotten_closes_its_connections_without_complaint(
+    server: FakeServer, in_a_circle: bool
+) -> None:
+    """Warnings are errors here. What lies in a circle is found by the collector, which minds no order, and the loop may
+    be busy meanwhile."""
+    labeller: Any = labeller_for(server)
+    assert krino.judge(ToyJudge(), {"text": "a fine text"}, labeller=labeller).status == "ok"
+    connector, loop, collected = labeller.transport._session.connector, labeller.transport._loop, threading.Event()
+    loop.call_soon_threadsafe(collected.wait, 60)
+    circle = [labeller.transport] if in_a_circle else []
+    circle.append(circle)
+    del labeller, circle
+    gc.collect()
+    collected.set()
+    until(lambda: connector.closed)
 
 
 async def test_an_endpoint_that_counts_no_tokens_does_not_escape_the_budget(server: FakeServer) -> None:
