@@ -16,7 +16,6 @@ from krino.errors import UsageProblem
 from krino.render.comparison import comparison_blocks
 from krino.results.comparison.changes import CodeChange, Comparison, NumberChange, OtherChange
 from krino.results.named_cases import rule_in_words
-from krino.results.verdict_schema import scales_of
 from krino.results.wording import figure
 from krino.runs.fields import fields_of
 from krino.runs.reading import Run
@@ -103,7 +102,7 @@ def pair_page(
         note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
         body = drawn(blocks_of(opened, judgement, bench.settings.runs), name)
         about = opened.manifest.about
-        cells, rules = list(at_a_glance(judgement, scales_of(about.fields_schema))), about.rules
+        cells, rules = list(at_a_glance(judgement, about.fields_schema)), about.rules
         address = row_address(name, row)
         sides.append({"name": name, "judgement": judgement, "body": body, "cells": cells, "address": address})
     one, other = (side["judgement"] for side in sides)
