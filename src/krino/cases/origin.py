@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -127,7 +127,7 @@ def _storable(path: str) -> str:
     return path.encode("utf-8", "backslashreplace").decode()
 
 
-def _files_in(folder: Path, shown: str) -> dict[str, FileFormat]:
+def _files_in(folder: Path, shown: str) -> Mapping[str, FileFormat]:
     """The files of cases right inside a folder, by name and sorted; hidden ones are left out."""
     kinds = {name: _kind(Path(name)) for name in sorted(_visible(folder, shown))}
     if found := {name: kind for name, kind in kinds.items() if kind is not None and kind != "shard"}:

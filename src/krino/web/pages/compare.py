@@ -18,7 +18,7 @@ from krino.results.comparison.changes import CodeChange, Comparison, NumberChang
 from krino.results.named_cases import rule_in_words
 from krino.results.wording import figure
 from krino.runs.fields import fields_of
-from krino.runs.reading import Run
+from krino.runs.reading import StoredRun
 from krino.web.drawing import drawn, inputs_in_words, row_address
 from krino.web.labels.labelling import note_seen, rater_of
 from krino.web.pages.case import blocks_of, found_row
@@ -143,7 +143,7 @@ def pair_address(a: str, b: str, case: str) -> str:
     return f"/compare/case?{urlencode({'a': a, 'b': b, 'id': case})}"
 
 
-def _by_name(found: Comparison, a: Run, b: Run) -> Comparison:
+def _by_name(found: Comparison, a: StoredRun, b: StoredRun) -> Comparison:
     """Runs and their inputs are called by their names: where they lie on this machine is nobody's business."""
     settings = [line for line in found.settings if not line.startswith("inputs:")]
     if len(settings) < len(found.settings):
