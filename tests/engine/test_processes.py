@@ -30,7 +30,7 @@ from krino.judges.registry import load_judge
 from krino.labellers.local import LocalLabeller
 from krino.labellers.replay import ReplayLabeller
 from toy_judge import ToyJudge
-from waiting import children, is_alive, until
+from waiting import children, ended, is_alive, until
 
 DEADLY = f"{Path(__file__).parents[1] / 'deadly_judge.py'}:Deadly"
 
@@ -250,8 +250,8 @@ if __name__ == "__main__":
     judged(load_judge({DEADLY!r}), endless(), processes.AllCores(2))
 """
     )
-    started = subprocess.Popen([sys.executable, str(script)])
-    workers = until(lambda: children(started.pid) if len(children(started.pid)) >= 2 else [])
-    started.send_signal(signal.SIGKILL)
-    started.wait()
+    with ended(subprocess.Popen([sys.executable, str(script)])) as started:
+        workers = until(lambda: children(started.pid) if len(children(started.pid)) >= 2 else [])
+        started.send_signal(signal.SIGKILL)
+        started.wait()
     until(lambda: not [pid for pid in workers if is_alive(pid)])

@@ -57,12 +57,12 @@ def test_killed_twenty_times_a_run_ends_whole_and_nothing_is_paid_twice(tmp_path
 
         for kill in range(KILLS):
             write_cases(cases, backwards=kill % 2 == 1)
-            process = begun(*command(cases, run, server.url), cwd=tmp_path)
-            if kill % 4:  # while it judges; the others before it has got so far
-                wait_for_more(run / "judgements.jsonl")
-            time.sleep(rng.uniform(0.0, 0.7))
-            process.kill()
-            assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
+            with begun(*command(cases, run, server.url), cwd=tmp_path) as process:
+                if kill % 4:  # while it judges; the others before it has got so far
+                    wait_for_more(run / "judgements.jsonl")
+                time.sleep(rng.uniform(0.0, 0.7))
+                process.kill()
+                assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
             check_nothing_finished_was_paid_again()
             if (run / "run.json").exists():
                 check_that_it_is_unfinished(run, finished_ids(run / "judgements.jsonl"))

@@ -415,7 +415,7 @@ async def test_a_passing_trouble_is_waited_out(server: FakeServer, fault: str) -
 
 async def test_a_reply_that_never_comes_is_tried_again_after_the_time_out(server: FakeServer) -> None:
     server.configure(faults=Faults(schedule=["hang"]))
-    judgement = await judged(labeller_for(server, timeout=0.3))
+    judgement = await judged(labeller_for(server, timeout=1.5))
     assert (judgement.status, server.stats().calls) == ("ok", 2)
 
 
@@ -432,11 +432,12 @@ async def test_a_redirect_is_not_followed(server: FakeServer) -> None:
 
 
 async def test_as_many_are_in_flight_as_the_pace_allows_and_none_when_all_is_done(server: FakeServer) -> None:
-    server.configure(latency=0.2)
+    server.configure(latency=2.0)
     async with labeller_for(server, concurrency=12) as labeller:
         cases = [{"text": f"a fine text {number}"} for number in range(12)]
         tasks = [asyncio.create_task(krino.ajudge(ToyJudge(), case, labeller=labeller)) for case in cases]
-        while server.stats().in_flight < 12:
+        while (under_way := server.stats().in_flight) < 12:
+            assert not any(task.done() for task in tasks), under_way
             await asyncio.sleep(0.01)
         assert labeller.transport.in_flight == 12
         await asyncio.gather(*tasks)
