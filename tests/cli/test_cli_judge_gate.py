@@ -205,8 +205,8 @@ def test_an_interrupt_is_130_with_a_gate_too(tmp_path: Path, server: FakeServer)
     command = [sys.executable, "-m", "krino", "judge", TOY, "cases.jsonl", "--run", "ci", "-l", "m", "--cache", "off"]
     command += ["--base-url", server.url, "--concurrency", "4", "--gate", "--max", "failed=100%"]
     clean = {key: value for key, value in os.environ.items() if not key.startswith("KRINO_")}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with ended(subprocess.Popen(command, cwd=tmp_path, env=clean, **pipes)) as process:
+    begun = subprocess.Popen(command, cwd=tmp_path, env=clean, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with ended(begun) as process:
         until(lambda: server.stats().calls >= 20 or process.poll() is not None)
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=60)

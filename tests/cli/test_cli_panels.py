@@ -114,7 +114,7 @@ def test_a_killed_panel_goes_on_and_pays_no_answered_seat_again(tmp_path: Path, 
     write(tmp_path / "cases.jsonl", cases)
     server.configure(faults=Faults(schedule=[None] * (seats + 2) + ["hang"]))  # in the midst of the second case
     command = judge(server, "a,b,c", "--concurrency", "1")
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with ended(subprocess.Popen([sys.executable, "-m", "krino", *command], **quiet)) as process:
         until(lambda: server.stats().calls > seats + 2 or process.poll() is not None)
         process.kill()

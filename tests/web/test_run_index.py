@@ -110,8 +110,8 @@ def test_short_explanations_are_no_codes_and_are_searched_for(shelf: RunShelf, m
         "reasoning": {"enum": ["SOUND", "FAULTY"]},
     }
     about = ABOUT["about"].model_copy(update={"verdict_schema": {"type": "object", "properties": parts}})
-    said = {"score_explanation": "all right", "comments": ["good"], "number_of_comments": 1, "reasoning": "SOUND"}
-    made([row("a", **said)], about=about)
+    words = row("a", score_explanation="all right", comments=["good"], number_of_comments=1, reasoning="SOUND")
+    made([words], about=about)
     assert opened(shelf).state.fields == ["number_of_comments", "reasoning"]
     assert places(shelf, "q=right") == [0]
     run = shelf.load("one")
