@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 ONE_AFTER_THE_OTHER = """
 import json, sys
@@ -61,6 +61,15 @@ class Started:
         finally:
             self._connection.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing outlives the block, whatever fails in it."""
+        if self._connection.fileno() != -1:
+            self.kill()
+            self.wait()
+
     def has_ended(self) -> bool:
         return bool(select.select([self._connection], [], [], 0)[0])
 
@@ -89,7 +98,7 @@ def _server() -> str:
 
 
 def begun(*args: str, cwd: Path, env: dict[str, str] | None = None) -> Started:
-    """At work, and nobody listens to what it says."""
+    """At work, and nobody listens to what it says; `with` ends it in every case."""
     with Path(os.devnull).open("r+b") as nothing:
         return Started(args, cwd, environment(cwd) if env is None else env, [nothing] * 3)
 

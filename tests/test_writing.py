@@ -15,6 +15,7 @@ from command_line import environment, krino, krino_each
 from krino.errors import UsageProblem
 from krino.writing import replacing, write_text, writing
 from made_runs import make_run, row
+from waiting import ended
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="devices, pipes and links as POSIX has them")
 
@@ -174,7 +175,8 @@ def test_no_command_replaces_a_device(place: Path) -> None:
 def test_no_command_replaces_a_pipe(place: Path) -> None:
     os.mkfifo(place / "pipe")
     for command in (to("pipe")[0], to("pipe")[4]):
-        reader = subprocess.Popen(["cat", "pipe"], cwd=place, stdout=subprocess.PIPE, env=environment(place))
-        assert krino(*command, cwd=place).returncode == 0
-        assert reader.communicate(timeout=60)[0]
+        begun = subprocess.Popen(["cat", "pipe"], cwd=place, stdout=subprocess.PIPE, env=environment(place))
+        with ended(begun) as reader:
+            assert krino(*command, cwd=place).returncode == 0
+            assert reader.communicate(timeout=60)[0]
         assert stat.S_ISFIFO((place / "pipe").stat().st_mode)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import AnyStr as S
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -30,3 +33,16 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+@contextmanager
+def ended(process: subprocess.Popen[S]) -> Iterator[subprocess.Popen[S]]:
+    """A process that does not outlive the block: whatever fails in it, nothing is left running and no pipe open."""
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krino.cases.metadata import record_metadata
+from krino.cases.metadata import metadata_with, record_metadata
 
 
 def test_an_object_and_columns_named_so_are_taken() -> None:
@@ -29,6 +29,16 @@ def test_what_is_long_nested_or_cannot_be_written_is_not(value: Any) -> None:
 @pytest.mark.parametrize("metadata", [None, "text", ["a"], 3, {"": 1, 5: 1, "x" * 61: 1, "\x00": 1}])
 def test_metadata_of_another_shape_is_none(metadata: Any) -> None:
     assert record_metadata({"metadata": metadata}) == {}
+
+
+def test_what_the_judge_calls_by_the_same_name_overwrites_nothing() -> None:
+    record = {"metadata": {"goal": "sales", "court": "cass"}}
+    assert metadata_with({"goal": "legal", "passages": 2}, record) == {
+        "metadata.goal": "sales",
+        "court": "cass",
+        "goal": "legal",
+        "passages": 2,
+    }
 
 
 def test_there_is_an_end_to_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 from collections.abc import Callable
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 
 from krino.cases import read_cases
-from krino.cases.origin import Format
+from krino.cases.origin import Format, left_unread
 from krino.contract import Source
 from krino.errors import UsageProblem
+from toy_judge import ToyJudge
 
 Write = Callable[[str, bytes], Path]
 
@@ -102,6 +104,31 @@ def test_a_folder_gives_its_json_files_by_name(write: Write) -> None:
     items = list(read_cases([folder]))
     assert [item.id for item in items] == ["a1", "a.json:2", "b"]
     assert items[1].source == Source(file=f"{folder}/a.json", line=2)
+
+
+def test_a_folder_gives_its_files_of_every_kind_and_says_what_it_leaves(write: Write) -> None:
+    write("set/a.jsonl", b'{"id": "a1"}\n{"id": "a2"}\n')
+    write("set/b.csv", b"id,text\nb,one\n")
+    write("set/c.tsv", b"id\ttext\nc\ttwo\n")
+    write("set/d.JSONL.gz", gzip.compress(b'{"id": "d"}\n'))
+    write("set/e.parquet.gz", b"not to be read packed")
+    write("set/.hidden.csv", b"id\nno\n")
+    write("set/f.shard", b"")
+    folder = write("set/deeper/g.json", b"{}").parent.parent
+    assert [item.id for item in read_cases([folder])] == ["a1", "a2", "b", "c", "d"]
+    assert left_unread([folder, "elsewhere.json"]) == [
+        f"{folder}: no cases are looked for in deeper, e.parquet.gz, f.shard"
+    ]
+    for number in range(4):
+        write(f"set/{number}.txt", b"")
+    assert left_unread([folder])[0].endswith("in 0.txt, 1.txt, 2.txt, 3.txt, deeper and 2 more")
+
+
+def test_an_empty_table_in_a_folder_is_one_problem_among_good_cases(write: Write) -> None:
+    write("set/a.csv", b"")
+    folder = write("set/b.csv", b"id,text\nb,001\n").parent
+    items = list(read_cases([folder], judge=ToyJudge()))
+    assert ("the file is empty" in str(items[0].problem), items[1].record) == (True, {"id": "b", "text": "001"})
 
 
 def test_a_bad_file_in_a_folder_is_one_problem_among_good_ones(write: Write) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from krino.results.gates.gate import Gate, check_run
 from krino.runs.manifest import Manifest
 from made_runs import make_run, scores
 from toy_judge import ToyJudge
+from waiting import ended, until
 
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
 
@@ -205,11 +205,11 @@ def test_an_interrupt_is_130_with_a_gate_too(tmp_path: Path, server: FakeServer)
     command = [sys.executable, "-m", "krino", "judge", TOY, "cases.jsonl", "--run", "ci", "-l", "m", "--cache", "off"]
     command += ["--base-url", server.url, "--concurrency", "4", "--gate", "--max", "failed=100%"]
     clean = {key: value for key, value in os.environ.items() if not key.startswith("KRINO_")}
-    process = subprocess.Popen(command, cwd=tmp_path, env=clean, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while server.stats().calls < 20:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=20)
+    begun = subprocess.Popen(command, cwd=tmp_path, env=clean, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with ended(begun) as process:
+        until(lambda: server.stats().calls >= 20 or process.poll() is not None)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"Gate failed" in said and b"the run is interrupted" in said
 

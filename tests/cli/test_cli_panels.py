@@ -7,7 +7,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,11 +15,12 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from fake_llm import FakeServer, ReceivedRequest
+from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.cli import app
 from krino.cli.settings import load_settings
 from krino.errors import KrinoError
 from toy_judge import ToyJudge
+from waiting import ended, until
 
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
 GOOD, BAD = {"label": "good", "quote": "fine"}, {"label": "bad", "quote": "fine"}
@@ -112,24 +112,20 @@ def test_another_panel_is_refused_in_the_folder_of_the_first(tmp_path: Path, ser
 def test_a_killed_panel_goes_on_and_pays_no_answered_seat_again(tmp_path: Path, server: FakeServer) -> None:
     cases, seats = 4, 3
     write(tmp_path / "cases.jsonl", cases)
-    server.configure(latency=0.1)
+    server.configure(faults=Faults(schedule=[None] * (seats + 2) + ["hang"]))  # in the midst of the second case
     command = judge(server, "a,b,c", "--concurrency", "1")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "krino", *command],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    while server.stats().completed < seats + 2:  # in the midst of the second case
-        time.sleep(0.005)
-    process.kill()
-    assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with ended(subprocess.Popen([sys.executable, "-m", "krino", *command], **quiet)) as process:
+        until(lambda: server.stats().calls > seats + 2 or process.poll() is not None)
+        process.kill()
+        assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
     with sqlite3.connect(tmp_path / "replies.sqlite") as replies:
         (known,) = replies.execute("select count(*) from replies").fetchone()
     replies.close()
     paid = server.stats().calls
     assert paid - known <= 2  # a call in flight, and one whose reply was on its way
     assert known > seats * len(judgements(tmp_path / "r")), "a seat of an unfinished case is among them"
-    server.configure(latency=0.0)
+    server.configure(faults=Faults())
     done = krino(*command)
     assert done.returncode == 0, done.stderr
     assert server.stats().calls - paid == cases * seats - known

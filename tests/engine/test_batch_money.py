@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from krino.runs.journal import Journal
 from krino.runs.manifest import Plan
 from krino.runs.session import Session
 from toy_judge import ToyJudge
+from waiting import ended, until
 
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
 
@@ -138,6 +138,7 @@ async def test_every_case_comes_back_once_when_it_is_stopped(tmp_path: Path) -> 
         stream = opened((CaseItem(n, c["id"], c) for n, c in enumerate(cases(3))), lambda item, digest: True)
         work = asyncio.create_task(own.run(Assignment(ToyJudge(), labeller, tmp_path), stream, receive))
         while len(server.batches.batches) < 2:
+            assert not work.done()
             await asyncio.sleep(0.01)
         own.stop()
         with pytest.raises(krino.RunStopped, match="3 requests in 2 batches are at the provider") as stopped:
@@ -197,12 +198,11 @@ def test_the_command_says_how_to_go_on_after_ctrl_c_and_the_same_command_collect
         server.batches.faults = {"look": ["slow"] * 9_999}
         command = [sys.executable, "-m", "krino", "judge", TOY, "cases.jsonl", "--run", "run", "--engine", "batch"]
         command += ["--labeller", "openai:m", "--base-url", server.url, "--cache", "off"]
-        started = subprocess.Popen(command, cwd=tmp_path, env=environment(tmp_path), stderr=subprocess.PIPE, text=True)
-        while not server.batches.batches:
-            assert started.poll() is None
-            time.sleep(0.05)
-        started.send_signal(signal.SIGINT)
-        told = started.communicate(timeout=60)[1]
+        begun = subprocess.Popen(command, cwd=tmp_path, env=environment(tmp_path), stderr=subprocess.PIPE, text=True)
+        with ended(begun) as started:
+            until(lambda: server.batches.batches or started.poll() is not None)
+            started.send_signal(signal.SIGINT)
+            told = started.communicate(timeout=60)[1]
         assert started.returncode == 130
         assert "2 requests in 1 batch are at the provider, and this command collects them" in told
         assert "continue with: krino judge" in told

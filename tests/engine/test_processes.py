@@ -30,7 +30,7 @@ from krino.judges.registry import load_judge
 from krino.labellers.local import LocalLabeller
 from krino.labellers.replay import ReplayLabeller
 from toy_judge import ToyJudge
-from waiting import children, is_alive, until
+from waiting import children, ended, is_alive, until
 
 DEADLY = f"{Path(__file__).parents[1] / 'deadly_judge.py'}:Deadly"
 
@@ -175,7 +175,7 @@ def test_what_broke_before_is_given_to_workers_however_little_it_is(deadly: Any)
         found[item.index] = finished.read() if isinstance(finished, Written) else finished
 
     items = [CaseItem(place, str(place), {"text": "x"}) for place in range(3)]
-    assignment = Assignment(deadly, LocalLabeller(), broke_before=True)
+    assignment = Assignment(deadly, LocalLabeller(), may_kill=True)
     asyncio.run(engine.run(assignment, opened(iter(items), lambda item, digest: True), receive))
     assert len(found) == 3
     assert os.getpid() not in processes_of(found)
@@ -250,8 +250,8 @@ if __name__ == "__main__":
     judged(load_judge({DEADLY!r}), endless(), processes.AllCores(2))
 """
     )
-    started = subprocess.Popen([sys.executable, str(script)])
-    workers = until(lambda: children(started.pid) if len(children(started.pid)) >= 2 else [])
-    started.send_signal(signal.SIGKILL)
-    started.wait()
+    with ended(subprocess.Popen([sys.executable, str(script)])) as started:
+        workers = until(lambda: children(started.pid) if len(children(started.pid)) >= 2 else [])
+        started.send_signal(signal.SIGKILL)
+        started.wait()
     until(lambda: not [pid for pid in workers if is_alive(pid)])

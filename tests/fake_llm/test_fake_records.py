@@ -17,6 +17,7 @@ import pytest
 
 from fake_llm import FakeServer, Faults
 from krino.errors import UsageProblem
+from waiting import ended
 
 
 async def ask(session: aiohttp.ClientSession, url: str, case: str = "case-1") -> int:
@@ -126,7 +127,7 @@ TESTS = Path(__file__).parents[1]  # from here `python -m fake_llm` finds the pa
 
 def call(url: str, body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
-    with urlopen(Request(url, data=data, headers={"Content-Type": "application/json"}), timeout=5) as response:
+    with urlopen(Request(url, data=data, headers={"Content-Type": "application/json"}), timeout=60) as response:
         return json.load(response)
 
 
@@ -135,7 +136,7 @@ def test_a_server_process_is_steered_over_http_and_ends_on_sigterm() -> None:
     options = ["--faults", "garbage=1.0", "--key-pattern", r"case-\d+"]
     chat = {"messages": [{"role": "user", "content": "case-7"}]}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([*command, *options], cwd=TESTS, **pipes) as server:
+    with ended(subprocess.Popen([*command, *options], cwd=TESTS, **pipes)) as server:
         try:
             assert server.stdout is not None
             where = json.loads(server.stdout.readline())
@@ -150,7 +151,7 @@ def test_a_server_process_is_steered_over_http_and_ends_on_sigterm() -> None:
             assert (stats["calls"], stats["completed_by_key"]) == (1, {"case-7": 1})
         finally:
             server.send_signal(signal.SIGTERM)
-            _, complaints = server.communicate(timeout=5)
+            _, complaints = server.communicate(timeout=60)
     assert (server.returncode, complaints) == (0, "")
 
 

@@ -28,7 +28,7 @@ def test_texts_of_like_length_go_together() -> None:
 
 
 def test_one_who_is_alone_is_helped() -> None:
-    threads, meet = set[int](), threading.Barrier(2, timeout=10)
+    threads, meet = set[int](), threading.Barrier(2, timeout=60)
 
     def work(batch: list[int]) -> None:
         threads.add(threading.get_ident())
@@ -44,7 +44,7 @@ def test_two_at_the_same_time_have_a_thread_each() -> None:
 
     def hold(batch: list[int]) -> None:
         began.set()
-        end.wait(10)
+        end.wait(60)
 
     def work(batch: list[int]) -> None:
         threads.add(threading.get_ident())
@@ -52,7 +52,7 @@ def test_two_at_the_same_time_have_a_thread_each() -> None:
 
     other = threading.Thread(target=hands.do, args=([[0]], hold))
     other.start()
-    assert began.wait(10)
+    assert began.wait(60)
     hands.do([[1], [2], [3]], work)
     end.set()
     other.join()

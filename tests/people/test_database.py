@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from krino.errors import UsageProblem
 from krino.people.database import address_of, connect, migrate, refuse_other_version, writing
 from krino.people.store import LabelStore
 from krino.people.tables import HEAD, events, metadata
+from waiting import ended
 
 
 def test_the_migrations_make_the_tables_of_the_code(database: str) -> None:
@@ -67,10 +69,12 @@ def test_a_migration_that_breaks_leaves_nothing_half_done(database: str, monkeyp
 
 def test_servers_that_start_at_once_make_the_tables_once(database: str) -> None:
     code = "import sys; from krino.people.store import LabelStore; LabelStore(sys.argv[1]); print('ready')"
-    servers = [
-        subprocess.Popen([sys.executable, "-c", code, database], stdout=subprocess.PIPE, text=True) for _ in range(4)
-    ]
-    assert [server.communicate(timeout=60)[0].strip() for server in servers] == ["ready"] * 4
+    command = [sys.executable, "-c", code, database]
+    with ExitStack() as started:
+        servers = [
+            started.enter_context(ended(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))) for _ in range(4)
+        ]
+        assert [server.communicate(timeout=120)[0].strip() for server in servers] == ["ready"] * 4
     store = LabelStore(database, read_only=True)
     assert store.history() == []
     store.close()

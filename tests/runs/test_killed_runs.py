@@ -9,14 +9,17 @@ from collections import Counter
 from pathlib import Path
 
 import orjson
+import pytest
 
 import krino
 from command_line import begun, ran
+from command_line import krino as krino_command
 from fake_llm import FakeServer
 from toy_judge import ToyJudge
 
 CASES = 2_000
 KILLS = 20
+DEADLY = f"{Path(__file__).parents[1] / 'deadly_judge.py'}:Deadly"
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
 
 
@@ -54,12 +57,12 @@ def test_killed_twenty_times_a_run_ends_whole_and_nothing_is_paid_twice(tmp_path
 
         for kill in range(KILLS):
             write_cases(cases, backwards=kill % 2 == 1)
-            process = begun(*command(cases, run, server.url), cwd=tmp_path)
-            if kill % 4:  # while it judges; the others before it has got so far
-                wait_for_more(run / "judgements.jsonl")
-            time.sleep(rng.uniform(0.0, 0.7))
-            process.kill()
-            assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
+            with begun(*command(cases, run, server.url), cwd=tmp_path) as process:
+                if kill % 4:  # while it judges; the others before it has got so far
+                    wait_for_more(run / "judgements.jsonl")
+                time.sleep(rng.uniform(0.0, 0.7))
+                process.kill()
+                assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
             check_nothing_finished_was_paid_again()
             if (run / "run.json").exists():
                 check_that_it_is_unfinished(run, finished_ids(run / "judgements.jsonl"))
@@ -95,3 +98,32 @@ def check_that_it_is_unfinished(folder: Path, finished: set[str]) -> None:
     shown = [record["id"] for record in run.records()]
     assert set(shown) <= finished
     assert len(shown) == len(set(shown)) == len(run)
+
+
+@pytest.mark.parametrize("place", [2, 30], ids=["while the judge is tried", "while it judges"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_case_that_kills_a_small_run_is_an_error_when_the_command_is_given_again(
+    tmp_path: Path, place: int, workers: str
+) -> None:
+    texts = ["x" * number for number in range(40)]
+    texts[place] = "die"
+    lines = (json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(texts))
+    (tmp_path / "cases.jsonl").write_text("".join(lines))
+    given = ("judge", DEADLY, "cases.jsonl", "--run", "run", "--workers", workers)
+    assert krino_command(*given, cwd=tmp_path).returncode == -9
+    again = krino_command(*given, cwd=tmp_path)
+    assert again.returncode == 3, again.stderr
+    found = krino.load_run(tmp_path / "run")
+    assert (found.manifest.state, found.manifest.counts.ok, found.manifest.counts.error) == ("finished", 39, 1)
+    assert "died twice" in str(found[str(place)].error)
+
+
+def test_a_case_that_kills_a_run_with_a_model_is_an_error_when_the_command_is_given_again(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "text": "abc"}\n{"id": "b", "text": "die"}\n')
+    with FakeServer() as server:
+        given = ("judge", DEADLY, "cases.jsonl", "--run", "run", "--labeller", "m", "--base-url", server.url)
+        assert krino_command(*given, cwd=tmp_path).returncode == -9
+        assert krino_command(*given, cwd=tmp_path).returncode == 3
+    found = krino.load_run(tmp_path / "run")
+    assert (found["a"].status, found["b"].status) == ("ok", "error")
+    assert "died twice" in str(found["b"].error)

@@ -393,6 +393,27 @@ def test_what_a_form_leaves_empty_asks_nothing_and_a_program_is_told(client: Tes
     assert "Left out" not in text_of(client, f"/runs/rag?{query}")
 
 
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("/?page=1&qq=x", "`qq` means nothing here"),
+        ("/compare?a=one&c=two", "`c` means nothing here"),
+        ("/try?juge=rag", "did you mean judge?"),
+        ("/v1/runs?status=ok", "it takes none"),
+        ("/v1/runs/one?most=3", "`most` means nothing here"),
+        ("/v1/labels/next?run=one&rater=anna&dept=labels", "did you mean depth?"),
+        ("/v1/judges?x", "`x` means nothing here"),
+    ],
+)
+def test_a_name_that_means_nothing_is_refused_by_every_route(client: TestClient, address: str, told: str) -> None:
+    answer = client.get(address)
+    assert (answer.status_code, told in answer.text) == (422, True), answer.text
+
+
+def test_probes_may_ask_with_anything(client: TestClient) -> None:
+    assert client.get("/health?at=12").status_code == client.get("/metrics?x=1").status_code == 200
+
+
 @pytest.mark.parametrize("query", ["size=7", "page=0", "page=x", "size=x"])
 def test_a_page_that_there_is_not_is_told(client: TestClient, query: str) -> None:
     assert "Left out of the address" in text_of(client, f"/runs/rag?{query}")

@@ -16,6 +16,7 @@ from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
 from krino.web.index.question import Question
+from krino.web.pages.cells import at_a_glance
 from krino.web.run_index import NoSuchRun, Opened, RunShelf
 from made_runs import error_row, failed_row, make_run, row
 
@@ -99,6 +100,23 @@ def test_what_the_run_does_not_have_is_named(shelf: RunShelf, made: Callable[...
     page = opened(shelf).cases.page(asked, 0, 10)
     assert set(page.unknown) == {"nothing", "nobody", "nowhere", "never"}
     assert page.found == 6
+
+
+def test_short_explanations_are_no_codes_and_are_searched_for(shelf: RunShelf, made: Callable[..., Path]) -> None:
+    parts = {
+        "score_explanation": {"type": "string"},
+        "comments": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+        "number_of_comments": {"type": "integer"},
+        "reasoning": {"enum": ["SOUND", "FAULTY"]},
+    }
+    about = ABOUT["about"].model_copy(update={"verdict_schema": {"type": "object", "properties": parts}})
+    words = row("a", score_explanation="all right", comments=["good"], number_of_comments=1, reasoning="SOUND")
+    made([words], about=about)
+    assert opened(shelf).state.fields == ["number_of_comments", "reasoning"]
+    assert places(shelf, "q=right") == [0]
+    run = shelf.load("one")
+    cells = at_a_glance(next(run.records()), about.fields_schema)
+    assert [cell.name for cell in cells] == ["number of comments", "reasoning"]
 
 
 def test_pages_are_parts_of_the_whole(shelf: RunShelf, made: Callable[..., Path]) -> None:

@@ -13,12 +13,15 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import httpx2
 import orjson
 import pytest
 
 from krino.web import server as web_server
+from made_runs import make_run, row
+from waiting import ended
 from workbench_making import TOKEN, free_port, running, until
 
 SMALL = 20_000
@@ -27,7 +30,7 @@ CASE = {"question": "How tall?", "context": ["It stands 102 metres tall."], "ans
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    with running(tmp_path_factory.mktemp("runs"), max_body=SMALL, body_seconds=0.6, timeout=20.0) as address:
+    with running(tmp_path_factory.mktemp("runs"), max_body=SMALL, body_seconds=2.0, timeout=60.0) as address:
         yield address
 
 
@@ -78,12 +81,12 @@ def test_a_form_that_grows_past_the_limit_is_refused_on_the_way(address: tuple[s
 
 
 def test_a_body_that_does_not_come_to_its_end_is_given_up(address: tuple[str, int]) -> None:
-    told = refusal(exchange(address, head("Content-Length: 1000"), *[b" "] * 6, pause=0.2), 408)
-    assert "0.6 seconds" in told["error"]
+    told = refusal(exchange(address, head("Content-Length: 1000"), *[b" "] * 14, pause=0.2), 408)
+    assert "2 seconds" in told["error"]
 
 
 def test_a_body_in_slow_chunks_is_given_up_too(address: tuple[str, int]) -> None:
-    refusal(exchange(address, head("Transfer-Encoding: chunked"), *[b"1\r\n \r\n"] * 6, pause=0.2), 408)
+    refusal(exchange(address, head("Transfer-Encoding: chunked"), *[b"1\r\n \r\n"] * 14, pause=0.2), 408)
 
 
 def test_a_request_whose_headers_never_end_is_closed(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,32 +187,39 @@ async def test_many_clients_at_once_each_get_their_own_verdict(address: tuple[st
 # --- the command --------------------------------------------------------------------------------------
 
 
-def started(runs: Path, port: int, *more: str, **environment: str) -> subprocess.Popen[str]:
+@contextlib.contextmanager
+def started(runs: Path, port: int, *more: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
+    """The command once it listens, and what it says after that."""
     command = [sys.executable, "-m", "krino", "serve", str(runs), "--port", str(port), *more]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    begun = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    with ended(begun) as process:
+        assert process.stderr is not None
+        assert f"localhost:{port}" in process.stderr.readline()
+        yield process, process.stderr
 
 
 def test_the_command_serves_survives_a_kill_and_ends_when_it_is_told_to(tmp_path: Path) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    first = started(tmp_path, port, KRINO_TOKEN=TOKEN)
-    assert first.stderr is not None
-    assert f"localhost:{port}" in first.stderr.readline()
     headers = {"authorization": f"Bearer {TOKEN}"}
-    assert httpx2.get(f"{url}/v1/runs").status_code == 401
-    assert httpx2.get(f"{url}/v1/runs", headers=headers).json() == {"runs": []}
-    first.kill()
-    first.wait()
-    second = started(tmp_path, port, KRINO_TOKEN=TOKEN)
-    assert second.stderr is not None
-    assert f"localhost:{port}" in second.stderr.readline()
-    assert httpx2.get(f"{url}/v1/runs", headers=headers).status_code == 200
-    second.send_signal(signal.SIGINT)
-    assert second.wait(60) in (0, 130)
-    for process in (first, second):
-        assert process.stderr is not None
-        assert TOKEN not in process.stderr.read()
-        process.stderr.close()
+    with started(tmp_path, port, KRINO_TOKEN=TOKEN) as (first, said):
+        assert httpx2.get(f"{url}/v1/runs").status_code == 401
+        assert httpx2.get(f"{url}/v1/runs", headers=headers).json() == {"runs": []}
+        first.kill()
+        first.wait()
+        assert TOKEN not in said.read()
+    with started(tmp_path, port, KRINO_TOKEN=TOKEN) as (second, said):
+        assert httpx2.get(f"{url}/v1/runs", headers=headers).status_code == 200
+        second.send_signal(signal.SIGINT)
+        assert second.wait(60) in (0, 130)
+        assert TOKEN not in said.read()
+
+
+def test_one_run_that_is_served_by_itself_says_where_its_labels_are_kept(tmp_path: Path) -> None:
+    make_run(tmp_path / "mine", [row("a", score=1.0)])
+    with started(tmp_path / "mine", free_port()) as (_, said):
+        told = said.readline()
+    assert f"kept beside it, in {tmp_path / '.workbench'} (--database names another place)" in told
 
 
 @pytest.mark.parametrize(

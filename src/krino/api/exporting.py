@@ -18,7 +18,7 @@ from krino.errors import UsageProblem
 from krino.judges.registry import our_judge
 from krino.results.verdict_schema import scales_of
 from krino.runs.inputs import kept_inputs, with_cases
-from krino.runs.reading import Run
+from krino.runs.reading import StoredRun
 from krino.writing import writing
 
 ExportFormat = Literal["csv", "xlsx", "parquet", "jsonl", "otel"]
@@ -29,7 +29,7 @@ _OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|roll|records|stdi
 
 
 def export_run(
-    run: Run,
+    run: StoredRun,
     file: Path,
     to: ExportFormat | None = None,
     *,
@@ -53,7 +53,12 @@ def format_of(file: Path, to: ExportFormat | None) -> ExportFormat:
 
 
 def write_run(
-    run: Run, to: ExportFormat, sink: IO[bytes], *, every_column: bool = False, inputs: Sequence[str] | None = None
+    run: StoredRun,
+    to: ExportFormat,
+    sink: IO[bytes],
+    *,
+    every_column: bool = False,
+    inputs: Sequence[str] | None = None,
 ) -> None:
     """One row a case, also for cases that were not judged; `inputs` as in `events_of_run`."""
     if to == "otel":
@@ -80,7 +85,7 @@ def write_run(
             sink.write(orjson.dumps(record) + b"\n")
 
 
-def events_of_run(run: Run, inputs: Sequence[str] | None = None) -> Iterator[bytes]:
+def events_of_run(run: StoredRun, inputs: Sequence[str] | None = None) -> Iterator[bytes]:
     """OTLP/JSON lines. They name the traces and spans of the cases where these lie in the run's folder, or where
     `inputs` are the files that the run was made of."""
     from krino.exports.otel import label_fields, otel_lines
@@ -89,7 +94,7 @@ def events_of_run(run: Run, inputs: Sequence[str] | None = None) -> Iterator[byt
     return otel_lines(run.manifest, run.folder.resolve().name, _with_cases(run, inputs), labels)
 
 
-def _with_cases(run: Run, inputs: Sequence[str] | None) -> Iterable[Mapping[str, Any]]:
+def _with_cases(run: StoredRun, inputs: Sequence[str] | None) -> Iterable[Mapping[str, Any]]:
     plan = run.manifest.plan
     if not inputs:
         kept = kept_inputs(run.folder, plan.inputs)

@@ -41,12 +41,12 @@ from krino.stats.resample import DRAWS
 
 Rules = Mapping[str, float | str]
 """What is limited, and to what: `{"faithfulness": 0.8, "failed": "1%"}`, as `--min` and `--max` take it."""
-AnyRun = str | PathLike[str] | reading.Run
+AnyRun = str | PathLike[str] | reading.StoredRun
 Labelled = str | PathLike[str] | Labels | Iterable[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Run(reading.Run):
+class Run(reading.StoredRun):
     """A run on disk, finished or not: iterate over its judgements, look one up by its case's id, or ask for more."""
 
     gated: GateResult | None = None
@@ -113,7 +113,7 @@ def load_run(folder: AnyRun) -> Run:
     """The run in a folder that `krino.run` or `krino judge` has written."""
     if isinstance(folder, Run):
         return folder
-    found = folder if isinstance(folder, reading.Run) else reading.load_run(folder)
+    found = folder if isinstance(folder, reading.StoredRun) else reading.load_run(folder)
     return Run(found.folder, found.manifest)
 
 
@@ -151,7 +151,7 @@ def agree(
     words of the labels stand for, as {"good": 1, "bad": 0}, or of one field {"faithfulness": {"good": 1, "bad": 0}}.
     Judgements are gone through twice, the second time for reasons, so that an iterator is kept in memory.
     """
-    given = judgements.folder if isinstance(judgements, reading.Run) else judgements
+    given = judgements.folder if isinstance(judgements, reading.StoredRun) else judgements
     if is_workbench(labels):
         if not isinstance(given, str | PathLike):
             raise UsageProblem("labels of a workbench belong to a run: give the run, not its judgements")

@@ -19,7 +19,7 @@ from krino.api.judging import AnyKindOfJudge, ready_judge
 from krino.api.recorded_run import Run, load_run
 from krino.cases import CaseItem, read_cases
 from krino.cases.item import as_text
-from krino.cases.origin import Format
+from krino.cases.origin import Format, left_unread
 from krino.cases.shard import heads_of
 from krino.cases.watching import watched
 from krino.contract import Forecast, Labeller, Task
@@ -27,7 +27,7 @@ from krino.engine import sync
 from krino.engine.case import AnyJudge, input_hash, open_questions
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Engine
-from krino.engine.rehearsal import refuse_without_labeller, rehearse_first, rehearsed
+from krino.engine.rehearsal import lacks_labeller, refuse_without_labeller, rehearse_first, rehearsed
 from krino.errors import RunStopped, UsageProblem
 from krino.exports.parquet_file import ParquetBeside
 from krino.judges.registry import OURS, address_of
@@ -39,7 +39,7 @@ from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.validate import refuse_for
 from krino.results.summary import Summary
 from krino.runs.contents import Contents
-from krino.runs.folder import RunLocation, find_location
+from krino.runs.folder import RunLocation, find_location, trying, was_killed
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
 from krino.runs.manifest import Manifest, Plan, in_part
 from krino.runs.reading import RecordedLabels
@@ -189,17 +189,21 @@ class Running:
         return in_part(plan, heads) if (heads := heads_of(self.inputs.paths)) else plan
 
     def estimate(self) -> Estimate:
-        """What asking about the cases would take. Studies every case; asks nobody."""
-        found = Estimate()
+        """What asking about the cases would take. Studies every case; asks nobody, and refuses what a run would refuse
+        for having nobody to ask."""
+        found, nobody = Estimate(), lacks_labeller(self.judge, self.labeller)
         for item in self._watched(self.cases()):
-            found.add(*_outlook(self.judge, self.labeller, item))
+            kind, forecast = _outlook(self.judge, self.labeller, item)
+            if nobody and kind == "asked":
+                self.judge.label_locally([])  # which says that there is none
+            found.add(kind, forecast)
         return found
 
     async def carry_out(self, conduct: Conduct = Session.run) -> Run:
         """Judge what is open. Whatever is wrong with the call is found out before a folder is claimed."""
-        begun: Iterator[CaseItem] | None = self._first_look()
         plan = self.plan()
         location = find_location(plan, named=self.settings.into, base=self.settings.base, fresh=self.settings.fresh)
+        begun: Iterator[CaseItem] | None = self._first_look(location.folder)
         self._announce(location)
 
         def cases() -> Iterator[CaseItem]:
@@ -240,17 +244,19 @@ class Running:
         how = self.settings
         return read_cases(self.inputs.paths, format=how.format, mapping=how.mapping, split=how.split, judge=self.judge)
 
-    def _first_look(self) -> Iterator[CaseItem]:
-        """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed."""
-        if all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):  # what can be read twice
-            rehearse_first(self.judge, self.cases())
-            refuse_without_labeller(self.judge, self.labeller, self.cases())
+    def _first_look(self, folder: Path) -> Iterator[CaseItem]:
+        """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed. Where
+        the last command was killed, perhaps by one of the cases, they are left to workers unseen."""
+        killed = was_killed(folder)
+        if not killed and all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):
+            with trying(folder):  # what can be read twice
+                rehearse_first(self.judge, self.cases())
+                refuse_without_labeller(self.judge, self.labeller, self.cases())
         items = self.cases()
         for first in items:
-            return rehearsed(chain([first], items), self.judge)
-        if heads_of(
-            self.inputs.paths
-        ):  # a few cases in many shards: some have none, and yet are judged like the others
+            begun = chain([first], items)
+            return begun if killed else rehearsed(begun, self.judge)
+        if heads_of(self.inputs.paths):  # of a few cases in many shards some have none, and are judged all the same
             return items
         raise UsageProblem(f"{', '.join(self.inputs.given)}: there are no cases in it")
 
@@ -268,6 +274,8 @@ class Running:
             self.tell(f"{location.instead_of} was made with other settings, so this is a new run:")
             for line in location.because:
                 self.tell(f"  {line}")
+        for line in left_unread(self.inputs.paths):
+            self.tell(line)
         self.tell(f"{'continuing' if location.continued else 'run folder'} {location.folder}")
 
 

@@ -26,6 +26,13 @@ def record_metadata(record: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def metadata_with(columns: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record brings along, and the columns of its judge. A name that both have is the judge's: the record's own
+    value is kept as `metadata.NAME`, as a record may write it."""
+    own = record_metadata(record)
+    return {**{f"{PREFIX}{name}" if name in columns else name: value for name, value in own.items()}, **columns}
+
+
 def column_value(metadata: Mapping[str, Any] | None, columns: Sequence[str]) -> str:
     """What stands in a column of metadata, or in several together, as text to count by."""
     return " · ".join(_as_text((metadata or {}).get(column)) for column in columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,6 +23,7 @@ _SUFFIXES: dict[str, FileFormat] = {
     ".parquet": "parquet",
     ".shard": "shard",
 }
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,8 @@ def _find_on_disk(given: str, wanted: Format) -> Iterator[Origin]:
     if is_folder:
         if wanted not in ("auto", "folder"):
             raise UsageProblem(f"{shown}: this is a folder, not a {wanted} file; name the file")
-        for name in json_files(path, shown):
-            yield Origin(_storable(os.path.join(given, name)), path / name, "json", in_folder=True)  # noqa: PTH118
+        for name, kind in _files_in(path, shown).items():
+            yield Origin(_storable(os.path.join(given, name)), path / name, kind, in_folder=True)  # noqa: PTH118
     elif wanted == "folder":
         raise UsageProblem(f"{shown}: this is a file, not a folder; name the folder or leave out the format")
     else:
@@ -94,14 +95,19 @@ def _find_on_disk(given: str, wanted: Format) -> Iterator[Origin]:
 
 
 def _file_format(path: Path, shown: str) -> FileFormat:
-    suffix = _suffix(path)
-    packed = path.suffix.lower() == ".gz"
-    if suffix not in _SUFFIXES or (packed and suffix == ".parquet"):
+    kind = _kind(path)
+    if kind is None:
         raise UsageProblem(
             f"{shown}: unknown kind of file `{path.suffix}`; give the format (--format jsonl, json, csv or parquet), "
             f"or a name ending in {', '.join(_SUFFIXES)} (.gz after it is fine, except for parquet)"
         )
-    return _SUFFIXES[suffix]
+    return kind
+
+
+def _kind(path: Path) -> FileFormat | None:
+    """By its name; None where that does not tell."""
+    kind = _SUFFIXES.get(_suffix(path))
+    return None if kind == "parquet" and path.suffix.lower() == ".gz" else kind
 
 
 def known_suffixes(path: Path) -> str:
@@ -121,14 +127,29 @@ def _storable(path: str) -> str:
     return path.encode("utf-8", "backslashreplace").decode()
 
 
-def json_files(folder: Path, shown: str) -> list[str]:
-    """The names of the *.json files right inside the folder, sorted; hidden ones are left out."""
+def _files_in(folder: Path, shown: str) -> Mapping[str, FileFormat]:
+    """The files of cases right inside a folder, by name and sorted; hidden ones are left out."""
+    kinds = {name: _kind(Path(name)) for name in sorted(_visible(folder, shown))}
+    if found := {name: kind for name, kind in kinds.items() if kind is not None and kind != "shard"}:
+        return found
+    endings = ", ".join(suffix for suffix, kind in _SUFFIXES.items() if kind != "shard")
+    raise UsageProblem(f"{shown}: the folder holds no files of cases ({endings}); name those of other kinds one by one")
+
+
+def left_unread(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """What lies in the folders among the inputs and is read by nobody, told once a folder."""
+    told = []
+    for folder in (Path(item) for item in inputs if Path(item).is_dir()):
+        shown = _storable(str(folder))
+        read = _files_in(folder, shown)
+        if left := sorted(_storable(name) for name in _visible(folder, shown) if name not in read):
+            more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+            told.append(f"{shown}: no cases are looked for in {', '.join(left[:_MOST_NAMED])}{more}")
+    return told
+
+
+def _visible(folder: Path, shown: str) -> list[str]:
     try:
-        names = [entry.name for entry in folder.iterdir() if entry.name.lower().endswith(".json")]
+        return [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
     except OSError as error:
         raise UsageProblem(f"{shown}: the folder cannot be read: {error.strerror}") from None
-    if visible := sorted(name for name in names if not name.startswith(".")):
-        return visible
-    raise UsageProblem(
-        f"{shown}: the folder holds no *.json files; name files of other formats one by one ({shown}/*.jsonl)"
-    )

@@ -126,16 +126,16 @@ def _texts(fields: FieldMap | None, judge: AnyJudge | None) -> frozenset[str]:
 def _rows(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None, texts: frozenset[str]) -> Iterator[Row]:
     if not origin.in_folder:
         return _rows_of_file(origin, stdin, judge, texts)
-    return _rows_of_member(origin, judge)
+    return _rows_of_member(origin, judge, texts)
 
 
-def _rows_of_member(origin: Origin, judge: AnyJudge | None) -> Iterator[Row]:
+def _rows_of_member(origin: Origin, judge: AnyJudge | None, texts: frozenset[str]) -> Iterator[Row]:
     """One bad file among the many of a folder is a problem of its own, it does not end the reading."""
     if not origin.is_regular:
         yield bad_row(1, f"{origin.shown}: no plain file but a pipe, a device or a broken link; name it by itself")
         return
     try:
-        yield from _rows_of_file(origin, None, judge, frozenset())
+        yield from _rows_of_file(origin, None, judge, texts)
     except UsageProblem as problem:
         yield bad_row(1, str(problem))
 

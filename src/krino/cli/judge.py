@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krino.engine.protocol import Engine
 
 FILES = (
-    "Files or folders of cases; - is stdin. A JSON list is a list of cases, a JSON object is one case; to the "
+    "Files of cases, or folders of them; - is stdin. A JSON list is a list of cases, a JSON object is one case; to the "
     "efficiency judge a bare list of messages, spans, runs or steps is one trace, and an export with several traces "
     "is one case for each."
 )
@@ -91,16 +91,17 @@ def _engine_for(
 ) -> Callable[[], Engine]:
     """All cores where the labelling is done here; a model is asked by one process unless more are asked for."""
     from krino.engine.desk import keep_to_one_core
-    from krino.engine.pool import LocalPool
     from krino.engine.processes import AllCores
     from krino.labellers.local import LocalLabeller
 
     if address is not None and engine is not options.EngineName.ray:
         raise UsageProblem("--ray-address is for --engine ray: add that, or leave it out")
     if engine is options.EngineName.ray:
-        from krino.engine.ray_cluster import RayEngine, imported_ray
+        from krino.engine.ray_cluster import RayEngine, imported_ray, refuse_unreachable
 
         imported_ray()
+        if address is not None and not dry_run:
+            refuse_unreachable(address)
         return lambda: RayEngine(workers, address)
     if engine is options.EngineName.batch:
         from krino.engine.batch import BatchFiles, at_batch_price, models_of
@@ -112,7 +113,7 @@ def _engine_for(
             at_batch_price(labeller)
         return BatchFiles
     if workers is None and not isinstance(labeller, LocalLabeller):
-        return LocalPool
+        return lambda: AllCores(1)
     if workers is not None:
         keep_to_one_core()  # each of them, this process too
     return lambda: AllCores(workers)

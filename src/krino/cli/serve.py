@@ -99,7 +99,8 @@ def serve(
     def listening() -> None:
         typer.echo(f"the workbench is at {address} (Ctrl-C ends it)", err=True)
         if database is None and home_of(runs) != runs:
-            typer.echo(f"{runs} is one run: what people say of it is kept in {home_of(runs) / FOLDER}", err=True)
+            kept = f"what people say of it is kept beside it, in {home_of(runs) / FOLDER}"
+            typer.echo(f"{runs} is one run: {kept} (--database names another place)", err=True)
         if open:
             typer.launch(address)
 

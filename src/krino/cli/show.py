@@ -11,7 +11,7 @@ import typer
 from krino.cli import options
 
 if TYPE_CHECKING:
-    from krino.runs.reading import Run
+    from krino.runs.reading import StoredRun
 
 
 def show(
@@ -72,7 +72,7 @@ def show(
         raise UsageProblem(f"{run} has no judgement of a case `{case_id}`; {ways}")
 
 
-def _worst(run: Run, most: int, by: str | None, as_json: bool) -> None:
+def _worst(run: StoredRun, most: int, by: str | None, as_json: bool) -> None:
     import orjson
 
     from krino.render.case import worst_blocks
@@ -103,7 +103,7 @@ def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> Non
         show(screen(), slices_blocks(tables))
 
 
-def _summary(run: Run) -> None:
+def _summary(run: StoredRun) -> None:
     from krino.render.summary import summary_blocks
     from krino.render.terminal import screen, show
     from krino.results.summary import summarise
@@ -112,7 +112,7 @@ def _summary(run: Run) -> None:
     show(screen(), summary_blocks(found, run.manifest, run.folder))
 
 
-def _one(judgement: dict[str, Any], run: Run, labels: bool) -> None:
+def _one(judgement: dict[str, Any], run: StoredRun, labels: bool) -> None:
     from krino.contract import Judgement
     from krino.render.case import case_blocks
     from krino.render.embed import RecordedViews

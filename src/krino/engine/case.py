@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from krino.cases.item import CaseItem
-from krino.cases.metadata import record_metadata
+from krino.cases.metadata import metadata_with, record_metadata
 from krino.contract import (
     Judge,
     Judgement,
@@ -169,7 +169,7 @@ class _Known:
     def with_verdict(self, settlement: Settlement) -> Judgement:
         judge, labelled = self.judge, self.labelled
         columns = judge.metadata(self.case) | judge.columns(self.case, self.facts, settlement)
-        metadata = {**record_metadata(self.item.record or {}), **columns}
+        metadata = metadata_with(columns, self.item.record or {})
         orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
         verdict = verdict_of(judge, settlement)
         figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
@@ -215,9 +215,8 @@ class _Known:
         }
 
     def _metadata(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        known = record_metadata(record)
         try:
-            known |= {} if self.case is None else self.judge.metadata(self.case)
+            known = metadata_with({} if self.case is None else self.judge.metadata(self.case), record)
             orjson.dumps(known)
         except Exception:  # the case has failed already, and the judgement says why
             return record_metadata(record)

@@ -41,7 +41,7 @@ STILLBORN = 3
 """Workers in a row that may die before they are ready; more will not help."""
 DIED = (
     "the worker that judged this case died twice (killed, or out of memory); the same command tries it again, "
-    "--workers 1 judges in one process"
+    "and with --workers 1 it has the memory to itself"
 )
 
 

@@ -36,6 +36,8 @@ def usable_cores() -> int:
 class AllCores:
     """An `Engine`: this process alone for a small run or a single worker, else worker processes.
 
+    A case that kills its process kills a small run, but once only: given again, its cases go to workers.
+
     A worker keeps to one core. Embedded labelling in this process uses all of them for a small run, and one if a
     single worker was asked for.
     """
@@ -47,15 +49,15 @@ class AllCores:
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         labeller = assignment.labeller
-        if self._workers == 1:
+        if self._workers == 1 and not assignment.may_kill:
             if isinstance(labeller, LocalLabeller):
                 assignment = replace(assignment, labeller=LocalLabeller(labeller.batch, one_core=True))
             await self._current.run(assignment, cases, receive)
             return
         stream = _Ahead(cases)
         if isinstance(labeller, LocalLabeller):
-            # What may have killed a worker is given to workers again, however little it is: never to this process.
-            if not assignment.broke_before and not await stream.has(FEW, AT_ONCE):
+            # What may have killed its process is given to workers, however little it is: never to this one again.
+            if not assignment.may_kill and not await stream.has(FEW, AT_ONCE):
                 await self._current.run(assignment, stream.first(FEW), receive)
             if not await stream.has(1):
                 return

@@ -36,8 +36,9 @@ class Assignment:
     labeller: Labeller
     folder: Path | None = None
     """Of the run, for an engine that keeps a state of its own there."""
-    broke_before: bool = False
-    """Whether these cases ended in error in an earlier session: one of them may have killed the process it was in."""
+    may_kill: bool = False
+    """Whether one of these cases may kill its process: they ended in error before, or the session was killed that had
+    them."""
 
 
 Finished = Judgement | Written

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import pickle
+import socket
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
@@ -27,6 +28,8 @@ MODEL_WORKERS = 4
 LOOPBACK = "127.0.0.1"
 GATHER = 0.25
 """Seconds between two messages of a worker. Ray takes some milliseconds of CPU for each, whatever is in it."""
+REACHED_WITHIN = 20.0
+"""Seconds in which somebody must listen at a cluster's address."""
 OBJECT_STORE = 100 * 1024 * 1024
 """Bytes. What goes through it is small: a second of work for each worker."""
 
@@ -121,6 +124,21 @@ def imported_ray() -> Any:
     except ImportError:
         raise UsageProblem("--engine ray needs Ray: pip install 'krino[ray]'") from None
     return ray
+
+
+def refuse_unreachable(address: str) -> None:
+    """Where nobody listens Ray itself tries for minutes, and a command should know before it makes anything. `auto` and
+    other names are Ray's to find, which it does at once."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN).close()
+    except (OSError, OverflowError) as fault:
+        raise UsageProblem(
+            f"the Ray cluster {address} (--ray-address) cannot be reached: {fault}; `ray status` on its head node says "
+            "whether it is up"
+        ) from None
 
 
 def _connect(ray: Any, address: str | None) -> None:

@@ -79,12 +79,15 @@ def rehearse(judge: AnyJudge, item: CaseItem) -> None:
 def refuse_without_labeller(judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem]) -> None:
     """For the look before a run begins: a judge without an embedded labeller, and no other one named, yet something to
     ask about. A judge that decides everything by rules needs nobody, so the first cases have to be looked at."""
+    if lacks_labeller(judge, labeller) and any(_leaves_open(judge, item) for item in islice(items, MOST_TRIED)):
+        judge.label_locally([])  # which says that there is none
+
+
+def lacks_labeller(judge: AnyJudge, labeller: Labeller) -> bool:
+    """Whether the embedded labeller is to be asked, and the judge has none."""
     members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
     embedded = any(isinstance(member, LocalLabeller) for member in members)
-    if not embedded or type(judge).label_locally is not Judge.label_locally:
-        return
-    if any(_leaves_open(judge, item) for item in islice(items, MOST_TRIED)):
-        judge.label_locally([])  # which says that there is none
+    return embedded and type(judge).label_locally is Judge.label_locally
 
 
 def _leaves_open(judge: AnyJudge, item: CaseItem) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.exports.columns import Kind, Record, Value, as_column, cells_of, columns_of
-from krino.runs.reading import Run, load_run
+from krino.runs.reading import StoredRun, load_run
 
 FrameKind = Literal["pandas", "polars", "arrow"]
 PACKAGES: Mapping[str, tuple[str, str]] = {
@@ -22,7 +22,9 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
 _PANDAS: Mapping[Kind, str] = {"bool": "boolean", "int": "Int64", "float": "Float64", "text": "string"}
 
 
-def frame(judgements: str | PathLike[str] | Run | Iterable[Judgement | Record], kind: FrameKind = "pandas") -> Any:
+def frame(
+    judgements: str | PathLike[str] | StoredRun | Iterable[Judgement | Record], kind: FrameKind = "pandas"
+) -> Any:
     """One row a judgement, the columns of `krino export --all`. `judgements`: a run folder, a run, or judgements.
 
     A case that was not judged is a row too, with its status and reason and without numbers.
@@ -40,10 +42,10 @@ def frame(judgements: str | PathLike[str] | Run | Iterable[Judgement | Record], 
     return {"pandas": _pandas, "polars": _polars, "arrow": _arrow}[kind](library, columns, kinds)
 
 
-def _records(judgements: str | PathLike[str] | Run | Iterable[Judgement | Record]) -> Iterable[Record]:
+def _records(judgements: str | PathLike[str] | StoredRun | Iterable[Judgement | Record]) -> Iterable[Record]:
     if isinstance(judgements, str | PathLike):
         return load_run(judgements).records()
-    if isinstance(judgements, Run):
+    if isinstance(judgements, StoredRun):
         return judgements.records()
     if isinstance(judgements, Judgement | Mapping) or not isinstance(judgements, Iterable):
         raise UsageProblem(

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from krino.errors import UsageProblem
 from krino.people.store import DEPTHS, Depth, Event, LabelStore, Subject, by_case
-from krino.runs.reading import Run
+from krino.runs.reading import StoredRun
 
 Depths = Literal["fields", "labels", "both"]
 """`both`: what a rater says of the fields themselves, and for the others what the rules make of the rater's labels."""
@@ -83,7 +83,7 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return ["id", "rater", *sorted(own, key=lambda name: name.startswith("label_"))]
 
 
-def rows_for_run(where: str | PathLike[str], run: Run, depth: str = "both") -> list[dict[str, Any]]:
+def rows_for_run(where: str | PathLike[str], run: StoredRun, depth: str = "both") -> list[dict[str, Any]]:
     """What people said of the cases of a run, from a workbench: its folder of runs, or the address of its database."""
     if depth not in get_args(Depths):
         raise UsageProblem(f"--depth {depth}: there are {', '.join(get_args(Depths))}")
@@ -102,7 +102,7 @@ def rows_for_run(where: str | PathLike[str], run: Run, depth: str = "both") -> l
     return rows
 
 
-def _first_ids(run: Run) -> Iterator[tuple[str, str]]:
+def _first_ids(run: StoredRun) -> Iterator[tuple[str, str]]:
     """Of a content that several cases have, the first of them: its label counts once."""
     seen: set[str] = set()
     for entry in run.roll():

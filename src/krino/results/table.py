@@ -28,7 +28,7 @@ from krino.runs.fields import ROLL_UP, own_fields
 from krino.runs.files import inside
 from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
-from krino.runs.reading import Found, Run, load_run
+from krino.runs.reading import Found, StoredRun, load_run
 from krino.runs.roll import Entry
 from krino.stats.resample import Floats
 
@@ -246,7 +246,7 @@ class Slicing:
 class Table:
     """All that comparing and gating need of a run."""
 
-    run: Run
+    run: StoredRun
     ids: Texts
     positional: Mask
     """Whose id is only a place in the input, because the case gave none: it says nothing of what the case is."""
@@ -323,7 +323,7 @@ def slice_name(columns: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class _TableBuilder:
-    run: Run
+    run: StoredRun
     reader: Reader
     by: list[tuple[str, ...]]
     with_spending: bool

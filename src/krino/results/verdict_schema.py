@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from krino.results.kinds import as_number, codes_of
+from krino.results.kinds import as_number, codes_of, is_explanation
 
 Schema = Mapping[str, Any]
 Scale: TypeAlias = tuple[float, float]
@@ -25,6 +25,12 @@ def closed_labels(schema: Schema | None, field: str) -> set[str] | None:
     """All labels that a field can have; None where the schema does not close the list, or knows no such field."""
     labels = _read(schema, field, _labels)
     return None if labels is None or None in labels else {label for label in labels if label is not None}
+
+
+def explains(schema: Schema | None, field: str) -> bool:
+    """Whether a field holds words about the verdict, by its name; not one whose list of labels is closed, nor one of
+    numbers."""
+    return is_explanation(field) and not closed_labels(schema, field) and bool(_read(schema, field, _open_texts))
 
 
 def declared_scale(schema: Schema | None, field: str) -> Scale | None:
@@ -69,6 +75,15 @@ def _labels(part: Schema, schema: Schema) -> Iterator[str | None]:
         yield from ("true", "false")
     elif part.get("type") != "null":
         yield None
+
+
+def _open_texts(part: Schema, schema: Schema) -> Iterator[Schema]:
+    """The parts that allow any text, by themselves or in a list."""
+    if part.get("type") == "array" and isinstance(part.get("items"), Mapping):
+        for item in _plain_parts(part["items"], schema):
+            yield from _open_texts(item, schema)
+    elif part.get("type", "string") == "string":
+        yield part
 
 
 def _scales(part: Schema, schema: Schema) -> Iterator[Scale | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,8 @@ RESULTS = (ROLL, "report.html", "judgements.parquet")
 """What speaks of the cases of one command; the journal outlives them."""
 OUR_FILES = frozenset({MANIFEST, JOURNAL, BATCHES, *RESULTS})
 """What a run keeps in its folder, beside its inputs that could be read only once."""
+TRYING = f".{MANIFEST}.trying"
+"""Lies in the folder while this process tries the judge on the first cases."""
 WAYS_OUT = "name another folder with --run, or judge everything anew in this one with --fresh"
 
 
@@ -63,6 +65,37 @@ def refuse_batches_out(folder: Path) -> None:
             f"{folder} has requests out in batch files, which are paid for: go on with --engine batch (or delete "
             f"{folder / BATCHES}, and they are asked and paid anew)"
         )
+
+
+def was_killed(folder: Path) -> bool:
+    """Whether the last command in this folder never came to say how it ended: a case may have killed its process."""
+    known = _manifest_of(folder)
+    return (folder / TRYING).exists() or (known is not None and known.state == "running")
+
+
+@contextlib.contextmanager
+def trying(folder: Path) -> Iterator[None]:
+    """While the judge's code is tried before the folder is claimed: if that kills this process, `was_killed` knows."""
+    made = make(folder)
+    try:
+        with contextlib.suppress(OSError):  # where nothing can be written, whoever claims the folder says so
+            (folder / TRYING).touch()
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            (folder / TRYING).unlink(missing_ok=True)
+            for path in made:
+                path.rmdir()
+
+
+def make(folder: Path) -> list[Path]:
+    """The folders that had to be made, the inmost first."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageProblem(f"{folder} cannot be made: {error.strerror}; name another folder with --run") from None
+    return made
 
 
 def clear_results(folder: Path) -> None:

@@ -26,8 +26,11 @@ from krino.runs.roll import Entry, read_roll
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A run on disk, finished or not. Iterating reads the journal: some forty bytes a case are held in memory."""
+class StoredRun:
+    """A run folder as it is read, finished or not; `krino.Run` has more to say of it.
+
+    Iterating reads the journal: some forty bytes a case are held in memory.
+    """
 
     folder: Path
     manifest: Manifest
@@ -95,7 +98,7 @@ class Found:
     First `note` every line, then take the cases, `in_order` or all `at_once`.
     """
 
-    def __init__(self, run: Run, cases: Iterator[Entry] | None = None, lines: Contents | None = None) -> None:
+    def __init__(self, run: StoredRun, cases: Iterator[Entry] | None = None, lines: Contents | None = None) -> None:
         """`cases`: the roll of the run, for those who want to see it go by. `lines`: those that are known already."""
         self._run = run
         self._slots = Contents()
@@ -119,7 +122,7 @@ class Found:
         return True
 
     def records(self, wanted: Collection[int] | None = None) -> Iterator[dict[str, Any]]:
-        """The judgements in the order of the input, where the numbers are those of `Run.found`.
+        """The judgements in the order of the input, where the numbers are those of `StoredRun.found`.
 
         `wanted`: only of the cases at these places of the input; the others are not even read.
         """
@@ -191,12 +194,12 @@ def unpaid(usage: dict[str, Any]) -> dict[str, Any]:
     return {name: None if value is None else type(value)(0) for name, value in usage.items()}
 
 
-def load_run(folder: str | PathLike[str]) -> Run:
+def load_run(folder: str | PathLike[str]) -> StoredRun:
     """The run in a folder that `krino judge` has written."""
     path = Path(folder)
     if not path.is_dir():
         raise UsageProblem(f"{path} is no run folder: there is no such folder")
-    return Run(path, Manifest.load(path))
+    return StoredRun(path, Manifest.load(path))
 
 
 _BALLOT = TypeAdapter(Ballot)
@@ -206,7 +209,7 @@ _FINDING = TypeAdapter(Finding)
 class RecordedLabels:
     """Looks labels up in the journal of a run; holds no more than a few bytes a case."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: StoredRun) -> None:
         self._offsets = Contents()
         for line in run.lines():
             if line.data["status"] != "error" and self._offsets.get(line.data["input_hash"]) is None:

@@ -19,7 +19,7 @@ from krino.errors import RunStopped, UsageProblem
 from krino.labellers.llm.batch.ledger import forget_answered
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents
-from krino.runs.folder import BATCHES, clear_results, refuse_batches_out, refuse_other, unclaim
+from krino.runs.folder import BATCHES, clear_results, make, refuse_batches_out, refuse_other, unclaim, was_killed
 from krino.runs.journal import Journal
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter, read_roll
@@ -69,6 +69,8 @@ class Session:
     """Where each content came by first: a record that stands in the input twice is judged once."""
     _late: array[int] = field(default_factory=lambda: array("Q"))
     """Places of the cases that ended in error in an earlier session, in the order of the input."""
+    _killed: bool = False
+    """Whether the session before this one was killed, perhaps by one of the cases."""
     _problem: UsageProblem | None = None
 
     async def run(self, cases: CaseSource) -> Manifest:
@@ -76,7 +78,7 @@ class Session:
 
         Cases that ended in error before come last: should they stop the run again, the others are done.
         """
-        made = _make(self.folder)
+        made = make(self.folder)
         journal = Journal(self.folder)
         try:
             manifest = self._begin(journal)
@@ -112,6 +114,7 @@ class Session:
             known = Manifest.load(self.folder)
             refuse_other(known.plan, self.plan, self.folder)
             journal.load(LineCheck(self.folder, known))
+        self._killed = was_killed(self.folder)
         clear_results(self.folder)
         if self.fresh:
             journal.clear()
@@ -149,10 +152,11 @@ class Session:
             return journal.status(digest) == "error"  # the input may have changed since it was read first
 
         try:
-            await self._pass(cases(), journal, roll, is_open, Trial(passed=journal.has_verdicts))
+            trial = Trial(passed=journal.has_verdicts)
+            await self._pass(cases(), journal, roll, is_open, trial, may_kill=self._killed)
             if self._late and self._problem is None:
                 late = _at(self._late, cases())
-                await self._pass(late, journal, roll, is_error, Trial(passed=True), broke_before=True)
+                await self._pass(late, journal, roll, is_error, Trial(passed=True), may_kill=True)
         except RunStopped as reason:
             self.stopped = reason
             manifest.state = "interrupted" if reason.kind == "interrupt" else "stopped"
@@ -178,7 +182,7 @@ class Session:
         is_open: Callable[[CaseItem, str], bool],
         trial: Trial,
         *,
-        broke_before: bool = False,
+        may_kill: bool = False,
     ) -> None:
         """Once through the items; judges those that are open."""
 
@@ -191,7 +195,7 @@ class Session:
             return
         self._engine = self.make_engine()
         cases = opened(self._readable(items), is_open)
-        await self._engine.run(Assignment(self.judge, self.labeller, self.folder, broke_before), cases, receive)
+        await self._engine.run(Assignment(self.judge, self.labeller, self.folder, may_kill), cases, receive)
 
     def _readable(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
         """The items until an interruption, or a file that turns out unreadable; what is in flight is finished first."""
@@ -245,16 +249,6 @@ def _with_plain_names(item: CaseItem) -> CaseItem:
         source = item.source and Source(as_text(item.source.file), item.source.line)
         return replace(item, id=as_text(item.id), source=source)
     return item
-
-
-def _make(folder: Path) -> list[Path]:
-    """The folders that had to be made, the inmost first."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageProblem(f"{folder} cannot be made: {error.strerror}; name another folder with --run") from None
-    return made
 
 
 def _count(folder: Path, manifest: Manifest, journal: Journal) -> Counts:

@@ -6,16 +6,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from krino import __version__
 from krino.errors import UsageProblem
+from krino.web import watch
 from krino.web.api.judge import judge_router
 from krino.web.meters import Metered
 from krino.web.problems import add_handlers, refusals
+from krino.web.query_names import only_known_names
 from krino.web.routers import routers
 from krino.web.security import add_guards
 from krino.web.sessions import Doorkeeper
@@ -53,9 +55,9 @@ def create_app(settings: ServeSettings) -> FastAPI:
     add_handlers(app)
     add_guards(app, settings, app.state.doorkeeper)
     app.add_middleware(Metered, meters=opened.meters)
-    app.include_router(judge_router(opened.desk, settings.max_cases))
-    for router in routers():
-        app.include_router(router)
+    app.include_router(watch.router)
+    for router in (judge_router(opened.desk, settings.max_cases), *routers()):
+        app.include_router(router, dependencies=[Depends(only_known_names)])
     app.mount("/static", Static(directory=Path(__file__).parent / "static"), name="static")
     return app
 

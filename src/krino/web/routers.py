@@ -1,4 +1,4 @@
-"""Every router of the workbench, by the module that has it: a new page or API is a line here."""
+"""Every router of the workbench but that of watching, by the module that has it: a new page or API is a line here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from fastapi import APIRouter
 
 ROUTERS = (
     "krino.web.login",
-    "krino.web.watch",
     "krino.web.api.runs",
     "krino.web.labels.api",
     "krino.web.labels.pages",

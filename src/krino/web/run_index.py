@@ -28,7 +28,7 @@ from krino.results.summary import Summary
 from krino.runs.files import inside
 from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest
-from krino.runs.reading import Run
+from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL
 from krino.text.clean import clean_line
 from krino.web.index.book import VERSION, Book, State
@@ -86,7 +86,7 @@ class Opened:
     """A run with its index, as it is at this moment."""
 
     name: str
-    run: Run
+    run: StoredRun
     book: Book
     state: State
     indexing: bool
@@ -150,10 +150,10 @@ class RunShelf:
         """Of all runs, the newest first."""
         return [run.name for run in self.runs()]
 
-    def load(self, name: str) -> Run:
+    def load(self, name: str) -> StoredRun:
         """A run as it lies there, without its index. Raises `NoSuchRun`; no name leads out of the folder."""
         path = self.path_of(name)
-        return Run(path, Manifest.load(path))
+        return StoredRun(path, Manifest.load(path))
 
     def path_of(self, name: str) -> Path:
         """The folder of a run, by its name alone."""
@@ -242,7 +242,7 @@ class RunShelf:
         indexing = job is not None and not job.done()
         return Opened(name, run, book, book.state(), indexing, Cases(book, run), _size(run.journal))
 
-    def _refreshed(self, name: str, run: Run, book: Book) -> Future[None] | None:
+    def _refreshed(self, name: str, run: StoredRun, book: Book) -> Future[None] | None:
         """The work on the index that goes on, or that is begun now; None where it is current."""
         with self._lock:
             job = self._jobs.get(name)
@@ -254,7 +254,7 @@ class RunShelf:
             self._jobs[name] = self._pool.submit(self._work, name, run, book, stamp)
             return self._jobs[name]
 
-    def _work(self, name: str, run: Run, book: Book, stamp: Any) -> None:
+    def _work(self, name: str, run: StoredRun, book: Book, stamp: Any) -> None:
         try:
             state = book.extend(run, self._go_on)
             self._done[name] = stamp
@@ -267,14 +267,14 @@ class RunShelf:
         except Exception as fault:  # whatever it is, the page says so, and tries again when the run has changed
             book.note_problem(f"the run could not be indexed ({type(fault).__name__}: {fault})")
 
-    def _summary_is_due(self, name: str, run: Run, book: Book) -> bool:
+    def _summary_is_due(self, name: str, run: StoredRun, book: Book) -> bool:
         state = book.state()
         if state.problem or book.made_of(SUMMARY) == _made_of(run, state):
             return False
         at, took = self._summed.get(name, (0.0, 0.0))
         return run.manifest.state != "running" or time.monotonic() - at > _PAUSE * took
 
-    def _sum_up(self, name: str, run: Run, book: Book, state: State) -> None:
+    def _sum_up(self, name: str, run: StoredRun, book: Book, state: State) -> None:
         began = time.monotonic()
         own = RunOverview(our_judge(run.manifest.plan.judge["name"]))
         try:
@@ -338,6 +338,6 @@ def _size(path: Path) -> int:
     return _mtime_and_size(path)[1]
 
 
-def _made_of(run: Run, state: State) -> str:
+def _made_of(run: StoredRun, state: State) -> str:
     """What a summary was made of: should any of it change, the summary is of before."""
     return f"{state.started} {run.manifest.state} {state.journal.end}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from fake_llm import FakeServer, ReceivedRequest
 from krino import CannotJudge, judge_many
 from krino.cases import read_cases
 from krino.judges.efficiency import EfficiencyJudge, split_traces
+from waiting import until
 
 Record = dict[str, Any]
 CHAT: list[Record] = [
@@ -240,15 +240,14 @@ def test_killed_in_the_middle_of_a_record_a_run_goes_on_with_its_other_traces(tm
         name = next(name for name in names if name in request.user_text)
         return {"shortest": "", "steps": [{"step": f"{name}-0", "label": "necessary", "why": "", "because_of": None}]}
 
-    with FakeServer(reply=answer, latency=0.05, key=r"trace-\d+-") as server:
+    with FakeServer(reply=answer, latency=0.1, key=r"trace-\d+-") as server:
         ask = ("--labeller", "m", "--base-url", server.url, "--cache", "off", "--concurrency", "2")
         command = krino(tmp_path, str(export), *ask)
-        process = begun(*command, cwd=tmp_path)
         journal = tmp_path / "run" / "judgements.jsonl"
-        while (not journal.exists() or journal.read_bytes().count(b"\n") < 5) and not process.has_ended():
-            time.sleep(0.01)
-        process.kill()
-        assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
+        with begun(*command, cwd=tmp_path) as process:
+            until(lambda: (journal.exists() and journal.read_bytes().count(b"\n") >= 5) or process.has_ended())
+            process.kill()
+            assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
         finished = {orjson.loads(line)["id"] for line in journal.read_bytes().split(b"\n")[:-1]}
         server.configure(latency=0.0)
         done = ran(*command, cwd=tmp_path)

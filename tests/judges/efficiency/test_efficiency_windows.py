@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +22,7 @@ from krino.judges.efficiency import EfficiencyJudge
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
+from waiting import until
 
 WINDOW = 1_500
 STEPS = 60
@@ -390,12 +390,11 @@ def command(folder: Path, url: str, *more: str) -> list[str]:
 
 def test_killed_between_windows_a_run_pays_for_each_window_once(server: FakeServer, tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text(json.dumps(CASE) + "\n", "utf-8")
-    server.configure(latency=0.05)
-    process = begun(*command(tmp_path, server.url), cwd=tmp_path)
-    while len(server.stats().completed_by_key) < 3 and not process.has_ended():
-        time.sleep(0.005)
-    process.kill()
-    assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
+    server.configure(latency=0.3)
+    with begun(*command(tmp_path, server.url), cwd=tmp_path) as process:
+        until(lambda: len(server.stats().completed_by_key) >= 3 or process.has_ended())
+        process.kill()
+        assert process.wait() == -9, "the run must not have ended by itself: it would prove nothing"
     in_flight = server.stats().calls
     assert in_flight < len(PARTS)
     server.configure(latency=0.0)

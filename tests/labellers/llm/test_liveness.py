@@ -405,8 +405,8 @@ async def test_a_dead_endpoint_is_found_over_http(server: FakeServer, fault: str
         cache="off",
         api_key="secret-key",
         concurrency=8,
-        timeout=0.3,
-        patience=0.7,
+        timeout=1.5,
+        patience=3.0,
         backoff=0.05,
     )
     cases = [{"text": f"a fine text {number}"} for number in range(60)]

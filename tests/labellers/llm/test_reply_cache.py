@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import krino
 from fake_llm import FakeServer
 from krino.labellers.llm.cache import LOT, ReplyCache, cache_path, open_cache
 from toy_judge import ToyJudge
+from waiting import ended
 
 WRITER = """
 import sys
@@ -44,10 +46,14 @@ def test_what_was_put_is_there_before_and_after_it_is_written(tmp_path: Path) ->
 def test_processes_write_one_cache_together(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     command = [sys.executable, "-c", WRITER, str(path)]
-    writers = [subprocess.Popen([*command, f"p{number}"], stderr=subprocess.PIPE, text=True) for number in range(4)]
-    for writer in writers:
-        _, said = writer.communicate(timeout=60)
-        assert writer.returncode == 0, said
+    with ExitStack() as started:
+        writers = [
+            started.enter_context(ended(subprocess.Popen([*command, f"p{number}"], stderr=subprocess.PIPE, text=True)))
+            for number in range(4)
+        ]
+        for writer in writers:
+            _, said = writer.communicate(timeout=120)
+            assert writer.returncode == 0, said
     store = ReplyCache(path)
     kept = sum(store.get(f"p{who}-{number}".encode()) is not None for who in range(4) for number in range(600))
     store.close()

@@ -88,7 +88,7 @@ async def test_providers_whose_models_reason_get_room_for_it() -> None:
 
 async def test_after_a_time_out_the_case_is_asked_once_more_and_for_less(server: FakeServer) -> None:
     server.configure(faults=Faults(schedule=["hang"]))
-    async with model(server.url, timeout=0.3) as labeller:
+    async with model(server.url, timeout=1.5) as labeller:
         judgement = await judged(labeller)
         assert (judgement.status, labeller.so_far().timeouts) == ("ok", 1)
     assert limits(server) == [512, 256]
@@ -97,7 +97,7 @@ async def test_after_a_time_out_the_case_is_asked_once_more_and_for_less(server:
 
 async def test_what_a_lost_reply_may_have_cost_is_counted(server: FakeServer) -> None:
     server.configure(faults=Faults(schedule=["hang"]))
-    async with model(server.url, timeout=0.3, price_in=1.0, price_out=1.0) as labeller:
+    async with model(server.url, timeout=1.5, price_in=1.0, price_out=1.0) as labeller:
         judgement = await judged(labeller)
         spent = labeller.so_far().usage
     assert (judgement.usage.calls, spent.calls) == (2, 2)
@@ -108,7 +108,7 @@ async def test_what_a_lost_reply_may_have_cost_is_counted(server: FakeServer) ->
 async def test_an_endpoint_that_never_answers_gets_no_request_twice(server: FakeServer) -> None:
     """Once it has answered, cases that time out twice are errors, one after the other, until it counts as dead."""
     server.configure(faults=Faults(schedule=[None], rates={"hang": 1.0}))
-    async with model(server.url, timeout=0.2, concurrency=4) as labeller:
+    async with model(server.url, timeout=1.0, concurrency=4) as labeller:
         assert (await judged(labeller)).status == "ok"
         cases = [{"text": f"a fine text {number}"} for number in range(40)]
         seen: list[krino.Judgement] = []
@@ -281,7 +281,7 @@ async def test_a_case_cannot_talk_a_schema_down_that_has_worked() -> None:
 
 async def test_the_progress_line_tells_of_the_first_case_while_it_runs(server: FakeServer) -> None:
     server.configure(faults=Faults(schedule=["500", "hang", "hang"]))
-    async with model(server.url, timeout=0.3, price_in=1000.0, price_out=1000.0) as labeller:
+    async with model(server.url, timeout=1.5, price_in=1000.0, price_out=1000.0) as labeller:
         display = Display(Tally(), 10, Console(), labeller)
         told: list[str] = []
 

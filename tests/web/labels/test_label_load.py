@@ -112,6 +112,7 @@ async def test_a_server_that_is_killed_loses_no_label_that_it_acknowledged(datab
     with served(runs, address_of(database)) as (server,):
         raters = [asyncio.create_task(writes(server, rater, place)) for place, rater in enumerate(RATERS)]
         while min(enough.get(rater, 0) for rater in RATERS) < 3:
+            assert not any(rater.done() for rater in raters)
             await asyncio.sleep(0.01)
         await asyncio.to_thread(server.kill)
         await asyncio.gather(*raters)

@@ -153,7 +153,8 @@ def test_how_far_two_verdicts_are_apart(one: dict[str, Any], other: dict[str, An
 
 
 def test_seats_that_differ_make_a_case_interesting_and_their_wording_does_not() -> None:
-    seats = [{"verdict": {"score": 0.5, "kind": "A", "note": f"worded in another way, number {n}"}} for n in range(2)]
+    words = [{"note": f"worded in another way, number {n}", "score_explanation": f"short {n}"} for n in range(2)]
+    seats = [{"verdict": {"score": 0.5, "kind": "A", **said}} for said in words]
     assert interest_of(judgement(ballots=seats)).split == 0.0
     assert interest_of(judgement(ballots=[*seats, {"verdict": {"score": 0.5, "kind": "B"}}])).split == 1.0
     assert interest_of(judgement(ballots=[*seats, {"verdict": None}])).split == 0.0

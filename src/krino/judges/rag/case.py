@@ -24,6 +24,7 @@ CONTEXT_NAMES = (
 """What was retrieved comes first: some tools use `context` beside it for what should have been."""
 ANSWER_NAMES = ("answer", "response", "actual_output", "generated_answer", "prediction")
 REFERENCE_NAMES = ("reference", "reference_answer", "ground_truth", "ground_truths", "expected_output")
+GOAL_NAMES = ("goal", "evaluation_goal")
 _TEXT_NAMES = ("text", "content", "page_content")
 
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -70,7 +71,7 @@ class RagCase(BaseModel):
             "context": _passages(_first(record, CONTEXT_NAMES)),
             "answer": _blank_if_none(_first(record, ANSWER_NAMES)),
             "reference": _reference(_first(record, REFERENCE_NAMES)),
-            "goal": _first(record, ("goal", "evaluation_goal")),
+            "goal": _first(record, GOAL_NAMES),
         }
 
 

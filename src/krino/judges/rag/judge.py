@@ -14,7 +14,7 @@ from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered
 from krino.errors import CannotJudge
 from krino.judges.rag.ask import write_questions
 from krino.judges.rag.bounds import bounds_of
-from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, RagCase
+from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, GOAL_NAMES, QUESTION_NAMES, REFERENCE_NAMES, RagCase
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels, check_labels
 from krino.judges.rag.local import label_locally, unreadable
@@ -64,6 +64,8 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         "question": QUESTION_NAMES,
         "context": CONTEXT_NAMES,
         "answer": ANSWER_NAMES,
+        "reference": REFERENCE_NAMES,
+        "goal": GOAL_NAMES,
     }
 
     needed: ClassVar[Mapping[str, Sequence[str]]] = {

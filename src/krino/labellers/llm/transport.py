@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import random
+import weakref
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -52,7 +53,7 @@ MAYBE_BILLED = (aiohttp.ClientPayloadError, TimeoutError, BadBody)
 Permit = Callable[[], contextlib.AbstractAsyncContextManager[None]]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Transport:
     """Posts bodies to one address."""
 
@@ -277,6 +278,7 @@ class Transport:
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),  # a model's endpoint has no use for them, and looking for them costs
         )
+        weakref.finalize(self, _close_forgotten, session, loop).atexit = False
         if old is not None and not old.closed:
             with contextlib.suppress(RuntimeError):
                 await old.close()
@@ -322,11 +324,12 @@ class Transport:
         if session is not None:
             await session.close()
 
-    def __del__(self) -> None:
-        """Synchronous callers have no event loop to close it on: close the sockets of a forgotten one."""
-        session, loop = self._session, self._loop
-        if session is not None and not session.closed and loop is not None and loop.is_running():
-            loop.call_soon_threadsafe(lambda: asyncio.ensure_future(session.close(), loop=loop))
+
+def _close_forgotten(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
+    """Synchronous callers have no event loop to close a transport on: this is called when nobody has it any more. It is
+    no `__del__`, which Python may call after the session has complained of being left open."""
+    if not session.closed and loop.is_running():
+        loop.call_soon_threadsafe(lambda: asyncio.ensure_future(session.close(), loop=loop))
 
 
 @lru_cache(maxsize=16)

@@ -22,7 +22,7 @@ from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.files import Line, Place, inside
 from krino.runs.journal import is_open, read_journal
-from krino.runs.reading import Run
+from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL, Entry, read_entries, read_roll
 from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, words_of
 
@@ -128,7 +128,7 @@ class Book:
             state.problem = told
             _save(db, state)
 
-    def extend(self, run: Run, on_progress: Callable[[State], None] = lambda state: None) -> State:
+    def extend(self, run: StoredRun, on_progress: Callable[[State], None] = lambda state: None) -> State:
         """Read what the run has more by now. What cannot be read is said in `State.problem`, and nothing more is read.
 
         The roll goes first: no verdict is in the journal before its case is on the roll.
@@ -154,7 +154,7 @@ class Book:
             _save(db, state)
         return state
 
-    def _begun(self, db: sqlite3.Connection, run: Run) -> State:
+    def _begun(self, db: sqlite3.Connection, run: StoredRun) -> State:
         """The state to go on from: what no longer belongs to the run is forgotten."""
         state, started = _state(db), run.manifest.started.isoformat()
         fields = field_names(run.manifest.about.fields_schema)
@@ -167,7 +167,7 @@ class Book:
             state.started, state.roll, state.whole = started, Place(), False
         return state
 
-    def _add_cases(self, db: sqlite3.Connection, run: Run, state: State) -> None:
+    def _add_cases(self, db: sqlite3.Connection, run: StoredRun, state: State) -> None:
         if run.manifest.state == "finished":
             if not state.whole:
                 _forget(db, *_CASES)

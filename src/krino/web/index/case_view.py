@@ -22,10 +22,10 @@ from krino.render.html import to_html
 from krino.render.report import REPORT
 from krino.runs.inputs import CasesBeside, kept_inputs
 from krino.runs.manifest import Manifest
-from krino.runs.reading import Run
+from krino.runs.reading import StoredRun
 
 
-def own_blocks(run: Run, judgement: Mapping[str, Any], served: Path) -> list[Block]:
+def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> list[Block]:
     """Nothing where neither the report nor the case is at hand; then the judgement speaks for itself."""
     recorded = _recorded(run.folder / REPORT, _stamp(run.folder / REPORT)).of(judgement)
     if recorded and _can_be_drawn(recorded):
@@ -43,7 +43,7 @@ def _can_be_drawn(blocks: list[Block]) -> bool:
     return True
 
 
-def case_of(run: Run, judgement: Mapping[str, Any], served: Path) -> Mapping[str, Any] | None:
+def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mapping[str, Any] | None:
     """The case that was judged; None where it cannot be read, or may not be."""
     plan = run.manifest.plan
     paths = _inputs(run, served)
@@ -71,7 +71,7 @@ def judge_of(manifest: Manifest) -> AnyJudge | None:
         return our_judge(name)
 
 
-def _inputs(run: Run, served: Path) -> list[str] | None:
+def _inputs(run: StoredRun, served: Path) -> list[str] | None:
     names = run.manifest.plan.inputs
     try:
         if (kept := kept_inputs(run.folder, names)) is not None:

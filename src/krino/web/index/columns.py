@@ -7,7 +7,7 @@ from typing import Any
 
 from krino.cases.metadata import column_value
 from krino.results.kinds import as_number, codes_of
-from krino.results.verdict_schema import Schema
+from krino.results.verdict_schema import Schema, explains
 from krino.runs.fields import ROLL_UP, own_fields
 
 MOST_FIELDS = 32
@@ -21,9 +21,10 @@ _EDGE = "\x1f"  # stands around every code, so that one is found inside a list o
 
 
 def field_names(schema: Schema) -> list[str]:
-    """The fields of a verdict that have a column, as far as there are columns."""
+    """The fields of a verdict that have a column, as far as there are columns: explanations are found by search."""
     parts = schema.get("properties")
-    return [name for name in (parts if isinstance(parts, Mapping) else ()) if name != ROLL_UP][:MOST_FIELDS]
+    names = parts if isinstance(parts, Mapping) else ()
+    return [name for name in names if name != ROLL_UP and not explains(schema, name)][:MOST_FIELDS]
 
 
 def stored(value: Any) -> float | str | None:

@@ -11,7 +11,7 @@ import orjson
 
 from krino.runs.files import inside
 from krino.runs.manifest import Counts
-from krino.runs.reading import Run
+from krino.runs.reading import StoredRun
 from krino.runs.roll import Entry
 from krino.web.index.book import Book, counted
 from krino.web.index.question import Question, Sql
@@ -52,7 +52,7 @@ class Neighbours:
 class Cases:
     """The cases of a run as far as they are indexed."""
 
-    def __init__(self, book: Book, run: Run) -> None:
+    def __init__(self, book: Book, run: StoredRun) -> None:
         self._book, self._run = book, run
 
     def counts(self) -> Counts:

@@ -15,7 +15,7 @@ from typing import Any
 from krino.people.rows import draw
 from krino.people.store import Depth, Event, Why, by_case
 from krino.results.agreement.verdicts import names_a_confidence
-from krino.results.kinds import as_number, is_text, key_of
+from krino.results.kinds import as_number, is_explanation, is_text, key_of
 from krino.runs.fields import fields_of
 
 SHARE = 5
@@ -65,7 +65,12 @@ def interest_of(judgement: Mapping[str, Any]) -> Interest:
 
 
 def comparable(fields: Values) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if not is_text(value)}
+    """Numbers and codes: two who say the same in other words do not differ."""
+    return {name: value for name, value in fields.items() if not is_text(value) and not _explains(name, value)}
+
+
+def _explains(name: str, value: Any) -> bool:
+    return is_explanation(name) and isinstance(value, str | list)
 
 
 def apart(one: Values, other: Values) -> float:

@@ -45,7 +45,7 @@ def case_page(
         "run": run,
         "judgement": judgement,
         "body": drawn(blocks_of(opened, judgement, bench.settings.runs), run),
-        "cells": list(at_a_glance(judgement, scales_of(opened.manifest.about.fields_schema))),
+        "cells": list(at_a_glance(judgement, opened.manifest.about.fields_schema)),
         "facts_": list(_facts(judgement)),
         "beside": beside,
         "list_at": f"{run_address(run, question)}#cases",

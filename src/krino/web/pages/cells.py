@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from krino.results.kinds import as_number, codes_of
-from krino.results.verdict_schema import Scales, grade
+from krino.results.verdict_schema import Scales, Schema, explains, grade, scales_of
 from krino.results.wording import figure
 from krino.runs.fields import own_fields
 from krino.text.clean import clean_line
@@ -35,9 +35,9 @@ def cell_of(name: str, verdict: Mapping[str, Any], scales: Scales, *, ok: bool =
     return Cell(shown, clean_line(", ".join(codes) if codes else str(value), _LONGEST), kind, "")
 
 
-def at_a_glance(judgement: Mapping[str, Any], scales: Scales) -> Iterator[Cell]:
+def at_a_glance(judgement: Mapping[str, Any], schema: Schema) -> Iterator[Cell]:
     """The numbers and codes of a verdict, and the figures beside it: what a reader wants to know before all else."""
-    verdict = own_fields(judgement) if judgement["status"] == "ok" else {}
+    verdict, scales = own_fields(judgement) if judgement["status"] == "ok" else {}, scales_of(schema)
     for name, value in verdict.items():
-        if value is not None and (as_number(value) is not None or codes_of(value) is not None):
+        if as_number(value) is not None or (codes_of(value) is not None and not explains(schema, name)):
             yield cell_of(name, verdict, scales)

@@ -16,10 +16,9 @@ from krino.errors import UsageProblem
 from krino.render.comparison import comparison_blocks
 from krino.results.comparison.changes import CodeChange, Comparison, NumberChange, OtherChange
 from krino.results.named_cases import rule_in_words
-from krino.results.verdict_schema import scales_of
 from krino.results.wording import figure
 from krino.runs.fields import fields_of
-from krino.runs.reading import Run
+from krino.runs.reading import StoredRun
 from krino.web.drawing import drawn, inputs_in_words, row_address
 from krino.web.labels.labelling import note_seen, rater_of
 from krino.web.pages.case import blocks_of, found_row
@@ -103,7 +102,7 @@ def pair_page(
         note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
         body = drawn(blocks_of(opened, judgement, bench.settings.runs), name)
         about = opened.manifest.about
-        cells, rules = list(at_a_glance(judgement, scales_of(about.fields_schema))), about.rules
+        cells, rules = list(at_a_glance(judgement, about.fields_schema)), about.rules
         address = row_address(name, row)
         sides.append({"name": name, "judgement": judgement, "body": body, "cells": cells, "address": address})
     one, other = (side["judgement"] for side in sides)
@@ -144,7 +143,7 @@ def pair_address(a: str, b: str, case: str) -> str:
     return f"/compare/case?{urlencode({'a': a, 'b': b, 'id': case})}"
 
 
-def _by_name(found: Comparison, a: Run, b: Run) -> Comparison:
+def _by_name(found: Comparison, a: StoredRun, b: StoredRun) -> Comparison:
     """Runs and their inputs are called by their names: where they lie on this machine is nobody's business."""
     settings = [line for line in found.settings if not line.startswith("inputs:")]
     if len(settings) < len(found.settings):

@@ -166,7 +166,7 @@ def _judged(
     own = AtHand(judge).view(plain, record)
     scales = scales_of(card.fields_schema)
     blocks = folded(case_blocks(judgement, card.rules, scales, own, labels=True))
-    cells = list(at_a_glance(plain, scales))
+    cells = list(at_a_glance(plain, card.fields_schema))
     return _page(request, bench, asked, judgement=plain, body=drawn(blocks, ""), cells=cells)
 
 
