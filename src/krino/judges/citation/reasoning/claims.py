@@ -46,7 +46,7 @@ _REMEMBERED = 3
 _SURE = 85
 _CEILINGS = frozenset({90, 95})
 _DUTCH = ("dutch", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
-_NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|option|#)\s*(\d{1,2})(?!\d)")
+_NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|kandidat|option|#)\s*(\d{1,2})(?!\d)")
 _QUOTED_WORD = re.compile(r"[\"'«“”‘’„]\s?([^\W\d_]{4,})\s?[\"'»“”’]")
 _LONG_WORD = re.compile(r"[a-z']{3,}")
 

@@ -66,6 +66,8 @@ _COMMON = frozenset(
     {"and", "the", "is", "are", "an", "et", "en", "de", "confidence", "court", "candidate", "candidat", "kandidaat"}
 )
 _LEAD = frozenset({"concession", "cause", "question"})
+_NAME_IN_BRACKETS = re.compile(rf"\(\s*([{CITED}{FOUND}{OTHER}{PLACE}][{CITED}{FOUND}{OTHER}{PLACE} .]*|[a-z0-9]+[./][\w./-]*\d[\w./-]*)\s*\)")
+"""A bracket that only names what stands before it, a court of the case or a number, parts no clause."""
 
 
 class Statement(NamedTuple):
@@ -173,7 +175,7 @@ def sentences(text: str) -> list[list[Clause]]:
     found: list[list[Clause]] = []
     at = 0
     for end in [match.span() for match in _END.finditer(text)] + [(len(text), len(text))]:
-        piece = text[at : end[0]].lower()
+        piece = _NAME_IN_BRACKETS.sub(_unbracketed, text[at : end[0]].lower())
         if piece.strip():
             found.append(list(_clauses(piece, at)))
         at = end[1]
@@ -224,8 +226,10 @@ def _links() -> re.Pattern[str]:
     first, then = "|".join(lists["cause_first"]), "|".join(lists["effect_first"])
     named = "|".join(joined(name) for name in ("concession", "contrast", "effect", "cause"))
     opens = r"(?:^\s*|,\s*|(?<![a-z])(?:and|et|en)\s+)"
+    # "candidate 1 has it and candidate 2 has not": a verb in the singular shows that a new clause begins.
+    next_one = rf"\s(?:and|et|en|und)\s+(?=(?:{'|'.join(lists['candidate'])})\s*\d{{1,2}}\s*(?:{'|'.join(lists['singular'])})(?![a-z]))"
     return re.compile(
-        rf"(?P<stop>[:;()]|\s[-\u2013\u2014]\s)|(?:^\s*|,\s*)(?P<first>(?:{first})(?![a-z]))"
+        rf"(?P<stop>[:;()]|\s[-\u2013\u2014]\s|{next_one})|(?:^\s*|,\s*)(?P<first>(?:{first})(?![a-z]))"
         rf"|{opens}(?P<then>(?:{then})(?![a-z]))|{named}"
     )
 
@@ -321,6 +325,10 @@ def _denied(text: str, start: int, end: int, spent: Sequence[int] = (), *, wide:
                 return True
     # Dutch denies behind the verb: "ik herken de afkorting niet".
     return _AFTER_NIET.match(text, end) is not None
+
+
+def _unbracketed(match: re.Match[str]) -> str:
+    return f" {match[0][1:-1]} "
 
 
 def _blank(match: re.Match[str]) -> str:
