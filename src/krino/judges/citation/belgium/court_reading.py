@@ -86,12 +86,13 @@ def _nearest(word: str, places_only: bool) -> list[str]:
         return sorted(known for known in vocabulary.known if meant.fullmatch(known))
     if not word.isalpha():
         read = list(with_letters(word))
-        return [one for one in read if one in vocabulary.known] or [n for one in read for n in _nearest(one, places_only)]
+        known = [one for one in read if one in vocabulary.known]
+        return known or [meant for one in read for meant in _nearest(one, places_only)]
     return _glued(word) + _mistyped(word, places_only)
 
 
 def _glued(word: str) -> list[str]:
-    """The word as two, where the name of a court or place and a small word or another such name stand without a space."""
+    """The word as two, where a space is missing between a word of a court or place and another one or a small word."""
     _, _, _, whole, small = _vocabulary()
     parts = ((word[:at], word[at:]) for at in range(1, len(word)))
     return [f"{one} {two}" for one, two in parts if (one in whole and two in small) or (one in small and two in whole)]

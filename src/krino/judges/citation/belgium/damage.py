@@ -1,4 +1,4 @@
-"""Undoes what encodings, markup and scanners do to text: entities, doubled encodings, hidden characters, lost letters."""
+"""Undoes what encodings, markup and scanners do to text: entities, letters encoded twice, hidden or lost ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 INVISIBLE: Final = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 LOST: Final = "ʔ"
-"""Stands for a letter that an encoding lost: a letter itself, so that the word stays whole, and one that nobody writes."""
+"""Stands for a letter that an encoding lost: itself a letter, so that the word stays whole, and one nobody writes."""
 
 _TWICE_ENCODED: Final = re.compile("[ÃÂ].|â€.")
 _LETTER: Final = r"[^\W\d_]"

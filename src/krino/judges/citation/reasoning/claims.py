@@ -14,7 +14,7 @@ from typing import NamedTuple
 from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.courts import Court, CourtRef, Other
 from krino.judges.citation.belgium.dates import fold_letters
-from krino.judges.citation.belgium.gazetteer import gazetteer, words
+from krino.judges.citation.belgium.gazetteer import Head, gazetteer, words
 from krino.judges.citation.candidates import Answer, CandidateFacts, Cited
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.reasoning import table
@@ -45,7 +45,7 @@ _REMEMBERED = 3
 """Clauses of earlier sentences in which the reason for a cost is looked for."""
 _SURE = 85
 _CEILINGS = frozenset({90, 95})
-_DUTCH = ("dutch", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
+_DUTCH = ("dutch", "niederl", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
 _NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|kandidat|option|#)\s*(\d{1,2})(?!\d)")
 _QUOTED_WORD = re.compile(r"[\"'«“”‘’„]\s?([^\W\d_]{4,})\s?[\"'»“”’]")
 _LONG_WORD = re.compile(r"[a-z']{3,}")
@@ -155,14 +155,14 @@ class Claims:
     def _names_another_kind(self, clause: Clause) -> bool:
         """Whether a court of another type than the cited one is named in full."""
         cited = _kind(self._cited.court)
-        sentence = words(clause.text)
-        at = 0
-        while at < len(sentence):
-            found = gazetteer().heads.longest(sentence, at)
-            if found is not None and not found[0].abbreviated and found[0].target not in ("", cited):
-                return True
-            at += found[1] if found is not None else 1
-        return False
+        return any(head.target not in ("", cited) for head in _full_names(clause.text))
+
+    @lazy
+    def names_one_language(self) -> bool:
+        """Whether the reasoning sets two full names of the cited kind against each other that are of one language."""
+        cited = _kind(self._cited.court)
+        heads = {head.text: head.languages for head in _full_names(self._written) if head.target == cited}
+        return len(heads) > 1 and bool(frozenset.intersection(*heads.values()))
 
     def _court_claim(self, clause: Clause, before: Claim | None, *, unclear: bool = False) -> Claim:
         """Where a court is called unclear and no name or language is spoken of, its name was not understood."""
@@ -440,6 +440,17 @@ def _tongues(clause: Clause) -> set[str]:
     return french | {"nl" for word in said if word.startswith(_DUTCH)}
 
 
+def _full_names(text: str) -> Iterator[Head]:
+    """The names of courts that a text writes out."""
+    sentence = words(text)
+    at = 0
+    while at < len(sentence):
+        found = gazetteer().heads.longest(sentence, at)
+        if found is not None and not found[0].abbreviated:
+            yield found[0]
+        at += found[1] if found is not None else 1
+
+
 def _kind(court: CourtRef) -> str:
     return court.type if isinstance(court, Court) else court.body if isinstance(court, Other) else ""
 
@@ -468,6 +479,13 @@ def _names(case: CitationCase, cited: Cited, candidates: Sequence[CandidateFacts
         for item in candidates:
             if isinstance(item.court, Court) and item.court.place:
                 put(PLACE, _place_names(item.court.place))
+    if isinstance(cited.court, Court) and cited.court.place:
+        ours = _written_place(cited.court.place, (case.cited_court_name,))
+        for item in candidates:
+            theirs = _written_place(cited.court.place, item.court_names) if item.alignment == "SAME" else ()
+            if theirs and ours and not set(ours) & set(theirs):  # one city under two names: Luik, Liège
+                put(CITED, ours)
+                put(FOUND, theirs)
     return tuple(sorted(found.items(), key=lambda entry: -len(entry[0])))
 
 
@@ -479,6 +497,13 @@ def _alias(court: CourtRef) -> str | None:
 def _place_names(place: str) -> tuple[str, ...]:
     row = next(row for row in belgian_table("places")["place"] if row["id"] == place)
     return (row["fr"], row["nl"], *row.get("aliases", ()))
+
+
+@lru_cache(maxsize=1_024)
+def _written_place(place: str, court_names: tuple[str | None, ...]) -> tuple[str, ...]:
+    """The names of a place that stand in the names of a court."""
+    written = set(words(" ".join(filter(None, court_names))))
+    return tuple(name for name in _place_names(place) if set(words(name)) <= written)
 
 
 @lru_cache(maxsize=512)

@@ -66,7 +66,10 @@ _COMMON = frozenset(
     {"and", "the", "is", "are", "an", "et", "en", "de", "confidence", "court", "candidate", "candidat", "kandidaat"}
 )
 _LEAD = frozenset({"concession", "cause", "question"})
-_NAME_IN_BRACKETS = re.compile(rf"\(\s*([{CITED}{FOUND}{OTHER}{PLACE}][{CITED}{FOUND}{OTHER}{PLACE} .]*|[a-z0-9]+[./][\w./-]*\d[\w./-]*)\s*\)")
+_COURT_MARK = f"[{CITED}{FOUND}{OTHER}{PLACE}]"
+_NAME_IN_BRACKETS = re.compile(
+    rf"\(\s?({_COURT_MARK}(?:{_COURT_MARK}|[ .])*|[a-z0-9]{{1,20}}[./][\w./-]{{0,30}}\d[\w./-]{{0,10}})\s?\)"
+)
 """A bracket that only names what stands before it, a court of the case or a number, parts no clause."""
 
 
@@ -227,7 +230,8 @@ def _links() -> re.Pattern[str]:
     named = "|".join(joined(name) for name in ("concession", "contrast", "effect", "cause"))
     opens = r"(?:^\s*|,\s*|(?<![a-z])(?:and|et|en)\s+)"
     # "candidate 1 has it and candidate 2 has not": a verb in the singular shows that a new clause begins.
-    next_one = rf"\s(?:and|et|en|und)\s+(?=(?:{'|'.join(lists['candidate'])})\s*\d{{1,2}}\s*(?:{'|'.join(lists['singular'])})(?![a-z]))"
+    candidate, singular = "|".join(lists["candidate"]), "|".join(lists["singular"])
+    next_one = rf"\s(?:and|et|en|und)\s+(?=(?:{candidate})\s*\d{{1,2}}\s*(?:{singular})(?![a-z]))"
     return re.compile(
         rf"(?P<stop>[:;()]|\s[-\u2013\u2014]\s|{next_one})|(?:^\s*|,\s*)(?P<first>(?:{first})(?![a-z]))"
         rf"|{opens}(?P<then>(?:{then})(?![a-z]))|{named}"
