@@ -32,7 +32,7 @@ _TYPE_MEANT = {"JUD": "JUG"}
 _RENAMED_INSTANCES = {"TC": "TE", "KH": "OR"}
 
 _SEP = r"\s{0,3}(?:[:;_]|%3A)\s{0,3}"
-_SEP_OR_DASH = r"\s{0,3}(?:[:;_-]|%3A)\s{0,3}"
+_SEP_OR_DASH = r"\s{0,3}(?:[:;_\s-]|%3A)\s{0,3}"
 _DOT = r"\s{0,2}\.\s{0,2}"
 _CHAMBER = r"[123][FN]|VAC|VAK|REUN|BSAV|ORPS|PPEV|[A-Z][A-Z0-9]{1,4}"
 _ORDINAL = rf"""

@@ -47,6 +47,12 @@ _SURE = 85
 _CEILINGS = frozenset({90, 95})
 _DUTCH = ("dutch", "niederl", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
 _NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|kandidat|option|#)\s*(\d{1,2})(?!\d)")
+_ORDINAL = re.compile(
+    r"(?<![a-z])(?:the|le|la|de|der|het)\s(?:(first|premier|eerste|erste)|(second|deuxieme|tweede|zweite)|(third|troisieme|derde|dritte))"
+    r"(?=,|\s(?:candidate?|kandidaa?t|one|decision|besliss|is|has|est|a|porte|heeft|draagt|hat|ist)(?![a-z]))"
+)
+_NOT_THE_OTHER = re.compile(rf"(?<![a-z])(?:not|non|pas|niet|nicht|geen|kein)(?:\s[a-z']{{1,5}}){{0,2}}\s?{OTHER}")
+"""The labour tribunal, and not the labour court: what is denied is the court of another candidate."""
 _QUOTED_WORD = re.compile(r"[\"'«“”‘’„]\s?([^\W\d_]{4,})\s?[\"'»“”’]")
 _LONG_WORD = re.compile(r"[a-z']{3,}")
 
@@ -129,7 +135,9 @@ class Claims:
         """Whether a clause speaks of a candidate that is not of the cited court, or of a court of another kind."""
         if clause.says("who", "others") or (OTHER in clause.marks and FOUND not in clause.marks):
             return True
-        places = [int(place) for place in _NUMBERED.findall(clause.text)]
+        if _NOT_THE_OTHER.search(clause.text):
+            return True
+        places = _places(clause)
         if places:
             return not any(self._is_right(place) for place in places) or self._names_another_kind(clause)
         only_right = all(candidate.alignment in ("SAME", "UNKNOWN") for candidate in self._candidates)
@@ -295,7 +303,7 @@ class Claims:
             return None
         found = None
         for clause, statements in self._said:
-            if self._is_of_others(clause):
+            if self._is_of_others(clause) or self._passes_by_the_match(clause):
                 continue
             said = {(item.stance, item.denied) for item in statements if item.topic == topic}
             if said & {("agree", False), ("differ", True), ("excused", False)}:
@@ -304,6 +312,15 @@ class Claims:
             if said & _OTHER or (is_another and topic in clause.topic_names):
                 found = found or clause
         return self._claim(found) if found is not None else None
+
+    def _passes_by_the_match(self, clause: Clause) -> bool:
+        """Whether a clause, or the last before it in its sentence that names candidates, names others than the match."""
+        clauses = self._sentence_of(clause)
+        named = [places for item in clauses[: clauses.index(clause) + 1] if (places := _places(item))]
+        top = self._answer.top
+        listed = enumerate(self._case.candidates, 1)
+        matched = {place for place, item in listed if top is not None and item.decision_id == top.candidate.id}
+        return bool(named and matched) and not named[-1] & matched
 
     @lazy
     def _may_object(self) -> bool:
@@ -411,6 +428,12 @@ def _is_lack(item: Statement) -> bool:
 
 def _is_wanting(item: Statement) -> bool:
     return item.topic is not None and (_is_against(item) or _is_lack(item))
+
+
+def _places(clause: Clause) -> set[int]:
+    """The candidates that a clause names by their places in the list: candidate 2, the second."""
+    counted = {match.lastindex or 0 for match in _ORDINAL.finditer(clause.text)}
+    return counted | {int(place) for place in _NUMBERED.findall(clause.text)}
 
 
 def _is_of_names(clause: Clause) -> bool:
