@@ -314,7 +314,7 @@ class Claims:
         return self._claim(found) if found is not None else None
 
     def _passes_by_the_match(self, clause: Clause) -> bool:
-        """Whether a clause, or the last before it in its sentence that names candidates, names others than the match."""
+        """Whether a clause, or the last before it in its sentence to name candidates, names others than the match."""
         clauses = self._sentence_of(clause)
         named = [places for item in clauses[: clauses.index(clause) + 1] if (places := _places(item))]
         top = self._answer.top

@@ -221,10 +221,9 @@ def _links() -> re.Pattern[str]:
 
     def joined(name: str) -> str:
         phrases = sorted(lists[name], key=len, reverse=True)
-        forms = (
-            rf",\s*{_form(phrase[2:])}" if phrase[0] == "," else rf"(?<![a-z']){_form(phrase)}" for phrase in phrases
-        )
-        return f"(?P<{name}>{'|'.join(forms)})"
+        plain = rf"(?<![a-z'])(?:{alternation(_form(phrase) for phrase in phrases if phrase[0] != ',')})"
+        behind_comma = [rf",\s*{_form(phrase[2:])}" for phrase in phrases if phrase[0] == ","]
+        return f"(?P<{name}>{'|'.join((plain, *behind_comma))})"
 
     first, then = "|".join(lists["cause_first"]), "|".join(lists["effect_first"])
     named = "|".join(joined(name) for name in ("concession", "contrast", "effect", "cause"))
@@ -271,7 +270,7 @@ def _objections() -> tuple[frozenset[str], dict[str, tuple[str, ...]], re.Patter
 @cache
 def pattern(section: str, name: str) -> re.Pattern[str]:
     forms = (_form(phrase) for phrase in table("claims")[section][name])
-    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(forms)})")
+    return re.compile(rf"(?<![a-z0-9])(?:{alternation(forms)})")
 
 
 @cache
