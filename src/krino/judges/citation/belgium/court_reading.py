@@ -45,11 +45,13 @@ def _vocabulary() -> _Vocabulary:
     known = {word for phrase, _ in (*heads, *cues) for word in phrase}
     courts = {word for phrase, head in heads if not head.abbreviated for word in phrase}
     places = {word for phrase, cue in cues if cue.kind == "place" for word in phrase}
-    long_enough = [{word for word in group if len(word) >= _SHORTEST} for group in (courts, places)]
-    whole = {word for word in courts | places if len(word) >= _SHORTEST_GLUED}
     small = {word for phrase, cue in cues if cue.kind == "origin" for word in phrase} | courts
     return _Vocabulary(
-        frozenset(known), *(tuple(sorted(group)) for group in long_enough), frozenset(whole), frozenset(small)
+        known=frozenset(known),
+        courts=tuple(sorted(word for word in courts if len(word) >= _SHORTEST)),
+        places=tuple(sorted(word for word in places if len(word) >= _SHORTEST)),
+        whole=frozenset(word for word in courts | places if len(word) >= _SHORTEST_GLUED),
+        small=frozenset(small),
     )
 
 
