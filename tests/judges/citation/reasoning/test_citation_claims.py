@@ -292,6 +292,8 @@ NUMBERED = [
         ("Het arrest van kandidaat 2 heeft een ander rolnummer (C.17.0002.F).", False),
         ("Le deuxième, malgré une ressemblance, a un numéro différent.", False),
         ("The second candidate has a different number.", False),
+        ("Bij de tweede staat C.17.0002.F, een ander nummer.", False),
+        ("In the second chamber the number differs.", True),
         ("De tweede kandidaat heeft een ander nummer.", False),
         ("Der zweite Kandidat hat eine andere Nummer.", False),
     ],

@@ -47,10 +47,6 @@ _SURE = 85
 _CEILINGS = frozenset({90, 95})
 _DUTCH = ("dutch", "niederl", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
 _NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|kandidat|option|#)\s*(\d{1,2})(?!\d)")
-_ORDINAL = re.compile(
-    r"(?<![a-z])(?:the|le|la|de|der|het)\s(?:(first|premier|eerste|erste)|(second|deuxieme|tweede|zweite)|(third|troisieme|derde|dritte))"
-    r"(?=,|\s(?:candidate?|kandidaa?t|one|decision|besliss|is|has|est|a|porte|heeft|draagt|hat|ist)(?![a-z]))"
-)
 _NOT_THE_OTHER = re.compile(rf"(?<![a-z])(?:not|non|pas|niet|nicht|geen|kein)(?:\s[a-z']{{1,5}}){{0,2}}\s?{OTHER}")
 """The labour tribunal, and not the labour court: what is denied is the court of another candidate."""
 _QUOTED_WORD = re.compile(r"[\"'«“”‘’„]\s?([^\W\d_]{4,})\s?[\"'»“”’]")
@@ -430,9 +426,18 @@ def _is_wanting(item: Statement) -> bool:
     return item.topic is not None and (_is_against(item) or _is_lack(item))
 
 
+@cache
+def _ordinal() -> re.Pattern[str]:
+    """The first, second or third of the list, where a noun for a decision or a verb shows that it is one of them."""
+    links = table("claims")["links"]
+    behind = "|".join((*links["candidate"], "decision", "beslissing", "one", *links["singular"]))
+    counted = "|".join(f"({'|'.join(words)})" for words in links["ordinals"])
+    return re.compile(rf"(?<![a-z])(?:the|le|la|de|der|het|die)\s(?:{counted})(?=,|\s(?:{behind})(?![a-z]))")
+
+
 def _places(clause: Clause) -> set[int]:
     """The candidates that a clause names by their places in the list: candidate 2, the second."""
-    counted = {match.lastindex or 0 for match in _ORDINAL.finditer(clause.text)}
+    counted = {match.lastindex or 0 for match in _ordinal().finditer(clause.text)}
     return counted | {int(place) for place in _NUMBERED.findall(clause.text)}
 
 
