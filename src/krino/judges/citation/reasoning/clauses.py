@@ -37,6 +37,8 @@ _ASPECTS = ("court", "number", "context", "date", "ecli")
 _TOPICS = ("language", "short", "jurisdiction", "chamber")
 _REACH = {"wide": 8, "narrow": 3}
 """Words over which a denial reaches forward: "not" a whole phrase, "without" only what is lacking."""
+_FARTHEST = 200
+"""Characters behind which no denial is looked for, so that a text without a comma is not read over and over."""
 _ONLY_DENIED = frozenset({"agree_noun", "rises"})
 """Say something only where they are denied."""
 _WHOLE: tuple[Stance, ...] = ("excused", "names_differ")
@@ -161,7 +163,6 @@ class Clause:
         """What a word at this place is said of: the nearest topic, one behind the same comma before all others."""
         low = self.text.rfind(",", 0, start) + 1
         high = self.text.find(",", end)
-        inside = [item for item in self.topics if low <= item[1] and (high < 0 or item[2] <= high)]
 
         def distance(item: tuple[str, int, int]) -> tuple[int, int]:
             name, begins, ends = item
@@ -169,7 +170,8 @@ class Clause:
             return gap, first.index(name) if name in first else len(first)
 
         others = [item for item in self.topics if item[1] >= end or item[2] <= start]
-        best = min([item for item in inside if item in others] or others or self.topics, key=distance, default=None)
+        inside = [item for item in others if low <= item[1] and (high < 0 or item[2] <= high)]
+        best = min(inside or others or self.topics, key=distance, default=None)
         return best[0] if best else None
 
 
@@ -320,7 +322,8 @@ def _denied(text: str, start: int, end: int, spent: Sequence[int] = (), *, wide:
 
     `spent`: where such things stand; `wide`: that a denial of the other kind is spent on them too.
     """
-    low = text.rfind(",", 0, start) + 1
+    low = max(text.rfind(",", 0, start) + 1, start - _FARTHEST)
+    spent = [place for place in spent if low < place < start]
     for reach, most in _REACH.items():
         for match in _negation(reach).finditer(text, low, start):
             used = (wide or reach == "narrow") and any(match.end() <= place < start for place in spent)
