@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from citation_cases import CASSATION, by_hand, candidate, citation, match, settle_with
+from citation_cases import CASSATION, by_hand, candidate, citation, match, settle, settle_with
 from krino.judges.citation.labels import CitationLabels
 
 ONE, TWO = CASSATION.format(1), CASSATION.format(2)
@@ -214,3 +214,19 @@ def test_a_court_of_another_type_is_not_the_one_whose_name_was_missed() -> None:
     others = [candidate(GHENT, "Arbh. Gent"), candidate(ONE, "Hof van Cassatie", OTHER_NUMBER)]
     record = citation("Cour de cassation", NUMBER, candidates=others, no_match_reason="Unlike it.")
     assert "FR_NL_CONFUSION" in settle_with(record, AS_TWO_COURTS).rulings["errors"].value
+
+
+@pytest.mark.parametrize(
+    ("reason", "error"),
+    [
+        ("Le tribunal de commerce n'est pas le tribunal de l'entreprise.", "ABBREVIATION_MISSED"),
+        ("De rechtbank van koophandel is niet de ondernemingsrechtbank.", "ABBREVIATION_MISSED"),
+        ("Le tribunal de commerce n'est pas la ondernemingsrechtbank.", "FR_NL_CONFUSION"),
+    ],
+)
+def test_two_names_of_one_language_are_a_variant_that_was_missed_and_no_confusion_of_languages(
+    reason: str, error: str
+) -> None:
+    listed = [candidate("ECLI:BE:TELIE:2018:JUG.20180315.1", "Tribunal de l'entreprise de Liège")]
+    record = citation("Comm. Liège", candidates=listed, no_match_reason=reason)
+    assert settle(record).rulings["errors"].value == [error]

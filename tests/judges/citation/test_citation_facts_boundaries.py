@@ -85,3 +85,27 @@ def test_a_match_is_tied_to_the_candidate_it_names_in_any_spelling() -> None:
     found = answered(matches=[match(ONE.lower(), 0.9), match(TWO, 0.8), {"confidence": 0.7, "court_name": "Cass."}])
     assert [item.candidate.listed for item in found.matches] == [True, False, False]
     assert [item.candidate.id for item in found.matches] == [ONE, TWO, None]
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        (ONE, None),
+        (f"{ONE.lower()} (C.17.0001.F)", "C.17.0001.F"),
+        (f"RG C.17.0001.F, {ONE}", "C.17.0001.F"),
+    ],
+)
+def test_an_ecli_in_the_field_of_the_number_is_the_cited_one(written: str, number: str | None) -> None:
+    listed = [candidate(ONE, "Cour de cassation", "C.17.0001.F"), candidate(TWO, "Cour de cassation", "C.17.0002.F")]
+    facts = study(citation("Cass.", written, candidates=listed, matches=[match(ONE, 0.97)]))
+    assert facts.cited.ecli is not None
+    assert facts.cited.ecli.text == ONE
+    assert (facts.cited.number or "").find(number or "") >= 0
+    assert (facts.cited.number is None) is (number is None)
+    assert facts.truth.key == facts.cited.key
+
+
+def test_the_field_of_the_ecli_counts_before_one_in_the_field_of_the_number() -> None:
+    facts = study(citation("Cass.", ONE, cited_ecli=TWO, matches=[match(TWO, 0.97)]))
+    assert facts.cited.ecli is not None
+    assert facts.cited.ecli.text == TWO

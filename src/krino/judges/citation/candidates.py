@@ -23,7 +23,7 @@ from krino.judges.citation.belgium.courts import (
     resolve_court_in_citation,
 )
 from krino.judges.citation.belgium.dates import parse_date
-from krino.judges.citation.belgium.ecli import Ecli, decision_key, parse_ecli
+from krino.judges.citation.belgium.ecli import Ecli, cut_ecli, decision_key, parse_ecli
 from krino.judges.citation.case import Candidate, CitationCase, Match
 
 CourtSource = Literal["name", "ecli", "number", "nothing"]
@@ -43,8 +43,9 @@ class Cited(NamedTuple):
 
 
 def read_cited(case: CitationCase) -> Cited:
-    number = case.cited_case_number if parse_case_numbers(case.cited_case_number) else None
-    ecli = parse_ecli(case.cited_ecli)
+    in_number, number = cut_ecli(case.cited_case_number) if case.cited_case_number else (None, None)
+    number = number if parse_case_numbers(number) else None
+    ecli = parse_ecli(case.cited_ecli) or in_number
     day = parse_date(case.cited_date)
     year = day.year if day else None
     court, source = _court(case.cited_court_name, case.cited_case_number, year, ecli)

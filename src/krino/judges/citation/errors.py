@@ -114,6 +114,8 @@ def name_error(outcome: Outcome) -> ErrorType:
     missed = outcome.right_candidate
     if missed is None:
         missed = next(candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME")
+    if outcome.facts.claims.names_one_language:
+        return "ABBREVIATION_MISSED"  # an old name or a variant: no other language misled it
     if _is_short(cited) == _is_short(missed.named):
         return "FR_NL_CONFUSION"
     # A matcher that writes the short name out in full has read it: then the other language misled it. That is asked of

@@ -28,6 +28,9 @@ PAIRS: dict[Relation, list[tuple[str, str]]] = {
         # Cassation: dots, spaces, case, padding, labels, translation tails
         ("C.17.0234.F", "C170234F"),
         ("c.17.234.f", "C.17.0234.F"),
+        ("C.19,0123.N", "C.19.0123.N"),
+        ("C.18.0210-0211.F", "C.18.0211.F"),
+        ("C.18.0210 et 0211.F", "C.18.0210.F"),
         ("C. 09.0567.N", "C.09.0567.N"),
         ("S.04.0189. N", "S040189N"),
         ("P 04.0247.N", "P.04.0247.N"),
@@ -124,6 +127,7 @@ PAIRS: dict[Relation, list[tuple[str, str]]] = {
         ("notitienummer GE.45.98.77/19", "GE.45.98.77/2019"),
     ],
     "FUZZY": [
+        ("S.18.OOO1.F", "S.18.0001.F"),
         ("C.17.O234.F", "C.17.0234.F"),
         ("P.O9.1867.F", "P.09.1867.F"),
         ("P.09.I867.F", "P.09.1867.F"),
@@ -176,6 +180,7 @@ PAIRS: dict[Relation, list[tuple[str, str]]] = {
         ("8505 et 8506", "8507"),
     ],
     "INCOMPARABLE": [
+        ("S.OO.OOO1.F", "S.00.0001.F"),
         ("", "C.17.0234.F"),
         ("N/A", "C.17.0234.F"),
         ("Not provided", "C.17.0234.F"),

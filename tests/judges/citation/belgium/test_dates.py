@@ -18,6 +18,7 @@ from krino.judges.citation.belgium.dates import find_dates, full_year, parse_dat
         ("24 juni 2009", date(2009, 6, 24)),
         ("24. Juni 2009", date(2009, 6, 24)),
         ("1er octobre 1997", date(1997, 10, 1)),
+        ("1ᵉʳ octobre 1997", date(1997, 10, 1)),
         ("1 er mai 2014", date(2014, 5, 1)),
         ("3de december 2010", date(2010, 12, 3)),
         ("3 de december 2010", date(2010, 12, 3)),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.judges.citation.belgium.ecli import Ecli, decision_key, parse_ecli
+from krino.judges.citation.belgium.ecli import Ecli, cut_ecli, decision_key, parse_ecli
 
 
 def ecli(text: str) -> Ecli:
@@ -155,3 +155,31 @@ def test_reading_an_identifier_and_writing_it_changes_nothing(text: str) -> None
     parsed = ecli(text)
     assert parsed.text == text
     assert ecli(f"zie {text.lower()}, noot") == parsed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ECLI-BE-CASS-2018-ARR.20180315.1",
+        "ECLI BE CASS 2018 ARR.20180315.1",
+        "ECLI:BE:CASS:2O18:ARR.2O18O315.1",
+        "ECLI:BE:CASS:2018:ARR.2O180315.1",
+    ],
+)
+def test_dashes_spaces_and_the_letter_o_for_zero_name_the_same_decision(text: str) -> None:
+    assert decision_key(ecli(text)) == decision_key(ecli("ECLI:BE:CASS:2018:ARR.20180315.1"))
+
+
+def test_the_letter_o_stays_where_it_belongs_to_a_foreign_ordinal() -> None:
+    assert ecli("ECLI:FR:CCASS:2018:CO00123").ordinal == "CO00123"
+
+
+@pytest.mark.parametrize("text", ["C.17.0001.F", "BE:CASS:2018", "", "ECLI onbekend"])
+def test_a_field_without_an_identifier_is_left_as_it_is(text: str) -> None:
+    assert cut_ecli(text) == (None, text)
+
+
+def test_an_identifier_is_cut_out_of_a_field_for_something_else() -> None:
+    found, rest = cut_ecli("C.17.0001.F (ecli:be:cass:2018:arr.20180315.1)")
+    assert found == ecli("ECLI:BE:CASS:2018:ARR.20180315.1")
+    assert rest.split() == ["C.17.0001.F", "(", ")"]

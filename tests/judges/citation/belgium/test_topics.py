@@ -195,3 +195,20 @@ def test_no_text_breaks_the_matcher(snippet: str, candidates: list[list[str]]) -
     assert len(match.scores) == len(candidates)
     if match.index is not None:
         assert any(match.quote in text for text in candidates[match.index])
+
+
+@pytest.mark.parametrize(
+    ("snippet", "summary"),
+    [
+        ("der schwache Verkehrsteilnehmer bei einem Verkehrsunfall", "Usager faible. Accident de la circulation."),
+        ("die Entlassung einer schwangeren Arbeitnehmerin", "Licenciement d'une travailleuse enceinte"),
+        ("die Telefonüberwachung durch den Untersuchungsrichter", "Telefoontap. Onderzoeksrechter."),
+        ("ungerechtfertigte Bereicherung", "Enrichissement sans cause"),
+        ("das Pflichtteil der Erben", "Réserve héréditaire"),
+        ("die Berufskrankheit", "Beroepsziekte"),
+        ("Fahrerflucht", "Vluchtmisdrijf"),
+    ],
+)
+def test_a_german_snippet_finds_its_subject_in_french_and_dutch(snippet: str, summary: str) -> None:
+    match = topic_match(snippet, [["Huurovereenkomst. Bail à ferme."], [summary]])
+    assert match.index == 1

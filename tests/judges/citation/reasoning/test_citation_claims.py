@@ -1,4 +1,4 @@
-"""The words of a reasoning in English, French and Dutch: what it looks at, in which order, what it blames."""
+"""The words of a reasoning in English, French, Dutch and German: what it looks at, in which order, what it blames."""
 
 from __future__ import annotations
 
@@ -58,6 +58,20 @@ def test_the_court_does_not_come_first(text: str) -> None:
         ("Het zaaknummer klopt.", True),
         ("Case number verified.", True),
         ("Le numéro C.17.0001.F figure dans ce candidat.", True),
+        ("The cited number C.17.0001.F is that of candidate 1.", True),
+        ("Role number C.17.0001.F belongs to candidate 1.", True),
+        ("Candidate 1 carries the cited number.", True),
+        ("Candidate 1 has exactly this number.", True),
+        ("Le numéro cité est bien celui du candidat 1.", True),
+        ("Le numéro C.17.0001.F appartient au candidat 1.", True),
+        ("Het rolnummer is dat van kandidaat 1.", True),
+        ("Het rolnummer stemt volledig overeen.", True),
+        ("Het rolnummer C.17.0001.F hoort bij kandidaat 1.", True),
+        ("Kandidaat 1 draagt het geciteerde nummer.", True),
+        ("Die Rollennummer stimmt mit Kandidat 1 überein.", True),
+        ("Die Nummer ist identisch.", True),
+        ("Die Rollennummer stimmt nicht überein.", False),
+        ("The number is that of no candidate.", False),
         ("Het rolnummer stemt niet overeen.", False),
         ("Case number C.17.0001.F not found. Strong context match.", False),
         ("Le numéro de rôle ne correspond pas.", False),
@@ -188,3 +202,119 @@ def test_that_no_candidate_of_the_court_has_the_number_or_the_date_is_not(text: 
 )
 def test_an_open_jurisdiction_is_blamed_unless_every_court_is_said_to_fit(text: str, blamed: bool) -> None:
     assert (generic(text).claims.jurisdiction is not None) is blamed
+
+
+def confused(reason: str, cited: str = "Cour de cassation", listed: str = "Hof van Cassatie") -> CitationFacts:
+    """A candidate of the cited court that was not taken, for this reason."""
+    return study(citation(cited, candidates=[candidate(CASSATION.format(1), listed)], no_match_reason=reason))
+
+
+@pytest.mark.parametrize(
+    ("reason", "differ"),
+    [
+        ("Der Kandidat stammt von einem anderen Gericht als der Cour de cassation.", True),
+        ("Hof van Cassatie ist nicht die Cour de cassation.", True),
+        ("Ein Urteil des Hof van Cassatie und nicht der Cour de cassation.", True),
+        ("Hof van Cassatie und Cour de cassation sind verschiedene Gerichte.", True),
+        ("Das Gericht stimmt nicht überein.", True),
+        ("Hof van Cassatie und Cour de cassation sind dasselbe Gericht, aber die Nummer fehlt.", False),
+        ("Das Gericht stimmt überein, jedoch weicht die Nummer ab.", False),
+    ],
+)
+def test_german_says_of_courts_that_they_agree_or_differ(reason: str, differ: bool) -> None:
+    assert (confused(reason).claims.court is not None) is differ
+
+
+def test_a_german_abbreviation_that_is_not_known_is_blamed_on_the_short_name() -> None:
+    claim = confused("Die Abkürzung Arbrb. ist unbekannt.", "Arbrb. Gent", "Arbeidsrechtbank Gent").claims.court
+    assert claim is not None
+    assert claim.by_short_name
+
+
+@pytest.mark.parametrize(
+    ("reason", "blamed"),
+    [
+        ("Weil der Gerichtsbezirk nicht angegeben ist, wird die Konfidenz gesenkt.", True),
+        ("Da der Sitz nicht genannt ist, bleibt die Konfidenz niedrig.", True),
+        ("Kein Gerichtsbezirk ist genannt, das spielt keine Rolle: alle Gerichte kommen in Betracht.", False),
+    ],
+)
+def test_german_blames_an_open_jurisdiction_or_not(reason: str, blamed: bool) -> None:
+    assert (generic(reason).claims.jurisdiction is not None) is blamed
+
+
+@pytest.mark.parametrize(
+    ("reason", "blamed"),
+    [
+        ("Da keine Rollennummer angegeben ist, wird die Konfidenz stark herabgesetzt.", True),
+        ("Ohne Rollennummer ist nur eine geringe Konfidenz möglich.", True),
+        ("The citation has no role number, hence the modest score.", True),
+        ("Keine Rollennummer im Zitat: neutral, höchstens 90 %.", False),
+    ],
+)
+def test_a_missing_number_is_blamed_or_not(reason: str, blamed: bool) -> None:
+    assert (generic(reason).claims.number is not None) is blamed
+
+
+@pytest.mark.parametrize(
+    ("reason", "cited", "listed"),
+    [
+        ("Luik n'est pas Liège.", "Cour d'appel de Liège", "Hof van beroep Luik"),
+        ("Antwerpen et Anvers sont deux ressorts différents.", "Cour d'appel d'Anvers", "Hof van beroep Antwerpen"),
+    ],
+)
+def test_a_city_under_its_two_names_is_one(reason: str, cited: str, listed: str) -> None:
+    claim = confused(reason, cited, listed).claims.court
+    assert claim is not None
+    assert claim.by_language
+
+
+def test_that_no_court_could_be_aligned_is_not_taken_for_agreement() -> None:
+    reason = "I do not know what 'Arbrb.' stands for, so no court could be aligned."
+    claim = confused(reason, "Arbrb. Gent", "Arbeidsrechtbank Gent").claims.court
+    assert claim is not None
+    assert claim.by_short_name
+
+
+NUMBERED = [
+    candidate(CASSATION.format(1), "Cour de cassation", "C.17.0001.F"),
+    candidate(CASSATION.format(2), "Hof van Cassatie", "C.17.0002.F"),
+]
+
+
+@pytest.mark.parametrize(
+    ("reason", "denied"),
+    [
+        ("The number of candidate 1 differs from the cited one.", True),
+        ("Kandidaat 1 heeft een ander rolnummer dan het geciteerde.", True),
+        ("C.17.0001.F is the number of candidate 1 and candidate 2 carries another.", False),
+        ("Candidate 2 (C.17.0002.F) must be discarded.", False),
+        ("Het arrest van kandidaat 2 heeft een ander rolnummer (C.17.0002.F).", False),
+        ("Le deuxième, malgré une ressemblance, a un numéro différent.", False),
+        ("The second candidate has a different number.", False),
+        ("Bij de tweede staat C.17.0002.F, een ander nummer.", False),
+        ("In the second chamber the number differs.", True),
+        ("De tweede kandidaat heeft een ander nummer.", False),
+        ("Der zweite Kandidat hat eine andere Nummer.", False),
+    ],
+)
+def test_only_what_is_said_of_the_match_denies_its_number(reason: str, denied: bool) -> None:
+    record = citation("Cass.", "C.17.0001.F", candidates=NUMBERED, matches=[match(CASSATION.format(1), 0.97, reason)])
+    assert (study(record).claims.denied_number is not None) is denied
+
+
+@pytest.mark.parametrize(
+    ("reason", "denied"),
+    [
+        ("Candidate 2 (Cour du travail de Liège) is another type of court.", False),
+        ("Kandidaat 2 (Cour du travail de Liège) is een ander type gerecht.", False),
+        ("« Trib. trav. » désigne le tribunal du travail et non la cour du travail.", False),
+        ("There is no court-based reason to exclude either.", False),
+        ("Candidate 1 (Tribunal du travail de Liège) is another court.", True),
+    ],
+)
+def test_only_what_is_said_of_the_match_denies_its_court(reason: str, denied: bool) -> None:
+    tribunal, court = "ECLI:BE:TTLIE:2018:JUG.20180315.1", "ECLI:BE:CTLIE:2018:ARR.20180315.1"
+    listed = [candidate(tribunal, "Tribunal du travail de Liège"), candidate(court, "Cour du travail de Liège")]
+    record = citation("Trib. trav. Liège", candidates=listed, matches=[match(tribunal, 0.87, reason)])
+    assert (study(record).claims.denied_court is not None) is denied

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from citation_cases import CASSATION, by_hand, candidate, citation, match, settle_with
+from citation_cases import CASSATION, by_hand, candidate, citation, match, settle, settle_with
 from krino.judges.citation.labels import CitationLabels
 
 ONE, TWO = CASSATION.format(1), CASSATION.format(2)
@@ -192,3 +192,12 @@ def test_no_mark_is_below_one() -> None:
     record = citation("Cass.", NUMBER, candidates=[candidate(APPEAL, "Cour d'appel de Liège")])
     record["candidates"] += cassation(NUMBER, NUMBER, OTHER_NUMBER)["candidates"]
     assert marked(record, APPEAL, 0.9, by_hand(no=no))[0] == 1
+
+
+@pytest.mark.parametrize(("number", "mark"), [("124/2020", 5), ("125/2020", 3)])
+def test_a_judgment_number_that_only_an_ecli_holds_is_not_invented(number: str, mark: int) -> None:
+    ids = ["ECLI:BE:GHCC:2020:ARR.123", "ECLI:BE:GHCC:2020:ARR.124"]
+    reason = f"The Constitutional Court is NATIONAL. Case number 123/2020 is candidate 1; candidate 2 is {number}."
+    listed = [candidate(name, "Cour constitutionnelle") for name in ids]
+    record = citation("C. const.", "n° 123/2020", candidates=listed, matches=[match(ids[0], 0.97, reason)])
+    assert settle(record).rulings["reasoning_quality"].value == mark

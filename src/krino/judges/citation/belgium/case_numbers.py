@@ -62,7 +62,7 @@ _N = r"(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9OIL]{1,7})"
 _WHOLE = "[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9][0-9OIL]{0,8}|O[0-9OIL]{2,8}"
 _YEAR = f"(?:{_D}{{4}}|{_D}{{2}})"
 _S = " {0,2}"
-_GAP = f"{_S}[./ -]{_S}"
+_GAP = f"{_S}[., /-]{_S}"
 _MATTER = "([ACDEFGHMPS])"
 _LANGUAGE = "([FN])[VT]?"
 # "F/" and "N/" may end one Cassation number before the next of a list; any other slash is inside a number.
@@ -164,13 +164,13 @@ def _digits(text: str) -> str:
     return text.replace(".", "").replace(" ", "").translate(_LETTERS_FOR_DIGITS)
 
 
-def _mistyped(*parts: str) -> bool | None:
-    """Whether letters stand for digits; None when they are too many to be a slip."""
+def _mistyped(*parts: str, share: int = 2) -> bool | None:
+    """Whether letters stand for digits; None when there are not `share` times as many digits: that is no slip."""
     if not any(_SLIP.search(part) for part in parts):
         return False
     letters = sum(character in "OIL" for part in parts for character in part)
     digits = sum(character.isdigit() for part in parts for character in part)
-    return True if digits >= 2 * letters else None
+    return True if digits >= share * letters else None
 
 
 def _year(digits: str) -> int | None:
@@ -187,7 +187,8 @@ def _year_in_pair(digits: str) -> int | None:
 
 
 def _cassation(text: str, matter: str, year: str, sequence: str, language: str | None) -> list[CaseNumber]:
-    slip, full = _mistyped(year, sequence), _year(_digits(year))
+    # The letters at both ends are proof enough of a number of this court, so that half of its digits may be letters.
+    slip, full = _mistyped(year, sequence, share=1 if matter and language else 2), _year(_digits(year))
     if slip is None or full is None:
         return []
     return [
@@ -285,17 +286,19 @@ _READERS: dict[str, Callable[..., list[CaseNumber]]] = {
 }
 
 
-# Lists that write only the end of their later numbers: 2019/AB/456 et 457, C.17.0234.F-0235.F.
+# Lists that write only the end of their later numbers: 2019/AB/456 et 457, C.17.0234.F-0235.F, C.17.0234-0235.F.
 _AND = r"\s?(?:[-&+]|ET|EN|UND|AND)\s?"
 _SHORT_LIST = re.compile(
     rf"((?:19|20)?[0-9]{{2}}/[A-Z]{{1,3}}/)([0-9]{{1,6}}(?:{_AND}[0-9]{{1,6}}(?![0-9./])){{1,9}})"
     rf"|([ACDEFGHMPS]\.[0-9]{{2}}\.)([0-9]{{4}}\.[FN](?:{_AND}[0-9]{{4}}\.[FN]){{1,9}})"
+    rf"|([ACDEFGHMPS]\.[0-9]{{2}}\.)([0-9]{{4}}(?:{_AND}[0-9]{{4}}){{1,9}})(\.[FN])"
 )
 
 
 def _spell_out(match: re.Match[str]) -> str:
-    start, ends = match.group(1) or match.group(3), match.group(2) or match.group(4)
-    return " ".join(start + end for end in re.split(_AND, ends))
+    register, cassation, one_letter = match.group(1, 2), match.group(3, 4), match.group(5, 6)
+    start, ends = next(pair for pair in (register, cassation, one_letter) if pair[0])
+    return " ".join(start + end + (match.group(7) or "") for end in re.split(_AND, ends))
 
 
 def _scan(text: str) -> list[CaseNumber]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Final, NamedTuple
 
-from krino.judges.citation.belgium.gazetteer import BREAK, Cue, Gazetteer, Head, gazetteer, words
+from krino.judges.citation.belgium.damage import LOST, rejoined, restored, with_letters
+from krino.judges.citation.belgium.gazetteer import BREAK, MAX_LENGTH, Cue, Gazetteer, Head, gazetteer, words
 
 _SHORTEST: Final = 5
+_SHORTEST_GLUED: Final = 3
 _TWO_ERRORS_FROM: Final = 7
 _TWO_ERRORS_IN_A_PLACE_FROM: Final = 9
 _MOST_WORDS: Final = 3
@@ -29,6 +32,8 @@ class _Vocabulary(NamedTuple):
     known: frozenset[str]
     courts: tuple[str, ...]
     places: tuple[str, ...]
+    whole: frozenset[str]
+    small: frozenset[str]
 
 
 @cache
@@ -40,18 +45,27 @@ def _vocabulary() -> _Vocabulary:
     known = {word for phrase, _ in (*heads, *cues) for word in phrase}
     courts = {word for phrase, head in heads if not head.abbreviated for word in phrase}
     places = {word for phrase, cue in cues if cue.kind == "place" for word in phrase}
-    long_enough = [{word for word in group if len(word) >= _SHORTEST} for group in (courts, places)]
-    return _Vocabulary(frozenset(known), *(tuple(sorted(group)) for group in long_enough))
+    small = {word for phrase, cue in cues if cue.kind == "origin" for word in phrase} | courts
+    return _Vocabulary(
+        known=frozenset(known),
+        courts=tuple(sorted(word for word in courts if len(word) >= _SHORTEST)),
+        places=tuple(sorted(word for word in places if len(word) >= _SHORTEST)),
+        whole=frozenset(word for word in courts | places if len(word) >= _SHORTEST_GLUED),
+        small=frozenset(small),
+    )
 
 
 def spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
     """Every way to mend the unknown words before the first number; the fewest letters changed in each word."""
-    sentence = words(text)
+    joined = rejoined(restored(text[:MAX_LENGTH]))
+    sentence = words(joined)
     end = next((at for at, word in enumerate(sentence) if word[0].isdigit()), len(sentence))
     options: list[tuple[int, list[str]]] = []
     for at in range(end):
         if nearest := _nearest(sentence[at], places_only):
             options.append((at, nearest))
+    if not options and sentence != words(text):
+        yield Spelling(joined, ("words that were broken or damaged are made whole",))
     if not options or len(options) > _MOST_WORDS:
         return
     for count, choice in enumerate(product(*(nearest for _, nearest in options))):
@@ -65,9 +79,29 @@ def spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
 
 
 def _nearest(word: str, places_only: bool) -> list[str]:
+    """The known words that an unknown one may stand for: by damage, by a missing space, or by typing errors."""
     vocabulary = _vocabulary()
-    if word == BREAK or len(word) < _SHORTEST - 1 or word in vocabulary.known or not word.isalpha():
+    if word == BREAK or len(word) < _SHORTEST - 1 or word in vocabulary.known:
         return []
+    if LOST in word:
+        meant = re.compile(word.replace(LOST, "."))
+        return sorted(known for known in vocabulary.known if meant.fullmatch(known))
+    if not word.isalpha():
+        read = list(with_letters(word))
+        known = [one for one in read if one in vocabulary.known]
+        return known or [meant for one in read for meant in _nearest(one, places_only)]
+    return _glued(word) + _mistyped(word, places_only)
+
+
+def _glued(word: str) -> list[str]:
+    """The word as two, where a space is missing between a word of a court or place and another one or a small word."""
+    _, _, _, whole, small = _vocabulary()
+    parts = ((word[:at], word[at:]) for at in range(1, len(word)))
+    return [f"{one} {two}" for one, two in parts if (one in whole and two in small) or (one in small and two in whole)]
+
+
+def _mistyped(word: str, places_only: bool) -> list[str]:
+    vocabulary = _vocabulary()
     found: dict[int, list[str]] = {}
     for known in () if places_only else vocabulary.courts:
         allowed = 2 if len(known) >= _TWO_ERRORS_FROM else 1
@@ -99,6 +133,8 @@ def typing_errors(word: str, meant: str, most: int) -> int:
 
 
 _PROVINCE_WORDS: Final = frozenset({"province", "provincie", "prov", "provinz"})
+_CHAMBER_TAILS: Final = frozenset({*"bcdefgh", "bis", "ter"})
+"""What may follow the word for a chamber: 6e ch. C."""
 _CANTON_WORDS: Final = frozenset({"canton", "kanton", "cant", "kant"})
 
 
@@ -249,6 +285,8 @@ def _starts_number(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
 
 
 def _is_date_or_chamber_number(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
+    if sentence[at] in _CHAMBER_TAILS:
+        return _kind_at(sentence, at - 1, gaz) == "chamber"
     if not sentence[at][0].isdigit():
         return False
     by_month = "month" in (_kind_at(sentence, at + 1, gaz), _kind_at(sentence, at - 1, gaz))

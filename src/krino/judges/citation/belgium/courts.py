@@ -119,6 +119,8 @@ def _share_a_type(one: Court, other: Court) -> bool:
 def _one_holds_the_other(one: Court, other: Court) -> bool:
     """Whether a canton is set against its district, a type whose courts are not listed: undecidable."""
     gaz = gazetteer()
+    if one.type == _CANTON_TYPE and not {one.alias, other.alias} & gaz.codes.keys():
+        return False  # only a code stands for a district; a name is that of a canton
     if one.place is None or other.place is None or (one.type, one.place) in gaz.seats:
         return False
     return gaz.places[one.place].district == other.place or gaz.places[other.place].district == one.place

@@ -41,6 +41,7 @@ _FOLDS = {
     # A capital A with tilde stays: in these languages it only ever opens a damaged letter ("fÃ©vrier").
     if chr(code) != "Ã" and (base := _base_letter(chr(code))) != chr(code)
 } | dict.fromkeys((0x2018, 0x2019, 0x02BC), "'")
+_FOLDS |= {ord("ᵉ"): "e", ord("ʳ"): "r", ord("ᵐ"): "m"}  # raised letters, as in 1ᵉʳ
 _FOLDS |= dict.fromkeys((0x00A0, 0x202F, *range(0x2000, 0x200B)), " ")
 _FOLDS |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")
 

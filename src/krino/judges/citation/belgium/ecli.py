@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from krino.judges.citation.belgium import table
+from krino.judges.citation.belgium.damage import INVISIBLE
 
 _MAX_FIELD = 600
 _FIRST_PUBLISHED_YEAR = 1950
@@ -31,6 +32,7 @@ _TYPE_MEANT = {"JUD": "JUG"}
 _RENAMED_INSTANCES = {"TC": "TE", "KH": "OR"}
 
 _SEP = r"\s{0,3}(?:[:;_]|%3A)\s{0,3}"
+_SEP_OR_DASH = r"\s{0,3}(?:[:;_\s-]|%3A)\s{0,3}"
 _DOT = r"\s{0,2}\.\s{0,2}"
 _CHAMBER = r"[123][FN]|VAC|VAK|REUN|BSAV|ORPS|PPEV|[A-Z][A-Z0-9]{1,4}"
 _ORDINAL = rf"""
@@ -42,16 +44,17 @@ _ORDINAL = rf"""
 """
 _ECLI = re.compile(
     rf"""(?<![A-Z0-9])
-    (?: ECLI{_SEP}(?P<country>[A-Z]{{2}}){_SEP}(?P<court>[A-Z][A-Z0-9]{{0,9}}){_SEP}(?P<year>[0-9]{{4}}){_SEP}
+    (?: ECLI{_SEP_OR_DASH}(?P<country>[A-Z]{{2}}){_SEP_OR_DASH}(?P<court>[A-Z][A-Z0-9]{{0,9}}){_SEP_OR_DASH}
+        (?P<year>[0-9]{{4}}){_SEP_OR_DASH}
       | (?:BE{_SEP})?(?P<court2>[A-Z]{{2,7}}){_SEP}(?P<year2>[0-9]{{4}}){_SEP}(?=[A-Z]{{2,5}}\s{{0,2}}\.)
       | BE{_SEP}(?P<court3>[A-Z]{{2,7}}){_SEP}(?P<year3>[0-9]{{4}}){_SEP}
     )
     (?:{_ORDINAL})(?![A-Z0-9])""",
     re.VERBOSE,
 )
+_LETTER_O = re.compile("(?<=[0-9])O|O(?=[0-9])")
 # The most common form, as it should be written: what it says needs no further reading.
 _PLAIN = re.compile(r"ECLI:BE:([A-Z]{2,7}):([0-9]{4}):(ARR|JUG)\.([0-9]{8})\.([0-9]{1,4})")
-_INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 
 
 @cache
@@ -161,7 +164,7 @@ def _build(match: re.Match[str]) -> Ecli:
 
 def _canonical(text: str) -> str:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
+        text = unicodedata.normalize("NFKC", text).translate(INVISIBLE)
     return text.upper()
 
 
@@ -173,13 +176,24 @@ def _parse(text: str) -> Ecli | None:
         day = _day(digits)
         if day is not None and not _year_warnings(int(year), digits, day):
             return Ecli(text, "BE", court, day.year, text[plain.start(3) :], document_type, day, int(sequence))
-    match = _ECLI.search(_canonical(text))
+    canonical = _canonical(text)
+    match = _ECLI.search(canonical)
+    if match is None or (match["country"] == "BE" and match["other"]):
+        # A scanner takes the digit for the letter, as authors do: 2O18 is 2018.
+        match = _ECLI.search(_LETTER_O.sub("0", canonical)) if "ECLI" in canonical else match
     return _build(match) if match else None
 
 
 def parse_ecli(text: str | None) -> Ecli | None:
     """The first identifier in a field, whatever its case, spacing, prefix or trailing punctuation."""
     return _parse(text[:_MAX_FIELD]) if text else None
+
+
+def cut_ecli(text: str) -> tuple[Ecli | None, str]:
+    """The identifier that a field for something else holds, and what else stands there."""
+    canonical = _canonical(text[:_MAX_FIELD])
+    match = _ECLI.search(canonical) if "ECLI" in canonical else None
+    return (_build(match), f"{canonical[: match.start()]} {canonical[match.end() :]}") if match else (None, text)
 
 
 def _court(ecli: Ecli, aliases: Mapping[str, str] | None) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from krino.judges.citation.belgium import table
+from krino.judges.citation.belgium.damage import restored
 
 # A court is named at the start of its string; what lies beyond is parties, reports and prose.
 MAX_LENGTH: Final = 400
@@ -36,7 +37,7 @@ def fold(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The folded words of a text, and a BREAK where punctuation parts them; dots and apostrophes do not."""
-    return [piece if piece[0].isalnum() else BREAK for piece in _PIECE.findall(fold(text[:MAX_LENGTH]))]
+    return [piece if piece[0].isalnum() else BREAK for piece in _PIECE.findall(fold(restored(text[:MAX_LENGTH])))]
 
 
 def plain_words(text: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.courts import Court, CourtRef, Other
 from krino.judges.citation.belgium.dates import fold_letters
-from krino.judges.citation.belgium.gazetteer import gazetteer, words
+from krino.judges.citation.belgium.gazetteer import Head, gazetteer, words
 from krino.judges.citation.candidates import Answer, CandidateFacts, Cited
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.reasoning import table
@@ -45,8 +45,10 @@ _REMEMBERED = 3
 """Clauses of earlier sentences in which the reason for a cost is looked for."""
 _SURE = 85
 _CEILINGS = frozenset({90, 95})
-_DUTCH = ("dutch", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
-_NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|option|#)\s*(\d{1,2})(?!\d)")
+_DUTCH = ("dutch", "niederl", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
+_NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|kandidat|option|#)\s*(\d{1,2})(?!\d)")
+_NOT_THE_OTHER = re.compile(rf"(?<![a-z])(?:not|non|pas|niet|nicht|geen|kein)(?:\s[a-z']{{1,5}}){{0,2}}\s?{OTHER}")
+"""The labour tribunal, and not the labour court: what is denied is the court of another candidate."""
 _QUOTED_WORD = re.compile(r"[\"'«“”‘’„]\s?([^\W\d_]{4,})\s?[\"'»“”’]")
 _LONG_WORD = re.compile(r"[a-z']{3,}")
 
@@ -129,7 +131,9 @@ class Claims:
         """Whether a clause speaks of a candidate that is not of the cited court, or of a court of another kind."""
         if clause.says("who", "others") or (OTHER in clause.marks and FOUND not in clause.marks):
             return True
-        places = [int(place) for place in _NUMBERED.findall(clause.text)]
+        if _NOT_THE_OTHER.search(clause.text):
+            return True
+        places = _places(clause)
         if places:
             return not any(self._is_right(place) for place in places) or self._names_another_kind(clause)
         only_right = all(candidate.alignment in ("SAME", "UNKNOWN") for candidate in self._candidates)
@@ -155,14 +159,14 @@ class Claims:
     def _names_another_kind(self, clause: Clause) -> bool:
         """Whether a court of another type than the cited one is named in full."""
         cited = _kind(self._cited.court)
-        sentence = words(clause.text)
-        at = 0
-        while at < len(sentence):
-            found = gazetteer().heads.longest(sentence, at)
-            if found is not None and not found[0].abbreviated and found[0].target not in ("", cited):
-                return True
-            at += found[1] if found is not None else 1
-        return False
+        return any(head.target not in ("", cited) for head in _full_names(clause.text))
+
+    @lazy
+    def names_one_language(self) -> bool:
+        """Whether the reasoning sets two full names of the cited kind against each other that are of one language."""
+        cited = _kind(self._cited.court)
+        heads = {head.text: head.languages for head in _full_names(self._written) if head.target == cited}
+        return len(heads) > 1 and bool(frozenset.intersection(*heads.values()))
 
     def _court_claim(self, clause: Clause, before: Claim | None, *, unclear: bool = False) -> Claim:
         """Where a court is called unclear and no name or language is spoken of, its name was not understood."""
@@ -295,7 +299,7 @@ class Claims:
             return None
         found = None
         for clause, statements in self._said:
-            if self._is_of_others(clause):
+            if self._is_of_others(clause) or self._passes_by_the_match(clause):
                 continue
             said = {(item.stance, item.denied) for item in statements if item.topic == topic}
             if said & {("agree", False), ("differ", True), ("excused", False)}:
@@ -304,6 +308,15 @@ class Claims:
             if said & _OTHER or (is_another and topic in clause.topic_names):
                 found = found or clause
         return self._claim(found) if found is not None else None
+
+    def _passes_by_the_match(self, clause: Clause) -> bool:
+        """Whether a clause, or the last before it in its sentence to name candidates, names others than the match."""
+        clauses = self._sentence_of(clause)
+        named = [places for item in clauses[: clauses.index(clause) + 1] if (places := _places(item))]
+        top = self._answer.top
+        listed = enumerate(self._case.candidates, 1)
+        matched = {place for place, item in listed if top is not None and item.decision_id == top.candidate.id}
+        return bool(named and matched) and not named[-1] & matched
 
     @lazy
     def _may_object(self) -> bool:
@@ -413,6 +426,21 @@ def _is_wanting(item: Statement) -> bool:
     return item.topic is not None and (_is_against(item) or _is_lack(item))
 
 
+@cache
+def _ordinal() -> re.Pattern[str]:
+    """The first, second or third of the list, where a noun for a decision or a verb shows that it is one of them."""
+    links = table("claims")["links"]
+    behind = "|".join((*links["candidate"], "decision", "beslissing", "one", *links["singular"]))
+    counted = "|".join(f"({'|'.join(words)})" for words in links["ordinals"])
+    return re.compile(rf"(?<![a-z])(?:the|le|la|de|der|het|die)\s(?:{counted})(?=,|\s(?:{behind})(?![a-z]))")
+
+
+def _places(clause: Clause) -> set[int]:
+    """The candidates that a clause names by their places in the list: candidate 2, the second."""
+    counted = {match.lastindex or 0 for match in _ordinal().finditer(clause.text)}
+    return counted | {int(place) for place in _NUMBERED.findall(clause.text)}
+
+
 def _is_of_names(clause: Clause) -> bool:
     """Whether a clause speaks of a name: of that of a candidate, of a language or of a short form."""
     return FOUND in clause.marks or bool(clause.topic_names & _OF_NAMES)
@@ -438,6 +466,17 @@ def _tongues(clause: Clause) -> set[str]:
     said = [clause.text[start:end] for name, start, end in clause.topics if name == "language"]
     french = {"fr" for word in said if word.startswith(("fr", "wa"))}
     return french | {"nl" for word in said if word.startswith(_DUTCH)}
+
+
+def _full_names(text: str) -> Iterator[Head]:
+    """The names of courts that a text writes out."""
+    sentence = words(text)
+    at = 0
+    while at < len(sentence):
+        found = gazetteer().heads.longest(sentence, at)
+        if found is not None and not found[0].abbreviated:
+            yield found[0]
+        at += found[1] if found is not None else 1
 
 
 def _kind(court: CourtRef) -> str:
@@ -468,6 +507,13 @@ def _names(case: CitationCase, cited: Cited, candidates: Sequence[CandidateFacts
         for item in candidates:
             if isinstance(item.court, Court) and item.court.place:
                 put(PLACE, _place_names(item.court.place))
+    if isinstance(cited.court, Court) and cited.court.place:
+        ours = _written_place(cited.court.place, (case.cited_court_name,))
+        for item in candidates:
+            theirs = _written_place(cited.court.place, item.court_names) if item.alignment == "SAME" else ()
+            if theirs and ours and not set(ours) & set(theirs):  # one city under two names: Luik, Liège
+                put(CITED, ours)
+                put(FOUND, theirs)
     return tuple(sorted(found.items(), key=lambda entry: -len(entry[0])))
 
 
@@ -479,6 +525,13 @@ def _alias(court: CourtRef) -> str | None:
 def _place_names(place: str) -> tuple[str, ...]:
     row = next(row for row in belgian_table("places")["place"] if row["id"] == place)
     return (row["fr"], row["nl"], *row.get("aliases", ()))
+
+
+@lru_cache(maxsize=1_024)
+def _written_place(place: str, court_names: tuple[str | None, ...]) -> tuple[str, ...]:
+    """The names of a place that stand in the names of a court."""
+    written = set(words(" ".join(filter(None, court_names))))
+    return tuple(name for name in _place_names(place) if set(words(name)) <= written)
 
 
 @lru_cache(maxsize=512)

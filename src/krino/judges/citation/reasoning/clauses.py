@@ -37,6 +37,8 @@ _ASPECTS = ("court", "number", "context", "date", "ecli")
 _TOPICS = ("language", "short", "jurisdiction", "chamber")
 _REACH = {"wide": 8, "narrow": 3}
 """Words over which a denial reaches forward: "not" a whole phrase, "without" only what is lacking."""
+_FARTHEST = 200
+"""Characters behind which no denial is looked for, so that a text without a comma is not read over and over."""
 _ONLY_DENIED = frozenset({"agree_noun", "rises"})
 """Say something only where they are denied."""
 _WHOLE: tuple[Stance, ...] = ("excused", "names_differ")
@@ -66,6 +68,11 @@ _COMMON = frozenset(
     {"and", "the", "is", "are", "an", "et", "en", "de", "confidence", "court", "candidate", "candidat", "kandidaat"}
 )
 _LEAD = frozenset({"concession", "cause", "question"})
+_COURT_MARK = f"[{CITED}{FOUND}{OTHER}{PLACE}]"
+_NAME_IN_BRACKETS = re.compile(
+    rf"\(\s?({_COURT_MARK}(?:{_COURT_MARK}|[ .])*|[a-z0-9]{{1,20}}[./][\w./-]{{0,30}}\d[\w./-]{{0,10}})\s?\)"
+)
+"""A bracket that only names what stands before it, a court of the case or a number, parts no clause."""
 
 
 class Statement(NamedTuple):
@@ -156,7 +163,6 @@ class Clause:
         """What a word at this place is said of: the nearest topic, one behind the same comma before all others."""
         low = self.text.rfind(",", 0, start) + 1
         high = self.text.find(",", end)
-        inside = [item for item in self.topics if low <= item[1] and (high < 0 or item[2] <= high)]
 
         def distance(item: tuple[str, int, int]) -> tuple[int, int]:
             name, begins, ends = item
@@ -164,7 +170,8 @@ class Clause:
             return gap, first.index(name) if name in first else len(first)
 
         others = [item for item in self.topics if item[1] >= end or item[2] <= start]
-        best = min([item for item in inside if item in others] or others or self.topics, key=distance, default=None)
+        inside = [item for item in others if low <= item[1] and (high < 0 or item[2] <= high)]
+        best = min(inside or others or self.topics, key=distance, default=None)
         return best[0] if best else None
 
 
@@ -173,7 +180,7 @@ def sentences(text: str) -> list[list[Clause]]:
     found: list[list[Clause]] = []
     at = 0
     for end in [match.span() for match in _END.finditer(text)] + [(len(text), len(text))]:
-        piece = text[at : end[0]].lower()
+        piece = _NAME_IN_BRACKETS.sub(_unbracketed, text[at : end[0]].lower())
         if piece.strip():
             found.append(list(_clauses(piece, at)))
         at = end[1]
@@ -216,16 +223,18 @@ def _links() -> re.Pattern[str]:
 
     def joined(name: str) -> str:
         phrases = sorted(lists[name], key=len, reverse=True)
-        forms = (
-            rf",\s*{_form(phrase[2:])}" if phrase[0] == "," else rf"(?<![a-z']){_form(phrase)}" for phrase in phrases
-        )
-        return f"(?P<{name}>{'|'.join(forms)})"
+        plain = rf"(?<![a-z'])(?:{alternation(_form(phrase) for phrase in phrases if phrase[0] != ',')})"
+        behind_comma = [rf",\s*{_form(phrase[2:])}" for phrase in phrases if phrase[0] == ","]
+        return f"(?P<{name}>{'|'.join((plain, *behind_comma))})"
 
     first, then = "|".join(lists["cause_first"]), "|".join(lists["effect_first"])
     named = "|".join(joined(name) for name in ("concession", "contrast", "effect", "cause"))
     opens = r"(?:^\s*|,\s*|(?<![a-z])(?:and|et|en)\s+)"
+    # "candidate 1 has it and candidate 2 has not": a verb in the singular shows that a new clause begins.
+    candidate, singular = "|".join(lists["candidate"]), "|".join(lists["singular"])
+    next_one = rf"\s(?:and|et|en|und)\s+(?=(?:{candidate})\s*\d{{1,2}}\s*(?:{singular})(?![a-z]))"
     return re.compile(
-        rf"(?P<stop>[:;()]|\s[-\u2013\u2014]\s)|(?:^\s*|,\s*)(?P<first>(?:{first})(?![a-z]))"
+        rf"(?P<stop>[:;()]|\s[-\u2013\u2014]\s|{next_one})|(?:^\s*|,\s*)(?P<first>(?:{first})(?![a-z]))"
         rf"|{opens}(?P<then>(?:{then})(?![a-z]))|{named}"
     )
 
@@ -263,7 +272,7 @@ def _objections() -> tuple[frozenset[str], dict[str, tuple[str, ...]], re.Patter
 @cache
 def pattern(section: str, name: str) -> re.Pattern[str]:
     forms = (_form(phrase) for phrase in table("claims")[section][name])
-    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(forms)})")
+    return re.compile(rf"(?<![a-z0-9])(?:{alternation(forms)})")
 
 
 @cache
@@ -313,7 +322,8 @@ def _denied(text: str, start: int, end: int, spent: Sequence[int] = (), *, wide:
 
     `spent`: where such things stand; `wide`: that a denial of the other kind is spent on them too.
     """
-    low = text.rfind(",", 0, start) + 1
+    low = max(text.rfind(",", 0, start) + 1, start - _FARTHEST)
+    spent = [place for place in spent if low < place < start]
     for reach, most in _REACH.items():
         for match in _negation(reach).finditer(text, low, start):
             used = (wide or reach == "narrow") and any(match.end() <= place < start for place in spent)
@@ -321,6 +331,10 @@ def _denied(text: str, start: int, end: int, spent: Sequence[int] = (), *, wide:
                 return True
     # Dutch denies behind the verb: "ik herken de afkorting niet".
     return _AFTER_NIET.match(text, end) is not None
+
+
+def _unbracketed(match: re.Match[str]) -> str:
+    return f" {match[0][1:-1]} "
 
 
 def _blank(match: re.Match[str]) -> str:

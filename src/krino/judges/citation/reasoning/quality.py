@@ -91,6 +91,8 @@ def _invented(outcome: Outcome) -> Iterator[str]:
     """Numbers, ECLIs, dates and parties that neither the citation nor any candidate holds."""
     facts, text = outcome.facts, outcome.facts.cues.text
     numbers = [number for number in (facts.cited.number, *(item.number for item in facts.candidates)) if number]
+    # The judgments of some courts are known by a number that only their ECLI holds.
+    numbers += [f"{ecli.number}/{ecli.year}" for item in facts.candidates if (ecli := item.ecli) and ecli.number]
     written = " ".join(numbers).lower()
     for number in dict.fromkeys(_NUMBER.findall(text)):
         known = number in written or any(_same_number(number, other) for other in numbers)
