@@ -171,8 +171,7 @@ def _is_aside(facts: RagFacts, number: int, reading: Reading) -> bool:
     Advice is none, and where a passage speaks of itself as "I", so may an answer that tells it.
     """
     known, text = table("answers")["talk"], facts.sentences[number - 1].text
-    matter = facts.question_reading.stems.union(*(item.reading.stems for item in facts.passage_sentences))
-    if reading.values or reading.names or not matter.isdisjoint(reading.content):
+    if reading.values or reading.names or not facts.matter.isdisjoint(reading.content):
         return False
     words, at_edge = _FIRST_WORD.findall(text.lower()), len(facts.sentences) > 1 and number in (1, len(facts.sentences))
     to_reader = not frozenset(table("local")["polarity"]["reader"]).isdisjoint(words)
@@ -185,5 +184,4 @@ def _is_aside(facts: RagFacts, number: int, reading: Reading) -> bool:
         return False
     if at_edge and to_reader and len(words) <= 2 * _BRIEF and frozenset(known["offers"].split()).isdisjoint(words):
         return True
-    speaks = not writer.isdisjoint(words)
-    return speaks and not any(writer & frozenset(_FIRST_WORD.findall(item.text.lower())) for item in facts.passages)
+    return not writer.isdisjoint(words) and writer.isdisjoint(facts.passage_words)
