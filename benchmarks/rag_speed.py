@@ -7,7 +7,7 @@ it reads words. With `--reference` each case has a reference of 40 words and a f
 
 With `--long` it tells instead how long single cases with so many characters of passages take, by their shape.
 
-From raw record to verdict, nothing cached: every case has texts of its own. Loading the model is shown apart.
+From raw record to verdict, nothing cached: every case has texts of its own. Loading models and tables is shown apart.
 """
 
 from __future__ import annotations
@@ -87,8 +87,9 @@ def main() -> None:
     from krino.models import embedder
 
     started = time.perf_counter()
-    embedder.embed(["warm"])
-    print(f"loading the model: {time.perf_counter() - started:.2f} s")
+    judge = RagJudge()
+    judge_all(judge, [plain(case(-1))])
+    print(f"loading models and tables: {time.perf_counter() - started:.2f} s")
     spent = {"embedding": 0.0}
     texts = 0
     inner = embedder.Embedder.embed
@@ -102,7 +103,6 @@ def main() -> None:
         return vectors
 
     embedder.Embedder.embed = timed  # type: ignore[assignment,method-assign]
-    judge = RagJudge()
     stream = (record if args.reference else plain(record) for record in cases(args.cases))
     batches = list(iter(lambda: list(islice(stream, args.batch)), []))
     with ThreadPoolExecutor(args.callers) as callers:
