@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,3 +39,8 @@ def test_blank_is_what_shows_nothing() -> None:
 def test_texts_are_the_same_but_for_case_spaces_and_quotes() -> None:
     assert canonical(" “In  1904.” ") == canonical("in 1904")
     assert canonical("in 1905") != canonical("in 1904")
+
+
+@given(st.lists(st.sampled_from([" ", "\t", "\n", "\x1c", "\x85", "\xa0", "\u200b", "a", '"', "."])).map("".join))
+def test_every_kind_of_space_counts_as_one_space(text: str) -> None:
+    assert canonical(text) == canonical(re.sub(r"\s+", " ", text))

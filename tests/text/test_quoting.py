@@ -13,7 +13,7 @@ from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.judge import CitationJudge
 from krino.judges.citation.labels import CitationLabels, Reasoning, check_labels
 from krino.judges.rag.labels import check_labels as check_rag
-from krino.text.quoting import find_whole, is_whole, says_too_little, widened
+from krino.text.quoting import _content, find_whole, is_whole, says_too_little, widened
 from rag_making import case_of, claim_of, facts_of, judge_locally, labels_of, values_of
 
 
@@ -194,3 +194,8 @@ def citation_task(snippet: str = "sur le bail") -> Task[CitationCase, CitationFa
     questions = judge.ask(case, facts)
     assert questions is not None
     return Task(judge, case, facts, questions)
+
+
+@given(st.text(max_size=6), st.text(max_size=6))
+def test_how_a_quotation_begins_never_changes_whether_it_says_too_little(quote: str, text: str) -> None:
+    assert says_too_little(quote, text) == (_content(quote) < min(2, _content(text)))

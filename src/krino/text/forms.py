@@ -8,8 +8,8 @@ from functools import lru_cache
 from krino.text.quoting import find_whole
 
 _VISIBLE = re.compile(r"[^\s\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]")
-_SPACES = re.compile(r"\s+")
 _EDGE_QUOTES = "\"'`“”„‟«»‹›‘’‚‛"
+_EDGES = f" {_EDGE_QUOTES}"
 _LOOK = 120
 _OPENING_WORDS = 5  # the last one looked at may carry a final stop: short texts are compared in full
 _OPENING = f" \t\r\n{_EDGE_QUOTES}\u2033\u00b4\u2032"
@@ -37,7 +37,7 @@ def straighten(text: str) -> str:
 
 def canonical(text: str) -> str:
     """The form in which two texts count as the same: case, spaces, quote characters, final stop ignored."""
-    plain = _SPACES.sub(" ", straighten(text)).strip(f" {_EDGE_QUOTES}").rstrip(".!… ")
+    plain = " ".join(straighten(text).split()).strip(_EDGES).rstrip(".!… ")
     return plain.casefold()
 
 

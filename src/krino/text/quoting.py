@@ -43,6 +43,8 @@ def find_whole(wanted: str, text: str) -> int:
 
 def says_too_little(quote: str, text: str) -> bool:
     """A single letter or digit stands in nearly every text; it is evidence only where the text is no longer."""
+    if len(quote) >= _FEWEST and quote[:_FEWEST].isalnum():  # as nearly every quotation begins
+        return False
     content = _content(quote)
     return content < _FEWEST and _content(text) > content
 

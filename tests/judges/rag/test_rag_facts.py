@@ -56,6 +56,12 @@ def test_values_are_absent_as_values_not_as_letters(said: str, answer: str, abse
     assert [value.text for _, value in facts.absent_values] == absent
 
 
+def test_a_value_is_looked_for_in_every_passage_and_may_stand_in_two() -> None:
+    context = ["It is 5 g.", "It began in August.", "Nothing.", "That was in 1998.", "It costs 20 EUR."]
+    facts = facts_of(question="What is it?", context=context, answer="It is 5 g, from August 1998, at 20 USD or €20.")
+    assert [value.text for _, value in facts.absent_values] == ["20 USD"]
+
+
 def test_sentences_of_a_passage_are_counted_below_its_title() -> None:
     facts = facts_of(context=[{"title": "Bridges. Old ones.", "text": "It is red. It is old."}])
     (passage,) = facts.passages

@@ -233,7 +233,12 @@ class RagFacts:
         unseen = {value for _, value in found if not self._stands(value)}
         if not unseen:
             return ()
-        known = offered(find_values(self.case.question)).union(*(offered(find_values(p.text)) for p in self.passages))
+        known = offered(find_values(self.case.question))
+        for passage in self.passages:  # to read values is dear: no further than until all are found
+            unseen = {value for value in unseen if not stated(value, known)}
+            if not unseen:
+                return ()
+            known |= offered(find_values(passage.text))
         return tuple((number, value) for number, value in found if value in unseen and not stated(value, known))
 
     def _stands(self, value: Value) -> bool:
@@ -298,6 +303,11 @@ class RagFacts:
             for (number, sentence), told in _told(list(_numbered(item)), language)
             if not says_too_little(sentence.text, text)
         )
+
+    @lazy
+    def matter(self) -> frozenset[str]:
+        """Every word, as a root, that the question or a sentence of the passages has."""
+        return self.question_reading.stems.union(*(item.reading.stems for item in self.passage_sentences))
 
     @lazy
     def copies(self) -> tuple[Copy, ...]:

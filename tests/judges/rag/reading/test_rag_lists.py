@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from krino.judges.rag.reading.frames import compare_roles
-from krino.judges.rag.reading.lists import added_item, items_of
+from krino.judges.rag.reading.lists import _LIST, added_item, items_of
 from rag_making import judge_locally
 
 KNOWN_FOR = "The town is known for its lace and its November fair."
@@ -69,3 +73,10 @@ def test_an_answer_in_so_many_words_of_something_else_is_none() -> None:
     }
     assert judge_locally(case).rulings["answer_relevance"].value == 0.0
     assert judge_locally({**case, "answer": "12 euros."}).rulings["answer_relevance"].value == 1.0
+
+
+@given(st.lists(st.sampled_from([*"ab ,;:.()\n", " and ", ", ", "AND", " and"]), max_size=40).map("".join))
+def test_a_list_looked_for_behind_signs_alone_is_found_as_from_every_letter(text: str) -> None:
+    anywhere = re.compile(_LIST.pattern.removeprefix("(?<![^,;:.()])"), re.I)
+    assert anywhere.pattern != _LIST.pattern
+    assert [found.span() for found in _LIST.finditer(text)] == [found.span() for found in anywhere.finditer(text)]

@@ -176,3 +176,8 @@ def test_plain_prose_is_seen_to_hold_no_value() -> None:
 @given(st.text(alphabet="Ab c.A-", max_size=20))
 def test_names_in_plain_letters_are_those_among_other_letters(text: str) -> None:
     assert find_names(text) == tuple(name for name in find_names(f"{text} é") if name != "é")
+
+
+def test_a_month_in_letters_that_only_fold_to_its_own_is_none() -> None:
+    found = [value.text for value in find_values("On 3 auguſt 1998, and on 3 May 1998.") if value.kind == "date"]
+    assert found == ["1998", "3 May 1998"]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.judges.rag.reading.words import opposed_words, opposite_words, read_sentence
+from krino.judges.rag.reading.grammar import in_one_word
+from krino.judges.rag.reading.words import _tokens, _tokens_between, opposed_words, opposite_words, read_sentence
 from krino.text.language import READ_LANGUAGES
 from krino.text.words import stem
 
@@ -71,3 +72,12 @@ def test_a_value_is_one_thing_whatever_its_unit() -> None:
 def test_any_text_can_be_read(text: str, language: str | None) -> None:
     reading = read_sentence(text, language)
     assert set(reading.content) <= reading.stems
+
+
+@given(st.text(alphabet="abN't ,;:()_-éß中文かİ1", max_size=40))
+def test_a_sentence_without_values_is_cut_as_one_with_values_is(text: str) -> None:
+    assert _tokens(text, ()) == list(_tokens_between(text, (), not any(char in text for char in "中文か")))
+
+
+def test_a_phrase_in_letters_that_only_fold_to_its_own_stays_as_it_is() -> None:
+    assert in_one_word("She was laid off, he was laıd off.") == "She was dismissed, he was laıd off."

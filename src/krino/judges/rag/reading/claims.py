@@ -124,12 +124,13 @@ def _has_own_subject(words: Sequence[str]) -> bool:
 def _head(text: str) -> _Head | None:
     """What stands before the first verb of a sentence, if that is short enough to be its subject."""
     tokens = list(islice(_TOKEN.finditer(text), _LONGEST_SUBJECT + 2))
+    before_nouns, auxiliaries = _before_nouns(), word_list("auxiliary")
     lowered = before = ""
     for place, token in enumerate(tokens[: _LONGEST_SUBJECT + 1]):
-        before, lowered = lowered, token.group().lower()
-        noun = before in _before_nouns()
-        form = None if noun or (place and token.group()[0].isupper()) else verb_form(lowered)
-        auxiliary = lowered in word_list("auxiliary")
+        word = token.group()
+        before, lowered = lowered, word.lower()
+        form = None if before in before_nouns or (place and word[0].isupper()) else verb_form(lowered)
+        auxiliary = lowered in auxiliaries
         if place == 0 and (auxiliary or form is not None):
             return None
         if auxiliary or (form is not None and form[1] not in ("base", "gerund") and not _before_verb(tokens, place)):
@@ -137,7 +138,7 @@ def _head(text: str) -> _Head | None:
             end = place
             while end > 1 and tokens[end - 1].group().lower() in word_list("beside"):
                 end -= 1
-            return _Head(text[: tokens[end].start()].strip(), token.group() if auxiliary else "", told)
+            return _Head(text[: tokens[end].start()].strip(), word if auxiliary else "", told)
     return None
 
 
@@ -186,8 +187,7 @@ def _named(sentence: str, subject: str) -> str:
     word = first.group().lower() if first else ""
     if first is None or _empty().match(rest):
         return sentence
-    head = _head(rest)
-    if word in word_list("pronouns", "parts") and head is not None and head.subject.lower() == word:
+    if word in word_list("pronouns", "parts") and (head := _head(rest)) is not None and head.subject.lower() == word:
         return f"{sentence[:start]}{subject}{rest[first.end() :]}"
     return sentence[:start] + _possessed(rest, subject)
 

@@ -121,7 +121,7 @@ def in_one_word(text: str) -> str:
     if not has_phrases(frozenset(_WORD.findall(text.lower()))):
         return text
     one: dict[str, str] = table("synonyms")["phrases"]
-    return _phrases().sub(lambda found: one[found.group().lower()], text)
+    return _phrases().sub(lambda found: one.get(found.group().lower(), found.group()), text)  # "laıd off" is found too
 
 
 # --- degrees of adjectives -------------------------------------------------------------------------

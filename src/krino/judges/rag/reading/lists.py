@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from krino.judges.rag.reading.grammar import root_of, verb_form, word_list
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_LIST = re.compile(r"([^,;:.()]+(?:,\s+[^,;:.()]+)*),?\s+and\s+([^,;:.()]+)", re.I)
+_LIST = re.compile(r"(?<![^,;:.()])([^,;:.()]+(?:,\s+[^,;:.()]+)*),?\s+and\s+([^,;:.()]+)", re.I)
+"""It begins behind a sign or at the start: where nothing is found from there, nothing is from a letter further on."""
 _LONGEST = 400
 _LONGEST_ITEM = 5
 
@@ -19,22 +20,24 @@ def items_of(sentence: str) -> tuple[tuple[str, ...], ...]:
 
     What stands before the first item cannot be told from it, so of that only the last word counts.
     """
-    found = list(_LIST.finditer(sentence[:_LONGEST]))
+    found = list(_LIST.finditer(sentence[:_LONGEST])) if "and" in sentence.lower() else ()
     if len(found) != 1:
         return ()
     parts = [*re.split(r",\s+", found[0].group(1)), found[0].group(2)]
-    items = [tuple(root_of(word.lower()) for word in _WORD.findall(part) if _says(word)) for part in parts]
+    words = [[word.lower() for word in _WORD.findall(part)] for part in parts]
+    items = [tuple(root_of(word) for word in part if word not in _little()) for part in words]
     if not all(items) or any(len(item) > _LONGEST_ITEM for item in items[1:]):
         return ()
-    if any(verb_form(word.lower()) is not None for part in parts[1:] for word in _WORD.findall(part)):
+    if any(verb_form(word) is not None for part in words[1:] for word in part):
         return ()  # clauses, not things: "Once done, turn the valve back on and test the flush"
     return (items[0][-1:], *items[1:])
 
 
-def _says(word: str) -> bool:
-    lowered = word.lower()
-    little = (word_list(name) for name in ("determiners", "prepositions", "beside", "auxiliary", "conjunctions"))
-    return lowered not in word_list("possessives", "parts") and not any(lowered in words for words in little)
+@cache
+def _little() -> frozenset[str]:
+    """Words that say nothing by themselves."""
+    names = ("determiners", "prepositions", "beside", "auxiliary", "conjunctions")
+    return word_list("possessives", "parts").union(*map(word_list, names))
 
 
 def added_item(claim: str, found: str) -> tuple[str, ...] | None:

@@ -179,14 +179,16 @@ def _and_half() -> re.Pattern[str]:
 
 @cache
 def _named_dates() -> re.Pattern[str]:
-    """ "3 May 1998", "May 3rd, 1998", "May 1998", "am 3. Mai", "3 de mayo de 1998", "1er mai", and a month alone."""
+    """ "3 May 1998", "May 3rd, 1998", "May 1998", "am 3. Mai", "3 de mayo de 1998", "1er mai", and a month alone.
+
+    For texts in lower case: without regard to case it would take far longer, and find "auguſt", which is no month.
+    """
     month = f"({'|'.join(sorted(_ordered('months'), key=len, reverse=True))})"
     day = r"(\d{1,2})(?:st|nd|rd|th|er|e|\.)?"
     of = r"(?:\s(?:of|de)\b)?"
     year = r"(?:,?\s(?:de\s|del\s)?(\d{4})\b)?"
     return re.compile(
-        rf"\b{day}{of}\s{month}\b\.?{of}{year}|\b{month}\.?\s{day}\b(?!\s?[%€$£:]){year}|\b{month}\b\.?(?:\s(?:de\s)?(\d{{4}})\b)?",
-        re.I,
+        rf"\b{day}{of}\s{month}\b\.?{of}{year}|\b{month}\.?\s{day}\b(?!\s?[%€$£:]){year}|\b{month}\b\.?(?:\s(?:de\s)?(\d{{4}})\b)?"
     )
 
 
@@ -195,12 +197,7 @@ def _named_dates() -> re.Pattern[str]:
 
 def may_hold_values(text: str, words: Set[str]) -> bool:
     """A first, cheap look at a text and its words in lower case: a digit, a month, a number word."""
-    return (
-        _DIGIT.search(text) is not None
-        or not words.isdisjoint(_telling_words())
-        or not words.isdisjoint(_stretches())
-        or _has_compound(text.lower())
-    )
+    return _DIGIT.search(text) is not None or not words.isdisjoint(_value_words()) or _has_compound(text.lower())
 
 
 def _has_compound(lowered: str) -> bool:
@@ -220,13 +217,17 @@ def _stretches() -> frozenset[str]:
     return frozenset(name for name, unit in _units().items() if unit[0] == "duration") | _scales().keys()
 
 
+@cache
+def _value_words() -> frozenset[str]:
+    return _telling_words() | _stretches()
+
+
 def plainly_no_values(text: str) -> bool:
     """A first, cheap look: whether a text is plain English prose in which no word speaks of a value."""
     if not _PLAIN_TEXT.fullmatch(text):  # a digit is nothing plain either
         return False
     lowered = text.lower()
-    words = frozenset(lowered.translate(_NO_SIGNS).split())
-    return words.isdisjoint(_telling_words()) and words.isdisjoint(_stretches()) and not _has_compound(lowered)
+    return _value_words().isdisjoint(lowered.translate(_NO_SIGNS).split()) and not _has_compound(lowered)
 
 
 @lru_cache(maxsize=16_384)

@@ -121,24 +121,23 @@ def read_sentence(text: str, language: str | None) -> Reading:
     poles: list[str] = []
     reach = denials = 0
     soft = False
-    tokens = list(_tokens(plain, values))
+    tokens = _tokens(plain, values)
     for place, (token, value) in enumerate(tokens):
-        known = _known(token, language)
-        roots = known.roots
+        roots, denies, deed, ends, limits, softly, pole = _known(token, language)
         if value is not None:
             roots = value.keys
-        elif known.denies or (known.deed and _denies_deed(tokens, place)):
+        elif denies or (deed and _denies_deed(tokens, place)):
             reach = _NEGATION_REACH
             denials += 1
             continue
-        elif known.ends:
+        elif ends:
             reach = 0
             continue
         else:
-            soft = soft or known.soft
-            if known.pole:
+            soft = soft or softly
+            if pole:
                 poles.append(token)
-        reach = 0 if known.limits and reach == _NEGATION_REACH else reach - 1
+        reach = 0 if limits and reach == _NEGATION_REACH else reach - 1
         for root in roots:
             content.append(root)
             surface.setdefault(root, token)
@@ -281,11 +280,17 @@ def _turn(pair: tuple[str, str] | None) -> tuple[str, str] | None:
     return None if pair is None else (pair[1], pair[0])
 
 
-def _tokens(text: str, values: tuple[Value, ...]) -> Iterator[tuple[str, Value | None]]:
+def _tokens(text: str, values: tuple[Value, ...]) -> list[tuple[str, Value | None]]:
     """Words in lower case, and each value as one; scripts written without spaces are cut into pairs of characters."""
+    spaced = text.isascii() or not _NO_SPACE_SCRIPT.search(text)
+    if spaced and not values:  # as most sentences are
+        return [(token, None) for token in _TOKEN.findall(text.lower())]
+    return list(_tokens_between(text, values, spaced))
+
+
+def _tokens_between(text: str, values: tuple[Value, ...], spaced: bool) -> Iterator[tuple[str, Value | None]]:
     waiting = iter(values)
     value = next(waiting, None)
-    spaced = text.isascii() or not _NO_SPACE_SCRIPT.search(text)
     for found in _TOKEN.finditer(text.lower()):
         while value is not None and found.start() >= value.end:
             yield value.text.lower(), value

@@ -174,8 +174,7 @@ def _is_aside(facts: RagFacts, number: int, reading: Reading) -> bool:
     text = facts.sentences[number - 1].text
     if reads(facts.language) or len(facts.sentences) == 1 or number not in (1, len(facts.sentences)):
         return False
-    matter = facts.question_reading.stems.union(*(item.reading.stems for item in facts.passage_sentences))
-    if reading.values or reading.names or not matter.isdisjoint(reading.content):
+    if reading.values or reading.names or not facts.matter.isdisjoint(reading.content):
         return False
     words = _FIRST_WORD.findall(text.lower())
     to_reader = not frozenset(table("local")["polarity"]["reader"]).isdisjoint(words)
