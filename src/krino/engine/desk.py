@@ -117,11 +117,19 @@ class Done(NamedTuple):
 
     @classmethod
     def of(cls, cases: list[tuple[int, Written | None]]) -> Done:
-        return cls([(place, line and (*line[:3], _FIGURES(line.usage), *line[4:])) for place, line in cases])
+        return cls([(place, None if line is None else _bare_line(line)) for place, line in cases])
 
     def opened(self) -> Iterator[tuple[int, Written | None]]:
         for place, bare in self.bare:
-            yield place, bare and Written(*bare[:3], Usage(*bare[3]), *bare[4:])
+            if bare is None:
+                yield place, None
+            else:
+                line, digest, status, figures, error, labels = bare
+                yield place, Written(line, digest, status, Usage(*figures), error, labels)
+
+
+def _bare_line(line: Written) -> tuple[Any, ...]:
+    return line.line, line.input_hash, line.status, _FIGURES(line.usage), line.error, line.labels
 
 
 class Calling(NamedTuple):
