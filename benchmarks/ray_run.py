@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -138,6 +139,16 @@ def ratios(folder: Path, count: int, cluster: Cluster, judge: str) -> None:
         print(f"{took[1].judging:.1f} and {took[2].judging:.1f} s, as whole commands {took[1].wall / took[2].wall:.2f}")
         if engine == "local":
             print(f"  CPU of the whole command with two workers: {took[2].cpu / took[1].cpu:.2f} times that with one")
+            most = 2 * took[1].judging / side_by_side(judge, cases, folder)
+            print(f"  two commands of one worker side by side: {most:.2f} times one, the most that this machine gives")
+
+
+def side_by_side(judge: str, cases: Path, folder: Path) -> float:
+    """Seconds of judging of two commands that have nothing to do with each other: cores share caches and more."""
+    runs = [folder / f"{judge}-beside-{number}" for number in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        took = list(pool.map(lambda run: timed(judge, cases, run, "--workers", "1"), runs))
+    return sum(one.judging for one in took) / 2
 
 
 def memory(folder: Path, count: int, cluster: Cluster) -> None:

@@ -225,7 +225,9 @@ class Running:
 
     def finish(self, run: Run) -> Summary:
         """Sum up what there is; of a finished run, write the report and the table too, from one reading."""
-        schema, records = run.manifest.about.fields_schema, run.found(self._lines).records
+        lines, self._lines = self._lines, None
+        schema, records = run.manifest.about.fields_schema, run.found(lines).records
+        del lines  # it grows with the run, and is not held while results are
         if run.manifest.state != "finished" or (run.manifest.plan.part is not None and not run.manifest.cases):
             return collect(records(), schema=schema).summary
         if not run.manifest.cases:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from krino.contract import Usage
-from krino.engine.case import without_verdict
+from krino.engine.case import Written, without_verdict
 from krino.engine.desk import GATHER, Answer, Calling, Cases, Done, Ended, FromWorker, Kit, Ready, Stop, ToWorker
 from krino.engine.protocol import Assignment, Finished, OpenCase, ReceiveAny
 from krino.errors import LabelFailed, RunStopped, UsageProblem
@@ -323,7 +323,8 @@ class _Place:
 
     async def _hear(self, message: FromWorker) -> None:
         if isinstance(message, Done):
-            await self._take_back(message)
+            for place, judgement in message.opened():
+                await self._take_back(place, judgement)
         elif isinstance(message, Calling):
             answering = asyncio.create_task(self._answer(message))
             self._answering.add(answering)
@@ -337,11 +338,11 @@ class _Place:
     async def _answer(self, calling: Calling) -> None:
         self.post(await self.switchboard.answer(calling.number, calling.call))
 
-    async def _take_back(self, done: Done) -> None:
-        case = self.hand.pop(done.place)
+    async def _take_back(self, place: int, judgement: Written | None) -> None:
+        case = self.hand.pop(place)
         self._done += 1
         self.switchboard.case_is_done(case.digest)
-        await self._hand_back(case, done.judgement)
+        await self._hand_back(case, judgement)
 
     async def _hand_back(self, case: OpenCase, judgement: Finished | None) -> None:
         try:

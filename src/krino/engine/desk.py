@@ -1,25 +1,25 @@
 """The worker's side of a crew: a judge and a labeller, built once, and the cases that come in over a link.
 
-A desk works on a thread of its own, so that it hears and answers its link while it judges. What it does with a case is
-what the engine of one process does (`engine.pool`); only where cases come from and judgements go is different.
+A desk judges on one thread and is told what comes in on another, so that it hears its link while it judges. What it
+does with a case is what the engine of one process does (`engine.pool`); only where cases come from and judgements go is
+different.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import itertools
 import os
-import queue
-import threading
-import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from krino.cases.item import CaseItem
-from krino.contract import Judgement, Source
+from krino.contract import Judgement, Source, Usage
 from krino.engine.case import Written, written
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, OpenCase
@@ -31,13 +31,24 @@ GATHER = 0.1
 """Seconds for which news is gathered before it goes out: messages cost more than what is in them."""
 GATHER_CALLS = 0.005
 """The same while a call waits for its answer."""
-GLANCE = 0.02
-"""Seconds until a worker that gathers looks whether there is anything to gather at all."""
+KEPT = 16 * 1024 * 1024
+"""Bytes of freed memory that a process on either side of a link keeps for the next message."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
+_FIGURES = attrgetter(*Usage.__slots__)
 
 
 def keep_to_one_core() -> None:
     """From now on models are loaded for one thread, unless the user has set another number."""
     os.environ.setdefault("KRINO_THREADS", "1")
+
+
+def keep_freed_memory() -> None:
+    """What a message took is used for the next one. Given back to the system in between, as the C library would by
+    itself, its pages are cleared and mapped anew each time, which takes longer than all else that is done to it."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # a C library that has no such setting
+        library = ctypes.CDLL(None)
+        library.mallopt(_TRIM_THRESHOLD, KEPT)
+        library.mallopt(_MMAP_THRESHOLD, KEPT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +110,26 @@ class Ready(NamedTuple):
 
 
 class Done(NamedTuple):
-    """From a worker: a case, with None where the run was stopped before it had a judgement."""
+    """From a worker: cases by their places, each with None where the run was stopped before it had a judgement. They
+    are sent bare as well."""
 
-    place: int
-    judgement: Written | None
+    bare: list[tuple[int, tuple[Any, ...] | None]]
+
+    @classmethod
+    def of(cls, cases: list[tuple[int, Written | None]]) -> Done:
+        return cls([(place, None if line is None else _bare_line(line)) for place, line in cases])
+
+    def opened(self) -> Iterator[tuple[int, Written | None]]:
+        for place, bare in self.bare:
+            if bare is None:
+                yield place, None
+            else:
+                line, digest, status, figures, error, labels = bare
+                yield place, Written(line, digest, status, Usage(*figures), error, labels)
+
+
+def _bare_line(line: Written) -> tuple[Any, ...]:
+    return line.line, line.input_hash, line.status, _FIGURES(line.usage), line.error, line.labels
 
 
 class Calling(NamedTuple):
@@ -123,45 +150,29 @@ FromWorker = Ready | Done | Calling | Ended
 
 
 class Desk:
-    """`take` and `hear` are called from any thread."""
+    """`take` is called from any thread; `say` is called on the one that is in `work`."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Kit, say: Callable[[list[FromWorker]], None]) -> None:
         self._kit = kit
-        self._news: queue.SimpleQueue[FromWorker] = queue.SimpleQueue()
+        self._say = say
         self._loop = asyncio.new_event_loop()
         self._cases: asyncio.Queue[OpenCase | None] = asyncio.Queue()
         self._calls: dict[int, asyncio.Future[Any]] = {}
         self._numbers = itertools.count()
         self._in_hand = 0
         self._pool = LocalPool()
-        threading.Thread(target=self._work, name="krino-desk", daemon=True).start()
+        self._done: list[tuple[int, Written | None]] = []
+        self._calling: list[Calling] = []
+        self._going_out: asyncio.TimerHandle | None = None
 
     def take(self, messages: list[ToWorker]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: all is said, and nobody waits for it
             self._loop.call_soon_threadsafe(self._read, messages)
 
-    def hear(self) -> list[FromWorker]:
-        """Waits for news."""
-        heard = [self._news.get()]
-        if not isinstance(heard[0], Ready | Ended):
-            self._gather()
-        with contextlib.suppress(queue.Empty):
-            while True:
-                heard.append(self._news.get_nowait())
-        return heard
-
-    def _gather(self) -> None:
-        """Let more news come, unless nothing is left to be done or a call waits."""
-        until = time.monotonic() + self._kit.gather
-        while self._in_hand and not self._calls and time.monotonic() < until:
-            time.sleep(GLANCE)
-        if self._calls:
-            time.sleep(GATHER_CALLS)
-
-    # --- on the thread of the desk -------------------------------------------------------------------
-
-    def _work(self) -> None:
+    def work(self) -> None:
+        """To the end of the cases."""
         keep_to_one_core()
+        keep_freed_memory()
         gc.freeze()
         gc.set_threshold(20_000, 50, 50)
         reason: RunStopped | UsageProblem | None = None
@@ -172,17 +183,45 @@ class Desk:
         except (Exception, asyncio.CancelledError, SystemExit) as fault:
             reason = UsageProblem(f"a worker cannot go on: {type(fault).__name__}: {fault}; --workers 1 uses none")
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-        self._news.put(Ended(reason))
+        self._send_news()
+        self._say([Ended(reason)])
         self._loop.close()
+
+    # --- what goes out -------------------------------------------------------------------------------
+
+    def _gather(self) -> None:
+        """See to it that news goes out in time: at once where nothing is left to be done, soon if a call waits."""
+        now, going_out = self._loop.time(), self._going_out
+        due = now + (GATHER_CALLS if self._calls else self._kit.gather)
+        if not self._in_hand or (going_out is not None and now >= going_out.when()):  # the loop may be late: it judges
+            self._send_news()
+        elif going_out is None or due < going_out.when():
+            self._forget_timer()
+            self._going_out = self._loop.call_at(due, self._send_news)
+
+    def _send_news(self) -> None:
+        self._forget_timer()
+        done, self._done = self._done, []
+        calling, self._calling = self._calling, []
+        if done or calling:
+            self._say([Done.of(done), *calling])
+
+    def _forget_timer(self) -> None:
+        if self._going_out is not None:
+            self._going_out.cancel()
+            self._going_out = None
+
+    # --- what it does --------------------------------------------------------------------------------
 
     async def _judge_all(self) -> None:
         judge, labeller = self._kit.judge.load(), self._kit.labeller.unpacked(self._call)
-        self._news.put(Ready())
+        self._say([Ready()])
 
         async def receive(item: CaseItem, judgement: Judgement | None) -> None:
             line = None if judgement is None else written(judge, item, judgement)
             self._in_hand -= 1
-            self._news.put(Done(item.index, line))
+            self._done.append((item.index, line))
+            self._gather()
 
         try:
             await self._pool.run(Assignment(judge, labeller), self._stream(), receive)
@@ -209,7 +248,8 @@ class Desk:
     async def _call(self, call: Call) -> Any:
         number = next(self._numbers)
         self._calls[number] = waiting = self._loop.create_future()
-        self._news.put(Calling(number, call))
+        self._calling.append(Calling(number, call))
+        self._gather()
         return await waiting
 
     def _answer(self, answer: Answer) -> None:

@@ -157,10 +157,11 @@ def _work(pipe: Connection[list[FromWorker], list[ToWorker]], kit: Kit) -> None:
     """In the new process, until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the starter alone decides
     kit.forget_keys()
-    desk = Desk(kit)
-    threading.Thread(target=_listen, args=(pipe, desk), daemon=True).start()
-    while True:
-        pipe.send(desk.hear())
+    desk = Desk(kit, pipe.send)
+    listening = threading.Thread(target=_listen, args=(pipe, desk))
+    listening.start()
+    desk.work()
+    listening.join()
 
 
 def _listen(pipe: Connection[list[FromWorker], list[ToWorker]], desk: Desk) -> None:

@@ -10,7 +10,9 @@ import asyncio
 import contextlib
 import os
 import pickle
+import queue
 import socket
+import threading
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
@@ -81,13 +83,15 @@ class Worker:
 
     def __init__(self, kit: Kit) -> None:
         kit.forget_keys()
-        self._desk = Desk(kit)
+        self._said: queue.SimpleQueue[list[FromWorker]] = queue.SimpleQueue()
+        self._desk = Desk(kit, self._said.put)
+        threading.Thread(target=self._desk.work, daemon=True).start()
 
     def tell(self, messages: bytes) -> None:
         self._desk.take(pickle.loads(messages))  # noqa: S301 - from the starter, as the kit is
 
     def hear(self) -> bytes:
-        return pickle.dumps(self._desk.hear(), pickle.HIGHEST_PROTOCOL)
+        return pickle.dumps(self._said.get(), pickle.HIGHEST_PROTOCOL)
 
 
 class RayLink:

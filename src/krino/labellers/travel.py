@@ -69,13 +69,18 @@ def key_variables_of(labeller: Labeller) -> frozenset[str]:
     """The variables of this environment in which keys are: where any provider's is looked for, and whichever holds one
     that the labeller uses. Their names alone travel, so that a worker can forget what it has inherited."""
     from krino.labellers.llm.endpoint import providers
+
+    used = set() if isinstance(labeller, LocalLabeller) else _keys_of(labeller)
+    usual = {name for entry in providers().values() for name in entry.get("key", ())}
+    return frozenset(name for name, value in os.environ.items() if name in usual or value.strip() in used)
+
+
+def _keys_of(labeller: Labeller) -> set[str | None]:
     from krino.labellers.llm.labeller import LlmLabeller
     from krino.labellers.panel import Panel
 
     members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
-    used = {member.endpoint.key for member in members if isinstance(member, LlmLabeller)} - {None}
-    usual = {name for entry in providers().values() for name in entry.get("key", ())}
-    return frozenset(name for name, value in os.environ.items() if name in usual or value.strip() in used)
+    return {member.endpoint.key for member in members if isinstance(member, LlmLabeller)} - {None}
 
 
 def _packed(labeller: Labeller, lines: list[Line]) -> Packed:
