@@ -92,7 +92,8 @@ def _spoken(turn: Turn, following: Turn | None) -> list[Step]:
         reply = "\n".join(text_of(result.output) for result in following.results)
     actions = actions_in(text, reply)
     if not actions:
-        return [Step(turn.id, "message", "message", None, text, media=tuple(album.items))]
+        said = reply.strip() if reply and following and following.role == "user" else ""
+        return [Step(turn.id, "message", "message", None, text, observed=said, media=tuple(album.items))]
     pairs = zip(actions, observations_in(reply or "", len(actions)), strict=True)
     steps = [_action_step(turn, action, seen, number) for number, (action, seen) in enumerate(pairs)]
     closing = closing_words(text)
