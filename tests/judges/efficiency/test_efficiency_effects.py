@@ -145,3 +145,19 @@ def test_a_repeat_of_a_tool_that_watches_or_moves_is_left_to_the_labeller() -> N
     for name in ("get_status", "roll_die", "next_page"):
         facts = study({**READ, "name": name}, {**READ, "name": name}, SAID)
         assert settle(facts, labels(facts)).rulings["score"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    "name", [*(f"{word}_status" for word in CUES["named_like_acts"]), *(f"order_{word}" for word in CUES["looked_at"])]
+)
+def test_a_name_that_ends_in_what_is_looked_at_reads_though_it_begins_like_an_act(name: str) -> None:
+    assert effect_of(tool(name)) == "none"
+    assert effect_of(tool("update_order_status")) == effect_of(tool("order_pizza")) == "changes"
+
+
+@pytest.mark.parametrize("cue", CUES["failing"])
+def test_pressing_again_what_could_not_be_pressed_is_a_repeat(cue: str) -> None:
+    press = {"name": "click", "input": {"id": "#ok"}, "output": f"element {cue}"}
+    assert study(press, press, task="Press OK.").repeats[1].waste
+    pressed = {**press, "output": "pressed"}
+    assert not study(pressed, pressed, task="Press OK.").repeats[1].waste

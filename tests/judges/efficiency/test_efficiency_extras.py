@@ -143,7 +143,8 @@ def test_a_change_where_the_task_only_asks_is_enrichment() -> None:
 def test_a_message_that_only_announces_is_in_vain(word: str) -> None:
     step = {**SAID, "output": f"{word} look at the belfry"}
     assert label_of(0, step, FACT, SAID) == "speculative"
-    assert label_of(0, {**step, "output": f"{word} closed for repair"}, FACT, SAID) == "necessary"
+    answered = ({**step, "output": f"{word} closed for repair"}, {"type": "user", "output": "I know"})
+    assert label_of(0, *answered, FACT, SAID) == "necessary"
     assert label_of(1, FACT, step) == "necessary"  # the last words are the answer
 
 
@@ -185,3 +186,28 @@ def test_a_detour_through_a_third_thing_is_indirect() -> None:
     said = {**SAID, "output": "8.7 EUR"}
     assert label_of(0, first, second, said, task="How much is 100 SEK in EUR?") == "indirect"
     assert label_of(0, first, second, said, task="How much is 100 SEK in USD, and that in EUR?") == "necessary"
+
+
+def test_a_sum_done_backwards_is_speculative() -> None:
+    first = {"name": "calculator", "input": {"expression": "24*17"}, "output": "408"}
+    back = {"name": "calculator", "input": {"expression": "408/17"}, "output": "24"}
+    third = {"name": "calculator", "input": {"expression": "408/12"}, "output": "34"}
+    assert label_of(1, first, back, SAID, task="What is 24 times 17?") == "speculative"
+    assert label_of(1, first, third, SAID, task="What is 24 times 17 over 12?") == "necessary"
+    assert label_of(1, first, back, SAID, task="What is 24 times 17? Verify it.") == "necessary"
+
+
+def test_other_code_over_the_same_file_that_comes_to_the_same_number_is_speculative() -> None:
+    first = {"name": "python", "input": {"code": "print(read('a.csv').mean())"}, "output": "54.2"}
+    again = {"name": "python", "input": {"code": "rows=list(open('a.csv')); print(average(rows))"}, "output": "54.2"}
+    other = {"name": "python", "input": {"code": "rows=list(open('b.csv')); print(average(rows))"}, "output": "54.2"}
+    write = {"name": "write_file", "input": {"path": "a.csv", "content": "x"}, "output": "ok"}
+    task = "What is the mean of a.csv?"
+    assert label_of(1, first, again, SAID, task=task) == "speculative"
+    assert label_of(1, first, other, SAID, task=task) == "necessary"
+    assert label_of(2, first, write, again, SAID, task=task) == "necessary"
+
+
+def test_an_addition_that_adds_no_word_is_a_small_restyling() -> None:
+    facts = study(FACT, DRAFT, over("add_emojis", f"{DRAFT['output']} \U0001f642"), task="How high is the belfry?")
+    assert settle(facts).rulings["score"].value == 0.75

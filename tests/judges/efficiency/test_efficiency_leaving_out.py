@@ -154,3 +154,65 @@ def test_in_doubt_unnecessary_and_the_doubt_is_stated() -> None:
 def labels_of(*steps: dict[str, Any], task: str) -> list[Any]:
     facts = study(*steps, task=task)
     return JUDGE.label_locally([(JUDGE.read({"task": task, "trace": []}), facts)])[0].steps
+
+
+def said(text: str) -> dict[str, Any]:
+    return {**YES, "output": text}
+
+
+@pytest.mark.parametrize("verb", CUES["delivering"])
+def test_a_reading_that_is_the_act_that_was_ordered_is_needed(verb: str) -> None:
+    fetched = {"name": f"{verb}_file", "input": {"file": "a.pdf"}, "output": "stored under home"}
+    assert spare(fetched, said("Done."), task=f"{verb.title()} the file a.pdf.") == {}
+    assert spare(fetched, LAMP, said("Done."), task="Turn on the lamp.") == {0: "unused"}
+
+
+@pytest.mark.parametrize("phrase", CUES["denying"])
+def test_an_answer_that_nothing_was_found_rests_on_every_place_that_was_searched(phrase: str) -> None:
+    mail = {"name": "open_mail", "input": {"id": "m1"}, "output": "Gala on 12 June in the town hall of Mechelen"}
+    listed = {"name": "search_mail", "input": {"q": "gala dress code"}, "output": "Invitation to the gala"}
+    asked = "Which dress code has the gala?"
+    assert spare(listed, mail, said(f"The mails: {phrase}, no."), task=asked) == {}
+    assert spare(listed, mail, said("No."), task=asked) == {1: "unused"}
+
+
+def test_what_the_last_call_hands_in_is_the_answer() -> None:
+    first = {"name": "search", "input": {"q": "garage Lambert phone"}, "output": "Lambert, 081 22 33 44"}
+    more = {"name": "search", "input": {"q": "garages in Namur"}, "output": "Dupuis with 4 stars, Quai 8"}
+    final = {"name": "final_answer", "input": {"answer": "081 22 33 44"}, "output": None}
+    assert spare(first, more, final, task="What is the phone number of Lambert?") == {1: "unused"}
+
+
+def test_where_one_thing_is_asked_nothing_is_gone_through_after_it_was_found() -> None:
+    found = {
+        "name": "get_page",
+        "input": {"title": "Centraal"},
+        "output": "opened in 1905 by the architect Delacenserie",
+    }
+    led_to = {
+        "name": "get_page",
+        "input": {"title": "Delacenserie"},
+        "output": "an architect from Bruges, born in 1838",
+    }
+    assert spare(found, led_to, said("1905."), task="When did the station open?") == {1: "unused"}
+    assert spare(led_to, found, said("1905."), task="When did the station open?") == {}
+
+
+def test_another_direction_is_another_thing_though_the_result_is_the_same() -> None:
+    calls = [{"name": "get_calls", "input": {"kind": kind}, "output": "48"} for kind in ("inbound", "outbound")]
+    assert spare(*calls, said("48 each."), task="How many calls did we get and make?") == {}
+
+
+def test_a_reading_after_all_was_done_that_only_the_report_speaks_of_goes_beyond_the_task() -> None:
+    weather = {"name": "get_weather", "input": {"day": "Monday"}, "output": "sunny and mild"}
+    report = said("It is on, and it will be sunny.")
+    assert spare(LAMP, weather, report, task="Turn on the lamp.") == {1: "beyond"}
+    assert spare(LAMP, weather, report, task="Turn on the lamp and tell me the weather.") == {}
+    started = {**LAMP, "name": "start_export", "output": "queued"}
+    assert spare(started, weather, report, task="Start the export.") == {}
+
+
+def test_a_draft_that_another_draft_replaces_is_unused() -> None:
+    first = {"type": "llm", "name": "writer", "input": "a limerick on a cat", "output": "A cat of Peru slept in a shoe"}
+    other = {**first, "input": "a limerick on a cat again", "output": "There once sat a cat on a tree by the sea"}
+    assert spare(first, other, said(str(other["output"])), task="Write a limerick on a cat.") == {0: "unused"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,8 +17,13 @@ from krino.judges.efficiency.finders.nearness import Nearness, by_words
 from krino.judges.efficiency.finders.patterns import Cycle, cycles, fan_outs, restarts
 from krino.judges.efficiency.finders.repeats import Repeat, RepeatSearch, errors_of_use
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, restylings
+from krino.judges.efficiency.tables import words
+from krino.judges.efficiency.traces.content import text_of
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.steps import Step, Trace, are_numbered
+
+_REQUEST = re.compile(r"\?|(?:^|[.!:] )(?:please|kindly|gelieve|veuillez|bitte)\b", re.IGNORECASE)
+"""Words that wait for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +141,13 @@ def _gather(
     echoed = frozenset(echoes(steps, aside))
     aside |= echoed
     restyled = restylings(steps)
-    beside = {} if trace.format == "multi_agent" else extras(steps, calls, task, restyled, aside)
+    handed = _handed_to_users(trace)
+    beside = {} if trace.format == "multi_agent" else extras(steps, calls, task, restyled, aside, handed)
     aside.update(beside)
-    late = frozenset(after_completion(steps, calls, aside, users_shown=trace.format == "plain"))
+    late = frozenset(after_completion(steps, calls, aside, handed))
     aside |= late
     grounded = {place for repeat in search.repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
-    grounded -= looks_for_good_measure(steps, calls, task)
+    grounded -= looks_for_good_measure(steps, calls, task, handed)
     return EfficiencyFacts(
         trace=trace,
         task=task,
@@ -150,7 +157,7 @@ def _gather(
         cycles=tuple(cycles(calls)),
         fan_outs=tuple(fan_outs(steps, calls)),
         restarts=tuple(restarts(steps, calls, search.repeats)),
-        spare=spare_readings(steps, calls, task, case.answer or trace.answer, aside, grounded),
+        spare=spare_readings(steps, calls, task, case.answer or trace.answer, aside, grounded, handed),
         late=late,
         extras=beside,
         restyled=restyled,
@@ -160,6 +167,22 @@ def _gather(
         certain=frozenset(search.certain()),
         places={step.id: place for place, step in enumerate(steps)},
         numbered=are_numbered(steps),
+    )
+
+
+def _handed_to_users(trace: Trace) -> frozenset[int]:
+    """The messages after which a user spoke; where the trace does not show users, all of them may be such.
+
+    Plain lists of steps often leave out what users said, so that a question in them counts as answered.
+    """
+    messages = [place for place, step in enumerate(trace.steps) if step.kind == "message"]
+    if trace.format not in words("fields", "users_shown"):
+        return frozenset(messages)
+    asks = trace.format == "plain"
+    return frozenset(
+        place
+        for place in messages
+        if trace.steps[place].observed or (asks and _REQUEST.search(text_of(trace.steps[place].output)))
     )
 
 

@@ -23,6 +23,8 @@ class Wanted:
     single: bool
     only_asks: bool
     """Whether nothing is to be done but to tell."""
+    seeks: bool = False
+    """The same, where it is put as an order to find one thing."""
 
 
 @lru_cache(maxsize=256)
@@ -33,6 +35,12 @@ def read_task(task: str) -> Wanted:
     question = "?" in task or not leads.isdisjoint(words("cues", "asking"))
     depends = not found.isdisjoint(words("cues", "depending"))
     wide = not found.isdisjoint(words("cues", "open_ended"))
-    single = question and len(clauses) == 1 and not wide
+    single = question and not wide and (len(clauses) == 1 or (len(clauses) == 2 and _is_joined(task, clauses[0])))
     orders = leads & (words("cues", "write") | words("cues", "acting")) or found & words("cues", "polite")
-    return Wanted(question or depends, single, task.rstrip().endswith("?") and not orders)
+    only_asks = task.rstrip().endswith("?") and not orders
+    return Wanted(question or depends, single, only_asks, seeks=only_asks or (single and not orders))
+
+
+def _is_joined(task: str, first: list[str]) -> bool:
+    """Whether the two parts are joined inside a clause ("a recipe that uses leeks and potatoes", "between A and B")."""
+    return " and " in task and not words("cues", "joining").isdisjoint(first)

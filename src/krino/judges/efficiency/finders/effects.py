@@ -66,6 +66,8 @@ def reads_by_name(name: str) -> bool:
     """The verb decides: `get_order` reads though it speaks of an order, and so does `order_search`."""
     parts = name_parts(name)
     looks = words("cues", "read") | words("cues", "search")
+    if parts and parts[0] in words("cues", "named_like_acts") and parts[-1] in words("cues", "looked_at"):
+        return True
     if not parts or looks.isdisjoint(parts):
         return False
     return parts[0] in looks or parts[-1] in looks or words("cues", "write").isdisjoint(parts)

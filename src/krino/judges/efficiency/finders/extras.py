@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from krino.judges.efficiency.finders.asking import read_task
 from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.content_words import forms, tokens_in, tokens_of, words_in, words_of
 from krino.judges.efficiency.finders.effects import name_parts, names
+from krino.judges.efficiency.finders.extra import Extra
 from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, instruction_of, works_over
+from krino.judges.efficiency.finders.talking import Talking
 from krino.judges.efficiency.finders.undoing import installs_for_nobody, overwritten, taken_back, turned_back
-from krino.judges.efficiency.tables import table, words
+from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
 
@@ -30,6 +30,7 @@ _LEAST_NUMBERS = 2
 _NEARBY = 20
 _LONG_NUMBER = 3
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_DATA_FILE = re.compile(r"[\w/-]+\.(?:csv|tsv|xlsx?|json|jsonl|parquet|db|sqlite|txt|log)\b")
 _PUSH = re.compile(r"\bgit push\b|\b(?:npm|cargo|twine) (?:publish|upload)\b")
 _NOTES = re.compile(r"(?:[\w./-]*/)?(?:readme|changelog|summary|notes|report|changes|todo)[\w-]*\.(?:md|txt|rst)", re.I)
 _UNASKED = {
@@ -41,24 +42,21 @@ _UNASKED = {
 """Families of acts that are done for good measure, and what they do that nobody asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
-    """Why a step is beside the task; `of` is the step it works over, if there is one."""
-
-    label: Literal["speculative", "enrichment", "indirect"]
-    why: str
-    of: int | None = None
-    undoes: bool = False
-    """Whether it takes `of` back, so that both came to nothing."""
-
-
 def extras(
-    steps: Sequence[Step], calls: Sequence[Call], task: str, restyled: Mapping[int, int], set_aside: Collection[int]
+    steps: Sequence[Step],
+    calls: Sequence[Call],
+    task: str,
+    restyled: Mapping[int, int],
+    set_aside: Collection[int],
+    handed: Collection[int],
 ) -> dict[int, Extra]:
-    """The steps that are beside the task. What is the only step, or the only words of a model, is never called so."""
+    """The steps that are beside the task. What is the only step, or the only words of a model, is never called so.
+
+    `handed` are the messages after which a user spoke, or may have spoken.
+    """
     if len(steps) - len(set_aside) < 2:
         return {}
-    search = _Beside(steps, calls, task, restyled, set_aside)
+    search = _Beside(steps, calls, task, restyled, set_aside, handed)
     found: dict[int, Extra] = {}
     for place in range(len(steps)):
         extra = next(search.look(place), None) if place not in set_aside else None
@@ -79,6 +77,7 @@ class _Beside:
         task: str,
         restyled: Mapping[int, int],
         set_aside: Collection[int],
+        handed: Collection[int],
     ) -> None:
         self.steps, self.calls, self.restyled = steps, calls, restyled
         self.wanted = read_task(task)
@@ -86,8 +85,8 @@ class _Beside:
         self.asked_forms = forms(self.asked)
         self.spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
         self.searches = [place for place, call in enumerate(calls) if call.is_search]
-        self.first_message = next((place for place in self.spoken if steps[place].kind == "message"), len(steps))
-        self.tool_words = {part for step in steps if not step.talks for part in name_parts(step.name)}
+        self.first_message = min(handed, default=len(steps))
+        self.talking = Talking(steps, task, self.spoken, handed, set_aside)
 
     def look(self, place: int) -> Iterator[Extra]:
         step, call = self.steps[place], self.calls[place]
@@ -95,14 +94,14 @@ class _Beside:
             yield from self._of_a_model(place)
             yield from self._in_between(place)
         if step.kind == "message":
-            yield from self._asked_back(place)
-            yield from self._announced(place)
+            yield from self.talking.look(place)
         if step.kind in ("tool", "other") and not call.is_read:
             yield from self._of_a_tool(place)
         if step.kind in ("tool", "retrieval") and call.is_search:
             yield from self._beside_the_point(place)
         if step.kind == "tool":
             yield from self._worked_out_again(place)
+            yield from self._read_again(place)
             yield from self._through_a_third(place)
             yield from self._comes_to_nothing(place)
 
@@ -146,20 +145,18 @@ class _Beside:
         step = self.steps[place]
         if self._is(place, "restating") and self._is_known(place):
             yield Extra("speculative", "says again what was found")
-        if self._is(place, "reasoning") and self._new_words(step).isdisjoint(self._later_words(place)):
+        if self._is(place, "reasoning") and self.talking.new_words(step).isdisjoint(self._later_words(place)):
             yield Extra("speculative", "talks about the work, and nothing takes it up")
         if names(step.name, "intermediate") and self._is_handed_on_to_nobody(place):
             yield Extra("speculative", "brings what no later step is given")
         if self._is(place, "translating") and self._translates_the_task(place):
             yield Extra("indirect", "translates what nobody asked to be translated")
 
-    def _new_words(self, step: Step) -> set[str]:
-        """What a step says beyond the task and the words that state nothing."""
-        return words_of(step.output) - words("cues", "talk") - self.asked_forms - self.tool_words
-
     def _is_known(self, place: int) -> bool:
         before = self.steps[max(0, place - _NEARBY) : place]
-        return not self._new_words(self.steps[place]).difference(*(words_of(earlier.output) for earlier in before))
+        return not self.talking.new_words(self.steps[place]).difference(
+            *(words_of(earlier.output) for earlier in before)
+        )
 
     def _later_words(self, place: int) -> set[str]:
         """What the next steps were given, and what models said in them."""
@@ -183,29 +180,6 @@ class _Beside:
         given = words_of(self.steps[place].input)
         earlier = any(names(step.name, "translating") for step in self.steps[max(0, place - _NEARBY) : place])
         return earlier or not {word for word in given - self.asked_forms if word.isalpha()}
-
-    # --- messages ---
-
-    def _asked_back(self, place: int) -> Iterator[Extra]:
-        """A question that opens the run and only says the task again."""
-        said = text_of(self.steps[place].output).strip()
-        if not said.endswith("?") or place != self.spoken[0] or len(self.spoken) < 2:
-            return
-        meant = words_in(said) - words("cues", "asking_back")
-        if meant and len(meant & self.asked) >= table("nearness")["asked_back"] * len(meant):
-            yield Extra("speculative", "asks back what the task says")
-        told = words_in(self.steps[place].observed) - words("cues", "asking_back") - words("cues", "talk")
-        if told and told <= self.asked:
-            yield Extra("speculative", "asks for what the task says, and is told it again")
-
-    def _announced(self, place: int) -> Iterator[Extra]:
-        """Words before the last that greet or say what will be done, and nothing else."""
-        said = text_of(self.steps[place].output)
-        if place == self.spoken[-1] or "?" in said or words("cues", "announcement").isdisjoint(tokens_in(said)):
-            return
-        beside = [step for step in self.steps[max(0, place - 1) : place + 2] if not step.talks]
-        if not self._new_words(self.steps[place]).difference(*(words_of(step.input) for step in beside)):
-            yield Extra("speculative", "says what will be done, and does nothing")
 
     # --- tools ---
 
@@ -296,10 +270,39 @@ class _Beside:
         if len(numbers) < _LEAST_NUMBERS or told <= words("cues", "acknowledging") | words("cues", "derived"):
             return
         yield from self._stood_there(place, numbers)
+        yield from self._reckoned_back(place, numbers)
         for earlier in alike:
             other = self.steps[earlier]
             another_way = other.name != self.steps[place].name or self.calls[place].effect == "unclear"
             if other.kind == "tool" and another_way and _numbers(dump(other.input)) == numbers:
+                yield Extra("speculative", "works out again what was known", earlier)
+
+    def _reckoned_back(self, place: int, numbers: frozenset[str]) -> Iterator[Extra]:
+        """A sum done backwards: from an earlier result to a number that it was made from."""
+        result = dump(self.steps[place].output).strip('"')
+        for earlier in range(max(0, place - _NEARBY), place):
+            made, given = dump(self.steps[earlier].output).strip('"'), _numbers(dump(self.steps[earlier].input))
+            if (
+                len(made) > 1
+                and made in numbers
+                and result in given
+                and numbers <= {*given, made}
+                and made not in given
+            ):
+                yield Extra("speculative", "works out again what was known", earlier)
+
+    def _read_again(self, place: int) -> Iterator[Extra]:
+        """Other code over the same files that came to the same number, with no change in between."""
+        result = dump(self.steps[place].output).strip('"')
+        files = set(_DATA_FILE.findall(dump(self.steps[place].input)[:_LOOKED_AT]))
+        runs = names(self.steps[place].name, "runs") and self._free("checking")
+        if not runs or not files or len(result) < _LONG_NUMBER or not _NUMBER.fullmatch(result):
+            return
+        for earlier in range(place - 1, max(-1, place - _NEARBY), -1):
+            if self.calls[earlier].effect == "changes":
+                return
+            same = self.calls[earlier].result == self.calls[place].result
+            if same and set(_DATA_FILE.findall(dump(self.steps[earlier].input)[:_LOOKED_AT])) == files:
                 yield Extra("speculative", "works out again what was known", earlier)
 
     def _stood_there(self, place: int, numbers: frozenset[str]) -> Iterator[Extra]:

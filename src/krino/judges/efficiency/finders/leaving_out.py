@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -28,7 +28,7 @@ from krino.judges.efficiency.finders.content_words import (
     words_of,
 )
 from krino.judges.efficiency.finders.effects import is_pending, name_parts, names
-from krino.judges.efficiency.finders.nearness import ask_another, read_wording
+from krino.judges.efficiency.finders.nearness import are_opposed, ask_another, read_wording
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, from_json, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -65,12 +65,14 @@ def spare_readings(
     answer: str | None,
     set_aside: Collection[int],
     settled: Collection[int],
+    handed: Collection[int],
 ) -> dict[int, Spare]:
     """`set_aside` are repeats, failures and the like: they use nothing, and nothing is known from them.
 
-    `settled` are repeats that had a ground, and what they repeat: of them nothing is said here.
+    `settled` are repeats that had a ground, and what they repeat: of them nothing is said here. `handed` are the
+    messages after which a user spoke, or may have spoken.
     """
-    search = _Leaving(steps, calls, task, answer or "", settled)
+    search = _Leaving(steps, calls, task, answer or _handed_in(steps), settled, handed)
     aside = set(set_aside)
     found: dict[int, Spare] = {}
     for _ in range(_ROUNDS):  # leaving one out may leave another without use
@@ -86,9 +88,15 @@ class _Leaving:
     """The words of each step, read once, and one look over them."""
 
     def __init__(
-        self, steps: Sequence[Step], calls: Sequence[Call], task: str, answer: str, settled: Collection[int]
+        self,
+        steps: Sequence[Step],
+        calls: Sequence[Call],
+        task: str,
+        answer: str,
+        settled: Collection[int],
+        handed: Collection[int],
     ) -> None:
-        self.steps, self.calls, self.settled = steps, calls, settled
+        self.steps, self.calls, self.settled, self.handed = steps, calls, settled, handed
         self.wanted = read_task(task)
         self.task = words_in(task)
         self.task_text = task.lower()
@@ -99,10 +107,10 @@ class _Leaving:
         self.task_identifiers = self._identifiers(task)
         self.answer = words_in(answer)
         self.reads = [
-            may_be_left_out(step, call) or self._drafts(place)
+            (may_be_left_out(step, call) and not self._is_ordered(step)) or self._drafts(place)
             for place, (step, call) in enumerate(zip(steps, calls, strict=True))
         ]
-        if not self.wanted.only_asks and not any(self._is_act(place) for place in range(len(steps))):
+        if not self.wanted.seeks and not any(self._is_act(place) for place in range(len(steps))):
             for place, call in enumerate(calls):  # one of those that do not say whether they read must be the act
                 self.reads[place] = self.reads[place] and (call.effect == "none" or steps[place].talks)
         self.tells = [
@@ -114,6 +122,8 @@ class _Leaving:
         spoken = next((step for step in reversed(steps) if step.talks), None)
         self.said = answer or (text_of(spoken.output) if spoken else "")
         self.stated = self._stated(spoken)
+        self.denies = any(phrase in self.said.lower() for phrase in table("cues")["denying"])
+        """Whether the answer is that nothing was found: then every place that was searched is a ground for it."""
         self.bare = len((self.answer | words_in(self.said)) - self.task) < _BARE
         self.used: dict[int, set[str]] = {}
         self.covered: set[str] = set()
@@ -125,6 +135,7 @@ class _Leaving:
         """Readings that brought what an act was given, or a short identifier with which a later call was made."""
         self.supplied: set[int] = set()
         """Those later calls."""
+        self.acts: list[int] = []
         self.worked_on: dict[int, set[str]] = {}
         """What acts were given that state more than the task does."""
         self.rests_until = 0
@@ -146,6 +157,10 @@ class _Leaving:
         """Tools that were asked, among others, about the very thing that the task names."""
 
     # --- what is read once ---
+
+    def _is_ordered(self, step: Step) -> bool:
+        """A tool that reads by its name, and is the very act that the task orders ("Download the report")."""
+        return not words("cues", "delivering").isdisjoint(self.task_tokens.intersection(name_parts(step.name)))
 
     def _drafts(self, place: int) -> bool:
         """Words of a model in between: not the last, and not those that choose the next call."""
@@ -252,7 +267,7 @@ class _Leaving:
 
     def _rests_until(self, kept: Sequence[int]) -> int:
         """The end of the trace if the answer rests on results, else the last act that states what stands nowhere."""
-        acts = [place for place in kept if self._is_act(place)]
+        self.acts = acts = [place for place in kept if self._is_act(place)]
         last = self._follow_arguments(kept, acts)
         pending = any(is_pending(self.steps[place]) for place in acts)
         return len(self.steps) if pending or self._answer_rests(kept, acts) else last
@@ -306,7 +321,8 @@ class _Leaving:
         return {found.lower() for found in _IDENTIFIER.findall(text[:MAX_TEXT])}
 
     def _is_act(self, place: int) -> bool:
-        return not self.reads[place] and self.steps[place].kind in ("tool", "other")
+        handed_in = place == len(self.steps) - 1 and names(self.steps[place].name, "answering")
+        return not self.reads[place] and self.steps[place].kind in ("tool", "other") and not handed_in
 
     def _open_arguments(self, place: int) -> set[str]:
         """What an act is given that the task does not say."""
@@ -330,8 +346,10 @@ class _Leaving:
 
     def _spare(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Spare | None:
         brought, asked, used = self.brought[place], self.asked[place], self.used.get(place, set())
-        if used - known.keys() or place in self.supplies or self._prepares(place) or self._is_told_on(place):
+        if place in self.supplies or self._prepares(place) or self._is_told_on(place):
             return None
+        if used - known.keys():
+            return Spare("beyond") if self._comes_after_all(place) else None
         if self._pages_on(place):
             return Spare("unused")
         few = len(brought) < table("nearness")["least_distinctive"]
@@ -340,7 +358,8 @@ class _Leaving:
         if not brought or self._follows(place, known):
             return None
         if not used:
-            return None if few or asked - self.covered or self._is_gone_through(place) else Spare("unused")
+            open_ = few or asked - self.covered or self.denies or self._is_gone_through(place)
+            return None if open_ else Spare("unused")
         first = min(known[word] for word in used)
         new = any(word not in known for word in brought)
         again = bool(asked) and (asked <= looked_at or (not new and len(asked & looked_at) * 2 >= len(asked)))
@@ -358,6 +377,13 @@ class _Leaving:
             return None
         return Spare("unused", doubt=few or asked)
 
+    def _comes_after_all(self, place: int) -> bool:
+        """All that the task orders was done before, nothing is waited for, and only the report speaks of it."""
+        if self.wanted.tells or not self.acts or self.acts[-1] > place or any(other < place for other in self.handed):
+            return False
+        waits = any(is_pending(self.steps[other]) for other in (*self.acts, place))
+        return not waits and self.steps[place].kind != "llm"
+
     def _prepares(self, place: int) -> bool:
         """It looks at the thing that a later act works on, and that act does more than the task says word for word."""
         given = self.given[place]
@@ -366,19 +392,23 @@ class _Leaving:
     def _is_told_on(self, place: int) -> bool:
         """The next words are no answer yet, and state something: to the user, who is then asked or decides."""
         spoken = next((later for later in range(place + 1, len(self.steps)) if self.steps[later].talks), None)
-        if spoken is None or self.steps[spoken].kind != "message" or self.wanted.tells:
+        if spoken is None or spoken not in self.handed or self.wanted.tells:
             return False
         said = words_of(self.steps[spoken].output) - self.task_forms - words("cues", "talk")
         return bool(said) and any(self._is_act(later) for later in range(spoken + 1, len(self.steps)))
 
     def _pages_on(self, place: int) -> bool:
         """One thing is asked for, an earlier page held all that the answer states, and this page brought none of it."""
-        if self.used.get(place) or not self.wanted.single or not self.stated:
-            return False
-        if not self.task_tokens.isdisjoint(words("cues", "comparing")):
-            return False
-        earlier = (other for other in self.used if other < place and self._is_page_of(other, place))
-        return any(forms(self.stated) & set(self.brought[other]) >= self.stated for other in earlier)
+        found = () if self.used.get(place) else self._found_by(place)
+        return any(self._is_page_of(other, place) for other in found)
+
+    def _found_by(self, place: int) -> Iterator[int]:
+        """Earlier calls of the tool that brought all that the answer states, where one thing is asked for."""
+        if not self.wanted.single or not self.stated or self.task_tokens & words("cues", "comparing"):
+            return
+        for other in self.used:
+            if other < place and self.tools[other] == self.tools[place] and self.stated.issubset(self.brought[other]):
+                yield other
 
     def _is_page_of(self, one: int, other: int) -> bool:
         """The same call but for the number of the page."""
@@ -396,7 +426,9 @@ class _Leaving:
         """The same tool asked about another thing of the task or of a list, or about the opposite."""
         one, other = self.calls[place], self.calls[first]
         if self.steps[place].name == self.steps[first].name and one.frame != other.frame:
-            own = self.given[place] - self.given[first]
+            own, others = self.given[place] - self.given[first], self.given[first] - self.given[place]
+            if are_opposed(own, others):
+                return True
             return not own.isdisjoint(self.task_tokens) or any(word in known for word in own)
         if not one.wording or not other.wording:
             return False
@@ -405,12 +437,16 @@ class _Leaving:
     def _is_gone_through(self, place: int) -> bool:
         """Another call of the tool brought what is used, and the task does not name which: all had to be looked at."""
         tool = self.tools[place]
+        if self.steps[place].talks or next(self._found_by(place), None) is not None:
+            return False
         return tool in self.varied and self.telling[tool] > 0 and not self._is_beside(place)
 
     def _is_of_a_list(self, place: int, known: Mapping[str, int]) -> bool:
         """One of several things by its id, and the ids come from an earlier result: the answer may be a choice."""
         tool = self.tools[place]
         if not self.wanted.tells or self.times[tool] < 2 or tool in self.named_tools or self.calls[place].wording:
+            return False
+        if next(self._found_by(place), None) is not None:
             return False
         own = self.given[place] - self.shared[tool]
         return place in self.supplied or (bool(own) and all(word in known for word in own))
@@ -479,7 +515,17 @@ class _Leaving:
         return not looks_at <= self.task_forms
 
 
-def looks_for_good_measure(steps: Sequence[Step], calls: Sequence[Call], task: str) -> set[int]:
+def _handed_in(steps: Sequence[Step]) -> str:
+    """What the last call hands in as the answer ("final_answer"), where it is such a call."""
+    last = steps[-1] if steps else None
+    if last is None or last.kind != "tool" or not names(last.name, "answering"):
+        return ""
+    return " ".join(texts_in(last.input))
+
+
+def looks_for_good_measure(
+    steps: Sequence[Step], calls: Sequence[Call], task: str, handed: Collection[int]
+) -> set[int]:
     """Readings that only serve to see a change, if they are made again after it: the task orders the change alone.
 
     Nothing is being waited for, and no message stands before them after which a user may have asked for them.
@@ -489,7 +535,7 @@ def looks_for_good_measure(steps: Sequence[Step], calls: Sequence[Call], task: s
     found: dict[str, list[int]] = {}
     waited_for: set[str] = set()
     for place, (step, call) in enumerate(zip(steps, calls, strict=True)):
-        if step.kind == "message":
+        if place in handed:
             break
         if only_reads(step, call) and call.is_read:
             found.setdefault(step.name, []).append(place)

@@ -134,9 +134,12 @@ def _opposites() -> dict[str, frozenset[str]]:
 def _are_opposed(a: Wording, b: Wording) -> bool:
     """A word of one is the opposite of a word of the other, and neither has both; or one alone denies something."""
     only_a, only_b = a.bag.keys() - b.bag.keys(), b.bag.keys() - a.bag.keys()
-    if not words("cues", "negations").isdisjoint(only_a | only_b):
-        return True
-    return any(not _opposites()[word].isdisjoint(only_b) for word in only_a if word in _opposites())
+    return not words("cues", "negations").isdisjoint(only_a | only_b) or are_opposed(only_a, only_b)
+
+
+def are_opposed(some: Collection[str], others: Collection[str]) -> bool:
+    """A word of the one is the opposite of a word of the other."""
+    return any(not _opposites()[word].isdisjoint(others) for word in some if word in _opposites())
 
 
 def differ_in_one_word(first: Wording, second: Wording) -> bool:

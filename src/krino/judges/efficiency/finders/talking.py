@@ -1,0 +1,105 @@
+"""Finds messages that nobody needed: asking back, announcing, telling of the work, and saying the answer again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from krino.judges.efficiency.finders.content_words import forms, tokens_in, words_in, words_of
+from krino.judges.efficiency.finders.effects import name_parts
+from krino.judges.efficiency.finders.extra import Extra
+from krino.judges.efficiency.tables import table, words
+from krino.judges.efficiency.traces.content import text_of
+from krino.judges.efficiency.traces.steps import Step
+
+_NEARBY = 20
+_FEW_WORDS = 8
+_LEAST_STEM = 5
+
+
+class Talking:
+    """The words of a task and of its trace, and a look at one message.
+
+    `handed` are the messages after which a user spoke, or may have spoken where the trace does not show users.
+    """
+
+    def __init__(
+        self, steps: Sequence[Step], task: str, spoken: Sequence[int], handed: Collection[int], aside: Collection[int]
+    ) -> None:
+        self.steps, self.spoken, self.handed, self.aside = steps, spoken, handed, aside
+        self.asked = set(tokens_in(task))
+        self.asked_forms = forms(self.asked)
+        self.asked_stems = {word[:_LEAST_STEM] for word in self.asked if len(word) >= _LEAST_STEM}
+        self.tool_words = {part for step in steps if not step.talks for part in name_parts(step.name)}
+
+    def look(self, place: int) -> Iterator[Extra]:
+        yield from self._asked_back(place)
+        yield from self._announced(place)
+        yield from self._told_along(place)
+        yield from self._said_again(place)
+
+    def new_words(self, step: Step) -> set[str]:
+        """What a step says beyond the task and the words that state nothing."""
+        return words_of(step.output) - words("cues", "talk") - self.asked_forms - self.tool_words
+
+    def _asked_back(self, place: int) -> Iterator[Extra]:
+        """A question before anything was looked at that only says the task again, or is answered with it."""
+        said = text_of(self.steps[place].output).strip()
+        if "?" not in said or place == self.spoken[-1] or any(not step.talks for step in self.steps[:place]):
+            return
+        meant = words_in(said) - words("cues", "asking_back") - words("cues", "courtesy")
+        of_task = {word for word in meant if word in self.asked or word[:_LEAST_STEM] in self.asked_stems}
+        if meant and len(of_task) >= table("nearness")["asked_back"] * len(meant):
+            yield Extra("speculative", "asks back what the task says")
+        replied = set(tokens_in(self.steps[place].observed)) - words("cues", "stop_words")
+        told = replied - words("cues", "asking_back") - words("cues", "talk") - words("cues", "courtesy")
+        if told and told <= self.asked:
+            yield Extra("speculative", "asks for what the task says, and is told it again")
+
+    def _announced(self, place: int) -> Iterator[Extra]:
+        """Words before the last that greet or say what will be done, and nothing else."""
+        said = text_of(self.steps[place].output)
+        if place == self.spoken[-1] or "?" in said or words("cues", "announcement").isdisjoint(tokens_in(said)):
+            return
+        beside = [step for step in self.steps[max(0, place - 1) : place + 2] if not step.talks]
+        known = set().union(words("cues", "courtesy"), *(words_of(step.input) for step in beside))
+        if not self.new_words(self.steps[place]) - known:
+            yield Extra("speculative", "says what will be done, and does nothing")
+
+    def _told_along(self, place: int) -> Iterator[Extra]:
+        """Words about the work to which nobody replied, unless they hand over something that is not said later."""
+        if (
+            place in self.handed
+            or place == len(self.steps) - 1
+            or not self.asked.isdisjoint(words("cues", "informing"))
+        ):
+            return
+        if words("cues", "narrating").isdisjoint(tokens_in(text_of(self.steps[place].output))):
+            return
+        if place + 1 in self.spoken and self._adds_nothing(place + 1, place):
+            return  # it is the answer, and the next words repeat it
+        found = set().union(*(words_of(step.output) for step in self._before(place) if not step.talks))
+        new = self.new_words(self.steps[place]) - words("cues", "courtesy")
+        later = set().union(*(words_of(step.output) for step in self.steps[place + 1 :] if step.talks))
+        kept = (new & found) - forms(later)
+        if len(kept) > 1 or any(word[0].isdigit() for word in kept):
+            return
+        composed = not self.asked.isdisjoint(words("cues", "composing"))
+        if not composed or len(new - found - later) < _FEW_WORDS:
+            yield Extra("speculative", "talks about the work, and nothing takes it up")
+
+    def _said_again(self, place: int) -> Iterator[Extra]:
+        """The answer in other words, after nothing but what was in vain."""
+        earlier = [other for other in self.spoken if other < place and self.steps[other].kind == "message"]
+        last = earlier[-1] if earlier else None
+        if last is None or last in self.handed or not self.aside.issuperset(range(last + 1, place)):
+            return
+        if self._adds_nothing(place, last):
+            yield Extra("enrichment", "says again what was said", last)
+
+    def _adds_nothing(self, place: int, earlier: int) -> bool:
+        said = words_of(self.steps[earlier].output)
+        new = self.new_words(self.steps[place]) - words("cues", "courtesy") - forms(said)
+        return bool(said - words("cues", "talk")) and not new
+
+    def _before(self, place: int) -> Sequence[Step]:
+        return self.steps[max(0, place - _NEARBY) : place]
