@@ -142,7 +142,11 @@ def _gather(
     aside |= echoed
     restyled = restylings(steps)
     handed = _handed_to_users(trace)
-    beside = {} if trace.format == "multi_agent" else extras(steps, calls, task, restyled, aside, handed)
+    beside = (
+        {}
+        if trace.format == "multi_agent"
+        else extras(steps, calls, task, trace.opening or task, restyled, aside, handed)
+    )
     aside.update(beside)
     late = frozenset(after_completion(steps, calls, aside, handed))
     aside |= late

@@ -46,17 +46,18 @@ def extras(
     steps: Sequence[Step],
     calls: Sequence[Call],
     task: str,
+    opening: str,
     restyled: Mapping[int, int],
     set_aside: Collection[int],
     handed: Collection[int],
 ) -> dict[int, Extra]:
     """The steps that are beside the task. What is the only step, or the only words of a model, is never called so.
 
-    `handed` are the messages after which a user spoke, or may have spoken.
+    `opening` is what the agent was told of the task; `handed` are the messages after which a user spoke, or may have.
     """
     if len(steps) - len(set_aside) < 2:
         return {}
-    search = _Beside(steps, calls, task, restyled, set_aside, handed)
+    search = _Beside(steps, calls, task, opening, restyled, set_aside, handed)
     found: dict[int, Extra] = {}
     for place in range(len(steps)):
         extra = next(search.look(place), None) if place not in set_aside else None
@@ -75,6 +76,7 @@ class _Beside:
         steps: Sequence[Step],
         calls: Sequence[Call],
         task: str,
+        opening: str,
         restyled: Mapping[int, int],
         set_aside: Collection[int],
         handed: Collection[int],
@@ -86,7 +88,7 @@ class _Beside:
         self.spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
         self.searches = [place for place, call in enumerate(calls) if call.is_search]
         self.first_message = min(handed, default=len(steps))
-        self.talking = Talking(steps, task, self.spoken, handed, set_aside)
+        self.talking = Talking(steps, task, opening, self.spoken, handed, set_aside)
 
     def look(self, place: int) -> Iterator[Extra]:
         step, call = self.steps[place], self.calls[place]

@@ -19,16 +19,24 @@ _LEAST_STEM = 5
 class Talking:
     """The words of a task and of its trace, and a look at one message.
 
-    `handed` are the messages after which a user spoke, or may have spoken where the trace does not show users.
+    `opening` is what the agent was told of the task. `handed` are the messages after which a user spoke, or may have
+    spoken where the trace does not show users.
     """
 
     def __init__(
-        self, steps: Sequence[Step], task: str, spoken: Sequence[int], handed: Collection[int], aside: Collection[int]
+        self,
+        steps: Sequence[Step],
+        task: str,
+        opening: str,
+        spoken: Sequence[int],
+        handed: Collection[int],
+        aside: Collection[int],
     ) -> None:
         self.steps, self.spoken, self.handed, self.aside = steps, spoken, handed, aside
         self.asked = set(tokens_in(task))
         self.asked_forms = forms(self.asked)
-        self.asked_stems = {word[:_LEAST_STEM] for word in self.asked if len(word) >= _LEAST_STEM}
+        self.told = set(tokens_in(opening))
+        self.told_stems = {word[:_LEAST_STEM] for word in self.told if len(word) >= _LEAST_STEM}
         self.tool_words = {part for step in steps if not step.talks for part in name_parts(step.name)}
 
     def look(self, place: int) -> Iterator[Extra]:
@@ -47,12 +55,12 @@ class Talking:
         if "?" not in said or place == self.spoken[-1] or any(not step.talks for step in self.steps[:place]):
             return
         meant = words_in(said) - words("cues", "asking_back") - words("cues", "courtesy")
-        of_task = {word for word in meant if word in self.asked or word[:_LEAST_STEM] in self.asked_stems}
+        of_task = {word for word in meant if word in self.told or word[:_LEAST_STEM] in self.told_stems}
         if meant and len(of_task) >= table("nearness")["asked_back"] * len(meant):
             yield Extra("speculative", "asks back what the task says")
         replied = set(tokens_in(self.steps[place].observed)) - words("cues", "stop_words")
         told = replied - words("cues", "asking_back") - words("cues", "talk") - words("cues", "courtesy")
-        if told and told <= self.asked:
+        if told and told <= self.told:
             yield Extra("speculative", "asks for what the task says, and is told it again")
 
     def _announced(self, place: int) -> Iterator[Extra]:

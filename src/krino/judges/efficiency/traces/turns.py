@@ -49,7 +49,8 @@ def trace_of(turns: Sequence[Turn], task: str | None = None) -> Trace:
     """The trace of a conversation; the task is the first words of the user unless the format states it elsewhere."""
     album = Album()
     said = [text_of(clean(turn.content, album)).strip() for turn in turns if turn.role == "user"]
-    return Trace(tuple(steps_of(turns)), task or next(filter(None, said), None), media=tuple(album.items))
+    opening = next(filter(None, said), "")
+    return Trace(tuple(steps_of(turns)), task or opening or None, opening=opening, media=tuple(album.items))
 
 
 def steps_of(turns: Sequence[Turn]) -> list[Step]:
