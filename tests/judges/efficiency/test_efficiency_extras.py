@@ -211,3 +211,43 @@ def test_other_code_over_the_same_file_that_comes_to_the_same_number_is_speculat
 def test_an_addition_that_adds_no_word_is_a_small_restyling() -> None:
     facts = study(FACT, DRAFT, over("add_emojis", f"{DRAFT['output']} \U0001f642"), task="How high is the belfry?")
     assert settle(facts).rulings["score"].value == 0.75
+
+
+def test_a_sum_written_in_another_way_that_comes_to_the_same_is_speculative() -> None:
+    first = {"name": "python", "input": {"code": "print(84*0.15)"}, "output": "12.6"}
+    again = {"name": "python", "input": {"code": "print(round(84*15/100, 2))"}, "output": "12.6"}
+    other = {"name": "python", "input": {"code": "print(63*20/100)"}, "output": "12.6"}
+    assert label_of(1, first, again, SAID, task="What is 15 % of 84?") == "speculative"
+    assert label_of(1, first, other, SAID, task="What is 15 % of 84 and 20 % of 63?") == "necessary"
+
+
+def test_a_model_asked_about_the_same_text_that_says_the_same_is_speculative() -> None:
+    first = {"type": "llm", "name": "classifier", "input": "The app crashes on start.", "output": "bug"}
+    again = {**first, "name": "second", "input": "The app crashes on start. Bug or feature?"}
+    other = {**again, "input": "The app opens in dark mode. Bug or feature?"}
+    assert label_of(1, first, again, SAID, task="Sort the ticket.") == "speculative"
+    assert label_of(1, first, other, SAID, task="Sort the tickets.") == "necessary"
+
+
+def test_an_announcement_is_unasked_though_a_later_call_names_the_same_thing() -> None:
+    made = {"name": "create_invoice", "input": {"client": "Ravel"}, "output": {"id": "INV-9"}}
+    told = {"name": "send_notification", "input": {"text": "INV-9 is there"}, "output": "ok"}
+    tagged = {"name": "add_tag", "input": {"invoice": "INV-9", "tag": "new"}, "output": "ok"}
+    task = "Create an invoice for Ravel."
+    assert label_of(1, made, told, tagged, SAID, task=task) == "enrichment"
+    assert label_of(2, made, told, tagged, SAID, task=task) == "enrichment"
+
+
+def test_what_the_task_writes_with_a_hyphen_is_the_same_word() -> None:
+    step = {"name": "start_backup", "input": {}, "output": "ok"}
+    assert label_of(0, step, SAID, task="Start the back-up.") == "necessary"
+    assert label_of(0, step, FACT, SAID) == "enrichment"
+
+
+@pytest.mark.parametrize("word", CUES["sending"])
+def test_telling_others_is_unasked_and_seeing_to_an_alert_is_not_telling(word: str) -> None:
+    step = {"name": f"{word}_alert", "input": {"text": "seen"}, "output": "ok"}
+    assert label_of(1, FACT, step, SAID) == "enrichment"
+    assert (
+        label_of(0, {**step, "name": "snooze_alert"}, FACT, SAID, task="Snooze it and give the height.") == "necessary"
+    )

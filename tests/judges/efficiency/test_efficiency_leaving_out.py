@@ -216,3 +216,22 @@ def test_a_draft_that_another_draft_replaces_is_unused() -> None:
     first = {"type": "llm", "name": "writer", "input": "a limerick on a cat", "output": "A cat of Peru slept in a shoe"}
     other = {**first, "input": "a limerick on a cat again", "output": "There once sat a cat on a tree by the sea"}
     assert spare(first, other, said(str(other["output"])), task="Write a limerick on a cat.") == {0: "unused"}
+
+
+def test_things_of_the_task_that_were_looked_at_to_choose_among_them_are_needed() -> None:
+    rates = [
+        {"name": "get_rate", "input": {"hotel": name}, "output": f"{n} euros"}
+        for name, n in (("Ster", 90), ("Anker", 70))
+    ]
+    book = {"name": "book_room", "input": {"hotel": "Anker"}, "output": "ok"}
+    both = {**book, "input": {"hotel": "Anker, Ster"}}
+    assert spare(*rates, book, said("Done."), task="Book Ster or Anker, the cheaper.") == {}
+    assert spare(*rates, both, said("Done."), task="Book Ster, then Anker.") == {0: "unused", 1: "unused"}
+
+
+@pytest.mark.parametrize("command", CUES["commands_of_many"])
+def test_commands_of_many_kinds_are_told_apart_by_their_second_word(command: str) -> None:
+    looks = [("status", "all is well in the yard"), ("log -1", "Mend the rounding of sums")]
+    steps = [{"name": "bash", "input": {"command": f"{command} {how}"}, "output": told} for how, told in looks]
+    found = study(*steps, said("Mend the rounding of sums"), task="Show the last message.").spare
+    assert (0 in found) == (command == "git")  # of the others code cannot say that they only look

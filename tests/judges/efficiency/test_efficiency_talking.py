@@ -136,3 +136,16 @@ def test_what_a_user_replied_is_kept_with_the_message_in_every_conversation() ->
     for trace, name in ((turns, "openai_chat"), (items, "openai_responses"), (cut_down, "langchain")):
         facts = JUDGE.study(JUDGE.read({"task": TASK, "trace": trace}))
         assert (facts.trace.format, facts.steps[0].observed, facts.steps[1].name) == (name, "Red", "return_item")
+
+
+def test_cheering_after_the_answer_is_enrichment_unless_words_were_asked_for() -> None:
+    cheer = say("What a splendid kettle, and what a day for sending parcels along!")
+    assert wasted(RETURN, DONE, cheer) == [2]
+    assert wasted(RETURN, DONE, cheer, task=f"{TASK} Also write something nice.") == []
+    assert wasted(RETURN, DONE, user("Thanks"), cheer) == []
+
+
+def test_asking_back_is_held_against_what_the_agent_was_told() -> None:
+    turns = [user("I want to return something."), say("Which order?"), user("881"), *RETURN, DONE]
+    facts = JUDGE.study(JUDGE.read({"task": TASK, "trace": turns}))
+    assert facts.extras == {}

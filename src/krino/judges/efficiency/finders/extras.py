@@ -29,8 +29,10 @@ _FIRST = 5
 _LEAST_NUMBERS = 2
 _NEARBY = 20
 _LONG_NUMBER = 3
+_LEAST_TEXT = 12
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _DATA_FILE = re.compile(r"[\w/-]+\.(?:csv|tsv|xlsx?|json|jsonl|parquet|db|sqlite|txt|log)\b")
+_HYPHENED = re.compile(r"\w+-\w+")
 _PUSH = re.compile(r"\bgit push\b|\b(?:npm|cargo|twine) (?:publish|upload)\b")
 _NOTES = re.compile(r"(?:[\w./-]*/)?(?:readme|changelog|summary|notes|report|changes|todo)[\w-]*\.(?:md|txt|rst)", re.I)
 _UNASKED = {
@@ -83,7 +85,7 @@ class _Beside:
     ) -> None:
         self.steps, self.calls, self.restyled = steps, calls, restyled
         self.wanted = read_task(task)
-        self.asked = set(tokens_in(task))
+        self.asked = {*tokens_in(task), *(found.replace("-", "") for found in _HYPHENED.findall(task.lower()))}
         self.asked_forms = forms(self.asked)
         self.spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
         self.searches = [place for place, call in enumerate(calls) if call.is_search]
@@ -124,6 +126,9 @@ class _Beside:
         if self._is(place, "checking"):
             yield Extra("speculative", "checks what was there")
         earlier = self.spoken[: bisect_left(self.spoken, place)]
+        for other in earlier if self._free("checking") else ():
+            if self._answers_the_same(place, other):
+                yield Extra("speculative", "works out again what was known", other)
         if not earlier or not self._free("rewording_tasks") or not self._free("restyling"):
             return
         last = earlier[-1]
@@ -139,6 +144,14 @@ class _Beside:
             if over or same:
                 why = "rewords an earlier output" if same else "goes beyond an earlier output"
                 yield Extra("enrichment", why, last)
+
+    def _answers_the_same(self, place: int, earlier: int) -> bool:
+        """A model that was asked about the same text as another, in other words or not, and said the same."""
+        step, other = self.steps[place], self.steps[earlier]
+        if other.kind != "llm" or not isinstance(step.input, str) or not isinstance(other.input, str):
+            return False
+        same = self.calls[place].result is not None and self.calls[place].result == self.calls[earlier].result
+        return same and len(other.input) >= _LEAST_TEXT and (other.input in step.input or step.input in other.input)
 
     def _in_between(self, place: int) -> Iterator[Extra]:
         """Words of a model before the last: held against what was known, and against what is taken up of them."""
@@ -196,7 +209,9 @@ class _Beside:
     def _unasked(self, place: int) -> Iterator[Extra]:
         """An act for good measure, any change where the task only asks, or tests where nothing is said of code."""
         for family, does in _UNASKED.items():
-            if self._is(place, family) and not self._feeds(place):
+            leads = name_parts(self.steps[place].name)[0] if self._is(place, family) else ""
+            tells = family != "announcing" or leads in words("cues", "announcing") | words("cues", "sending")
+            if leads and tells and not self._feeds(place):
                 yield Extra("enrichment", f"{does} nobody asked for")
         changes = self.calls[place].is_write and acknowledges(self.steps[place])
         changes = changes and not names(self.steps[place].name, "answering")
@@ -216,13 +231,16 @@ class _Beside:
         return runs and self._free("going_on") and bool(_PUSH.search(dump(self.steps[place].input)[:_LOOKED_AT]))
 
     def _has_done_what_is_asked(self, place: int) -> bool:
-        """Whether the step before is an act that the task names."""
-        before = self.steps[place - 1] if place else None
-        if before is None or before.talks or self.calls[place - 1].effect == "none":
+        """Whether a step before is an act that the task names."""
+        return any(self._is_asked_for(before) for before in range(max(0, place - _FIRST), place))
+
+    def _is_asked_for(self, place: int) -> bool:
+        step = self.steps[place]
+        if step.talks or self.calls[place].effect == "none":
             return False
         verbs = words("cues", "write") | words("cues", "acting") | words("cues", "going_on")
-        does = {*name_parts(before.name), *tokens_in(dump(before.input)[:_LOOKED_AT])} & self.asked_forms
-        return bool(does & verbs) or len(does & set(name_parts(before.name))) > 1
+        does = {*name_parts(step.name), *tokens_in(dump(step.input)[:_LOOKED_AT])} & self.asked_forms
+        return bool(does & verbs) or len(does & set(name_parts(step.name))) > 1
 
     def _writes_about(self, place: int) -> bool:
         """A change to a file of notes (README, CHANGELOG, SUMMARY) where the task speaks of code and of no notes."""
@@ -236,6 +254,7 @@ class _Beside:
         """Whether a later call is given something that this one made or brought."""
         step = self.steps[place]
         made = (tokens_of(step.output) | tokens_of(step.input)) - self.asked_forms - words("cues", "acknowledging")
+        made.difference_update(*(tokens_of(other.output) for other in self.steps[max(0, place - _NEARBY) : place]))
         later = (other for other in self.steps[place + 1 :][:_NEARBY] if not other.talks)
         return any(not made.isdisjoint(tokens_of(other.input)) for other in later)
 
@@ -274,9 +293,13 @@ class _Beside:
         yield from self._stood_there(place, numbers)
         yield from self._reckoned_back(place, numbers)
         for earlier in alike:
-            other = self.steps[earlier]
+            other, given = self.steps[earlier], _numbers(dump(self.steps[earlier].input))
             another_way = other.name != self.steps[place].name or self.calls[place].effect == "unclear"
-            if other.kind == "tool" and another_way and _numbers(dump(other.input)) == numbers:
+            sums = other.name == self.steps[place].name and _NUMBER.fullmatch(dump(other.output).strip('"'))
+            same = given == numbers or (
+                sums and len(dump(other.output)) >= _LONG_NUMBER and given & numbers & self.asked
+            )
+            if other.kind == "tool" and another_way and same:
                 yield Extra("speculative", "works out again what was known", earlier)
 
     def _reckoned_back(self, place: int, numbers: frozenset[str]) -> Iterator[Extra]:

@@ -346,7 +346,7 @@ class _Leaving:
 
     def _spare(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Spare | None:
         brought, asked, used = self.brought[place], self.asked[place], self.used.get(place, set())
-        if place in self.supplies or self._prepares(place) or self._is_told_on(place):
+        if place in self.supplies or self._prepares(place) or self._is_told_on(place) or self._is_chosen_from(place):
             return None
         if used - known.keys():
             return Spare("beyond") if self._comes_after_all(place) else None
@@ -376,6 +376,16 @@ class _Leaving:
         if several or self._is_gone_through(place) or self._is_moved_on_from(place) or self._is_of_a_list(place, known):
             return None
         return Spare("unused", doubt=few or asked)
+
+    def _is_chosen_from(self, place: int) -> bool:
+        """One of several things of the task that were looked at alike, and a later act works on some of them only."""
+        tool = self.tools[place]
+        if not self._is_named(place):
+            return False
+        alike = [other for other, name in enumerate(self.tools) if name == tool and self.tells[other]]
+        every = set().union(*(self.given[other] - self.shared.get(tool, set()) for other in alike))
+        taken = [every & tokens_of(self.steps[act].input) for act in self.acts if act > place]
+        return len(alike) > 1 and any(0 < len(some) < len(every) for some in taken)
 
     def _comes_after_all(self, place: int) -> bool:
         """All that the task orders was done before, nothing is waited for, and only the report speaks of it."""
@@ -549,7 +559,8 @@ def _tool(step: Step) -> str:
     if not names(step.name, "runs"):
         return step.name
     command = tokens_in(" ".join(texts_in(step.input))[:_COMMAND])
-    return f"{step.name} {command[0]}" if command else step.name
+    words_of_command = 2 if command[:1] and command[0] in words("cues", "commands_of_many") else 1
+    return " ".join([step.name, *command[:words_of_command]])
 
 
 @cache

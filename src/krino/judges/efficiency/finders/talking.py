@@ -69,7 +69,8 @@ class Talking:
         if place == self.spoken[-1] or "?" in said or words("cues", "announcement").isdisjoint(tokens_in(said)):
             return
         beside = [step for step in self.steps[max(0, place - 1) : place + 2] if not step.talks]
-        known = set().union(words("cues", "courtesy"), *(words_of(step.input) for step in beside))
+        polite = words("cues", "courtesy") if place not in self.handed else frozenset()
+        known = set().union(polite, *(words_of(step.input) for step in beside))
         if not self.new_words(self.steps[place]) - known:
             yield Extra("speculative", "says what will be done, and does nothing")
 
@@ -103,6 +104,19 @@ class Talking:
             return
         if self._adds_nothing(place, last):
             yield Extra("enrichment", "says again what was said", last)
+        elif place == last + 1 == len(self.steps) - 1 and not self._states_something(place) and not self._is_talk(last):
+            yield Extra("enrichment", "goes on talking after the answer", last)
+
+    def _is_talk(self, place: int) -> bool:
+        return next(self._told_along(place), None) is not None
+
+    def _states_something(self, place: int) -> bool:
+        """Whether it was asked for words, or says what a result brought and no message has said."""
+        if not self.asked.isdisjoint(words("cues", "composing")) or not any(not step.talks for step in self.steps):
+            return True
+        told = self.new_words(self.steps[place]) - words("cues", "courtesy")
+        found = set().union(*(words_of(step.output) for step in self._before(place) if not step.talks))
+        return bool(told & found) or any(word[0].isdigit() for word in told)
 
     def _adds_nothing(self, place: int, earlier: int) -> bool:
         said = words_of(self.steps[earlier].output)

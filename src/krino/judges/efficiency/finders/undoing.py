@@ -8,12 +8,13 @@ from functools import cache
 
 from krino.judges.efficiency.finders.calls import texts_in
 from krino.judges.efficiency.finders.content_words import MAX_TEXT, tokens_in, tokens_of
-from krino.judges.efficiency.finders.effects import name_parts, names
+from krino.judges.efficiency.finders.effects import name_parts, names, reads_by_name
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
 
 _NEARBY = 20
+_LEAST_UNDOING = 4
 _INSTALL = re.compile(
     r"\b(?:pip3?|uv pip|conda|mamba|npm|yarn|pnpm|apt|apt-get|brew|gem|cargo)\s+(?:install|add|i)\s+([^\n;&|\"']+)"
 )
@@ -28,7 +29,7 @@ def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Ite
     """The earlier act that this one undoes, if nothing in between made use of it and the task orders no undoing."""
     step = steps[place]
     parts = name_parts(step.name)
-    verbs = [verb for verb in parts if verb in _undone_by() and verb not in asked]
+    verbs = [verb for verb in parts if _undone(verb) and verb not in asked]
     given = tokens_of(step.input)
     if not verbs or not given or step.error is not None:
         return
@@ -39,7 +40,10 @@ def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Ite
             return  # after words to the user, or a fault, there may be a ground
         does = set(name_parts(other.name))
         made = tokens_of(other.input) | tokens_of(other.output)
-        if does & _undone_by()[verbs[0]] and (does & things or not things) and given <= made:
+        acts = does & _undone(verbs[0])
+        if reads_by_name(other.name):  # `open_door` is an act, `order_status` is none
+            acts &= words("cues", "read")
+        if acts and (does & things or not things) and given <= made:
             yield earlier
             return
         if not given.isdisjoint(tokens_of(other.input)):
@@ -49,6 +53,12 @@ def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Ite
 @cache
 def _undone_by() -> dict[str, frozenset[str]]:
     return {verb: frozenset(acts) for verb, acts in table("cues")["undoing"].items()}
+
+
+def _undone(verb: str) -> frozenset[str]:
+    """The verbs that this one takes back: those of the table, or what stands behind its "un" (unsnooze)."""
+    own = frozenset({verb.removeprefix("un")}) if verb.startswith("un") and len(verb) > _LEAST_UNDOING else frozenset()
+    return _undone_by().get(verb, own)
 
 
 def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
