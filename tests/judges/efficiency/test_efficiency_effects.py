@@ -161,3 +161,17 @@ def test_pressing_again_what_could_not_be_pressed_is_a_repeat(cue: str) -> None:
     assert study(press, press, task="Press OK.").repeats[1].waste
     pressed = {**press, "output": "pressed"}
     assert not study(pressed, pressed, task="Press OK.").repeats[1].waste
+
+
+def test_an_act_made_again_is_a_repeat_though_it_was_given_another_number() -> None:
+    order = {"name": "order_toner", "input": {"amount": 5}, "output": "ordered as B-1"}
+    again = {**order, "output": "ordered as B-2"}
+    assert study(order, again, task="Order five packs of toner.").repeats[1].waste
+    single = [{**step, "input": {"item": "toner"}} for step in (order, again)]
+    assert not study(*single, task="Order two packs of toner.").repeats[1].waste
+
+
+def test_single_capitals_are_names_of_things() -> None:
+    rules = read_wording("refund rules of shop A")
+    assert ask_another(rules, read_wording("refund rules of shop B"))
+    assert not ask_another(rules, read_wording("rules for refund in shop A"))

@@ -251,3 +251,39 @@ def test_telling_others_is_unasked_and_seeing_to_an_alert_is_not_telling(word: s
     assert (
         label_of(0, {**step, "name": "snooze_alert"}, FACT, SAID, task="Snooze it and give the height.") == "necessary"
     )
+
+
+def test_a_question_with_what_was_asked_and_what_was_found_confirms() -> None:
+    first = {"name": "element_lookup", "input": {"name": "tungsten"}, "output": "W"}
+    again = {"name": "web_search", "input": {"q": "is W the symbol of tungsten"}, "output": "Yes, it is."}
+    other = {"name": "web_search", "input": {"q": "W in the table of letters"}, "output": "the 23rd letter"}
+    task = "What is the symbol of tungsten?"
+    assert label_of(1, first, again, SAID, task=task) == "speculative"
+    assert 1 not in study(first, other, SAID, task=task).extras
+    assert label_of(1, first, again, SAID, task=f"{task} Check it.") == "necessary"
+
+
+def test_adorning_what_was_just_made_is_enrichment_where_one_thing_was_ordered() -> None:
+    made = {"name": "create_event", "input": {"title": "Review"}, "output": {"id": "ev3"}}
+    colour = {"name": "set_event_color", "input": {"id": "ev3", "color": "blue"}, "output": "ok"}
+    assert label_of(1, made, colour, SAID, task="Create an event 'Review'.") == "enrichment"
+    assert label_of(1, made, colour, SAID, task="Create a blue event 'Review'.") == "necessary"
+    assert label_of(1, made, colour, SAID, task="Create an event 'Review' and make it stand out.") == "necessary"
+
+
+def test_an_explanation_is_an_addition_even_where_the_task_rewords() -> None:
+    first = {"type": "llm", "name": "translate", "input": "good luck", "output": "onnea"}
+    more = {"type": "llm", "name": "explain", "input": "Explain the word onnea", "output": "It is said at feasts."}
+    assert label_of(1, first, more, SAID, task="Translate 'good luck' into Finnish.") == "enrichment"
+    assert label_of(1, first, more, SAID, task="Translate 'good luck' and explain it.") == "necessary"
+
+
+def test_dates_are_the_same_numbers_with_and_without_noughts() -> None:
+    first = {"name": "date_diff", "input": {"from": "2026-03-03", "to": "2026-04-20"}, "output": "48"}
+    again = {"name": "python", "input": {"code": "print((date(2026,4,20)-date(2026,3,3)).days)"}, "output": "48"}
+    assert label_of(1, first, again, SAID, task="How many days from 3 March to 20 April 2026?") == "speculative"
+
+
+def test_a_tool_that_found_nothing_keeps_no_copy() -> None:
+    step = {"name": "archive", "input": {"name": "Anna Peeters"}, "output": "no results"}
+    assert label_of(0, step, {**SAID, "output": "There is no record."}, task="Find Anna Peeters.") == "necessary"

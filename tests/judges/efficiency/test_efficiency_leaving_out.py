@@ -235,3 +235,24 @@ def test_commands_of_many_kinds_are_told_apart_by_their_second_word(command: str
     steps = [{"name": "bash", "input": {"command": f"{command} {how}"}, "output": told} for how, told in looks]
     found = study(*steps, said("Mend the rounding of sums"), task="Show the last message.").spare
     assert (0 in found) == (command == "git")  # of the others code cannot say that they only look
+
+
+@pytest.mark.parametrize("works", CUES["on_screen"])
+@pytest.mark.parametrize("opens", CUES["opening"])
+def test_what_is_worked_on_must_have_been_opened(opens: str, works: str) -> None:
+    page = {"name": f"browser_{opens}", "input": {"url": "status.example"}, "output": "all systems are running well"}
+    use = {"name": f"browser_{works}", "input": {"path": "s.png"}, "output": "ok"}
+    assert 0 not in spare(page, use, said("Done."), task="Keep s.png of status.example.")
+
+
+def test_a_look_before_something_was_set_going_is_not_waiting_for_it() -> None:
+    look = {"name": "file_info", "input": {"path": "a.pdf"}, "output": {"pages": 4, "size": "2 MB", "author": "Wim"}}
+    act = {"name": "print_file", "input": {"path": "a.pdf"}, "output": "queued"}
+    assert spare(look, act, said("Done."), task="Print a.pdf.") == {0: "unused"}
+    assert spare(act, {**look, "name": "get_job"}, said("Done."), task="Print a.pdf.") == {}
+
+
+def test_tools_that_do_not_say_what_they_do_read_where_the_task_only_lists() -> None:
+    members = {"name": "band_members", "input": {"band": "Hoover"}, "output": "Alex, Raymond, Geike"}
+    albums = {"name": "band_albums", "input": {"band": "Hoover"}, "output": "Magnificent Tree, Blue Wonder, Reflection"}
+    assert spare(members, albums, said("Alex, Raymond and Geike."), task="List the members of Hoover.") == {1: "unused"}

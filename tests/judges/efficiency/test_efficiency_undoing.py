@@ -75,3 +75,11 @@ def test_whatever_stands_behind_un_is_taken_back_and_a_reading_never_is() -> Non
     status = {"name": "order_status", "input": {"id": "502"}, "output": "open"}
     cancel = {"name": "cancel_order", "input": {"id": "502"}, "output": "ok"}
     assert study(status, cancel, task="Stop what is still open.").extras == {}
+
+
+def test_a_text_that_the_next_call_sets_right_is_written_over() -> None:
+    short = {"name": "show_text", "input": {"text": "Happy birthday!"}, "output": "shown"}
+    full = {"name": "show_text", "input": {"text": "Happy birthday, Lou!"}, "output": "shown"}
+    task = "Put 'Happy birthday, Lou!' on the display."
+    assert study(short, full, task=task).extras[0].why == "is written over by the next step"
+    assert 0 not in study(full, short, task=task).extras

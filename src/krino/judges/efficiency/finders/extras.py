@@ -102,6 +102,7 @@ class _Beside:
         if step.kind in ("tool", "other") and not call.is_read:
             yield from self._of_a_tool(place)
         if step.kind in ("tool", "retrieval") and call.is_search:
+            yield from self._asks_for_the_found(place)
             yield from self._beside_the_point(place)
         if step.kind == "tool":
             yield from self._worked_out_again(place)
@@ -129,7 +130,7 @@ class _Beside:
         for other in earlier if self._free("checking") else ():
             if self._answers_the_same(place, other):
                 yield Extra("speculative", "works out again what was known", other)
-        if not earlier or not self._free("rewording_tasks") or not self._free("restyling"):
+        if not earlier:
             return
         last = earlier[-1]
         told = {*name_parts(step.name), *tokens_in(instruction_of(step).split(":")[0])}
@@ -137,6 +138,8 @@ class _Beside:
         adds = not told.isdisjoint(words("cues", "adding")) and (over or names(step.name, "adding"))
         if adds and self._free("adding"):
             yield Extra("enrichment", "adds to an earlier output", last)
+        if not self._free("rewording_tasks") or not self._free("restyling"):
+            return
         if place in self.restyled:
             yield Extra("enrichment", "rewords an earlier output", self.restyled[place])
         if names(step.name, "restyling") or (over and not told.isdisjoint(words("cues", "restyling"))):
@@ -211,7 +214,7 @@ class _Beside:
         for family, does in _UNASKED.items():
             leads = name_parts(self.steps[place].name)[0] if self._is(place, family) else ""
             tells = family != "announcing" or leads in words("cues", "announcing") | words("cues", "sending")
-            if leads and tells and not self._feeds(place):
+            if leads and tells and not self._feeds(place) and not self.calls[place].is_empty:
                 yield Extra("enrichment", f"{does} nobody asked for")
         changes = self.calls[place].is_write and acknowledges(self.steps[place])
         changes = changes and not names(self.steps[place].name, "answering")
@@ -219,6 +222,8 @@ class _Beside:
             yield Extra("enrichment", "changes something where the task only asks")
         goes_on = self._is(place, "going_on") or self._pushes(place)
         if goes_on and self._has_done_what_is_asked(place) and not self._feeds(place):
+            yield Extra("enrichment", "goes on to what nobody asked for")
+        if self.wanted.one_order and self._adorns(place):
             yield Extra("enrichment", "goes on to what nobody asked for")
         if self._writes_about(place):
             yield Extra("enrichment", "writes about the work where nobody asked for it")
@@ -233,6 +238,25 @@ class _Beside:
     def _has_done_what_is_asked(self, place: int) -> bool:
         """Whether a step before is an act that the task names."""
         return any(self._is_asked_for(before) for before in range(max(0, place - _FIRST), place))
+
+    def _adorns(self, place: int) -> bool:
+        """A change to a thing that the ordered act has just made, of a kind and with values the task does not name."""
+        step = self.steps[place]
+        if self.calls[place].effect == "none" or names(step.name, "moving") or names(step.name, "on_screen"):
+            return False
+        if not acknowledges(step) or self._feeds(place):
+            return False
+        given, named = tokens_of(step.input), set(name_parts(step.name))
+        for earlier in range(max(0, place - _FIRST), place):
+            other = self.steps[earlier]
+            parts = set(name_parts(other.name))
+            if other.talks or not self._is_asked_for(earlier) or len(parts & self.asked_forms) < 2:
+                continue
+            made = tokens_of(other.output) - tokens_of(other.input) - self.asked_forms - words("cues", "acknowledging")
+            new = given - made - self.asked_forms - tokens_of(other.input)
+            if given & made and new and named - parts - self.asked_forms - words("cues", "write"):
+                return True
+        return False
 
     def _is_asked_for(self, place: int) -> bool:
         step = self.steps[place]
@@ -280,6 +304,17 @@ class _Beside:
             topic = self.asked.union(*(words_of(self.steps[other].output) for other in before))
             if not topic.isdisjoint(words_in(" ".join(query))):
                 yield Extra("enrichment", f"looks up what was not asked for ({sorted(beside)[0]})")
+
+    def _asks_for_the_found(self, place: int) -> Iterator[Extra]:
+        """A question that holds both what an earlier call was asked and all that it brought."""
+        query = tokens_of(self.steps[place].input)
+        for earlier in range(max(0, place - _NEARBY), place) if self._free("checking") else ():
+            step = self.steps[earlier]
+            if step.talks or step.error is not None or self.calls[earlier].is_empty:
+                continue
+            told, given = tokens_of(step.output) - self.asked, tokens_of(step.input)
+            if told and given and len(told) <= _FIRST and told | given <= query and not told <= given:
+                yield Extra("speculative", "asks to confirm what was found", earlier)
 
     def _worked_out_again(self, place: int) -> Iterator[Extra]:
         """The same numbers were given in another way, or to another tool, and gave the same number."""
@@ -366,4 +401,5 @@ class _Beside:
 
 
 def _numbers(text: str) -> frozenset[str]:
-    return frozenset(_NUMBER.findall(text[:_LOOKED_AT]))
+    """The numbers of a text, however many noughts stand before them (03 is 3)."""
+    return frozenset(found.lstrip("0") or "0" for found in _NUMBER.findall(text[:_LOOKED_AT]))

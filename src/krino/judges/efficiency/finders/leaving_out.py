@@ -138,6 +138,8 @@ class _Leaving:
         self.acts: list[int] = []
         self.worked_on: dict[int, set[str]] = {}
         """What acts were given that state more than the task does."""
+        self.waits_from = len(steps)
+        """From this place on something that was set going is waited for."""
         self.rests_until = 0
         """Up to this place results may be what something rests on that is not seen to take them up."""
         self._taken_up: dict[int, tuple[str, ...]] = {}
@@ -269,8 +271,8 @@ class _Leaving:
         """The end of the trace if the answer rests on results, else the last act that states what stands nowhere."""
         self.acts = acts = [place for place in kept if self._is_act(place)]
         last = self._follow_arguments(kept, acts)
-        pending = any(is_pending(self.steps[place]) for place in acts)
-        return len(self.steps) if pending or self._answer_rests(kept, acts) else last
+        self.waits_from = next((place for place in acts if is_pending(self.steps[place])), len(self.steps))
+        return len(self.steps) if self._answer_rests(kept, acts) else last
 
     def _follow_arguments(self, kept: Sequence[int], acts: Sequence[int]) -> int:
         """Notes who brought what acts are given beyond the task; the last act that was given what nobody brought."""
@@ -353,7 +355,7 @@ class _Leaving:
         if self._pages_on(place):
             return Spare("unused")
         few = len(brought) < table("nearness")["least_distinctive"]
-        if place >= self.rests_until and not self.steps[place].talks:
+        if self.rests_until <= place < self.waits_from and not self.steps[place].talks:
             return self._stays_supported(place, known, few)
         if not brought or self._follows(place, known):
             return None
@@ -462,8 +464,11 @@ class _Leaving:
         return place in self.supplied or (bool(own) and all(word in known for word in own))
 
     def _is_moved_on_from(self, place: int) -> bool:
-        """What is scrolled or paged through must have been opened."""
-        return place + 1 < len(self.calls) and self.calls[place + 1].is_paging
+        """What is scrolled or paged through, clicked or photographed must have been opened."""
+        if place + 1 >= len(self.calls):
+            return False
+        shows = names(self.steps[place].name, "opening") and names(self.steps[place + 1].name, "on_screen")
+        return shows or self.calls[place + 1].is_paging
 
     def _is_beside(self, place: int) -> bool:
         """A search among several whose question has nothing of the task's own words."""

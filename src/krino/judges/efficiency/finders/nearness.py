@@ -14,7 +14,7 @@ from typing import Protocol
 from krino.judges.efficiency.tables import table, words
 
 _TOKEN = re.compile(r"\w+")
-_MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*)")
+_MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*|(?<=\w )[A-HJ-Z]\b(?![.'’]))")
 """Numbers, and names inside a sentence: questions that differ in one of them are different questions."""
 _LITERAL = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"")
 _CODE_MARK = re.compile(r"[=;{}\[\]]|\w\(")
@@ -164,7 +164,7 @@ def _marks_agree(a: Wording, b: Wording, named: Collection[str] | None = None) -
 
 
 def _holds(wording: Wording, mark: str) -> bool:
-    return mark in wording.bag or _stem(mark) in wording.bag
+    return mark in wording.marks or mark in wording.bag or _stem(mark) in wording.bag
 
 
 @dataclass(slots=True)

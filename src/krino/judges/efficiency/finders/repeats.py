@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
-from krino.judges.efficiency.finders.calls import Call, spoken_action, squeeze
+from krino.judges.efficiency.finders.calls import Call, spoken_action, squeeze, texts_in
 from krino.judges.efficiency.finders.effects import ONCE, Ordered, is_pending, names
 from krino.judges.efficiency.finders.known_results import KnownResults
 from krino.judges.efficiency.finders.nearness import (
@@ -153,7 +153,7 @@ class RepeatSearch:
                 self.recovered.update(dict.fromkeys(seen.failures, place))
             return Repeat(place, seen.first, level, again, waste=again, retry=not again)
         forced = changed or self._is_forced(place, seen)
-        stateless = call.is_search or (step.kind == "llm" and not call.speaks)
+        stateless = call.is_search or call.is_write or (step.kind == "llm" and not call.speaks)
         waste = not forced and (step.error is not None or known or stateless)
         return Repeat(place, of, level, known and step.error is None, waste, forced=forced)
 
@@ -162,6 +162,8 @@ class RepeatSearch:
         call = self.calls[place]
         looks = call.effect == "none" and self.steps[place].kind != "llm"
         most = 1 if call.speaks else self.ordered.reads if looks else self.ordered.acts
+        if str(most) in texts_in(self.steps[place].input):
+            most = 1  # the call itself says how many
         if seen.times < most or (call.is_moving and not self._fails_again(place)) or call.effect == "waits":
             return True
         if call.is_paging or self.steps[place].kind == "llm" or (call.is_search and not call.is_watching):

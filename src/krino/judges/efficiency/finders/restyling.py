@@ -36,6 +36,8 @@ def brings_nothing_new(steps: Sequence[Step], place: int) -> bool:
     if step.kind not in ("llm", "message"):
         return False
     said = words_of(step.output)
+    if step.kind == "message":
+        said -= words("cues", "courtesy") | words("cues", "talk")
     new = said - words_of(step.input)
     for earlier in steps[max(0, place - _NEARBY) : place]:
         if earlier.kind in ("llm", "message") and new:

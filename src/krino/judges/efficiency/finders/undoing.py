@@ -9,6 +9,7 @@ from functools import cache
 from krino.judges.efficiency.finders.calls import texts_in
 from krino.judges.efficiency.finders.content_words import MAX_TEXT, tokens_in, tokens_of
 from krino.judges.efficiency.finders.effects import name_parts, names, reads_by_name
+from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -65,10 +66,13 @@ def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bo
     """A value that the next step sets anew, in the same place of the same thing, where the task does not order both."""
     following = steps[place + 1] if place + 1 < len(steps) else None
     step = steps[place]
-    if following is None or following.name != step.name or not names(step.name, "setting") or following.error:
+    if following is None or following.name != step.name or following.error:
         return False
     one, other = step.input, following.input
-    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys() or len(one) < 2:
+    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys():
+        return False
+    corrected = acknowledges(step) and tokens_of(one) < tokens_of(other) <= set(asked)
+    if not corrected and (len(one) < 2 or not names(step.name, "setting")):
         return False
     differ = [key for key in one if one[key] != other[key]]
     if len(differ) != 1 or any(isinstance(given[differ[0]], bool) for given in (one, other)):
