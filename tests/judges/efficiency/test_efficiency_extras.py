@@ -287,3 +287,10 @@ def test_dates_are_the_same_numbers_with_and_without_noughts() -> None:
 def test_a_tool_that_found_nothing_keeps_no_copy() -> None:
     step = {"name": "archive", "input": {"name": "Anna Peeters"}, "output": "no results"}
     assert label_of(0, step, {**SAID, "output": "There is no record."}, task="Find Anna Peeters.") == "necessary"
+
+
+def test_a_detour_through_a_third_form_is_seen_without_a_source_being_named() -> None:
+    first = {"name": "convert_color", "input": {"value": "teal", "to": "rgb"}, "output": "0,128,128"}
+    other = {"name": "convert_color", "input": {"value": "0,128,128", "to": "hex"}, "output": "#008080"}
+    assert label_of(0, first, other, SAID, task="What is teal in hex?") == "indirect"
+    assert label_of(0, first, other, SAID, task="What is teal in rgb and hex?") == "necessary"

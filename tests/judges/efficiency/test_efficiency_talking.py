@@ -149,3 +149,24 @@ def test_asking_back_is_held_against_what_the_agent_was_told() -> None:
     turns = [user("I want to return something."), say("Which order?"), user("881"), *RETURN, DONE]
     facts = JUDGE.study(JUDGE.read({"task": TASK, "trace": turns}))
     assert facts.extras == {}
+
+
+@pytest.mark.parametrize("word", CUES["consulting"])
+def test_a_user_who_wants_to_be_asked_is_asked(word: str) -> None:
+    turns = (say("Shall I return the kettle of order 881?"), user("Yes"), RETURN, DONE)
+    assert wasted(*turns) == [0]
+    assert wasted(*turns, task=f"{TASK} But {word} me first.") == []
+
+
+@pytest.mark.parametrize("word", CUES["agreeing"])
+def test_a_reply_that_only_agrees_tells_nothing_again(word: str) -> None:
+    asked = say("The shop in Mechelen wants a reason in writing. Is that fine?")
+    assert wasted(asked, user(f"{word}, return the kettle"), RETURN, DONE) == []
+
+
+def test_a_question_without_a_recorded_reply_counts_as_answered() -> None:
+    assert wasted(say("Now, which colour has it?"), RETURN, DONE) == []
+
+
+def test_short_last_words_are_the_answer_and_no_cheering() -> None:
+    assert wasted(RETURN, say("I have seen to the return now."), say("Done.")) == [1]

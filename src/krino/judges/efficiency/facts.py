@@ -177,16 +177,15 @@ def _gather(
 def _handed_to_users(trace: Trace) -> frozenset[int]:
     """The messages after which a user spoke; where the trace does not show users, all of them may be such.
 
-    Plain lists of steps often leave out what users said, so that a question in them counts as answered.
+    What users said is often left out of a record, so that a question counts as answered.
     """
     messages = [place for place, step in enumerate(trace.steps) if step.kind == "message"]
     if trace.format not in words("fields", "users_shown"):
         return frozenset(messages)
-    asks = trace.format == "plain"
     return frozenset(
         place
         for place in messages
-        if trace.steps[place].observed or (asks and _REQUEST.search(text_of(trace.steps[place].output)))
+        if trace.steps[place].observed or _REQUEST.search(text_of(trace.steps[place].output))
     )
 
 

@@ -250,7 +250,7 @@ class _Beside:
         for earlier in range(max(0, place - _FIRST), place):
             other = self.steps[earlier]
             parts = set(name_parts(other.name))
-            if other.talks or not self._is_asked_for(earlier) or len(parts & self.asked_forms) < 2:
+            if other.talks or not self._is_asked_for(earlier) or parts.isdisjoint(self.asked_forms):
                 continue
             made = tokens_of(other.output) - tokens_of(other.input) - self.asked_forms - words("cues", "acknowledging")
             new = given - made - self.asked_forms - tokens_of(other.input)
@@ -395,7 +395,9 @@ class _Beside:
         result = text_of(step.output).strip()
         if not result or result not in map(dump, given.values()) or step.input.keys() != given.keys():
             return
+        shared = [key for key in given if dump(given[key]) != result and given[key] != step.input[key]]
         middle = {dump(value) for value in step.input.values()} & {dump(value) for value in given.values()}
+        middle |= {dump(step.input[key]) for key in shared if not self.asked.isdisjoint(tokens_of(given[key]))}
         if middle and self.asked.isdisjoint(tokens_of(sorted(middle))):
             yield Extra("indirect", "goes through a third thing, where one call would have done")
 

@@ -54,12 +54,22 @@ class Talking:
         said = text_of(self.steps[place].output).strip()
         if "?" not in said or place == self.spoken[-1] or any(not step.talks for step in self.steps[:place]):
             return
+        if not self.asked.isdisjoint(words("cues", "consulting")):
+            return
         meant = words_in(said) - words("cues", "asking_back") - words("cues", "courtesy")
         of_task = {word for word in meant if word in self.told or word[:_LEAST_STEM] in self.told_stems}
         if meant and len(of_task) >= table("nearness")["asked_back"] * len(meant):
             yield Extra("speculative", "asks back what the task says")
-        replied = set(tokens_in(self.steps[place].observed)) - words("cues", "stop_words")
-        told = replied - words("cues", "asking_back") - words("cues", "talk") - words("cues", "courtesy")
+        replied = tokens_in(self.steps[place].observed)
+        if replied[:1] and replied[0] in words("cues", "agreeing"):
+            return  # it agrees, and tells nothing
+        told = (
+            set(replied)
+            - words("cues", "stop_words")
+            - words("cues", "asking_back")
+            - words("cues", "talk")
+            - words("cues", "courtesy")
+        )
         if told and told <= self.told:
             yield Extra("speculative", "asks for what the task says, and is told it again")
 
@@ -84,8 +94,8 @@ class Talking:
             return
         if words("cues", "narrating").isdisjoint(tokens_in(text_of(self.steps[place].output))):
             return
-        if place + 1 in self.spoken and self._adds_nothing(place + 1, place):
-            return  # it is the answer, and the next words repeat it
+        if place + 1 in self.spoken and (self._adds_nothing(place + 1, place) or self._only_cheers(place + 1)):
+            return  # it is the answer, and the next words repeat it or add nothing
         found = set().union(*(words_of(step.output) for step in self._before(place) if not step.talks))
         new = self.new_words(self.steps[place]) - words("cues", "courtesy")
         later = set().union(*(words_of(step.output) for step in self.steps[place + 1 :] if step.talks))
@@ -104,24 +114,25 @@ class Talking:
             return
         if self._adds_nothing(place, last):
             yield Extra("enrichment", "says again what was said", last)
-        elif place == last + 1 == len(self.steps) - 1 and not self._states_something(place) and not self._is_talk(last):
+        elif place == last + 1 and self._only_cheers(place):
             yield Extra("enrichment", "goes on talking after the answer", last)
 
-    def _is_talk(self, place: int) -> bool:
-        return next(self._told_along(place), None) is not None
-
-    def _states_something(self, place: int) -> bool:
-        """Whether it was asked for words, or says what a result brought and no message has said."""
-        if not self.asked.isdisjoint(words("cues", "composing")) or not any(not step.talks for step in self.steps):
-            return True
+    def _only_cheers(self, place: int) -> bool:
+        """The last words, where no words were asked for: they say nothing that a result brought, and no number."""
+        composed = not self.asked.isdisjoint(words("cues", "composing"))
+        said = text_of(self.steps[place].output)
+        polite = "!" in said or not words("cues", "courtesy").isdisjoint(tokens_in(said))
+        if place != len(self.steps) - 1 or composed or not polite or all(step.talks for step in self.steps):
+            return False
         told = self.new_words(self.steps[place]) - words("cues", "courtesy")
         found = set().union(*(words_of(step.output) for step in self._before(place) if not step.talks))
-        return bool(told & found) or any(word[0].isdigit() for word in told)
+        return not told & found and not any(word[0].isdigit() for word in told)
 
     def _adds_nothing(self, place: int, earlier: int) -> bool:
-        said = words_of(self.steps[earlier].output)
-        new = self.new_words(self.steps[place]) - words("cues", "courtesy") - forms(said)
-        return bool(said - words("cues", "talk")) and not new
+        """Whether it says something, and nothing that the earlier message does not say."""
+        empty = words("cues", "talk") | words("cues", "courtesy")
+        said, before = words_of(self.steps[place].output) - empty, words_of(self.steps[earlier].output)
+        return bool(said) and not said - self.asked_forms - self.tool_words - forms(before)
 
     def _before(self, place: int) -> Sequence[Step]:
         return self.steps[max(0, place - _NEARBY) : place]

@@ -71,14 +71,15 @@ def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bo
     one, other = step.input, following.input
     if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys():
         return False
-    corrected = acknowledges(step) and tokens_of(one) < tokens_of(other) <= set(asked)
+    before, after = (set(tokens_in(" ".join(texts_in(given)))) for given in (one, other))
+    corrected = acknowledges(step) and before < after <= set(asked)
     if not corrected and (len(one) < 2 or not names(step.name, "setting")):
         return False
     differ = [key for key in one if one[key] != other[key]]
     if len(differ) != 1 or any(isinstance(given[differ[0]], bool) for given in (one, other)):
         return False
     first, second = tokens_of(one[differ[0]]), tokens_of(other[differ[0]])
-    return differ[0] in words("cues", "value_fields") and (not first <= set(asked) or first < second)
+    return differ[0] in words("cues", "value_fields") and (corrected or not first <= set(asked) or first < second)
 
 
 def turned_back(steps: Sequence[Step], place: int) -> Iterator[int]:
