@@ -10,7 +10,8 @@ from krino.errors import CannotJudge
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.finders.calls import Call, call_of, is_redacted
 from krino.judges.efficiency.finders.effects import ordered_by
-from krino.judges.efficiency.finders.extras import Extra, extras
+from krino.judges.efficiency.finders.extra import Extra
+from krino.judges.efficiency.finders.extras import extras
 from krino.judges.efficiency.finders.in_vain import after_completion, echoes
 from krino.judges.efficiency.finders.leaving_out import Spare, looks_for_good_measure, spare_readings
 from krino.judges.efficiency.finders.nearness import Nearness, by_words

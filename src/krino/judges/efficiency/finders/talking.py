@@ -110,7 +110,7 @@ class Talking:
         """The answer in other words, after nothing but what was in vain."""
         earlier = [other for other in self.spoken if other < place and self.steps[other].kind == "message"]
         last = earlier[-1] if earlier else None
-        if last is None or last in self.handed or not self.aside.issuperset(range(last + 1, place)):
+        if last is None or last in self.handed or any(between not in self.aside for between in range(last + 1, place)):
             return
         if self._adds_nothing(place, last):
             yield Extra("enrichment", "says again what was said", last)
