@@ -294,3 +294,11 @@ def test_a_detour_through_a_third_form_is_seen_without_a_source_being_named() ->
     other = {"name": "convert_color", "input": {"value": "0,128,128", "to": "hex"}, "output": "#008080"}
     assert label_of(0, first, other, SAID, task="What is teal in hex?") == "indirect"
     assert label_of(0, first, other, SAID, task="What is teal in rgb and hex?") == "necessary"
+
+
+def test_another_act_after_the_one_that_was_ordered_is_enrichment() -> None:
+    taxi = {"name": "book_taxi", "input": {"time": "7:30"}, "output": {"id": "tx4"}}
+    alarm = {"name": "set_alarm", "input": {"time": "6:30"}, "output": "ok"}
+    assert label_of(1, taxi, alarm, SAID, task="Book a taxi for 7:30.") == "enrichment"
+    assert label_of(0, alarm, taxi, SAID, task="Book a taxi for 7:30.") == "necessary"  # it may have been needed
+    assert label_of(1, taxi, alarm, SAID, task="Book a taxi for 7:30 and wake me before.") == "necessary"

@@ -256,3 +256,20 @@ def test_tools_that_do_not_say_what_they_do_read_where_the_task_only_lists() -> 
     members = {"name": "band_members", "input": {"band": "Hoover"}, "output": "Alex, Raymond, Geike"}
     albums = {"name": "band_albums", "input": {"band": "Hoover"}, "output": "Magnificent Tree, Blue Wonder, Reflection"}
     assert spare(members, albums, said("Alex, Raymond and Geike."), task="List the members of Hoover.") == {1: "unused"}
+
+
+def test_each_of_a_list_is_looked_at_to_choose_one_however_short_its_name() -> None:
+    trains = {"name": "trains", "input": {"to": "Ostend"}, "output": ["IC 530", "L 81", "S 9"]}
+    each = [
+        {"name": "duration", "input": {"train": name}, "output": f"{n} min"}
+        for name, n in (("IC 530", 68), ("S 9", 110))
+    ]
+    assert spare(trains, *each, said("IC 530."), task="Which train to Ostend is the fastest?") == {}
+
+
+def test_the_same_thing_asked_for_in_part_was_known() -> None:
+    whole = {"name": "get_issue", "input": {"id": 9}, "output": {"summary": "Login slow", "status": "open"}}
+    part = {"name": "get_issue", "input": {"id": 9, "fields": "summary"}, "output": {"summary": "Login slow"}}
+    other = {"name": "get_issue", "input": {"id": 12, "fields": "summary"}, "output": {"summary": "Login slow"}}
+    assert spare(whole, part, said("Login slow."), task="Read me the summary of issue 9.") == {1: "known"}
+    assert spare(whole, other, said("Login slow, both."), task="The summary of issue 9 and 12?") == {}

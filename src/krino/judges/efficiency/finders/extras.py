@@ -240,7 +240,7 @@ class _Beside:
         return any(self._is_asked_for(before) for before in range(max(0, place - _FIRST), place))
 
     def _adorns(self, place: int) -> bool:
-        """A change to a thing that the ordered act has just made, of a kind and with values the task does not name."""
+        """A change after the ordered act, to what it made or to something else, with values the task does not name."""
         step = self.steps[place]
         if self.calls[place].effect == "none" or names(step.name, "moving") or names(step.name, "on_screen"):
             return False
@@ -254,7 +254,8 @@ class _Beside:
                 continue
             made = tokens_of(other.output) - tokens_of(other.input) - self.asked_forms - words("cues", "acknowledging")
             new = given - made - self.asked_forms - tokens_of(other.input)
-            if given & made and new and named - parts - self.asked_forms - words("cues", "write"):
+            beside = named - parts - self.asked_forms - words("cues", "write")
+            if new and beside and (given & made or named.isdisjoint(self.asked_forms)):
                 return True
         return False
 

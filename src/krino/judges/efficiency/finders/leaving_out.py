@@ -441,6 +441,8 @@ class _Leaving:
             own, others = self.given[place] - self.given[first], self.given[first] - self.given[place]
             if are_opposed(own, others):
                 return True
+            if not others and set(self.brought[place]) <= {*self.brought[first], *self.given[first]}:
+                return False  # the same thing, asked for in part
             return not own.isdisjoint(self.task_tokens) or any(word in known for word in own)
         if not one.wording or not other.wording:
             return False
@@ -461,7 +463,12 @@ class _Leaving:
         if next(self._found_by(place), None) is not None:
             return False
         own = self.given[place] - self.shared[tool]
-        return place in self.supplied or (bool(own) and all(word in known for word in own))
+        return place in self.supplied or (bool(own) and (all(word in known for word in own) or self._is_listed(place)))
+
+    def _is_listed(self, place: int) -> bool:
+        """Whether one earlier result holds all that it was given, short words and numbers too."""
+        nearby = (other for other in range(max(0, place - _NEARBY), place) if self.tells[other])
+        return any(self.given[place] <= tokens_of(from_json(self.steps[other].output)) for other in nearby)
 
     def _is_moved_on_from(self, place: int) -> bool:
         """What is scrolled or paged through, clicked or photographed must have been opened."""
