@@ -127,7 +127,7 @@ class _Beside:
         if self._is(place, "checking"):
             yield Extra("speculative", "checks what was there")
         earlier = self.spoken[: bisect_left(self.spoken, place)]
-        for other in earlier if self._free("checking") else ():
+        for other in earlier[-_NEARBY:] if self._free("checking") else ():
             if self._answers_the_same(place, other):
                 yield Extra("speculative", "works out again what was known", other)
         if not earlier:
@@ -311,7 +311,12 @@ class _Beside:
         query = tokens_of(self.steps[place].input)
         for earlier in range(max(0, place - _NEARBY), place) if self._free("checking") else ():
             step = self.steps[earlier]
-            if step.talks or step.error is not None or self.calls[earlier].is_empty:
+            if (
+                step.talks
+                or step.error is not None
+                or len(dump(step.output)) > _LOOKED_AT
+                or self.calls[earlier].is_empty
+            ):
                 continue
             told, given = tokens_of(step.output) - self.asked, tokens_of(step.input)
             if told and given and len(told) <= _FIRST and told | given <= query and not told <= given:
@@ -341,6 +346,8 @@ class _Beside:
     def _reckoned_back(self, place: int, numbers: frozenset[str]) -> Iterator[Extra]:
         """A sum done backwards: from an earlier result to a number that it was made from."""
         result = dump(self.steps[place].output).strip('"')
+        if not _NUMBER.fullmatch(result):
+            return
         for earlier in range(max(0, place - _NEARBY), place):
             made, given = dump(self.steps[earlier].output).strip('"'), _numbers(dump(self.steps[earlier].input))
             if (

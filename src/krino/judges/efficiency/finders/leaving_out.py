@@ -138,6 +138,7 @@ class _Leaving:
         self.acts: list[int] = []
         self.worked_on: dict[int, set[str]] = {}
         """What acts were given that state more than the task does."""
+        self.finders: list[int] = []
         self.waits_from = len(steps)
         """From this place on something that was set going is waited for."""
         self.rests_until = 0
@@ -215,6 +216,7 @@ class _Leaving:
             self.tools[place] for place in self.used if not self._is_named(place) and not self._is_led_to(place)
         )
         self.resting = not self.used and all(self.reads[place] or self.steps[place].talks for place in kept)
+        self.finders = self._finders()
         self._follow_identifiers(kept)
         self.rests_until = self._rests_until(kept)
         found: dict[int, Spare] = {}
@@ -238,6 +240,12 @@ class _Leaving:
         if self.resting and not any(self.asked[place] for place in kept):
             return {}  # an answer that rests on readings, of which the task names none: any may be the one
         return found or self._beyond(kept)
+
+    def _finders(self) -> list[int]:
+        """The first calls that brought all that the answer states, where one thing is asked for, not a comparison."""
+        if not self.wanted.single or not self.stated or self.task_tokens & words("cues", "comparing"):
+            return []
+        return [place for place in sorted(self.used) if self.stated.issubset(self.brought[place])][:_NEARBY]
 
     def _is_named(self, place: int) -> bool:
         """Whether the task names what sets this call apart from other calls of its tool."""
@@ -384,16 +392,18 @@ class _Leaving:
         tool = self.tools[place]
         if not self._is_named(place):
             return False
-        alike = [other for other, name in enumerate(self.tools) if name == tool and self.tells[other]]
+        nearby = range(max(0, place - _NEARBY), min(place + _NEARBY, len(self.steps)))
+        alike = [other for other in nearby if self.tools[other] == tool and self.tells[other]]
         every = set().union(*(self.given[other] - self.shared.get(tool, set()) for other in alike))
-        taken = [every & tokens_of(self.steps[act].input) for act in self.acts if act > place]
+        acts = self.acts[bisect_left(self.acts, place) :][:_NEARBY]
+        taken = [every & tokens_of(self.steps[act].input) for act in acts]
         return len(alike) > 1 and any(0 < len(some) < len(every) for some in taken)
 
     def _comes_after_all(self, place: int) -> bool:
         """All that the task orders was done before, nothing is waited for, and only the report speaks of it."""
-        if self.wanted.tells or not self.acts or self.acts[-1] > place or any(other < place for other in self.handed):
+        if self.wanted.tells or not self.acts or self.acts[-1] > place or min(self.handed, default=place) < place:
             return False
-        waits = any(is_pending(self.steps[other]) for other in (*self.acts, place))
+        waits = self.waits_from < len(self.steps) or is_pending(self.steps[place])
         return not waits and self.steps[place].kind != "llm"
 
     def _prepares(self, place: int) -> bool:
@@ -416,10 +426,8 @@ class _Leaving:
 
     def _found_by(self, place: int) -> Iterator[int]:
         """Earlier calls of the tool that brought all that the answer states, where one thing is asked for."""
-        if not self.wanted.single or not self.stated or self.task_tokens & words("cues", "comparing"):
-            return
-        for other in self.used:
-            if other < place and self.tools[other] == self.tools[place] and self.stated.issubset(self.brought[other]):
+        for other in self.finders:
+            if other < place and self.tools[other] == self.tools[place]:
                 yield other
 
     def _is_page_of(self, one: int, other: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 
 from krino.judges.efficiency.finders.content_words import forms, tokens_in, words_in, words_of
@@ -37,6 +38,7 @@ class Talking:
         self.asked_forms = forms(self.asked)
         self.told = set(tokens_in(opening))
         self.told_stems = {word[:_LEAST_STEM] for word in self.told if len(word) >= _LEAST_STEM}
+        self.first_act = next((place for place, step in enumerate(steps) if not step.talks), len(steps))
         self.tool_words = {part for step in steps if not step.talks for part in name_parts(step.name)}
 
     def look(self, place: int) -> Iterator[Extra]:
@@ -52,7 +54,7 @@ class Talking:
     def _asked_back(self, place: int) -> Iterator[Extra]:
         """A question before anything was looked at that only says the task again, or is answered with it."""
         said = text_of(self.steps[place].output).strip()
-        if "?" not in said or place == self.spoken[-1] or any(not step.talks for step in self.steps[:place]):
+        if "?" not in said or place == self.spoken[-1] or place > self.first_act:
             return
         if not self.asked.isdisjoint(words("cues", "consulting")):
             return
@@ -98,7 +100,8 @@ class Talking:
             return  # it is the answer, and the next words repeat it or add nothing
         found = set().union(*(words_of(step.output) for step in self._before(place) if not step.talks))
         new = self.new_words(self.steps[place]) - words("cues", "courtesy")
-        later = set().union(*(words_of(step.output) for step in self.steps[place + 1 :] if step.talks))
+        following = {*range(place + 1, min(place + 1 + _NEARBY, len(self.steps))), self.spoken[-1]}
+        later = set().union(*(words_of(self.steps[other].output) for other in following if self.steps[other].talks))
         kept = (new & found) - forms(later)
         if len(kept) > 1 or any(word[0].isdigit() for word in kept):
             return
@@ -108,9 +111,14 @@ class Talking:
 
     def _said_again(self, place: int) -> Iterator[Extra]:
         """The answer in other words, after nothing but what was in vain."""
-        earlier = [other for other in self.spoken if other < place and self.steps[other].kind == "message"]
-        last = earlier[-1] if earlier else None
-        if last is None or last in self.handed or any(between not in self.aside for between in range(last + 1, place)):
+        before = bisect_left(self.spoken, place)
+        last = self.spoken[before - 1] if before else None
+        if (
+            last is None
+            or self.steps[last].kind != "message"
+            or last in self.handed
+            or any(between not in self.aside for between in range(last + 1, place))
+        ):
             return
         if self._adds_nothing(place, last):
             yield Extra("enrichment", "says again what was said", last)
@@ -122,7 +130,7 @@ class Talking:
         composed = not self.asked.isdisjoint(words("cues", "composing"))
         said = text_of(self.steps[place].output)
         polite = "!" in said or not words("cues", "courtesy").isdisjoint(tokens_in(said))
-        if place != len(self.steps) - 1 or composed or not polite or all(step.talks for step in self.steps):
+        if place != len(self.steps) - 1 or composed or not polite or self.first_act == len(self.steps):
             return False
         told = self.new_words(self.steps[place]) - words("cues", "courtesy")
         found = set().union(*(words_of(step.output) for step in self._before(place) if not step.talks))
