@@ -125,24 +125,7 @@ class _Leaving:
         self.denies = any(phrase in self.said.lower() for phrase in table("cues")["denying"])
         """Whether the answer is that nothing was found: then every place that was searched is a ground for it."""
         self.bare = len((self.answer | words_in(self.said)) - self.task) < _BARE
-        self.used: dict[int, set[str]] = {}
-        self.covered: set[str] = set()
-        """What the task names of what steps looked at whose words are taken up."""
-        self.telling: Counter[str] = Counter()
-        """How many such steps each tool has that the task does not name."""
-        self.resting = False
-        self.supplies: set[int] = set()
-        """Readings that brought what an act was given, or a short identifier with which a later call was made."""
-        self.supplied: set[int] = set()
-        """Those later calls."""
-        self.acts: list[int] = []
-        self.worked_on: dict[int, set[str]] = {}
-        """What acts were given that state more than the task does."""
-        self.finders: list[int] = []
-        self.waits_from = len(steps)
-        """From this place on something that was set going is waited for."""
-        self.rests_until = 0
-        """Up to this place results may be what something rests on that is not seen to take them up."""
+        self._forget()
         self._taken_up: dict[int, tuple[str, ...]] = {}
         self._vocabulary: dict[str, str] = {}
         self.given = [tokens_of(step.input) if tells else set() for step, tells in zip(steps, self.tells, strict=True)]
@@ -158,6 +141,27 @@ class _Leaving:
             tool for place, tool in enumerate(self.tools) if tool in self.shared and self._is_named(place)
         }
         """Tools that were asked, among others, about the very thing that the task names."""
+
+    def _forget(self) -> None:
+        """What one look finds out, before the first."""
+        self.used: dict[int, set[str]] = {}
+        self.covered: set[str] = set()
+        """What the task names of what steps looked at whose words are taken up."""
+        self.telling: Counter[str] = Counter()
+        """How many such steps each tool has that the task does not name."""
+        self.resting = False
+        self.supplies: set[int] = set()
+        """Readings that brought what an act was given, or a short identifier with which a later call was made."""
+        self.supplied: set[int] = set()
+        """Those later calls."""
+        self.acts: list[int] = []
+        self.worked_on: dict[int, set[str]] = {}
+        """What acts were given that state more than the task does."""
+        self.finders: list[int] = []
+        self.waits_from = len(self.steps)
+        """From this place on something that was set going is waited for."""
+        self.rests_until = 0
+        """Up to this place results may be what something rests on that is not seen to take them up."""
 
     # --- what is read once ---
 
