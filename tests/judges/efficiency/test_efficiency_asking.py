@@ -37,3 +37,14 @@ def test_a_question_of_one_clause_asks_one_thing_and_nothing_else() -> None:
     assert read_task("How high is the belfry?").only_asks
     assert not read_task("How high is the belfry, and who built it?").single
     assert not read_task("Please dim the lamp.").tells
+
+
+@pytest.mark.parametrize("word", CUES["joining"])
+def test_two_things_joined_inside_one_question_are_one_question(word: str) -> None:
+    assert read_task(f"Find a road {word} Ghent and Bruges").single
+    assert not read_task("Find the road and the height").single
+
+
+def test_an_order_to_find_one_thing_seeks_and_one_to_do_something_does_not() -> None:
+    assert read_task("Find a flight to Porto").seeks
+    assert not read_task("Find a flight to Porto and book it").seeks

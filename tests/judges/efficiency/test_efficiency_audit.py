@@ -25,7 +25,6 @@ KNOWN = {
     "repeat-late": "the answer given again in other words: messages are only compared to the letter",
     "lw-status-after": "a service that is `running` reads like a job that still runs: asking again counts as waiting",
     "bw-unrelated-files": "the task's `licence` is not the file's LICENSE: any file may have been the one",
-    "cw-two-tools": "a tool called `book_api` reads like one that books",
     "w-ls": "a result of two words is too little to say that nothing uses it",
     "w-browse-detour": "a tool that downloads reads by its name: that it is the act itself is not seen",
     "w-sql-peek": "another query of the same table may have been asked for",

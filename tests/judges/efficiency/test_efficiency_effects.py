@@ -145,3 +145,33 @@ def test_a_repeat_of_a_tool_that_watches_or_moves_is_left_to_the_labeller() -> N
     for name in ("get_status", "roll_die", "next_page"):
         facts = study({**READ, "name": name}, {**READ, "name": name}, SAID)
         assert settle(facts, labels(facts)).rulings["score"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    "name", [*(f"{word}_status" for word in CUES["named_like_acts"]), *(f"order_{word}" for word in CUES["looked_at"])]
+)
+def test_a_name_that_ends_in_what_is_looked_at_reads_though_it_begins_like_an_act(name: str) -> None:
+    assert effect_of(tool(name)) == "none"
+    assert effect_of(tool("update_order_status")) == effect_of(tool("order_pizza")) == "changes"
+
+
+@pytest.mark.parametrize("cue", CUES["failing"])
+def test_pressing_again_what_could_not_be_pressed_is_a_repeat(cue: str) -> None:
+    press = {"name": "click", "input": {"id": "#ok"}, "output": f"element {cue}"}
+    assert study(press, press, task="Press OK.").repeats[1].waste
+    pressed = {**press, "output": "pressed"}
+    assert not study(pressed, pressed, task="Press OK.").repeats[1].waste
+
+
+def test_an_act_made_again_is_a_repeat_though_it_was_given_another_number() -> None:
+    order = {"name": "order_toner", "input": {"amount": 5}, "output": "ordered as B-1"}
+    again = {**order, "output": "ordered as B-2"}
+    assert study(order, again, task="Order five packs of toner.").repeats[1].waste
+    single = [{**step, "input": {"item": "toner"}} for step in (order, again)]
+    assert not study(*single, task="Order two packs of toner.").repeats[1].waste
+
+
+def test_single_capitals_are_names_of_things() -> None:
+    rules = read_wording("refund rules of shop A")
+    assert ask_another(rules, read_wording("refund rules of shop B"))
+    assert not ask_another(rules, read_wording("rules for refund in shop A"))

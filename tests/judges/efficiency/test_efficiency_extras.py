@@ -143,7 +143,8 @@ def test_a_change_where_the_task_only_asks_is_enrichment() -> None:
 def test_a_message_that_only_announces_is_in_vain(word: str) -> None:
     step = {**SAID, "output": f"{word} look at the belfry"}
     assert label_of(0, step, FACT, SAID) == "speculative"
-    assert label_of(0, {**step, "output": f"{word} closed for repair"}, FACT, SAID) == "necessary"
+    answered = ({**step, "output": f"{word} closed for repair"}, {"type": "user", "output": "I know"})
+    assert label_of(0, *answered, FACT, SAID) == "necessary"
     assert label_of(1, FACT, step) == "necessary"  # the last words are the answer
 
 
@@ -185,3 +186,119 @@ def test_a_detour_through_a_third_thing_is_indirect() -> None:
     said = {**SAID, "output": "8.7 EUR"}
     assert label_of(0, first, second, said, task="How much is 100 SEK in EUR?") == "indirect"
     assert label_of(0, first, second, said, task="How much is 100 SEK in USD, and that in EUR?") == "necessary"
+
+
+def test_a_sum_done_backwards_is_speculative() -> None:
+    first = {"name": "calculator", "input": {"expression": "24*17"}, "output": "408"}
+    back = {"name": "calculator", "input": {"expression": "408/17"}, "output": "24"}
+    third = {"name": "calculator", "input": {"expression": "408/12"}, "output": "34"}
+    assert label_of(1, first, back, SAID, task="What is 24 times 17?") == "speculative"
+    assert label_of(1, first, third, SAID, task="What is 24 times 17 over 12?") == "necessary"
+    assert label_of(1, first, back, SAID, task="What is 24 times 17? Verify it.") == "necessary"
+
+
+def test_other_code_over_the_same_file_that_comes_to_the_same_number_is_speculative() -> None:
+    first = {"name": "python", "input": {"code": "print(read('a.csv').mean())"}, "output": "54.2"}
+    again = {"name": "python", "input": {"code": "rows=list(open('a.csv')); print(average(rows))"}, "output": "54.2"}
+    other = {"name": "python", "input": {"code": "rows=list(open('b.csv')); print(average(rows))"}, "output": "54.2"}
+    write = {"name": "write_file", "input": {"path": "a.csv", "content": "x"}, "output": "ok"}
+    task = "What is the mean of a.csv?"
+    assert label_of(1, first, again, SAID, task=task) == "speculative"
+    assert label_of(1, first, other, SAID, task=task) == "necessary"
+    assert label_of(2, first, write, again, SAID, task=task) == "necessary"
+
+
+def test_an_addition_that_adds_no_word_is_a_small_restyling() -> None:
+    facts = study(FACT, DRAFT, over("add_emojis", f"{DRAFT['output']} \U0001f642"), task="How high is the belfry?")
+    assert settle(facts).rulings["score"].value == 0.75
+
+
+def test_a_sum_written_in_another_way_that_comes_to_the_same_is_speculative() -> None:
+    first = {"name": "python", "input": {"code": "print(84*0.15)"}, "output": "12.6"}
+    again = {"name": "python", "input": {"code": "print(round(84*15/100, 2))"}, "output": "12.6"}
+    other = {"name": "python", "input": {"code": "print(63*20/100)"}, "output": "12.6"}
+    assert label_of(1, first, again, SAID, task="What is 15 % of 84?") == "speculative"
+    assert label_of(1, first, other, SAID, task="What is 15 % of 84 and 20 % of 63?") == "necessary"
+
+
+def test_a_model_asked_about_the_same_text_that_says_the_same_is_speculative() -> None:
+    first = {"type": "llm", "name": "classifier", "input": "The app crashes on start.", "output": "bug"}
+    again = {**first, "name": "second", "input": "The app crashes on start. Bug or feature?"}
+    other = {**again, "input": "The app opens in dark mode. Bug or feature?"}
+    assert label_of(1, first, again, SAID, task="Sort the ticket.") == "speculative"
+    assert label_of(1, first, other, SAID, task="Sort the tickets.") == "necessary"
+
+
+def test_an_announcement_is_unasked_though_a_later_call_names_the_same_thing() -> None:
+    made = {"name": "create_invoice", "input": {"client": "Ravel"}, "output": {"id": "INV-9"}}
+    told = {"name": "send_notification", "input": {"text": "INV-9 is there"}, "output": "ok"}
+    tagged = {"name": "add_tag", "input": {"invoice": "INV-9", "tag": "new"}, "output": "ok"}
+    task = "Create an invoice for Ravel."
+    assert label_of(1, made, told, tagged, SAID, task=task) == "enrichment"
+    assert label_of(2, made, told, tagged, SAID, task=task) == "enrichment"
+
+
+def test_what_the_task_writes_with_a_hyphen_is_the_same_word() -> None:
+    step = {"name": "start_backup", "input": {}, "output": "ok"}
+    assert label_of(0, step, SAID, task="Start the back-up.") == "necessary"
+    assert label_of(0, step, FACT, SAID) == "enrichment"
+
+
+@pytest.mark.parametrize("word", CUES["sending"])
+def test_telling_others_is_unasked_and_seeing_to_an_alert_is_not_telling(word: str) -> None:
+    step = {"name": f"{word}_alert", "input": {"text": "seen"}, "output": "ok"}
+    assert label_of(1, FACT, step, SAID) == "enrichment"
+    assert (
+        label_of(0, {**step, "name": "snooze_alert"}, FACT, SAID, task="Snooze it and give the height.") == "necessary"
+    )
+
+
+def test_a_question_with_what_was_asked_and_what_was_found_confirms() -> None:
+    first = {"name": "element_lookup", "input": {"name": "tungsten"}, "output": "W"}
+    again = {"name": "web_search", "input": {"q": "is W the symbol of tungsten"}, "output": "Yes, it is."}
+    other = {"name": "web_search", "input": {"q": "W in the table of letters"}, "output": "the 23rd letter"}
+    task = "What is the symbol of tungsten?"
+    assert label_of(1, first, again, SAID, task=task) == "speculative"
+    assert 1 not in study(first, other, SAID, task=task).extras
+    assert label_of(1, first, again, SAID, task=f"{task} Check it.") == "necessary"
+
+
+def test_adorning_what_was_just_made_is_enrichment_where_one_thing_was_ordered() -> None:
+    made = {"name": "create_event", "input": {"title": "Review"}, "output": {"id": "ev3"}}
+    colour = {"name": "set_event_color", "input": {"id": "ev3", "color": "blue"}, "output": "ok"}
+    assert label_of(1, made, colour, SAID, task="Create an event 'Review'.") == "enrichment"
+    assert label_of(1, made, colour, SAID, task="Create a blue event 'Review'.") == "necessary"
+    assert label_of(1, made, colour, SAID, task="Create an event 'Review' and make it stand out.") == "necessary"
+
+
+def test_an_explanation_is_an_addition_even_where_the_task_rewords() -> None:
+    first = {"type": "llm", "name": "translate", "input": "good luck", "output": "onnea"}
+    more = {"type": "llm", "name": "explain", "input": "Explain the word onnea", "output": "It is said at feasts."}
+    assert label_of(1, first, more, SAID, task="Translate 'good luck' into Finnish.") == "enrichment"
+    assert label_of(1, first, more, SAID, task="Translate 'good luck' and explain it.") == "necessary"
+
+
+def test_dates_are_the_same_numbers_with_and_without_noughts() -> None:
+    first = {"name": "date_diff", "input": {"from": "2026-03-03", "to": "2026-04-20"}, "output": "48"}
+    again = {"name": "python", "input": {"code": "print((date(2026,4,20)-date(2026,3,3)).days)"}, "output": "48"}
+    assert label_of(1, first, again, SAID, task="How many days from 3 March to 20 April 2026?") == "speculative"
+
+
+def test_a_tool_that_found_nothing_keeps_no_copy() -> None:
+    step = {"name": "archive", "input": {"name": "Anna Peeters"}, "output": "no results"}
+    assert label_of(0, step, {**SAID, "output": "There is no record."}, task="Find Anna Peeters.") == "necessary"
+
+
+def test_a_detour_through_a_third_form_is_seen_without_a_source_being_named() -> None:
+    first = {"name": "convert_color", "input": {"value": "teal", "to": "rgb"}, "output": "0,128,128"}
+    other = {"name": "convert_color", "input": {"value": "0,128,128", "to": "hex"}, "output": "#008080"}
+    assert label_of(0, first, other, SAID, task="What is teal in hex?") == "indirect"
+    assert label_of(0, first, other, SAID, task="What is teal in rgb and hex?") == "necessary"
+
+
+def test_another_act_after_the_one_that_was_ordered_is_enrichment() -> None:
+    taxi = {"name": "book_taxi", "input": {"time": "7:30"}, "output": {"id": "tx4"}}
+    alarm = {"name": "set_alarm", "input": {"time": "6:30"}, "output": "ok"}
+    assert label_of(1, taxi, alarm, SAID, task="Book a taxi for 7:30.") == "enrichment"
+    assert label_of(0, alarm, taxi, SAID, task="Book a taxi for 7:30.") == "necessary"  # it may have been needed
+    assert label_of(1, taxi, alarm, SAID, task="Book a taxi for 7:30 and wake me before.") == "necessary"

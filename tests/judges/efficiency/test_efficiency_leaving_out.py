@@ -154,3 +154,122 @@ def test_in_doubt_unnecessary_and_the_doubt_is_stated() -> None:
 def labels_of(*steps: dict[str, Any], task: str) -> list[Any]:
     facts = study(*steps, task=task)
     return JUDGE.label_locally([(JUDGE.read({"task": task, "trace": []}), facts)])[0].steps
+
+
+def said(text: str) -> dict[str, Any]:
+    return {**YES, "output": text}
+
+
+@pytest.mark.parametrize("verb", CUES["delivering"])
+def test_a_reading_that_is_the_act_that_was_ordered_is_needed(verb: str) -> None:
+    fetched = {"name": f"{verb}_file", "input": {"file": "a.pdf"}, "output": "stored under home"}
+    assert spare(fetched, said("Done."), task=f"{verb.title()} the file a.pdf.") == {}
+    assert spare(fetched, LAMP, said("Done."), task="Turn on the lamp.") == {0: "unused"}
+
+
+@pytest.mark.parametrize("phrase", CUES["denying"])
+def test_an_answer_that_nothing_was_found_rests_on_every_place_that_was_searched(phrase: str) -> None:
+    mail = {"name": "open_mail", "input": {"id": "m1"}, "output": "Gala on 12 June in the town hall of Mechelen"}
+    listed = {"name": "search_mail", "input": {"q": "gala dress code"}, "output": "Invitation to the gala"}
+    asked = "Which dress code has the gala?"
+    assert spare(listed, mail, said(f"The mails: {phrase}, no."), task=asked) == {}
+    assert spare(listed, mail, said("No."), task=asked) == {1: "unused"}
+
+
+def test_what_the_last_call_hands_in_is_the_answer() -> None:
+    first = {"name": "search", "input": {"q": "garage Lambert phone"}, "output": "Lambert, 081 22 33 44"}
+    more = {"name": "search", "input": {"q": "garages in Namur"}, "output": "Dupuis with 4 stars, Quai 8"}
+    final = {"name": "final_answer", "input": {"answer": "081 22 33 44"}, "output": None}
+    assert spare(first, more, final, task="What is the phone number of Lambert?") == {1: "unused"}
+
+
+def test_where_one_thing_is_asked_nothing_is_gone_through_after_it_was_found() -> None:
+    found = {
+        "name": "get_page",
+        "input": {"title": "Centraal"},
+        "output": "opened in 1905 by the architect Delacenserie",
+    }
+    led_to = {
+        "name": "get_page",
+        "input": {"title": "Delacenserie"},
+        "output": "an architect from Bruges, born in 1838",
+    }
+    assert spare(found, led_to, said("1905."), task="When did the station open?") == {1: "unused"}
+    assert spare(led_to, found, said("1905."), task="When did the station open?") == {}
+
+
+def test_another_direction_is_another_thing_though_the_result_is_the_same() -> None:
+    calls = [{"name": "get_calls", "input": {"kind": kind}, "output": "48"} for kind in ("inbound", "outbound")]
+    assert spare(*calls, said("48 each."), task="How many calls did we get and make?") == {}
+
+
+def test_a_reading_after_all_was_done_that_only_the_report_speaks_of_goes_beyond_the_task() -> None:
+    weather = {"name": "get_weather", "input": {"day": "Monday"}, "output": "sunny and mild"}
+    report = said("It is on, and it will be sunny.")
+    assert spare(LAMP, weather, report, task="Turn on the lamp.") == {1: "beyond"}
+    assert spare(LAMP, weather, report, task="Turn on the lamp and tell me the weather.") == {}
+    started = {**LAMP, "name": "start_export", "output": "queued"}
+    assert spare(started, weather, report, task="Start the export.") == {}
+
+
+def test_a_draft_that_another_draft_replaces_is_unused() -> None:
+    first = {"type": "llm", "name": "writer", "input": "a limerick on a cat", "output": "A cat of Peru slept in a shoe"}
+    other = {**first, "input": "a limerick on a cat again", "output": "There once sat a cat on a tree by the sea"}
+    assert spare(first, other, said(str(other["output"])), task="Write a limerick on a cat.") == {0: "unused"}
+
+
+def test_things_of_the_task_that_were_looked_at_to_choose_among_them_are_needed() -> None:
+    rates = [
+        {"name": "get_rate", "input": {"hotel": name}, "output": f"{n} euros"}
+        for name, n in (("Ster", 90), ("Anker", 70))
+    ]
+    book = {"name": "book_room", "input": {"hotel": "Anker"}, "output": "ok"}
+    both = {**book, "input": {"hotel": "Anker, Ster"}}
+    assert spare(*rates, book, said("Done."), task="Book Ster or Anker, the cheaper.") == {}
+    assert spare(*rates, both, said("Done."), task="Book Ster, then Anker.") == {0: "unused", 1: "unused"}
+
+
+@pytest.mark.parametrize("command", CUES["commands_of_many"])
+def test_commands_of_many_kinds_are_told_apart_by_their_second_word(command: str) -> None:
+    looks = [("status", "all is well in the yard"), ("log -1", "Mend the rounding of sums")]
+    steps = [{"name": "bash", "input": {"command": f"{command} {how}"}, "output": told} for how, told in looks]
+    found = study(*steps, said("Mend the rounding of sums"), task="Show the last message.").spare
+    assert (0 in found) == (command == "git")  # of the others code cannot say that they only look
+
+
+@pytest.mark.parametrize("works", CUES["on_screen"])
+@pytest.mark.parametrize("opens", CUES["opening"])
+def test_what_is_worked_on_must_have_been_opened(opens: str, works: str) -> None:
+    page = {"name": f"browser_{opens}", "input": {"url": "status.example"}, "output": "all systems are running well"}
+    use = {"name": f"browser_{works}", "input": {"path": "s.png"}, "output": "ok"}
+    assert 0 not in spare(page, use, said("Done."), task="Keep s.png of status.example.")
+
+
+def test_a_look_before_something_was_set_going_is_not_waiting_for_it() -> None:
+    look = {"name": "file_info", "input": {"path": "a.pdf"}, "output": {"pages": 4, "size": "2 MB", "author": "Wim"}}
+    act = {"name": "print_file", "input": {"path": "a.pdf"}, "output": "queued"}
+    assert spare(look, act, said("Done."), task="Print a.pdf.") == {0: "unused"}
+    assert spare(act, {**look, "name": "get_job"}, said("Done."), task="Print a.pdf.") == {}
+
+
+def test_tools_that_do_not_say_what_they_do_read_where_the_task_only_lists() -> None:
+    members = {"name": "band_members", "input": {"band": "Hoover"}, "output": "Alex, Raymond, Geike"}
+    albums = {"name": "band_albums", "input": {"band": "Hoover"}, "output": "Magnificent Tree, Blue Wonder, Reflection"}
+    assert spare(members, albums, said("Alex, Raymond and Geike."), task="List the members of Hoover.") == {1: "unused"}
+
+
+def test_each_of_a_list_is_looked_at_to_choose_one_however_short_its_name() -> None:
+    trains = {"name": "trains", "input": {"to": "Ostend"}, "output": ["IC 530", "L 81", "S 9"]}
+    each = [
+        {"name": "duration", "input": {"train": name}, "output": f"{n} min"}
+        for name, n in (("IC 530", 68), ("S 9", 110))
+    ]
+    assert spare(trains, *each, said("IC 530."), task="Which train to Ostend is the fastest?") == {}
+
+
+def test_the_same_thing_asked_for_in_part_was_known() -> None:
+    whole = {"name": "get_issue", "input": {"id": 9}, "output": {"summary": "Login slow", "status": "open"}}
+    part = {"name": "get_issue", "input": {"id": 9, "fields": "summary"}, "output": {"summary": "Login slow"}}
+    other = {"name": "get_issue", "input": {"id": 12, "fields": "summary"}, "output": {"summary": "Login slow"}}
+    assert spare(whole, part, said("Login slow."), task="Read me the summary of issue 9.") == {1: "known"}
+    assert spare(whole, other, said("Login slow, both."), task="The summary of issue 9 and 12?") == {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from efficiency_making import JUDGE
+from efficiency_making import JUDGE, study
 from krino.judges.efficiency.tables import table
 
 UNDOING = [(verb, act) for verb, acts in table("cues")["undoing"].items() for act in acts]
@@ -65,3 +65,21 @@ def test_a_value_that_the_next_step_sets_anew_is_written_over() -> None:
     first, second = ({"field": "town", "value": value} for value in ("Genk", "Gent"))
     assert unnecessary("Set the town to Gent.", tool("fill", first), tool("fill", second)) == [1]
     assert unnecessary("Set the town to Genk, then to Gent.", tool("fill", first), tool("fill", second)) == []
+
+
+def test_whatever_stands_behind_un_is_taken_back_and_a_reading_never_is() -> None:
+    snooze = {"name": "snooze_alert", "input": {"id": "A-6"}, "output": "ok"}
+    back = {"name": "unsnooze_alert", "input": {"id": "A-6"}, "output": "ok"}
+    right = {"name": "snooze_alert", "input": {"id": "A-9"}, "output": "ok"}
+    assert set(study(snooze, back, right, task="Snooze A-9.").extras) == {0, 1}
+    status = {"name": "order_status", "input": {"id": "502"}, "output": "open"}
+    cancel = {"name": "cancel_order", "input": {"id": "502"}, "output": "ok"}
+    assert study(status, cancel, task="Stop what is still open.").extras == {}
+
+
+def test_a_text_that_the_next_call_sets_right_is_written_over() -> None:
+    short = {"name": "show_text", "input": {"text": "Happy birthday!"}, "output": "shown"}
+    full = {"name": "show_text", "input": {"text": "Happy birthday, Lou!"}, "output": "shown"}
+    task = "Put 'Happy birthday, Lou!' on the display."
+    assert study(short, full, task=task).extras[0].why == "is written over by the next step"
+    assert 0 not in study(full, short, task=task).extras

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,15 +10,21 @@ from krino.errors import CannotJudge
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.finders.calls import Call, call_of, is_redacted
 from krino.judges.efficiency.finders.effects import ordered_by
-from krino.judges.efficiency.finders.extras import Extra, extras
+from krino.judges.efficiency.finders.extra import Extra
+from krino.judges.efficiency.finders.extras import extras
 from krino.judges.efficiency.finders.in_vain import after_completion, echoes
 from krino.judges.efficiency.finders.leaving_out import Spare, looks_for_good_measure, spare_readings
 from krino.judges.efficiency.finders.nearness import Nearness, by_words
 from krino.judges.efficiency.finders.patterns import Cycle, cycles, fan_outs, restarts
 from krino.judges.efficiency.finders.repeats import Repeat, RepeatSearch, errors_of_use
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, restylings
+from krino.judges.efficiency.tables import words
+from krino.judges.efficiency.traces.content import text_of
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.steps import Step, Trace, are_numbered
+
+_REQUEST = re.compile(r"\?|(?:^|[.!:] )(?:please|kindly|gelieve|veuillez|bitte)\b", re.IGNORECASE)
+"""Words that wait for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +142,17 @@ def _gather(
     echoed = frozenset(echoes(steps, aside))
     aside |= echoed
     restyled = restylings(steps)
-    beside = {} if trace.format == "multi_agent" else extras(steps, calls, task, restyled, aside)
+    handed = _handed_to_users(trace)
+    beside = (
+        {}
+        if trace.format == "multi_agent"
+        else extras(steps, calls, task, trace.opening or task, restyled, aside, handed)
+    )
     aside.update(beside)
-    late = frozenset(after_completion(steps, calls, aside, users_shown=trace.format == "plain"))
+    late = frozenset(after_completion(steps, calls, aside, handed))
     aside |= late
     grounded = {place for repeat in search.repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
-    grounded -= looks_for_good_measure(steps, calls, task)
+    grounded -= looks_for_good_measure(steps, calls, task, handed)
     return EfficiencyFacts(
         trace=trace,
         task=task,
@@ -150,7 +162,7 @@ def _gather(
         cycles=tuple(cycles(calls)),
         fan_outs=tuple(fan_outs(steps, calls)),
         restarts=tuple(restarts(steps, calls, search.repeats)),
-        spare=spare_readings(steps, calls, task, case.answer or trace.answer, aside, grounded),
+        spare=spare_readings(steps, calls, task, case.answer or trace.answer, aside, grounded, handed),
         late=late,
         extras=beside,
         restyled=restyled,
@@ -160,6 +172,21 @@ def _gather(
         certain=frozenset(search.certain()),
         places={step.id: place for place, step in enumerate(steps)},
         numbered=are_numbered(steps),
+    )
+
+
+def _handed_to_users(trace: Trace) -> frozenset[int]:
+    """The messages after which a user spoke; where the trace does not show users, all of them may be such.
+
+    What users said is often left out of a record, so that a question counts as answered.
+    """
+    messages = [place for place, step in enumerate(trace.steps) if step.kind == "message"]
+    if trace.format not in words("fields", "users_shown"):
+        return frozenset(messages)
+    return frozenset(
+        place
+        for place in messages
+        if trace.steps[place].observed or _REQUEST.search(text_of(trace.steps[place].output))
     )
 
 

@@ -10,6 +10,7 @@ from krino.judges.efficiency.finders.content_words import tokens_in
 from krino.judges.efficiency.tables import words
 
 _CLAUSE = re.compile(r"[.,;:!\n]\s+|\band\b|\bthen\b|\ben\b|\bet\b|\bund\b", re.IGNORECASE)
+_ORDER = re.compile(r"[.;!\n]\s|\b(?:and|then|en|et|und|dann|puis|daarna)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,10 @@ class Wanted:
     single: bool
     only_asks: bool
     """Whether nothing is to be done but to tell."""
+    seeks: bool = False
+    """The same, where it is put as an order to find or list something."""
+    one_order: bool = False
+    """Whether one thing is to be done, and nothing to be told."""
 
 
 @lru_cache(maxsize=256)
@@ -33,6 +38,13 @@ def read_task(task: str) -> Wanted:
     question = "?" in task or not leads.isdisjoint(words("cues", "asking"))
     depends = not found.isdisjoint(words("cues", "depending"))
     wide = not found.isdisjoint(words("cues", "open_ended"))
-    single = question and len(clauses) == 1 and not wide
+    single = question and not wide and (len(clauses) == 1 or (len(clauses) == 2 and _is_joined(task, clauses[0])))
     orders = leads & (words("cues", "write") | words("cues", "acting")) or found & words("cues", "polite")
-    return Wanted(question or depends, single, task.rstrip().endswith("?") and not orders)
+    one_order = not question and not depends and len(_ORDER.findall(task.strip(" .!\n"))) == 0
+    only_asks = task.rstrip().endswith("?") and not orders
+    return Wanted(question or depends, single, only_asks, only_asks or (question and not orders), one_order)
+
+
+def _is_joined(task: str, first: list[str]) -> bool:
+    """Whether the two parts are joined inside a clause ("a recipe that uses leeks and potatoes", "between A and B")."""
+    return " and " in task and not words("cues", "joining").isdisjoint(first)

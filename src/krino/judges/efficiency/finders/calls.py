@@ -59,7 +59,7 @@ def call_of(step: Step) -> Call:
     frame = _framed(subject, wordings)
     name = "" if speaks and step.kind == "message" else step.name
     own = "" if speaks or is_recorded(subject) else step.id  # what is not known is equal to nothing
-    result_text = dump(step.output) if not speaks else step.observed
+    result_text = dump(step.output) if not speaks else step.observed if step.kind == "llm" else ""
     blank = is_empty_result(result_text)
     reads = step.kind == "retrieval" or reads_by_name(step.name)
     return Call(

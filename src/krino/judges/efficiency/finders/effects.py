@@ -66,6 +66,10 @@ def reads_by_name(name: str) -> bool:
     """The verb decides: `get_order` reads though it speaks of an order, and so does `order_search`."""
     parts = name_parts(name)
     looks = words("cues", "read") | words("cues", "search")
+    if len(parts) > 1 and parts[-1] in words("cues", "looked_at"):
+        acts = words("cues", "write") | words("cues", "acting")
+        if parts[0] in words("cues", "named_like_acts") or acts.isdisjoint(parts[:-1]):
+            return True
     if not parts or looks.isdisjoint(parts):
         return False
     return parts[0] in looks or parts[-1] in looks or words("cues", "write").isdisjoint(parts)

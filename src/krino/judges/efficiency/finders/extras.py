@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from krino.judges.efficiency.finders.asking import read_task
 from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.content_words import forms, tokens_in, tokens_of, words_in, words_of
 from krino.judges.efficiency.finders.effects import name_parts, names
+from krino.judges.efficiency.finders.extra import Extra
 from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, instruction_of, works_over
+from krino.judges.efficiency.finders.talking import Talking
 from krino.judges.efficiency.finders.undoing import installs_for_nobody, overwritten, taken_back, turned_back
-from krino.judges.efficiency.tables import table, words
+from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
 
@@ -29,7 +29,10 @@ _FIRST = 5
 _LEAST_NUMBERS = 2
 _NEARBY = 20
 _LONG_NUMBER = 3
+_LEAST_TEXT = 12
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_DATA_FILE = re.compile(r"[\w/-]+\.(?:csv|tsv|xlsx?|json|jsonl|parquet|db|sqlite|txt|log)\b")
+_HYPHENED = re.compile(r"\w+-\w+")
 _PUSH = re.compile(r"\bgit push\b|\b(?:npm|cargo|twine) (?:publish|upload)\b")
 _NOTES = re.compile(r"(?:[\w./-]*/)?(?:readme|changelog|summary|notes|report|changes|todo)[\w-]*\.(?:md|txt|rst)", re.I)
 _UNASKED = {
@@ -41,24 +44,22 @@ _UNASKED = {
 """Families of acts that are done for good measure, and what they do that nobody asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
-    """Why a step is beside the task; `of` is the step it works over, if there is one."""
-
-    label: Literal["speculative", "enrichment", "indirect"]
-    why: str
-    of: int | None = None
-    undoes: bool = False
-    """Whether it takes `of` back, so that both came to nothing."""
-
-
 def extras(
-    steps: Sequence[Step], calls: Sequence[Call], task: str, restyled: Mapping[int, int], set_aside: Collection[int]
+    steps: Sequence[Step],
+    calls: Sequence[Call],
+    task: str,
+    opening: str,
+    restyled: Mapping[int, int],
+    set_aside: Collection[int],
+    handed: Collection[int],
 ) -> dict[int, Extra]:
-    """The steps that are beside the task. What is the only step, or the only words of a model, is never called so."""
+    """The steps that are beside the task. What is the only step, or the only words of a model, is never called so.
+
+    `opening` is what the agent was told of the task; `handed` are the messages after which a user spoke, or may have.
+    """
     if len(steps) - len(set_aside) < 2:
         return {}
-    search = _Beside(steps, calls, task, restyled, set_aside)
+    search = _Beside(steps, calls, task, opening, restyled, set_aside, handed)
     found: dict[int, Extra] = {}
     for place in range(len(steps)):
         extra = next(search.look(place), None) if place not in set_aside else None
@@ -77,17 +78,19 @@ class _Beside:
         steps: Sequence[Step],
         calls: Sequence[Call],
         task: str,
+        opening: str,
         restyled: Mapping[int, int],
         set_aside: Collection[int],
+        handed: Collection[int],
     ) -> None:
         self.steps, self.calls, self.restyled = steps, calls, restyled
         self.wanted = read_task(task)
-        self.asked = set(tokens_in(task))
+        self.asked = {*tokens_in(task), *(found.replace("-", "") for found in _HYPHENED.findall(task.lower()))}
         self.asked_forms = forms(self.asked)
         self.spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
         self.searches = [place for place, call in enumerate(calls) if call.is_search]
-        self.first_message = next((place for place in self.spoken if steps[place].kind == "message"), len(steps))
-        self.tool_words = {part for step in steps if not step.talks for part in name_parts(step.name)}
+        self.first_message = min(handed, default=len(steps))
+        self.talking = Talking(steps, task, opening, self.spoken, handed, set_aside)
 
     def look(self, place: int) -> Iterator[Extra]:
         step, call = self.steps[place], self.calls[place]
@@ -95,14 +98,15 @@ class _Beside:
             yield from self._of_a_model(place)
             yield from self._in_between(place)
         if step.kind == "message":
-            yield from self._asked_back(place)
-            yield from self._announced(place)
+            yield from self.talking.look(place)
         if step.kind in ("tool", "other") and not call.is_read:
             yield from self._of_a_tool(place)
         if step.kind in ("tool", "retrieval") and call.is_search:
+            yield from self._asks_for_the_found(place)
             yield from self._beside_the_point(place)
         if step.kind == "tool":
             yield from self._worked_out_again(place)
+            yield from self._read_again(place)
             yield from self._through_a_third(place)
             yield from self._comes_to_nothing(place)
 
@@ -123,7 +127,10 @@ class _Beside:
         if self._is(place, "checking"):
             yield Extra("speculative", "checks what was there")
         earlier = self.spoken[: bisect_left(self.spoken, place)]
-        if not earlier or not self._free("rewording_tasks") or not self._free("restyling"):
+        for other in earlier[-_NEARBY:] if self._free("checking") else ():
+            if self._answers_the_same(place, other):
+                yield Extra("speculative", "works out again what was known", other)
+        if not earlier:
             return
         last = earlier[-1]
         told = {*name_parts(step.name), *tokens_in(instruction_of(step).split(":")[0])}
@@ -131,6 +138,8 @@ class _Beside:
         adds = not told.isdisjoint(words("cues", "adding")) and (over or names(step.name, "adding"))
         if adds and self._free("adding"):
             yield Extra("enrichment", "adds to an earlier output", last)
+        if not self._free("rewording_tasks") or not self._free("restyling"):
+            return
         if place in self.restyled:
             yield Extra("enrichment", "rewords an earlier output", self.restyled[place])
         if names(step.name, "restyling") or (over and not told.isdisjoint(words("cues", "restyling"))):
@@ -139,6 +148,14 @@ class _Beside:
                 why = "rewords an earlier output" if same else "goes beyond an earlier output"
                 yield Extra("enrichment", why, last)
 
+    def _answers_the_same(self, place: int, earlier: int) -> bool:
+        """A model that was asked about the same text as another, in other words or not, and said the same."""
+        step, other = self.steps[place], self.steps[earlier]
+        if other.kind != "llm" or not isinstance(step.input, str) or not isinstance(other.input, str):
+            return False
+        same = self.calls[place].result is not None and self.calls[place].result == self.calls[earlier].result
+        return same and len(other.input) >= _LEAST_TEXT and (other.input in step.input or step.input in other.input)
+
     def _in_between(self, place: int) -> Iterator[Extra]:
         """Words of a model before the last: held against what was known, and against what is taken up of them."""
         if place == self.spoken[-1]:
@@ -146,20 +163,18 @@ class _Beside:
         step = self.steps[place]
         if self._is(place, "restating") and self._is_known(place):
             yield Extra("speculative", "says again what was found")
-        if self._is(place, "reasoning") and self._new_words(step).isdisjoint(self._later_words(place)):
+        if self._is(place, "reasoning") and self.talking.new_words(step).isdisjoint(self._later_words(place)):
             yield Extra("speculative", "talks about the work, and nothing takes it up")
         if names(step.name, "intermediate") and self._is_handed_on_to_nobody(place):
             yield Extra("speculative", "brings what no later step is given")
         if self._is(place, "translating") and self._translates_the_task(place):
             yield Extra("indirect", "translates what nobody asked to be translated")
 
-    def _new_words(self, step: Step) -> set[str]:
-        """What a step says beyond the task and the words that state nothing."""
-        return words_of(step.output) - words("cues", "talk") - self.asked_forms - self.tool_words
-
     def _is_known(self, place: int) -> bool:
         before = self.steps[max(0, place - _NEARBY) : place]
-        return not self._new_words(self.steps[place]).difference(*(words_of(earlier.output) for earlier in before))
+        return not self.talking.new_words(self.steps[place]).difference(
+            *(words_of(earlier.output) for earlier in before)
+        )
 
     def _later_words(self, place: int) -> set[str]:
         """What the next steps were given, and what models said in them."""
@@ -184,29 +199,6 @@ class _Beside:
         earlier = any(names(step.name, "translating") for step in self.steps[max(0, place - _NEARBY) : place])
         return earlier or not {word for word in given - self.asked_forms if word.isalpha()}
 
-    # --- messages ---
-
-    def _asked_back(self, place: int) -> Iterator[Extra]:
-        """A question that opens the run and only says the task again."""
-        said = text_of(self.steps[place].output).strip()
-        if not said.endswith("?") or place != self.spoken[0] or len(self.spoken) < 2:
-            return
-        meant = words_in(said) - words("cues", "asking_back")
-        if meant and len(meant & self.asked) >= table("nearness")["asked_back"] * len(meant):
-            yield Extra("speculative", "asks back what the task says")
-        told = words_in(self.steps[place].observed) - words("cues", "asking_back") - words("cues", "talk")
-        if told and told <= self.asked:
-            yield Extra("speculative", "asks for what the task says, and is told it again")
-
-    def _announced(self, place: int) -> Iterator[Extra]:
-        """Words before the last that greet or say what will be done, and nothing else."""
-        said = text_of(self.steps[place].output)
-        if place == self.spoken[-1] or "?" in said or words("cues", "announcement").isdisjoint(tokens_in(said)):
-            return
-        beside = [step for step in self.steps[max(0, place - 1) : place + 2] if not step.talks]
-        if not self._new_words(self.steps[place]).difference(*(words_of(step.input) for step in beside)):
-            yield Extra("speculative", "says what will be done, and does nothing")
-
     # --- tools ---
 
     def _of_a_tool(self, place: int) -> Iterator[Extra]:
@@ -220,7 +212,9 @@ class _Beside:
     def _unasked(self, place: int) -> Iterator[Extra]:
         """An act for good measure, any change where the task only asks, or tests where nothing is said of code."""
         for family, does in _UNASKED.items():
-            if self._is(place, family) and not self._feeds(place):
+            leads = name_parts(self.steps[place].name)[0] if self._is(place, family) else ""
+            tells = family != "announcing" or leads in words("cues", "announcing") | words("cues", "sending")
+            if leads and tells and not self._feeds(place) and not self.calls[place].is_empty:
                 yield Extra("enrichment", f"{does} nobody asked for")
         changes = self.calls[place].is_write and acknowledges(self.steps[place])
         changes = changes and not names(self.steps[place].name, "answering")
@@ -228,6 +222,8 @@ class _Beside:
             yield Extra("enrichment", "changes something where the task only asks")
         goes_on = self._is(place, "going_on") or self._pushes(place)
         if goes_on and self._has_done_what_is_asked(place) and not self._feeds(place):
+            yield Extra("enrichment", "goes on to what nobody asked for")
+        if self.wanted.one_order and self._adorns(place):
             yield Extra("enrichment", "goes on to what nobody asked for")
         if self._writes_about(place):
             yield Extra("enrichment", "writes about the work where nobody asked for it")
@@ -240,13 +236,36 @@ class _Beside:
         return runs and self._free("going_on") and bool(_PUSH.search(dump(self.steps[place].input)[:_LOOKED_AT]))
 
     def _has_done_what_is_asked(self, place: int) -> bool:
-        """Whether the step before is an act that the task names."""
-        before = self.steps[place - 1] if place else None
-        if before is None or before.talks or self.calls[place - 1].effect == "none":
+        """Whether a step before is an act that the task names."""
+        return any(self._is_asked_for(before) for before in range(max(0, place - _FIRST), place))
+
+    def _adorns(self, place: int) -> bool:
+        """A change after the ordered act, to what it made or to something else, with values the task does not name."""
+        step = self.steps[place]
+        if self.calls[place].effect == "none" or names(step.name, "moving") or names(step.name, "on_screen"):
+            return False
+        if not acknowledges(step) or self._feeds(place):
+            return False
+        given, named = tokens_of(step.input), set(name_parts(step.name))
+        for earlier in range(max(0, place - _FIRST), place):
+            other = self.steps[earlier]
+            parts = set(name_parts(other.name))
+            if other.talks or not self._is_asked_for(earlier) or parts.isdisjoint(self.asked_forms):
+                continue
+            made = tokens_of(other.output) - tokens_of(other.input) - self.asked_forms - words("cues", "acknowledging")
+            new = given - made - self.asked_forms - tokens_of(other.input)
+            beside = named - parts - self.asked_forms - words("cues", "write")
+            if new and beside and (given & made or named.isdisjoint(self.asked_forms)):
+                return True
+        return False
+
+    def _is_asked_for(self, place: int) -> bool:
+        step = self.steps[place]
+        if step.talks or self.calls[place].effect == "none":
             return False
         verbs = words("cues", "write") | words("cues", "acting") | words("cues", "going_on")
-        does = {*name_parts(before.name), *tokens_in(dump(before.input)[:_LOOKED_AT])} & self.asked_forms
-        return bool(does & verbs) or len(does & set(name_parts(before.name))) > 1
+        does = {*name_parts(step.name), *tokens_in(dump(step.input)[:_LOOKED_AT])} & self.asked_forms
+        return bool(does & verbs) or len(does & set(name_parts(step.name))) > 1
 
     def _writes_about(self, place: int) -> bool:
         """A change to a file of notes (README, CHANGELOG, SUMMARY) where the task speaks of code and of no notes."""
@@ -260,6 +279,7 @@ class _Beside:
         """Whether a later call is given something that this one made or brought."""
         step = self.steps[place]
         made = (tokens_of(step.output) | tokens_of(step.input)) - self.asked_forms - words("cues", "acknowledging")
+        made.difference_update(*(tokens_of(other.output) for other in self.steps[max(0, place - _NEARBY) : place]))
         later = (other for other in self.steps[place + 1 :][:_NEARBY] if not other.talks)
         return any(not made.isdisjoint(tokens_of(other.input)) for other in later)
 
@@ -286,6 +306,22 @@ class _Beside:
             if not topic.isdisjoint(words_in(" ".join(query))):
                 yield Extra("enrichment", f"looks up what was not asked for ({sorted(beside)[0]})")
 
+    def _asks_for_the_found(self, place: int) -> Iterator[Extra]:
+        """A question that holds both what an earlier call was asked and all that it brought."""
+        query = tokens_of(self.steps[place].input)
+        for earlier in range(max(0, place - _NEARBY), place) if self._free("checking") else ():
+            step = self.steps[earlier]
+            if (
+                step.talks
+                or step.error is not None
+                or len(dump(step.output)) > _LOOKED_AT
+                or self.calls[earlier].is_empty
+            ):
+                continue
+            told, given = tokens_of(step.output) - self.asked, tokens_of(step.input)
+            if told and given and len(told) <= _FIRST and told | given <= query and not told <= given:
+                yield Extra("speculative", "asks to confirm what was found", earlier)
+
     def _worked_out_again(self, place: int) -> Iterator[Extra]:
         """The same numbers were given in another way, or to another tool, and gave the same number."""
         result = self.calls[place].result
@@ -296,10 +332,45 @@ class _Beside:
         if len(numbers) < _LEAST_NUMBERS or told <= words("cues", "acknowledging") | words("cues", "derived"):
             return
         yield from self._stood_there(place, numbers)
+        yield from self._reckoned_back(place, numbers)
         for earlier in alike:
-            other = self.steps[earlier]
+            other, given = self.steps[earlier], _numbers(dump(self.steps[earlier].input))
             another_way = other.name != self.steps[place].name or self.calls[place].effect == "unclear"
-            if other.kind == "tool" and another_way and _numbers(dump(other.input)) == numbers:
+            sums = other.name == self.steps[place].name and _NUMBER.fullmatch(dump(other.output).strip('"'))
+            same = given == numbers or (
+                sums and len(dump(other.output)) >= _LONG_NUMBER and given & numbers & self.asked
+            )
+            if other.kind == "tool" and another_way and same:
+                yield Extra("speculative", "works out again what was known", earlier)
+
+    def _reckoned_back(self, place: int, numbers: frozenset[str]) -> Iterator[Extra]:
+        """A sum done backwards: from an earlier result to a number that it was made from."""
+        result = dump(self.steps[place].output).strip('"')
+        if not _NUMBER.fullmatch(result):
+            return
+        for earlier in range(max(0, place - _NEARBY), place):
+            made, given = dump(self.steps[earlier].output).strip('"'), _numbers(dump(self.steps[earlier].input))
+            if (
+                len(made) > 1
+                and made in numbers
+                and result in given
+                and numbers <= {*given, made}
+                and made not in given
+            ):
+                yield Extra("speculative", "works out again what was known", earlier)
+
+    def _read_again(self, place: int) -> Iterator[Extra]:
+        """Other code over the same files that came to the same number, with no change in between."""
+        result = dump(self.steps[place].output).strip('"')
+        files = set(_DATA_FILE.findall(dump(self.steps[place].input)[:_LOOKED_AT]))
+        runs = names(self.steps[place].name, "runs") and self._free("checking")
+        if not runs or not files or len(result) < _LONG_NUMBER or not _NUMBER.fullmatch(result):
+            return
+        for earlier in range(place - 1, max(-1, place - _NEARBY), -1):
+            if self.calls[earlier].effect == "changes":
+                return
+            same = self.calls[earlier].result == self.calls[place].result
+            if same and set(_DATA_FILE.findall(dump(self.steps[earlier].input)[:_LOOKED_AT])) == files:
                 yield Extra("speculative", "works out again what was known", earlier)
 
     def _stood_there(self, place: int, numbers: frozenset[str]) -> Iterator[Extra]:
@@ -332,10 +403,13 @@ class _Beside:
         result = text_of(step.output).strip()
         if not result or result not in map(dump, given.values()) or step.input.keys() != given.keys():
             return
+        shared = [key for key in given if dump(given[key]) != result and given[key] != step.input[key]]
         middle = {dump(value) for value in step.input.values()} & {dump(value) for value in given.values()}
+        middle |= {dump(step.input[key]) for key in shared if not self.asked.isdisjoint(tokens_of(given[key]))}
         if middle and self.asked.isdisjoint(tokens_of(sorted(middle))):
             yield Extra("indirect", "goes through a third thing, where one call would have done")
 
 
 def _numbers(text: str) -> frozenset[str]:
-    return frozenset(_NUMBER.findall(text[:_LOOKED_AT]))
+    """The numbers of a text, however many noughts stand before them (03 is 3)."""
+    return frozenset(found.lstrip("0") or "0" for found in _NUMBER.findall(text[:_LOOKED_AT]))

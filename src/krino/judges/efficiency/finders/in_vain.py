@@ -13,19 +13,18 @@ from krino.judges.efficiency.traces.steps import Step
 
 
 def after_completion(
-    steps: Sequence[Step], calls: Sequence[Call], set_aside: Collection[int], users_shown: bool
+    steps: Sequence[Step], calls: Sequence[Call], set_aside: Collection[int], handed: Collection[int]
 ) -> list[int]:
     """Reading steps behind the last words of a model that did not call for them.
 
-    A message hands the turn to the user, so that what follows it answers the user and is not late; but where users are
-    shown (`users_shown`) and none spoke, it is.
+    What follows a message that was `handed` to a user answers the user and is not late.
     """
     spoken = [place for place, step in enumerate(steps) if step.kind in ("llm", "message") and place not in set_aside]
     if not spoken:
         return []
     last = spoken[-1]
     said = text_of(steps[last].output)
-    if not said.strip() or (steps[last].kind == "message" and not _ends(steps[last], said, users_shown)):
+    if not said.strip() or last in handed or (steps[last].kind == "message" and "?" in said):
         return []
     return [
         place
@@ -35,11 +34,6 @@ def after_completion(
         and not calls[place].is_watching
         and not _called_for(steps[place], said)
     ]
-
-
-def _ends(message: Step, said: str, users_shown: bool) -> bool:
-    """Whether a message closes the work: it asks nothing, and it is known that nobody replied."""
-    return users_shown and "?" not in said and not message.observed
 
 
 def _called_for(step: Step, said: str) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -28,7 +28,7 @@ from krino.judges.efficiency.finders.content_words import (
     words_of,
 )
 from krino.judges.efficiency.finders.effects import is_pending, name_parts, names
-from krino.judges.efficiency.finders.nearness import ask_another, read_wording
+from krino.judges.efficiency.finders.nearness import are_opposed, ask_another, read_wording
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, from_json, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -65,12 +65,14 @@ def spare_readings(
     answer: str | None,
     set_aside: Collection[int],
     settled: Collection[int],
+    handed: Collection[int],
 ) -> dict[int, Spare]:
     """`set_aside` are repeats, failures and the like: they use nothing, and nothing is known from them.
 
-    `settled` are repeats that had a ground, and what they repeat: of them nothing is said here.
+    `settled` are repeats that had a ground, and what they repeat: of them nothing is said here. `handed` are the
+    messages after which a user spoke, or may have spoken.
     """
-    search = _Leaving(steps, calls, task, answer or "", settled)
+    search = _Leaving(steps, calls, task, answer or _handed_in(steps), settled, handed)
     aside = set(set_aside)
     found: dict[int, Spare] = {}
     for _ in range(_ROUNDS):  # leaving one out may leave another without use
@@ -86,9 +88,15 @@ class _Leaving:
     """The words of each step, read once, and one look over them."""
 
     def __init__(
-        self, steps: Sequence[Step], calls: Sequence[Call], task: str, answer: str, settled: Collection[int]
+        self,
+        steps: Sequence[Step],
+        calls: Sequence[Call],
+        task: str,
+        answer: str,
+        settled: Collection[int],
+        handed: Collection[int],
     ) -> None:
-        self.steps, self.calls, self.settled = steps, calls, settled
+        self.steps, self.calls, self.settled, self.handed = steps, calls, settled, handed
         self.wanted = read_task(task)
         self.task = words_in(task)
         self.task_text = task.lower()
@@ -99,10 +107,10 @@ class _Leaving:
         self.task_identifiers = self._identifiers(task)
         self.answer = words_in(answer)
         self.reads = [
-            may_be_left_out(step, call) or self._drafts(place)
+            (may_be_left_out(step, call) and not self._is_ordered(step)) or self._drafts(place)
             for place, (step, call) in enumerate(zip(steps, calls, strict=True))
         ]
-        if not self.wanted.only_asks and not any(self._is_act(place) for place in range(len(steps))):
+        if not self.wanted.seeks and not any(self._is_act(place) for place in range(len(steps))):
             for place, call in enumerate(calls):  # one of those that do not say whether they read must be the act
                 self.reads[place] = self.reads[place] and (call.effect == "none" or steps[place].talks)
         self.tells = [
@@ -114,21 +122,10 @@ class _Leaving:
         spoken = next((step for step in reversed(steps) if step.talks), None)
         self.said = answer or (text_of(spoken.output) if spoken else "")
         self.stated = self._stated(spoken)
+        self.denies = any(phrase in self.said.lower() for phrase in table("cues")["denying"])
+        """Whether the answer is that nothing was found: then every place that was searched is a ground for it."""
         self.bare = len((self.answer | words_in(self.said)) - self.task) < _BARE
-        self.used: dict[int, set[str]] = {}
-        self.covered: set[str] = set()
-        """What the task names of what steps looked at whose words are taken up."""
-        self.telling: Counter[str] = Counter()
-        """How many such steps each tool has that the task does not name."""
-        self.resting = False
-        self.supplies: set[int] = set()
-        """Readings that brought what an act was given, or a short identifier with which a later call was made."""
-        self.supplied: set[int] = set()
-        """Those later calls."""
-        self.worked_on: dict[int, set[str]] = {}
-        """What acts were given that state more than the task does."""
-        self.rests_until = 0
-        """Up to this place results may be what something rests on that is not seen to take them up."""
+        self._forget()
         self._taken_up: dict[int, tuple[str, ...]] = {}
         self._vocabulary: dict[str, str] = {}
         self.given = [tokens_of(step.input) if tells else set() for step, tells in zip(steps, self.tells, strict=True)]
@@ -145,7 +142,32 @@ class _Leaving:
         }
         """Tools that were asked, among others, about the very thing that the task names."""
 
+    def _forget(self) -> None:
+        """What one look finds out, before the first."""
+        self.used: dict[int, set[str]] = {}
+        self.covered: set[str] = set()
+        """What the task names of what steps looked at whose words are taken up."""
+        self.telling: Counter[str] = Counter()
+        """How many such steps each tool has that the task does not name."""
+        self.resting = False
+        self.supplies: set[int] = set()
+        """Readings that brought what an act was given, or a short identifier with which a later call was made."""
+        self.supplied: set[int] = set()
+        """Those later calls."""
+        self.acts: list[int] = []
+        self.worked_on: dict[int, set[str]] = {}
+        """What acts were given that state more than the task does."""
+        self.finders: list[int] = []
+        self.waits_from = len(self.steps)
+        """From this place on something that was set going is waited for."""
+        self.rests_until = 0
+        """Up to this place results may be what something rests on that is not seen to take them up."""
+
     # --- what is read once ---
+
+    def _is_ordered(self, step: Step) -> bool:
+        """A tool that reads by its name, and is the very act that the task orders ("Download the report")."""
+        return not words("cues", "delivering").isdisjoint(self.task_tokens.intersection(name_parts(step.name)))
 
     def _drafts(self, place: int) -> bool:
         """Words of a model in between: not the last, and not those that choose the next call."""
@@ -198,6 +220,7 @@ class _Leaving:
             self.tools[place] for place in self.used if not self._is_named(place) and not self._is_led_to(place)
         )
         self.resting = not self.used and all(self.reads[place] or self.steps[place].talks for place in kept)
+        self.finders = self._finders()
         self._follow_identifiers(kept)
         self.rests_until = self._rests_until(kept)
         found: dict[int, Spare] = {}
@@ -221,6 +244,12 @@ class _Leaving:
         if self.resting and not any(self.asked[place] for place in kept):
             return {}  # an answer that rests on readings, of which the task names none: any may be the one
         return found or self._beyond(kept)
+
+    def _finders(self) -> list[int]:
+        """The first calls that brought all that the answer states, where one thing is asked for, not a comparison."""
+        if not self.wanted.single or not self.stated or self.task_tokens & words("cues", "comparing"):
+            return []
+        return [place for place in sorted(self.used) if self.stated.issubset(self.brought[place])][:_NEARBY]
 
     def _is_named(self, place: int) -> bool:
         """Whether the task names what sets this call apart from other calls of its tool."""
@@ -252,10 +281,10 @@ class _Leaving:
 
     def _rests_until(self, kept: Sequence[int]) -> int:
         """The end of the trace if the answer rests on results, else the last act that states what stands nowhere."""
-        acts = [place for place in kept if self._is_act(place)]
+        self.acts = acts = [place for place in kept if self._is_act(place)]
         last = self._follow_arguments(kept, acts)
-        pending = any(is_pending(self.steps[place]) for place in acts)
-        return len(self.steps) if pending or self._answer_rests(kept, acts) else last
+        self.waits_from = next((place for place in acts if is_pending(self.steps[place])), len(self.steps))
+        return len(self.steps) if self._answer_rests(kept, acts) else last
 
     def _follow_arguments(self, kept: Sequence[int], acts: Sequence[int]) -> int:
         """Notes who brought what acts are given beyond the task; the last act that was given what nobody brought."""
@@ -306,7 +335,8 @@ class _Leaving:
         return {found.lower() for found in _IDENTIFIER.findall(text[:MAX_TEXT])}
 
     def _is_act(self, place: int) -> bool:
-        return not self.reads[place] and self.steps[place].kind in ("tool", "other")
+        handed_in = place == len(self.steps) - 1 and names(self.steps[place].name, "answering")
+        return not self.reads[place] and self.steps[place].kind in ("tool", "other") and not handed_in
 
     def _open_arguments(self, place: int) -> set[str]:
         """What an act is given that the task does not say."""
@@ -330,17 +360,20 @@ class _Leaving:
 
     def _spare(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Spare | None:
         brought, asked, used = self.brought[place], self.asked[place], self.used.get(place, set())
-        if used - known.keys() or place in self.supplies or self._prepares(place) or self._is_told_on(place):
+        if place in self.supplies or self._prepares(place) or self._is_told_on(place) or self._is_chosen_from(place):
             return None
+        if used - known.keys():
+            return Spare("beyond") if self._comes_after_all(place) else None
         if self._pages_on(place):
             return Spare("unused")
         few = len(brought) < table("nearness")["least_distinctive"]
-        if place >= self.rests_until and not self.steps[place].talks:
+        if self.rests_until <= place < self.waits_from and not self.steps[place].talks:
             return self._stays_supported(place, known, few)
         if not brought or self._follows(place, known):
             return None
         if not used:
-            return None if few or asked - self.covered or self._is_gone_through(place) else Spare("unused")
+            open_ = few or asked - self.covered or self.denies or self._is_gone_through(place)
+            return None if open_ else Spare("unused")
         first = min(known[word] for word in used)
         new = any(word not in known for word in brought)
         again = bool(asked) and (asked <= looked_at or (not new and len(asked & looked_at) * 2 >= len(asked)))
@@ -358,6 +391,25 @@ class _Leaving:
             return None
         return Spare("unused", doubt=few or asked)
 
+    def _is_chosen_from(self, place: int) -> bool:
+        """One of several things of the task that were looked at alike, and a later act works on some of them only."""
+        tool = self.tools[place]
+        if not self._is_named(place):
+            return False
+        nearby = range(max(0, place - _NEARBY), min(place + _NEARBY, len(self.steps)))
+        alike = [other for other in nearby if self.tools[other] == tool and self.tells[other]]
+        every = set().union(*(self.given[other] - self.shared.get(tool, set()) for other in alike))
+        acts = self.acts[bisect_left(self.acts, place) :][:_NEARBY]
+        taken = [every & tokens_of(self.steps[act].input) for act in acts]
+        return len(alike) > 1 and any(0 < len(some) < len(every) for some in taken)
+
+    def _comes_after_all(self, place: int) -> bool:
+        """All that the task orders was done before, nothing is waited for, and only the report speaks of it."""
+        if self.wanted.tells or not self.acts or self.acts[-1] > place or min(self.handed, default=place) < place:
+            return False
+        waits = self.waits_from < len(self.steps) or is_pending(self.steps[place])
+        return not waits and self.steps[place].kind != "llm"
+
     def _prepares(self, place: int) -> bool:
         """It looks at the thing that a later act works on, and that act does more than the task says word for word."""
         given = self.given[place]
@@ -366,19 +418,21 @@ class _Leaving:
     def _is_told_on(self, place: int) -> bool:
         """The next words are no answer yet, and state something: to the user, who is then asked or decides."""
         spoken = next((later for later in range(place + 1, len(self.steps)) if self.steps[later].talks), None)
-        if spoken is None or self.steps[spoken].kind != "message" or self.wanted.tells:
+        if spoken is None or spoken not in self.handed or self.wanted.tells:
             return False
         said = words_of(self.steps[spoken].output) - self.task_forms - words("cues", "talk")
         return bool(said) and any(self._is_act(later) for later in range(spoken + 1, len(self.steps)))
 
     def _pages_on(self, place: int) -> bool:
         """One thing is asked for, an earlier page held all that the answer states, and this page brought none of it."""
-        if self.used.get(place) or not self.wanted.single or not self.stated:
-            return False
-        if not self.task_tokens.isdisjoint(words("cues", "comparing")):
-            return False
-        earlier = (other for other in self.used if other < place and self._is_page_of(other, place))
-        return any(forms(self.stated) & set(self.brought[other]) >= self.stated for other in earlier)
+        found = () if self.used.get(place) else self._found_by(place)
+        return any(self._is_page_of(other, place) for other in found)
+
+    def _found_by(self, place: int) -> Iterator[int]:
+        """Earlier calls of the tool that brought all that the answer states, where one thing is asked for."""
+        for other in self.finders:
+            if other < place and self.tools[other] == self.tools[place]:
+                yield other
 
     def _is_page_of(self, one: int, other: int) -> bool:
         """The same call but for the number of the page."""
@@ -396,7 +450,11 @@ class _Leaving:
         """The same tool asked about another thing of the task or of a list, or about the opposite."""
         one, other = self.calls[place], self.calls[first]
         if self.steps[place].name == self.steps[first].name and one.frame != other.frame:
-            own = self.given[place] - self.given[first]
+            own, others = self.given[place] - self.given[first], self.given[first] - self.given[place]
+            if are_opposed(own, others):
+                return True
+            if not others and set(self.brought[place]) <= {*self.brought[first], *self.given[first]}:
+                return False  # the same thing, asked for in part
             return not own.isdisjoint(self.task_tokens) or any(word in known for word in own)
         if not one.wording or not other.wording:
             return False
@@ -405,6 +463,8 @@ class _Leaving:
     def _is_gone_through(self, place: int) -> bool:
         """Another call of the tool brought what is used, and the task does not name which: all had to be looked at."""
         tool = self.tools[place]
+        if self.steps[place].talks or next(self._found_by(place), None) is not None:
+            return False
         return tool in self.varied and self.telling[tool] > 0 and not self._is_beside(place)
 
     def _is_of_a_list(self, place: int, known: Mapping[str, int]) -> bool:
@@ -412,12 +472,22 @@ class _Leaving:
         tool = self.tools[place]
         if not self.wanted.tells or self.times[tool] < 2 or tool in self.named_tools or self.calls[place].wording:
             return False
+        if next(self._found_by(place), None) is not None:
+            return False
         own = self.given[place] - self.shared[tool]
-        return place in self.supplied or (bool(own) and all(word in known for word in own))
+        return place in self.supplied or (bool(own) and (all(word in known for word in own) or self._is_listed(place)))
+
+    def _is_listed(self, place: int) -> bool:
+        """Whether one earlier result holds all that it was given, short words and numbers too."""
+        nearby = (other for other in range(max(0, place - _NEARBY), place) if self.tells[other])
+        return any(self.given[place] <= tokens_of(from_json(self.steps[other].output)) for other in nearby)
 
     def _is_moved_on_from(self, place: int) -> bool:
-        """What is scrolled or paged through must have been opened."""
-        return place + 1 < len(self.calls) and self.calls[place + 1].is_paging
+        """What is scrolled or paged through, clicked or photographed must have been opened."""
+        if place + 1 >= len(self.calls):
+            return False
+        shows = names(self.steps[place].name, "opening") and names(self.steps[place + 1].name, "on_screen")
+        return shows or self.calls[place + 1].is_paging
 
     def _is_beside(self, place: int) -> bool:
         """A search among several whose question has nothing of the task's own words."""
@@ -479,7 +549,17 @@ class _Leaving:
         return not looks_at <= self.task_forms
 
 
-def looks_for_good_measure(steps: Sequence[Step], calls: Sequence[Call], task: str) -> set[int]:
+def _handed_in(steps: Sequence[Step]) -> str:
+    """What the last call hands in as the answer ("final_answer"), where it is such a call."""
+    last = steps[-1] if steps else None
+    if last is None or last.kind != "tool" or not names(last.name, "answering"):
+        return ""
+    return " ".join(texts_in(last.input))
+
+
+def looks_for_good_measure(
+    steps: Sequence[Step], calls: Sequence[Call], task: str, handed: Collection[int]
+) -> set[int]:
     """Readings that only serve to see a change, if they are made again after it: the task orders the change alone.
 
     Nothing is being waited for, and no message stands before them after which a user may have asked for them.
@@ -489,7 +569,7 @@ def looks_for_good_measure(steps: Sequence[Step], calls: Sequence[Call], task: s
     found: dict[str, list[int]] = {}
     waited_for: set[str] = set()
     for place, (step, call) in enumerate(zip(steps, calls, strict=True)):
-        if step.kind == "message":
+        if place in handed:
             break
         if only_reads(step, call) and call.is_read:
             found.setdefault(step.name, []).append(place)
@@ -503,7 +583,8 @@ def _tool(step: Step) -> str:
     if not names(step.name, "runs"):
         return step.name
     command = tokens_in(" ".join(texts_in(step.input))[:_COMMAND])
-    return f"{step.name} {command[0]}" if command else step.name
+    words_of_command = 2 if command[:1] and command[0] in words("cues", "commands_of_many") else 1
+    return " ".join([step.name, *command[:words_of_command]])
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Protocol
 from krino.judges.efficiency.tables import table, words
 
 _TOKEN = re.compile(r"\w+")
-_MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*)")
+_MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*|(?<=\w )[A-HJ-Z]\b(?![.'’]))")
 """Numbers, and names inside a sentence: questions that differ in one of them are different questions."""
 _LITERAL = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"")
 _CODE_MARK = re.compile(r"[=;{}\[\]]|\w\(")
@@ -134,9 +134,12 @@ def _opposites() -> dict[str, frozenset[str]]:
 def _are_opposed(a: Wording, b: Wording) -> bool:
     """A word of one is the opposite of a word of the other, and neither has both; or one alone denies something."""
     only_a, only_b = a.bag.keys() - b.bag.keys(), b.bag.keys() - a.bag.keys()
-    if not words("cues", "negations").isdisjoint(only_a | only_b):
-        return True
-    return any(not _opposites()[word].isdisjoint(only_b) for word in only_a if word in _opposites())
+    return not words("cues", "negations").isdisjoint(only_a | only_b) or are_opposed(only_a, only_b)
+
+
+def are_opposed(some: Collection[str], others: Collection[str]) -> bool:
+    """A word of the one is the opposite of a word of the other."""
+    return any(not _opposites()[word].isdisjoint(others) for word in some if word in _opposites())
 
 
 def differ_in_one_word(first: Wording, second: Wording) -> bool:
@@ -161,7 +164,7 @@ def _marks_agree(a: Wording, b: Wording, named: Collection[str] | None = None) -
 
 
 def _holds(wording: Wording, mark: str) -> bool:
-    return mark in wording.bag or _stem(mark) in wording.bag
+    return mark in wording.marks or mark in wording.bag or _stem(mark) in wording.bag
 
 
 @dataclass(slots=True)

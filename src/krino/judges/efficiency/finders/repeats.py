@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
-from krino.judges.efficiency.finders.calls import Call, spoken_action, squeeze
+from krino.judges.efficiency.finders.calls import Call, spoken_action, squeeze, texts_in
 from krino.judges.efficiency.finders.effects import ONCE, Ordered, is_pending, names
 from krino.judges.efficiency.finders.known_results import KnownResults
 from krino.judges.efficiency.finders.nearness import (
@@ -32,6 +32,7 @@ Level = Literal["exact", "normalised", "near", "same_result", "same_words", "kno
 _CODE_MARK = re.compile(r"[=;{}]|\w\(")
 _WORDINGS_ENOUGH = 2
 """Earlier wordings of one question from which on another one is a repeat, even if it is less near to each."""
+_SHORT_RESULT = 200
 
 
 @cache
@@ -152,7 +153,7 @@ class RepeatSearch:
                 self.recovered.update(dict.fromkeys(seen.failures, place))
             return Repeat(place, seen.first, level, again, waste=again, retry=not again)
         forced = changed or self._is_forced(place, seen)
-        stateless = call.is_search or (step.kind == "llm" and not call.speaks)
+        stateless = call.is_search or call.is_write or (step.kind == "llm" and not call.speaks)
         waste = not forced and (step.error is not None or known or stateless)
         return Repeat(place, of, level, known and step.error is None, waste, forced=forced)
 
@@ -161,13 +162,22 @@ class RepeatSearch:
         call = self.calls[place]
         looks = call.effect == "none" and self.steps[place].kind != "llm"
         most = 1 if call.speaks else self.ordered.reads if looks else self.ordered.acts
-        if seen.times < most or call.is_moving or call.effect == "waits":
+        if str(most) in texts_in(self.steps[place].input):
+            most = 1  # the call itself says how many
+        if seen.times < most or (call.is_moving and not self._fails_again(place)) or call.effect == "waits":
             return True
         if call.is_paging or self.steps[place].kind == "llm" or (call.is_search and not call.is_watching):
             return False
         news = self._news.get(place, -1)
         comes_by_itself = news > place and self._writes[news] == self._writes[place + 1]
         return comes_by_itself or is_pending(self.steps[seen.last])
+
+    def _fails_again(self, place: int) -> bool:
+        """The same short result, by which the thing could not be done."""
+        before = self._last_before.get(place)
+        told = squeeze(dump(self.steps[place].output))
+        same = before is not None and self.calls[before].result == self.calls[place].result
+        return same and len(told) < _SHORT_RESULT and any(cue in told for cue in table("cues")["failing"])
 
     def may_have_changed(self, place: int, earlier: int) -> bool:
         """Whether anything between two steps could have changed what the call brings, as far as can be known."""
@@ -373,7 +383,9 @@ def errors_of_use(steps: Sequence[Step], calls: Sequence[Call], search: RepeatSe
                 found[place] = "the last attempt, and its error is the result"
             elif following is not None and runs and _works_on(step, steps[following], calls[following]):
                 found[place] = "its error was worked on"
-        following = place
+        repeat = search.repeats.get(place)
+        if repeat is None or not repeat.waste:  # the same error again is no further attempt
+            following = place
     return found
 
 

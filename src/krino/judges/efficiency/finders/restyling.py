@@ -35,14 +35,16 @@ def brings_nothing_new(steps: Sequence[Step], place: int) -> bool:
     step = steps[place]
     if step.kind not in ("llm", "message"):
         return False
-    told = {*name_parts(step.name), *tokens_in(instruction_of(step))}
-    if not told.isdisjoint(words("cues", "adding")):
-        return False
     said = words_of(step.output)
+    if step.kind == "message":
+        said -= words("cues", "courtesy") | words("cues", "talk")
     new = said - words_of(step.input)
     for earlier in steps[max(0, place - _NEARBY) : place]:
         if earlier.kind in ("llm", "message") and new:
             new -= words_of(earlier.output)
+    told = {*name_parts(step.name), *tokens_in(instruction_of(step))}
+    if not told.isdisjoint(words("cues", "adding")):
+        return not new
     most: float = table("nearness")["new_share"] * len(said)
     return len(new) <= most
 

@@ -8,12 +8,14 @@ from functools import cache
 
 from krino.judges.efficiency.finders.calls import texts_in
 from krino.judges.efficiency.finders.content_words import MAX_TEXT, tokens_in, tokens_of
-from krino.judges.efficiency.finders.effects import name_parts, names
+from krino.judges.efficiency.finders.effects import name_parts, names, reads_by_name
+from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
 
 _NEARBY = 20
+_LEAST_UNDOING = 4
 _INSTALL = re.compile(
     r"\b(?:pip3?|uv pip|conda|mamba|npm|yarn|pnpm|apt|apt-get|brew|gem|cargo)\s+(?:install|add|i)\s+([^\n;&|\"']+)"
 )
@@ -28,7 +30,7 @@ def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Ite
     """The earlier act that this one undoes, if nothing in between made use of it and the task orders no undoing."""
     step = steps[place]
     parts = name_parts(step.name)
-    verbs = [verb for verb in parts if verb in _undone_by() and verb not in asked]
+    verbs = [verb for verb in parts if _undone(verb) and verb not in asked]
     given = tokens_of(step.input)
     if not verbs or not given or step.error is not None:
         return
@@ -39,7 +41,10 @@ def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Ite
             return  # after words to the user, or a fault, there may be a ground
         does = set(name_parts(other.name))
         made = tokens_of(other.input) | tokens_of(other.output)
-        if does & _undone_by()[verbs[0]] and (does & things or not things) and given <= made:
+        acts = does & _undone(verbs[0])
+        if reads_by_name(other.name):  # `open_door` is an act, `order_status` is none
+            acts &= words("cues", "read")
+        if acts and (does & things or not things) and given <= made:
             yield earlier
             return
         if not given.isdisjoint(tokens_of(other.input)):
@@ -51,20 +56,30 @@ def _undone_by() -> dict[str, frozenset[str]]:
     return {verb: frozenset(acts) for verb, acts in table("cues")["undoing"].items()}
 
 
+def _undone(verb: str) -> frozenset[str]:
+    """The verbs that this one takes back: those of the table, or what stands behind its "un" (unsnooze)."""
+    own = frozenset({verb.removeprefix("un")}) if verb.startswith("un") and len(verb) > _LEAST_UNDOING else frozenset()
+    return _undone_by().get(verb, own)
+
+
 def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
     """A value that the next step sets anew, in the same place of the same thing, where the task does not order both."""
     following = steps[place + 1] if place + 1 < len(steps) else None
     step = steps[place]
-    if following is None or following.name != step.name or not names(step.name, "setting") or following.error:
+    if following is None or following.name != step.name or following.error:
         return False
     one, other = step.input, following.input
-    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys() or len(one) < 2:
+    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys():
+        return False
+    before, after = (set(tokens_in(" ".join(texts_in(given)))) for given in (one, other))
+    corrected = acknowledges(step) and before < after <= set(asked)
+    if not corrected and (len(one) < 2 or not names(step.name, "setting")):
         return False
     differ = [key for key in one if one[key] != other[key]]
     if len(differ) != 1 or any(isinstance(given[differ[0]], bool) for given in (one, other)):
         return False
     first, second = tokens_of(one[differ[0]]), tokens_of(other[differ[0]])
-    return differ[0] in words("cues", "value_fields") and (not first <= set(asked) or first < second)
+    return differ[0] in words("cues", "value_fields") and (corrected or not first <= set(asked) or first < second)
 
 
 def turned_back(steps: Sequence[Step], place: int) -> Iterator[int]:

@@ -147,6 +147,8 @@ def _block_text(block: Any) -> str:
             return found if isinstance(found, str) else text_of(found)
         if isinstance(block.get("content"), str):  # OpenTelemetry's message parts
             return str(block["content"])
+        if "role" in block and isinstance(held_parts := block.get("parts", block.get("content")), list):
+            return text_of(held_parts)  # a whole message
     return dump(block)
 
 

@@ -225,14 +225,16 @@ def _gemini(value: Any) -> str | None:
 def _is_langchain(raw: Message) -> bool:
     if "lc" in raw and isinstance(raw.get("id"), list):
         return any(str(part).endswith(("Message", "MessageChunk")) for part in raw["id"][-1:])
-    return (raw.get("type") in ("human", "ai") and not raw.get("role") and ("content" in raw or "data" in raw)) or (
-        raw.get("type") in ("system", "tool") and ("additional_kwargs" in raw or isinstance(raw.get("data"), Mapping))
-    )
+    kind, held = raw.get("type"), "content" in raw or isinstance(raw.get("data"), Mapping)
+    if kind in ("human", "ai", "system"):
+        return held and not raw.get("role")
+    return kind == "tool" and ("additional_kwargs" in raw or "data" in raw or ("tool_call_id" in raw and held))
 
 
 def _langchain(value: Any) -> str | None:
     raw = objects(listed(value, *_HOLDERS))
-    return "messages of type human, ai and tool" if raw and all(map(_is_langchain, raw)) else None
+    spoken = any(message.get("type") not in ("system", "tool") for message in raw)
+    return "messages of type human, ai and tool" if spoken and all(map(_is_langchain, raw)) else None
 
 
 def _is_autogen(raw: Message) -> bool:

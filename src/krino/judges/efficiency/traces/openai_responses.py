@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from krino.judges.efficiency.traces.content import Album, clean, from_json, listed, objects, text_of
@@ -56,6 +57,8 @@ def _read(value: Any) -> Trace:
         kind = str(item.get("type") or ("message" if "role" in item else ""))
         if kind in _CALLS:
             steps.append(_call(item, kind, outputs.get(str(item.get("call_id")))))
+        elif kind == "message" and item.get("role") == "user" and steps and steps[-1].kind == "message":
+            steps[-1] = replace(steps[-1], observed=text_of(clean(item.get("content"), Album())).strip())
         elif kind == "message" and item.get("role") == "assistant":
             album = Album()
             text = text_of(clean(item.get("content"), album)).strip()

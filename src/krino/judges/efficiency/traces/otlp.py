@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from krino.judges.efficiency.tables import table
-from krino.judges.efficiency.traces.content import dump, from_json, listed, number, objects, whole
+from krino.judges.efficiency.traces.content import dump, from_json, listed, number, objects, text_of, whole
 from krino.judges.efficiency.traces.span_tree import grow, orphans, refuse_fragment
 from krino.judges.efficiency.traces.spans import Span, is_agents_row, is_observation, is_span, raw_spans, spans_of
 from krino.judges.efficiency.traces.steps import Reader, Trace
@@ -59,7 +59,7 @@ def _read(value: Any) -> Trace:
     roots = grow(spans, lambda span: _node(span, known))
     refuse_fragment(spans, roots)
     agent = closing_agent(roots)
-    answer = dump(agent.output) if agent is not None else None
+    answer = text_of(agent.output) if agent is not None else None
     task, media = root_input(roots), task_media(*(node.input for node in roots))
     steps = tree_steps(roots)
     if isinstance(value, Mapping) and "observations" in value:  # Langfuse keeps input and output beside its spans

@@ -51,6 +51,8 @@ class Trace:
     """Spans that name a parent which is not there: the trace may be cut, or lie in more than one record."""
     media: tuple[Media, ...] = ()
     """What came with the task: an image that the user sent."""
+    opening: str = ""
+    """The first words of the user, where the trace shows them: what the agent was told of the task."""
     format: str = ""
     seen: str = ""
 

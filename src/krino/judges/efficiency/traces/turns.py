@@ -49,7 +49,8 @@ def trace_of(turns: Sequence[Turn], task: str | None = None) -> Trace:
     """The trace of a conversation; the task is the first words of the user unless the format states it elsewhere."""
     album = Album()
     said = [text_of(clean(turn.content, album)).strip() for turn in turns if turn.role == "user"]
-    return Trace(tuple(steps_of(turns)), task or next(filter(None, said), None), media=tuple(album.items))
+    opening = next(filter(None, said), "")
+    return Trace(tuple(steps_of(turns)), task or opening or None, opening=opening, media=tuple(album.items))
 
 
 def steps_of(turns: Sequence[Turn]) -> list[Step]:
@@ -92,7 +93,8 @@ def _spoken(turn: Turn, following: Turn | None) -> list[Step]:
         reply = "\n".join(text_of(result.output) for result in following.results)
     actions = actions_in(text, reply)
     if not actions:
-        return [Step(turn.id, "message", "message", None, text, media=tuple(album.items))]
+        said = reply.strip() if reply and following and following.role == "user" else ""
+        return [Step(turn.id, "message", "message", None, text, observed=said, media=tuple(album.items))]
     pairs = zip(actions, observations_in(reply or "", len(actions)), strict=True)
     steps = [_action_step(turn, action, seen, number) for number, (action, seen) in enumerate(pairs)]
     closing = closing_words(text)
