@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from itertools import islice
 
 from krino.judges.rag.reading.grammar import verb_form, word_list
+from krino.judges.rag.reading.values import number_words
 from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -106,15 +107,16 @@ def _needs_auxiliary(first: str, head: _Head) -> bool:
 
 
 def _has_own_subject(words: Sequence[str]) -> bool:
-    """ "its battery lasts", "all the miners drowned", "Mia Strand paid"."""
+    """ "its battery lasts", "all the miners drowned", "Mia Strand paid", "45 flights were diverted"."""
     opens = words[0].lower()
     known = word_list("determiners") | word_list("pronouns", "parts") | {"all", "some", "most", "many", "no", "every"}
-    if opens not in known and not words[0][0].isupper():
+    counted = opens[0].isdigit() or opens in number_words()  # "4-0 wins" has no verb
+    if opens not in known and not words[0][0].isupper() and not counted:
         return False
     for place, word in enumerate(words[1:_NEAR], 1):
         lowered = word.lower()
         form = verb_form(lowered)
-        noun = words[place - 1].lower() in _before_nouns()
+        noun = words[place - 1].lower() in _before_nouns() or (counted and form is not None and form[1] == "third")
         if lowered in word_list("auxiliary") or (form is not None and not noun and form[1] not in ("base", "gerund")):
             return True
     return False

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 from krino.judges.lazy import lazy
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.amounts import other_amount, share_roots
 from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
-from krino.judges.rag.reading.grammar import root_of
+from krino.judges.rag.reading.grammar import root_of, word_list
 from krino.judges.rag.reading.lists import added_item
+from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
+from krino.judges.rag.reading.slots import in_place_of
 from krino.judges.rag.reading.values import Value, comparable, stated
-from krino.judges.rag.reading.words import Reading, opposed_words, opposite_words
+from krino.judges.rag.reading.words import Reading, opposed_poles, opposed_words, opposite_words, plain_words
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.tables import table
 
@@ -122,7 +125,7 @@ def decide(pair: Pair) -> Support | None:
 
 
 def _agrees(pair: Pair) -> bool:
-    """One sentence has every word of the claim, denies as much, and says it of the same doer."""
+    """One sentence has every word of the claim, denies nothing, and has them in the same order or of the same doer."""
     if not _is_english(pair):
         return False
     claimed = pair.claimed
@@ -130,7 +133,7 @@ def _agrees(pair: Pair) -> bool:
         reading.stems.issuperset(claimed.content)
         and _is_close(pair, reading)
         and claimed.denials == reading.denials == 0
-        and says_the_same(pair.claim, text)
+        and (claimed.content == reading.content or says_the_same(pair.claim, text))
         for text, reading in zip(pair.evidence, pair.found, strict=True)
     )
 
@@ -153,8 +156,10 @@ def find_conflict(pair: Pair) -> Conflict | None:
     return (
         _opposite_conflict(pair, limits["negation"])
         or _role_conflict(pair)
-        or _longer_list(pair)
         or _name_conflict(pair, limits["negation"])
+        or _slot_conflict(pair)
+        or _plan_conflict(pair, limits)
+        or _longer_list(pair)
     )
 
 
@@ -207,6 +212,32 @@ def _role_conflict(pair: Pair) -> Conflict | None:
     return None
 
 
+def _slot_conflict(pair: Pair) -> Conflict | None:
+    """One thing in the place of another that the passage has there, where no sentence has all of the claim."""
+    if not _is_english(pair) or not pair.whole:
+        return None
+    told = [in_place_of(pair.claim, text) for text in pair.evidence]
+    for found, reading in zip(told, pair.found, strict=True):
+        if found is None and reading.stems.issuperset(pair.claimed.content):
+            return None
+    first = next((found for found in told if found is not None), None)
+    if first is None:
+        return None
+    return Conflict(f"it says '{first[0]}', the passage '{first[1]}' in its place", plain=True, label="unsupported")
+
+
+def _plan_conflict(pair: Pair, limits: Mapping[str, Any]) -> Conflict | None:
+    """It tells as done what the passage only expects, or as certain what the passage only holds possible."""
+    if not _is_english(pair) or not pair.whole:
+        return None
+    share = coverage(pair.weights, pair.found[:1])
+    if share >= limits["negation"] and (told := told_as_done(pair.claim, pair.evidence)):
+        return Conflict(f"it tells '{told}' as done, the passage as planned", plain=True, label="unsupported")
+    if share >= limits["rests"] and (told := told_as_certain(pair.claim, pair.evidence[0])):
+        return Conflict(f"it says '{told}', the passage leaves it open", plain=True, label="unsupported")
+    return None
+
+
 def _longer_list(pair: Pair) -> Conflict | None:
     """It lists all that the passage lists, and a thing more that no evidence speaks of."""
     if not _is_english(pair) or not pair.whole:
@@ -250,21 +281,34 @@ def _value_conflict(pair: Pair, topical: float) -> Conflict | None:
 
 
 def _borrowed_value(pair: Pair, topical: float) -> Conflict | None:
-    """A value that only sentences about other names have, where the one about the claim's own has another."""
-    names = pair.claimed.names
+    """A value that only sentences about other names have, where the one about the claim's own has another.
+
+    That one must be about what is claimed, or tell of its name what the others tell of theirs, as rows of a table do.
+    """
+    names = _named(pair.claimed)
     own = [reading for reading in pair.found if names and names <= reading.stems]
-    foreign = [reading for reading in pair.found if reading.names and names.isdisjoint(reading.stems)]
+    foreign = [reading for reading in pair.found if _named(reading) and names.isdisjoint(reading.stems)]
     if not own or not foreign:
         return None
     known = pair.asked.offered.union(*(reading.offered for reading in pair.found if reading not in foreign))
     rest = {root: weight for root, weight in pair.weights.items() if root not in pair.claimed.value_keys}
-    if coverage(rest, own[:1]) < topical:
+    if coverage(rest, own[:1]) < topical and _matter(own[0]) not in map(_matter, foreign):
         return None
     for value in pair.claimed.values:
         for other in own[0].values:
             if not stated(value, known) and comparable(value, other) and not stated(other, pair.claimed.offered):
                 return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
     return None
+
+
+def _matter(reading: Reading) -> frozenset[str] | None:
+    """What is told of a name, values aside: rows of one table tell the same; None where there is nothing else."""
+    return frozenset(reading.content) - reading.names - reading.value_keys or None
+
+
+def _named(reading: Reading) -> frozenset[str]:
+    """Its names, less those of units and months that belong to a value."""
+    return reading.names.intersection(reading.content)
 
 
 def _topic_share(pair: Pair) -> float:
@@ -298,10 +342,26 @@ def _opposite_conflict(pair: Pair, topical: float) -> Conflict | None:
         return None
     if _is_english(pair) and told_from_far_end(pair.claim, pair.evidence[0]):
         return None
-    rest = {root: weight for root, weight in pair.weights.items() if root != root_of(words[0], pair.language)}
+    if words[0] in _leaning() and _behind(words[0], pair.claim) != _behind(words[1], pair.evidence[0]):
+        return None  # "from there" and "into sleep mode" speak of different things
+    turned = {root_of(word, pair.language) for word in (words[0], *opposed_poles(pair.claimed, best))}
+    rest = {root: weight for root, weight in pair.weights.items() if root not in turned}
     if not rest or coverage(rest, pair.found[:1]) < topical:
         return None
     return Conflict(f"it says '{words[0]}', the passage '{words[1]}'", plain=True)
+
+
+@cache
+def _leaning() -> frozenset[str]:
+    """Words that say something only of the word behind them."""
+    return word_list("prepositions") | word_list("adverbs", "quantifiers")
+
+
+def _behind(leaning: str, text: str) -> str | None:
+    """The word that such a word is put before, as its root."""
+    words = [word for word in plain_words(text) if word not in word_list("determiners")]
+    place = words.index(leaning) + 1 if leaning in words else len(words)
+    return root_of(words[place]) if place < len(words) else None
 
 
 def _name_conflict(pair: Pair, topical: float) -> Conflict | None:

@@ -200,7 +200,7 @@ def _answer_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool |
         return best, True
     # What is asked about, names aside, must be spoken of where something of the right kind stands.
     frame = {root: weight for root, weight in weights.items() if root not in asked.names} or weights
-    if _answers_another(desk, part, frame, list(said.values())):
+    if _answers_another(desk, part, frame, list(said.values())) or _tells_of_another(desk, asked, frame, said, told):
         return best, False
     if part.kind is None:
         return best, True if coverage(weights, _all_of(told.values())) >= _limit("answered") else None
@@ -221,6 +221,28 @@ def _answers_another(desk: Desk, part: QuestionPart, weights: Mapping[str, float
     told = {root for reading in said for root in reading.content if root not in reading.value_keys}
     speaks = ours > 0 or (len(told) > 1 and any(told <= item.reading.stems for item in grounds))
     return bool(grounds) and most >= _limit("elsewhere") and speaks and ours <= most - _limit("beside")
+
+
+def _tells_of_another(
+    desk: Desk,
+    asked: Reading,
+    frame: Mapping[str, float],
+    said: Mapping[int, Reading],
+    told: Mapping[int, tuple[Reading, ...]],
+) -> bool:
+    """It says what is asked, but of another name, where the passages say it of the one that is asked about."""
+    names = asked.names
+    others = frozenset[str]().union(*(reading.names for reading in said.values())) - asked.stems
+    if not names or not others or coverage(frame, said.values()) < _limit("elsewhere"):
+        return False
+    if any(not names.isdisjoint(reading.stems) for reading in _all_of(told.values())):
+        return False
+    return any(
+        names <= item.reading.stems
+        and others.isdisjoint(item.reading.stems)
+        and coverage(frame, (item.reading,)) >= _limit("elsewhere")
+        for item in desk.index.sentences
+    )
 
 
 def _own_weights(desk: Desk, part: QuestionPart, asked: Reading) -> dict[str, float]:
