@@ -21,6 +21,8 @@ _MOST_PARTS = 3
 _LONGEST_SUBJECT = 8
 _NEAR = 6
 """Words among which a half with a subject of its own must have its verb."""
+_ROUGHLY = frozenset({"about", "around", "nearly", "almost", "roughly", "approximately", "over", "some"})
+"""What may stand before the number that opens a half."""
 _ASIDE = re.compile(r"[(\[\"“«]")
 _OPENING = re.compile(r"^(?:[^\W\d_]+,\s+)?")
 
@@ -108,6 +110,8 @@ def _needs_auxiliary(first: str, head: _Head) -> bool:
 
 def _has_own_subject(words: Sequence[str]) -> bool:
     """ "its battery lasts", "all the miners drowned", "Mia Strand paid", "45 flights were diverted"."""
+    if words[0].lower() in _ROUGHLY and len(words) > 1:
+        words = words[1:]
     opens = words[0].lower()
     known = word_list("determiners") | word_list("pronouns", "parts") | {"all", "some", "most", "many", "no", "every"}
     counted = opens[0].isdigit() or opens in number_words()  # "4-0 wins" has no verb

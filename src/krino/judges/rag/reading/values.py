@@ -459,7 +459,15 @@ def _read_words(plain: str, lowered: str, start: int) -> Value | None:
         return None
     number, end = run
     if half := _and_half().match(lowered, end + 1):
-        number, end = number + Decimal("0.5"), half.end()
+        return _scaled(plain, lowered, start, half.end(), number + Decimal("0.5"))
+    return _with_unit(plain, lowered, start, end, number, spelled=True)
+
+
+def _scaled(plain: str, lowered: str, start: int, end: int, number: Decimal) -> Value:
+    """A number in words with a half, and what it counts: "one and a half million copies"."""
+    scale = _NEXT_WORD.match(lowered, end)
+    if scale and scale.group(1) in _scales():
+        number, end = number * _scales()[scale.group(1)], scale.end()
     return _with_unit(plain, lowered, start, end, number, spelled=True)
 
 
@@ -472,7 +480,7 @@ def _half(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
 
 def _one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
     if (half := _and_half().match(lowered, first.end() + 1)) and first.group() not in _words("numbers", "article"):
-        return _with_unit(plain, lowered, first.start(), half.end(), Decimal("1.5"), spelled=True)
+        return _scaled(plain, lowered, first.start(), half.end(), Decimal("1.5"))
     scale = _NEXT_WORD.match(lowered, first.end())
     if scale and scale.group(1) in _scales() and len(scale.group(1)) > 2:
         run = _run(lowered, scale.start(1))
@@ -480,11 +488,12 @@ def _one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
     unit = _unit_at(lowered, first.end())
     if unit is None or unit[0][0] != "duration":
         return None
-    if first.group() in _words("numbers", "article"):
+    half = _and_half().match(lowered, unit[1] + 1)
+    if first.group() in _words("numbers", "article") and half is None:
         before = _LETTERS.findall(lowered[max(0, first.start() - _LOOK_BACK) : first.start()])
         if not before or before[-1] not in _words("numbers", "before_article"):
             return None
-    if half := _and_half().match(lowered, unit[1] + 1):  # "une heure et demie"
+    if half is not None:  # "une heure et demie"
         return _quantity(plain, first.start(), half.end(), Decimal("1.5"), unit[0], spelled=True)
     return _quantity(plain, first.start(), unit[1], Decimal(1), unit[0], spelled=True)
 

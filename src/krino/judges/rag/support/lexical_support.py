@@ -231,7 +231,7 @@ def _plan_conflict(pair: Pair, limits: Mapping[str, Any]) -> Conflict | None:
     if not _is_english(pair) or not pair.whole:
         return None
     share = coverage(pair.weights, pair.found[:1])
-    if share >= limits["negation"] and (told := told_as_done(pair.claim, pair.evidence)):
+    if share >= limits["topical"] and (told := told_as_done(pair.claim, pair.evidence)):
         return Conflict(f"it tells '{told}' as done, the passage as planned", plain=True, label="unsupported")
     if share >= limits["rests"] and (told := told_as_certain(pair.claim, pair.evidence[0])):
         return Conflict(f"it says '{told}', the passage leaves it open", plain=True, label="unsupported")
@@ -268,6 +268,8 @@ def _small_count(value: Value) -> bool:
 def _value_conflict(pair: Pair, topical: float) -> Conflict | None:
     """The deciding sentence is about the same thing but has another date, time or quantity of the same kind."""
     known, best = _known_keys(pair), pair.found[0]
+    if counted := _counted_otherwise(pair):
+        return Conflict(f"it says {counted[0].text} {counted[0].unit}, the passage {counted[1].text}", plain=True)
     missing = [value for value in pair.claimed.values if not stated(value, known)]
     if not missing or _topic_share(pair) < topical:
         return None
@@ -280,12 +282,24 @@ def _value_conflict(pair: Pair, topical: float) -> Conflict | None:
     return None
 
 
+def _counted_otherwise(pair: Pair) -> tuple[Value, Value] | None:
+    """A number that the sentence has only of other things, where it has another of what the claim counts:
+    "12 rooms and 48 suites" for "48 rooms and 12 suites"."""
+    told = [value for reading in pair.found for value in reading.values if value.kind == "number"]
+    for value in pair.claimed.values if len(told) > 1 else ():
+        alike = [other for other in told if other.keys == value.keys]
+        instead = [other for other in pair.found[0].values if other.unit == value.unit and other.kind == "number"]
+        if value.unit and instead and alike and all(other.unit not in ("", value.unit) for other in alike):
+            return value, instead[0]
+    return None
+
+
 def _borrowed_value(pair: Pair, topical: float) -> Conflict | None:
     """A value that only sentences about other names have, where the one about the claim's own has another.
 
     That one must be about what is claimed, or tell of its name what the others tell of theirs, as rows of a table do.
     """
-    names = _named(pair.claimed)
+    names = _named(pair.claimed) | (_named(pair.asked) & pair.claimed.stems)
     own = [reading for reading in pair.found if names and names <= reading.stems]
     foreign = [reading for reading in pair.found if _named(reading) and names.isdisjoint(reading.stems)]
     if not own or not foreign:
