@@ -292,3 +292,17 @@ def test_no_claim_of_an_answer_is_less_likely_than_its_risk_leaves() -> None:
     assert isinstance(risk, float)
     assert len(labels.claims) > 1
     assert all(risk >= round(1 - (claim.probability or 0.0), 3) for claim in labels.claims)
+
+
+def test_a_bare_no_is_held_against_the_half_of_the_sentence_that_is_asked_about() -> None:
+    context = ["Fishing is allowed from June on with a permit; motor boats are banned."]
+    case = {"question": "Are motor boats allowed?", "context": context}
+    assert verdict_of(**case, answer="No.")["faithfulness"] == 1.0
+    assert verdict_of(**case, answer="Yes.")["faithfulness"] == 0.0
+
+
+def test_another_measure_is_no_answer_to_a_question_for_a_price() -> None:
+    context = ["The van has a range of 280 kilometres. It costs 41,500 euros."]
+    case = {"question": "What does the van cost?", "context": context}
+    assert verdict_of(**case, answer="It has a range of 280 kilometres.")["answer_relevance"] == 0.0
+    assert verdict_of(**case, answer="It costs 41,500 euros.")["answer_relevance"] == 1.0

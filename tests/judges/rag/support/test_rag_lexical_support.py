@@ -62,6 +62,14 @@ def test_what_only_looks_opposed_is_left_to_the_models(context: str, answer: str
     assert found is None or found.label == "supported"
 
 
+def test_the_value_of_another_half_of_the_sentence_is_not_that_of_the_claim() -> None:
+    context = "Ann Mo joined the firm in 2011 and became head of the unit in 2017."
+    wrong = decided("When?", context, "Ann Mo became head of the unit in 2011.")
+    assert wrong is not None and wrong.label == "contradicted"
+    right = decided("When?", context, "Ann Mo became head of the unit in 2017.")
+    assert right is None or right.label == "supported"
+
+
 def test_the_value_of_another_row_is_not_that_of_the_one_asked_for() -> None:
     wrong = decided("When was Beek founded?", ROWS, "Beek was founded in 1214.")
     assert wrong is not None and wrong.label == "contradicted"

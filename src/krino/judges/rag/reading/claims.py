@@ -14,6 +14,7 @@ from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _JOINT = re.compile(r",?\s+(?:and|but)\s+|;\s+", re.I)
+_PARTED = re.compile(r";\s+|,?\s+(?:and|but|while|whereas)\s+", re.I)
 _RELATIVE = re.compile(r"(?P<who>[^,;:]{2,60}), (?:who|which) (?P<said>[^,;:]{4,120}), (?P<rest>[^,;:]+)$")
 _LONGEST = 600
 _MOST_PARTS = 3
@@ -56,6 +57,27 @@ def split_claims(sentence: str) -> tuple[str, ...]:
         if following == right:
             head = _head(right)
     return (*claims, told)
+
+
+@lru_cache(maxsize=4_096)
+def clauses(sentence: str) -> tuple[str, ...]:
+    """The statements of a sentence of a passage, cut more freely than claims: wherever a verb follows what joins."""
+    pieces = _PARTED.split(sentence) if len(sentence) <= _LONGEST else [sentence]
+    head = _head(sentence) if len(pieces) > 1 else None
+    found = pieces[:1]
+    for piece in pieces[1:]:
+        words = [word.lower() for word in _TOKEN.findall(piece)[:_NEAR]]
+        verbs = [word in word_list("auxiliary") or _is_finite(word) for word in words]
+        if not any(verbs):
+            found[-1] = f"{found[-1]} and {piece}"
+        else:
+            found.append(f"{head.subject} {piece}" if verbs[0] and head is not None else piece)
+    return tuple(found)
+
+
+def _is_finite(word: str) -> bool:
+    form = verb_form(word)
+    return form is not None and form[1] not in ("base", "gerund")
 
 
 def _completed(head: _Head | None, left: str, right: str, parted: bool) -> str | None:

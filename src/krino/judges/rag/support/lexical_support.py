@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from krino.judges.lazy import lazy
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.amounts import other_amount, share_roots
+from krino.judges.rag.reading.claims import clauses
 from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
 from krino.judges.rag.reading.grammar import root_of, word_list
 from krino.judges.rag.reading.lists import added_item
@@ -17,13 +18,22 @@ from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.slots import in_place_of
 from krino.judges.rag.reading.values import Value, comparable, stated
-from krino.judges.rag.reading.words import Reading, opposed_poles, opposed_words, opposite_words, plain_words
+from krino.judges.rag.reading.words import (
+    Reading,
+    opposed_poles,
+    opposed_words,
+    opposite_words,
+    plain_words,
+    read_sentence,
+)
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.tables import table
 
 MISPLACED = "the passages have it, but not where they speak of what is asked"
 _ALIKE = 0.5
 """Share of the deciding sentence that question and claim must repeat before a negation tells them apart."""
+_FEWEST_ELSE = 2
+"""Words beside a value that a statement must share with the claim to be the one that it is about."""
 _SMALL_COUNT = 12
 """Spelled-out numbers up to here often count what the answer lists ("three reasons"), so they prove nothing."""
 
@@ -146,6 +156,8 @@ def find_conflict(pair: Pair) -> Conflict | None:
     """What the deciding sentence says otherwise: a value, a denial, an opposite, an order, or the name asked for."""
     limits: Mapping[str, Any] = table("local")["thresholds"]
     if conflict := _value_conflict(pair, limits["topical"]) or _borrowed_value(pair, limits["negation"]):
+        return conflict
+    if conflict := _misjoined_value(pair):
         return conflict
     if conflict := _amount_conflict(pair, limits["negation"]):
         return conflict
@@ -311,6 +323,25 @@ def _borrowed_value(pair: Pair, topical: float) -> Conflict | None:
     for value in pair.claimed.values:
         for other in own[0].values:
             if not stated(value, known) and comparable(value, other) and not stated(other, pair.claimed.offered):
+                return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
+    return None
+
+
+def _misjoined_value(pair: Pair) -> Conflict | None:
+    """A value that a statement has which lacks something of the claim, where the one that has all else has another.
+
+    Statements are sentences, or the halves of one: "joined in 2011 and became head in 2017".
+    """
+    if not _is_english(pair) or not pair.claimed.values or not pair.whole:
+        return None
+    told = [read_sentence(half, pair.language) for text in pair.evidence for half in clauses(text)]
+    for value in pair.claimed.values if len(told) > 1 else ():
+        rest = frozenset(pair.claimed.content) - frozenset(value.keys)
+        own = [reading for reading in told if rest <= reading.stems]
+        if len(rest) < _FEWEST_ELSE or any(stated(value, reading.offered) for reading in own):
+            continue
+        for other in own[0].values if own else ():
+            if comparable(value, other) and not stated(other, pair.claimed.offered):
                 return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
     return None
 

@@ -26,6 +26,7 @@ _SPEAKERS_ALONE = 6
 _MOST_SPEAKERS = 64
 """The same for all passages together."""
 _FEWEST_PADDED = 4
+_MEASURES = frozenset({"money", "mass", "area", "speed", "length", "duration", "volume", "data", "power"})
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -204,6 +205,8 @@ def _answer_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool |
         return best, False
     if part.kind is None:
         return best, True if coverage(weights, _all_of(told.values())) >= _limit("answered") else None
+    if part.measure is not None and any(value.unit == part.measure for value in said[best].values):
+        return best, True
     terse = sum(len(reading.content) for reading in said.values()) <= _TERSE
     bare = terse and (part.kind in ("date", "number") or _is_name(facts, best))
     return best, True if bare or coverage(frame, _all_of(told[number] for number in fitting)) > 0 else None
@@ -278,12 +281,18 @@ def _fits(value: Value, part: QuestionPart) -> bool:
     """Whether a value is of the kind that is asked for: a date, time or span for "when", a quantity for "how many"."""
     if part.kind == "date":
         return value.kind != "number" or value.unit == "duration"
-    return value.kind == "number"
+    return value.kind == "number" and not _measures_another(value, part)
+
+
+def _measures_another(value: Value, part: QuestionPart) -> bool:
+    """ "280 kilometres" to a question for a price; a number of things may answer anything."""
+    measure = part.measure
+    return measure is not None and value.unit in _MEASURES and value.unit != measure
 
 
 def _has_kind(facts: RagFacts, number: int, reading: Reading, part: QuestionPart) -> bool:
     """Whether a sentence could answer a question of this kind: a number is nobody, and a year is no place."""
-    if part.kind == "number" and len(reading.content) <= _TERSE and reading.values:
+    if part.kind == "number" and len(reading.content) <= _TERSE and reading.values and part.measure is None:
         return True  # "2000" may be a year, or how many
     if part.kind in ("date", "number"):
         return _has_value(reading, part)
