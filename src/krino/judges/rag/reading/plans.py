@@ -49,9 +49,9 @@ def _planned(text: str) -> frozenset[str]:
 
 
 def _is_planned(words: list[str], place: int) -> bool:
-    """Whether "expected to" or the like stands before a verb."""
-    before = words[max(0, place - _NEAR) : place]
-    return "to" in before and not _planning().isdisjoint(words[max(0, place - _NEAR - 1) : place])
+    """Whether "expected to" or the like stands before a verb; "we expect them to" is no plan of theirs."""
+    start = max(0, place - _NEAR - 1)
+    return any(words[at] in _planning() and words[at + 1] == "to" for at in range(start, place - 1))
 
 
 def _done(text: str) -> dict[str, str]:
