@@ -34,6 +34,7 @@ _ALIKE = 0.5
 """Share of the deciding sentence that question and claim must repeat before a negation tells them apart."""
 _FEWEST_ELSE = 2
 """Words beside a value that a statement must share with the claim to be the one that it is about."""
+_MOST_LACKED = 3
 _SMALL_COUNT = 12
 """Spelled-out numbers up to here often count what the answer lists ("three reasons"), so they prove nothing."""
 
@@ -228,7 +229,10 @@ def _slot_conflict(pair: Pair) -> Conflict | None:
     """One thing in the place of another that the passage has there, where no sentence has all of the claim."""
     if not _is_english(pair) or not pair.whole:
         return None
-    told = [in_place_of(pair.claim, text) for text in pair.evidence]
+    told = [
+        in_place_of(pair.claim, text) if _lacks_little(pair.claimed, reading) else None
+        for text, reading in zip(pair.evidence, pair.found, strict=True)
+    ]
     for found, reading in zip(told, pair.found, strict=True):
         if found is None and reading.stems.issuperset(pair.claimed.content):
             return None
@@ -236,6 +240,11 @@ def _slot_conflict(pair: Pair) -> Conflict | None:
     if first is None:
         return None
     return Conflict(f"it says '{first[0]}', the passage '{first[1]}' in its place", plain=True, label="unsupported")
+
+
+def _lacks_little(claimed: Reading, found: Reading) -> bool:
+    """A first, cheap look: whether a sentence has all of the claim but one thing."""
+    return sum(root not in found.stems for root in claimed.content) <= _MOST_LACKED
 
 
 def _plan_conflict(pair: Pair, limits: Mapping[str, Any]) -> Conflict | None:
@@ -334,9 +343,12 @@ def _misjoined_value(pair: Pair) -> Conflict | None:
     """
     if not _is_english(pair) or not pair.claimed.values or not pair.whole:
         return None
-    told = [read_sentence(half, pair.language) for text in pair.evidence for half in clauses(text)]
-    for value in pair.claimed.values if len(told) > 1 else ():
+    told: list[Reading] = []
+    for value in pair.claimed.values:
         rest = frozenset(pair.claimed.content) - frozenset(value.keys)
+        if not any(rest <= reading.stems for reading in pair.found):
+            continue
+        told = told or [read_sentence(half, pair.language) for text in pair.evidence for half in clauses(text)]
         own = [reading for reading in told if rest <= reading.stems]
         if len(rest) < _FEWEST_ELSE or any(stated(value, reading.offered) for reading in own):
             continue
