@@ -273,3 +273,36 @@ def test_what_was_retrieved_is_not_worth_less_because_the_answer_says_otherwise(
     for year in (2021, 2012):
         facts = facts_of(question=question, context=[passage], answer=f"It was founded in {year}.")
         assert label_locally([facts])[0].needs[0].held
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "same"),
+    [("Yes", "Yes, it was opened.", True), ("No.", "No, it was closed.", True), ("No", "Yes, it was opened.", False)],
+)
+def test_a_bare_yes_or_no_is_as_good_as_one_with_its_statement(answer: str, reference: str, same: bool) -> None:
+    score = verdict_of(question="Was the bridge opened?", answer=answer, reference=reference)["semantic_similarity"]
+    assert score >= 0.8 if same else score <= 0.2
+
+
+def test_no_claim_of_an_answer_is_less_likely_than_its_risk_leaves() -> None:
+    answer = "The iron bridge at Varde was opened in 1904. Its towers hold a famous chapel full of old paintings."
+    settlement = judge_locally(case_of(answer=answer))
+    (labels,) = label_locally([facts_of(answer=answer)])
+    risk = settlement.figures["hallucination_risk"].value
+    assert isinstance(risk, float)
+    assert len(labels.claims) > 1
+    assert all(risk >= round(1 - (claim.probability or 0.0), 3) for claim in labels.claims)
+
+
+def test_a_bare_no_is_held_against_the_half_of_the_sentence_that_is_asked_about() -> None:
+    context = ["Fishing is allowed from June on with a permit; motor boats are banned."]
+    case = {"question": "Are motor boats allowed?", "context": context}
+    assert verdict_of(**case, answer="No.")["faithfulness"] == 1.0
+    assert verdict_of(**case, answer="Yes.")["faithfulness"] == 0.0
+
+
+def test_another_measure_is_no_answer_to_a_question_for_a_price() -> None:
+    context = ["The van has a range of 280 kilometres. It costs 41,500 euros."]
+    case = {"question": "What does the van cost?", "context": context}
+    assert verdict_of(**case, answer="It has a range of 280 kilometres.")["answer_relevance"] == 0.0
+    assert verdict_of(**case, answer="It costs 41,500 euros.")["answer_relevance"] == 1.0

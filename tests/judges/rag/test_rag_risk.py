@@ -10,8 +10,8 @@ import pytest
 import krino
 from krino.contract import Ruling
 from krino.judges.rag.judge import RagJudge
-from krino.judges.rag.labels import RagLabels
-from krino.judges.rag.risk import signs, weigh
+from krino.judges.rag.labels import Claim, RagLabels
+from krino.judges.rag.risk import at_level_of_answer, signs, weigh
 from krino.judges.rag.rubric import settle
 from rag_making import claim_of, facts_of, raw_labels
 
@@ -31,8 +31,15 @@ def measured(*probabilities: float) -> dict[str, Any]:
     return raw_labels(claims=claims)
 
 
-def risk(*probabilities: float) -> float:
-    ruling = figure(measured(*probabilities))
+def levelled(*probabilities: float, decided: int | None = None) -> list[Claim]:
+    """The claims of `measured` as the embedded labeller gives them."""
+    claims = RagLabels.model_validate(measured(*probabilities)).claims
+    return at_level_of_answer(facts_of(), claims, [place == decided for place in range(len(claims))])
+
+
+def risk(*probabilities: float, decided: int | None = None) -> float:
+    claims = [claim.model_dump() for claim in levelled(*probabilities, decided=decided)]
+    ruling = figure(raw_labels(claims=claims))
     assert ruling is not None and ruling.rule == "RAG-H1" and ruling.from_labels
     return float(ruling.value)
 
@@ -53,6 +60,33 @@ def test_the_other_claims_count_too() -> None:
 
 def test_the_more_claims_there_are_the_less_one_of_them_says() -> None:
     assert risk(0.1) > risk(0.1, 0.95) > risk(0.1, 0.95, 0.95)
+
+
+@pytest.mark.parametrize("claims", [(0.1, 0.95), (0.3, 0.31, 0.9), (0.6, 0.99, 0.99, 0.99), (0.02, 0.5)])
+def test_the_risk_is_never_below_what_its_worst_claim_leaves(claims: tuple[float, ...]) -> None:
+    given = [claim.probability or 0.0 for claim in levelled(*claims)]
+    assert risk(*claims) >= round(1 - min(given), 3)
+    assert given == sorted(given), "the order of the claims stays"
+    assert all(moved >= by_itself for moved, by_itself in zip(given, claims, strict=True))
+
+
+def test_claims_are_moved_as_far_as_the_risk_of_the_whole_asks_and_it_is_found_again() -> None:
+    whole = weigh(0.1, 3, signs(facts_of(), (0.1, 0.95, 0.95), 0))
+    assert 1 - whole > 0.1
+    assert risk(0.1, 0.95, 0.95) == pytest.approx(whole, abs=0.001)
+
+
+def test_what_code_decided_keeps_its_probability_and_sets_the_risk() -> None:
+    assert [claim.probability for claim in levelled(0.08, 0.95, 0.95, decided=0)] == [0.08, 0.95, 0.95]
+    assert risk(0.08, 0.95, 0.95, decided=0) == 0.92
+
+
+def test_claims_without_a_measure_and_a_claim_alone_stay_as_they_are() -> None:
+    alone = [claim_of(probability=0.2)]
+    mixed = [claim_of(probability=0.2), claim_of(sentence=2)]
+    for claims in (alone, mixed):
+        read = RagLabels.model_validate(raw_labels(claims=claims)).claims
+        assert at_level_of_answer(facts_of(), read, [False] * len(read)) == read
 
 
 SURE = {"expected": 0.2, "unsupported": 0.0, "new_words": 0.0, "absent_values": 0.0}

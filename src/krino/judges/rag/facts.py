@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from krino.errors import CannotJudge
 from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
-from krino.judges.rag.reading.answer import find_instructions, split_answer
+from krino.judges.rag.reading.answer import find_instructions, split_answer, tell_rows
 from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.reading.difference import find_difference, may_differ
 from krino.judges.rag.reading.goals import Goal, read_goal
@@ -355,7 +355,7 @@ def _numbered(item: NumberedPassage) -> Iterator[tuple[int, Sentence]]:
 
 def _told(sentences: list[tuple[int, Sentence]], language: str | None) -> Iterator[tuple[tuple[int, Sentence], str]]:
     """Sentences in a row, each with its text as it reads by itself."""
-    texts = [sentence.text for _, sentence in sentences]
+    texts = tell_rows([sentence.text for _, sentence in sentences])
     return zip(sentences, resolve(texts) if language in (None, "en") else texts, strict=True)
 
 

@@ -12,6 +12,7 @@ from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, Need, Part, PassageUse, RagLabels, RefusalLabel
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm
+from krino.judges.rag.risk import at_level_of_answer
 from krino.judges.rag.support.draft_claims import Desk, Draft, lay_out
 from krino.judges.rag.support.entailment_support import EntailedSupport
 from krino.judges.rag.support.lexical_support import Support, SupportModel, decide
@@ -45,10 +46,14 @@ def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) 
     ]
     answers = iter((model or EntailedSupport()).score(left))
     claims = [
-        [
-            _claim(desk, draft, next(answers) if support is None else support)
-            for draft, support in zip(desk.drafts, decided, strict=True)
-        ]
+        at_level_of_answer(
+            desk.facts,
+            [
+                _claim(desk, draft, next(answers) if support is None else support)
+                for draft, support in zip(desk.drafts, decided, strict=True)
+            ],
+            [support is not None and support.label != "supported" for support in decided],
+        )
         for desk, decided in zip(desks, settled, strict=True)
     ]
     cited = list(map(_cited, desks, claims))

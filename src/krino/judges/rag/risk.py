@@ -29,7 +29,35 @@ def hallucination_risk(facts: RagFacts, claims: Sequence[Claim], faithfulness_ru
     least, worst = min(measured, key=lambda item: item[0])
     told = f'answer sentence {worst.sentence}: "{cut(worst.text)}" is supported with probability {least:.2f}'
     found = signs(facts, [probability for probability, _ in measured], sum(c.label != "supported" for c in claims))
-    return Ruling(round(weigh(least, len(measured), found), 3), "RAG-H1", (told,), from_labels=True)
+    value = max(weigh(least, len(measured), found), 1 - least)
+    return Ruling(round(value, 3), "RAG-H1", (told,), from_labels=True)
+
+
+def at_level_of_answer(facts: RagFacts, claims: Sequence[Claim], decided: Sequence[bool]) -> list[Claim]:
+    """The claims with the probability that each has in this answer: none can be less likely supported than all of them.
+
+    A claim is measured by itself, on other data than the risk of a whole answer. Where the two disagree, all claims but
+    those that code decided are moved by the same odds, as far as it takes; `hallucination_risk` then finds the same
+    risk again.
+    """
+    measured = [claim.probability for claim in claims if claim.probability is not None]
+    if not 1 < len(claims) == len(measured) or all(decided):
+        return list(claims)
+    unsupported = sum(claim.label != "supported" for claim in claims)
+    risk = weigh(min(measured), len(measured), signs(facts, measured, unsupported))
+    risk = max([risk, *(1 - value for value, settled in zip(measured, decided, strict=True) if settled)])
+    least = min(value for value, settled in zip(measured, decided, strict=True) if not settled)
+    move = worst_odds(least) - worst_odds(1 - risk)
+    if move <= 0:
+        return list(claims)
+    return [
+        claim if settled else claim.model_copy(update={"probability": round(_moved(value, move), 3)})
+        for claim, value, settled in zip(claims, measured, decided, strict=True)
+    ]
+
+
+def _moved(probability: float, move: float) -> float:
+    return 1 / (1 + math.exp(worst_odds(probability) - move))
 
 
 def signs(facts: RagFacts, probabilities: Sequence[float], unsupported: int) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krino.judges.rag.reading.amounts import other_amount
-from krino.judges.rag.reading.claims import resolve, split_claims
+from krino.judges.rag.reading.claims import clauses, resolve, split_claims
 from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
 from krino.judges.rag.reading.grammar import DEGREES, all_forms, in_one_word, root_of, verb_form, word_list
 from krino.judges.rag.reading.words import opposed_words, opposite_words, read_sentence
@@ -160,6 +160,8 @@ def test_a_share_allows_itself_and_what_it_holds(name: str) -> None:
         ("Before the vote, he spoke.", "He spoke after the vote.", "turned"),
         ("Ann and Bob left.", "Bob and Ann left.", None),
         ("It runs from Lyon to Paris.", "It runs from Paris to Lyon.", "turned"),
+        ("In the pond the frog eats the fly.", "In the pond the fly eats the frog.", "turned"),
+        ("Ann leads Bob, while Cy follows.", "Ann leads Bob whereas Cy is led.", "same"),
     ],
 )
 def test_roles_and_order(claim: str, found: str, told: str | None) -> None:
@@ -186,6 +188,7 @@ def test_a_hedge_takes_agreement_back() -> None:
         ("It is open until 3 May.", "It is open from 3 May."),
         ("Trams always run late.", "Trams rarely run late."),
         ("All buses have ramps.", "Not all buses have ramps."),
+        ("It may be sold after ten years.", "It may be sold within ten years."),
     ],
 )
 def test_other_amounts(claim: str, found: str) -> None:
@@ -220,3 +223,19 @@ def test_a_sentence_is_cut_where_each_half_can_be_wrong(sentence: str, claims: t
 )
 def test_names_stand_where_pronouns_stood(sentences: list[str], told: list[str]) -> None:
     assert resolve(sentences) == told
+
+
+def test_what_is_done_often_and_what_else_is_done_rarely_are_no_other_amounts() -> None:
+    assert other_amount("It comes often following a wound.", "Fungi rarely lead to it.") is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("Ann Mo joined in 2011 and became head in 2017.", ("Ann Mo joined in 2011", "Ann Mo became head in 2017.")),
+        ("Fishing is allowed; motor boats are banned.", ("Fishing is allowed", "motor boats are banned.")),
+        ("The inn has 48 rooms and 12 suites.", ("The inn has 48 rooms and 12 suites.",)),
+    ],
+)
+def test_a_sentence_of_a_passage_is_cut_wherever_a_verb_follows(sentence: str, told: tuple[str, ...]) -> None:
+    assert clauses(sentence) == told

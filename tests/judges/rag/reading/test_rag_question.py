@@ -25,3 +25,20 @@ from krino.judges.rag.reading.question import question_parts
 )
 def test_parts_and_kinds(question: str, kinds: list[str | None]) -> None:
     assert [part.kind for part in question_parts(question)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("question", "measure"),
+    [
+        ("What does the van cost?", "money"),
+        ("How much does the bell weigh?", "mass"),
+        ("How large is the lake?", "area"),
+        ("How fast is the ferry?", "speed"),
+        ("How deep is the lake?", "length"),
+        ("How old is the oak?", "duration"),
+        ("How many rooms are there?", None),
+        ("Who paid for it?", None),
+    ],
+)
+def test_what_a_number_must_measure(question: str, measure: str | None) -> None:
+    assert question_parts(question)[0].measure == measure

@@ -30,6 +30,7 @@ from krino.judges.rag.reading.sentences import split_any, split_prose, split_sen
         ("It opens at 9 a.m. Monday to Friday.", ["It opens at 9 a.m. Monday to Friday."]),
         ("...", ["..."]),
         ("", []),
+        ("server:\n  timeout: 30\n  retries: 5", ["server:", "timeout: 30", "retries: 5"]),
     ],
 )
 def test_sentences(text: str, expected: list[str]) -> None:

@@ -40,7 +40,7 @@ from krino.judges.rag.reading.values import (
         ("treinta y cinco", ["35"]),
         ("tres mil", ["3000"]),
         ("you may go", []),
-        ("the 1990s", ["1990s"]),
+        ("the 1990s", ["#decade 199"]),
         ("2000 employees", ["2000"]),
     ],
 )
@@ -181,3 +181,59 @@ def test_names_in_plain_letters_are_those_among_other_letters(text: str) -> None
 def test_a_month_in_letters_that_only_fold_to_its_own_is_none() -> None:
     found = [value.text for value in find_values("On 3 auguſt 1998, and on 3 May 1998.") if value.kind == "date"]
     assert found == ["1998", "3 May 1998"]
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("the 1880s", ["#decade 188"]),
+        ("the 1800s", ["#century 19"]),
+        ("in the 15th century", ["#century 15"]),
+        ("im 19. Jahrhundert", ["#century 19"]),
+        ("Q3", ["#quarter 3"]),
+        ("in the third quarter", ["#quarter 3"]),
+        ("three quarters of the glass", ["#percent 75"]),
+        ("two fifths of voters", ["#percent 40"]),
+        ("a tenth of it", []),
+        ("three quarters of an hour", ["3"]),
+        ("the B20 costs EUR20", ["#eur 20"]),
+        ("U.K. courts", []),
+        ("40k euros", ["#eur 40000"]),
+    ],
+)
+def test_ages_quarters_fractions_and_codes(text: str, keys: list[str]) -> None:
+    assert [key for value in find_values(text) for key in value.keys] == keys
+
+
+@pytest.mark.parametrize(
+    ("told", "found", "holds"),
+    [
+        ("the 1880s", "in 1887", True),
+        ("the 19th century", "on 3 May 1887", True),
+        ("the 1800s", "in 1887", True),
+        ("the 16th century", "around 1600", True),
+        ("the 1890s", "in 1887", False),
+        ("in 1887", "the 1880s", False),
+    ],
+)
+def test_a_year_stands_for_its_decade_and_century(told: str, found: str, holds: bool) -> None:
+    (value,) = find_values(told)
+    assert stated(value, offered(find_values(found))) == holds
+
+
+@pytest.mark.parametrize(
+    ("told", "found", "excludes"),
+    [
+        ("the 15th century", "in 1590", True),
+        ("in 1887", "the 1890s", True),
+        ("in 1887", "the 1880s", False),
+        ("in 1887", "the 19th century", False),
+        ("Q2", "the third quarter", True),
+    ],
+)
+def test_ages_exclude_each_other_where_they_do_not_meet(told: str, found: str, excludes: bool) -> None:
+    assert comparable(find_values(told)[0], find_values(found)[0]) == excludes
+
+
+def test_a_code_is_a_name_wherever_it_stands() -> None:
+    assert find_names("B20 costs less than the X7s in Q3.") == ("B20", "X7s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from krino.judges.rag.local import label_locally
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.support.draft_claims import lay_out
 from krino.judges.rag.support.relevance import open_pairs
@@ -53,3 +54,13 @@ def test_other_languages_ask_nothing() -> None:
 def test_the_question_is_the_one_that_was_asked() -> None:
     facts = facts_of()
     assert {first for first, _ in open_pairs(lay_out(facts), question_parts(QUESTION), frozenset())} == {QUESTION}
+
+
+def test_what_is_told_of_another_name_answers_nothing() -> None:
+    context = ["Jan Rot leads the choir of Ulm.", "Eva Lind leads the choir of Bonn."]
+    question = "Who leads the choir of Ulm?"
+    labels = [
+        label_locally([facts_of(question=question, context=context, answer=answer)])[0]
+        for answer in ("Eva Lind leads the choir of Bonn.", "Jan Rot leads the choir there.")
+    ]
+    assert [part.answered for item in labels for part in item.parts] == [False, True]

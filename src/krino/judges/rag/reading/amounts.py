@@ -18,7 +18,6 @@ LONGEST_SENTENCE = 4_000
 _RATE = re.compile(r"[ \u00a0]?(?:per |an? |each |every |/ ?)?([^\W\d_]+)")
 _OF_NONE = frozenset({"longer", "one", "doubt", "matter", "more", "less", "fewer"})
 _CLASSES = ("all", "most", "many", "half", "third", "quarter", "some", "few", "none")
-_NO_HEAD = ""
 
 
 def other_amount(claim: str, found: str) -> tuple[str, str] | None:
@@ -48,7 +47,7 @@ def share_roots() -> frozenset[str]:
 
 @lru_cache(maxsize=8_192)
 def _shares(text: str) -> dict[str, tuple[str, str]]:
-    """By what is counted: the class and the word. Adverbs ("always") count no thing; what is told twice is left out."""
+    """By what is counted, or done so often: the class and the word; what is told twice is left out."""
     lowered = _pattern("not_all").sub("notall", _pattern("a_few").sub("several", in_one_word(text).lower()))
     words = _WORD.findall(lowered)
     if _class_of().keys().isdisjoint(words) and "notall" not in words:
@@ -60,7 +59,7 @@ def _shares(text: str) -> dict[str, tuple[str, str]]:
         if name is None or before in ("at", "the", "of", "above", "than") or (word == "no" and _follows(words, place)):
             continue
         name = "most" if before in word_list("nearly", "quantifiers") and name == "all" else name
-        head = _NO_HEAD if word in word_list("adverbs", "quantifiers") else _head(words, place)
+        head = _deed(words, place) if word in word_list("adverbs", "quantifiers") else _head(words, place)
         found.setdefault(head, []).append((name, "not all" if word == "notall" else word))
     return {head: told[0] for head, told in found.items() if len(told) == 1}
 
@@ -73,6 +72,12 @@ def _head(words: list[str], place: int) -> str:
     """The noun that is counted: the last word before a verb or preposition would need a parser, so the next one."""
     skipped = word_list("determiners") | {"of", "other", "such"}
     return next((root_of(word) for word in words[place + 1 : place + 5] if word not in skipped), "?")
+
+
+def _deed(words: list[str], place: int) -> str:
+    """What is done always or never: the word behind, or the one before where nothing follows."""
+    beside = [*words[place + 1 : place + 2], *words[max(0, place - 1) : place], ""]
+    return f"~{root_of(beside[0])}"
 
 
 def _other_share(claim: str, found: str) -> tuple[str, str] | None:

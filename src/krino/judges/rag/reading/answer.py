@@ -86,10 +86,24 @@ def _begins_table(lines: Sequence[re.Match[str]], place: int) -> bool:
 def _rows(lines: Sequence[re.Match[str]]) -> Iterator[Sentence]:
     header = _cells(lines[0].group())
     for line in lines[1:]:
-        cells = zip(header, _cells(line.group()), strict=False)
-        told = "; ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell)
-        if told:
+        if told := _row(header, line.group()):
             yield Sentence(told, line.start(), line.end())
+
+
+def _row(header: Sequence[str], line: str) -> str:
+    cells = zip(header, _cells(line), strict=False)
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell)
+
+
+def tell_rows(lines: Sequence[str]) -> list[str]:
+    """Sentences of a passage, with the rows of a table told by its header: the first of a run of lines with bars."""
+    told: list[str] = []
+    header: list[str] = []
+    for line in lines:
+        in_table = line.startswith("|")
+        told.append(_row(header, line) if in_table and header else line)
+        header = (header or _cells(line)) if in_table else []
+    return told
 
 
 def _cells(line: str) -> list[str]:

@@ -9,10 +9,12 @@ from functools import cache, lru_cache
 from itertools import islice
 
 from krino.judges.rag.reading.grammar import verb_form, word_list
+from krino.judges.rag.reading.values import number_words
 from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _JOINT = re.compile(r",?\s+(?:and|but)\s+|;\s+", re.I)
+_PARTED = re.compile(r";\s+|,?\s+(?:and|but|while|whereas)\s+", re.I)
 _RELATIVE = re.compile(r"(?P<who>[^,;:]{2,60}), (?:who|which) (?P<said>[^,;:]{4,120}), (?P<rest>[^,;:]+)$")
 _LONGEST = 600
 _MOST_PARTS = 3
@@ -20,6 +22,8 @@ _MOST_PARTS = 3
 _LONGEST_SUBJECT = 8
 _NEAR = 6
 """Words among which a half with a subject of its own must have its verb."""
+_ROUGHLY = frozenset({"about", "around", "nearly", "almost", "roughly", "approximately", "over", "some"})
+"""What may stand before the number that opens a half."""
 _ASIDE = re.compile(r"[(\[\"“«]")
 _OPENING = re.compile(r"^(?:[^\W\d_]+,\s+)?")
 
@@ -53,6 +57,27 @@ def split_claims(sentence: str) -> tuple[str, ...]:
         if following == right:
             head = _head(right)
     return (*claims, told)
+
+
+@lru_cache(maxsize=4_096)
+def clauses(sentence: str) -> tuple[str, ...]:
+    """The statements of a sentence of a passage, cut more freely than claims: wherever a verb follows what joins."""
+    pieces = _PARTED.split(sentence) if len(sentence) <= _LONGEST else [sentence]
+    head = _head(sentence) if len(pieces) > 1 else None
+    found = pieces[:1]
+    for piece in pieces[1:]:
+        words = [word.lower() for word in _TOKEN.findall(piece)[:_NEAR]]
+        verbs = [word in word_list("auxiliary") or _is_finite(word) for word in words]
+        if not any(verbs):
+            found[-1] = f"{found[-1]} and {piece}"
+        else:
+            found.append(f"{head.subject} {piece}" if verbs[0] and head is not None else piece)
+    return tuple(found)
+
+
+def _is_finite(word: str) -> bool:
+    form = verb_form(word)
+    return form is not None and form[1] not in ("base", "gerund")
 
 
 def _completed(head: _Head | None, left: str, right: str, parted: bool) -> str | None:
@@ -106,15 +131,18 @@ def _needs_auxiliary(first: str, head: _Head) -> bool:
 
 
 def _has_own_subject(words: Sequence[str]) -> bool:
-    """ "its battery lasts", "all the miners drowned", "Mia Strand paid"."""
+    """ "its battery lasts", "all the miners drowned", "Mia Strand paid", "45 flights were diverted"."""
+    if words[0].lower() in _ROUGHLY and len(words) > 1:
+        words = words[1:]
     opens = words[0].lower()
     known = word_list("determiners") | word_list("pronouns", "parts") | {"all", "some", "most", "many", "no", "every"}
-    if opens not in known and not words[0][0].isupper():
+    counted = opens[0].isdigit() or opens in number_words()  # "4-0 wins" has no verb
+    if opens not in known and not words[0][0].isupper() and not counted:
         return False
     for place, word in enumerate(words[1:_NEAR], 1):
         lowered = word.lower()
         form = verb_form(lowered)
-        noun = words[place - 1].lower() in _before_nouns()
+        noun = words[place - 1].lower() in _before_nouns() or (counted and form is not None and form[1] == "third")
         if lowered in word_list("auxiliary") or (form is not None and not noun and form[1] not in ("base", "gerund")):
             return True
     return False

@@ -18,6 +18,7 @@ from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"['’]s\b|[^\W_]+(?:[.,]\d+)*|[,;:()]")
 _STOPS = frozenset(",;:()")
+_SPEAKERS = frozenset({"you", "we", "i"})
 _RELATIVE = frozenset({"who", "which", "that"})
 _LONGEST = 600
 _MOST_PIVOTS = 12
@@ -36,6 +37,8 @@ class Word:
     said: bool
     """Whether it says something of its own: no function word, auxiliary or sign."""
     verb: bool
+    opens: bool = False
+    """Whether a determiner stands before it, so that a thing begins here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,6 @@ class Frame:
     pivot: str
     voice: Voice
     subject: frozenset[str]
-    left: frozenset[str]
     right: frozenset[str]
     doer: frozenset[str]
     names: frozenset[str]
@@ -132,10 +134,10 @@ def _is_of_another(ours: Frame, theirs: Frame) -> bool:
     if ours.pivot != theirs.pivot or ours.voice != theirs.voice or not ours.names or ours.names != ours.subject:
         return False
     alike = ours.right <= theirs.right and bool(ours.right) == bool(theirs.right) and not ours.subject & theirs.right
-    return alike and bool(theirs.names) and _are_others(ours.names, theirs.names)
+    return alike and bool(theirs.names) and are_others(ours.names, theirs.names)
 
 
-def _are_others(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+def are_others(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     """Two names of which neither is part of the other or short for it ("EU")."""
     if ours <= theirs or theirs <= ours:
         return False
@@ -149,9 +151,10 @@ def _are_others(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 @cache
 def _dated() -> re.Pattern[str]:
     """A date that opens a sentence, with or without a comma: nobody's name."""
-    months = "|".join(word for names in table("values")["dates"]["months"] for word in names.split())
+    dates = table("values")["dates"]
+    named = "|".join(word for names in (*dates["months"], *dates["weekdays"]) for word in names.split())
     return re.compile(
-        rf"^(?:in|on|since|during) (?:\d{{1,2}} )?(?:(?:{months})\b,? ?)?(?:\d{{1,4}}\b)?,? +(?=\w)", re.I
+        rf"^(?:in|on|since|during) (?:(?:\d{{1,2}} )?(?:{named})\b(?:,? \d{{4}}\b)?|\d{{1,4}}\b),? +(?=\w)", re.I
     )
 
 
@@ -168,7 +171,7 @@ def read_words(text: str) -> tuple[Word, ...]:
         before = found[place - 1].lower() if place else ""
         if lowered in word_list("determiners"):
             continue
-        words.append(_word(token, lowered, before, place))
+        words.append(replace(_word(token, lowered, before, place), opens=before in word_list("determiners")))
     return tuple(
         replace(word, verb=False, root=root_of(word.text)) if word.verb and _is_noun(words, place) else word
         for place, word in enumerate(words)
@@ -212,16 +215,24 @@ def _frames(words: tuple[Word, ...]) -> Iterator[Frame]:
         subject = _subject(words, place)
         if not subject:
             continue
-        left, right = _said(words[:place]), _said(words[place + 1 :])
+        right = _said(_to_end_of_clause(words, place + 1))
         agent = _agent(words, place) if voice == "by" else frozenset[str]()
         roots = frozenset(item.root for item in subject)
         pivot = "be" if word.text in word_list("be") else word.root
-        yield Frame(pivot, voice, roots, left, right, agent if voice == "by" else roots, _names(subject))
+        yield Frame(pivot, voice, roots, right, agent if voice == "by" else roots, _names(subject))
+
+
+def _to_end_of_clause(words: tuple[Word, ...], start: int) -> tuple[Word, ...]:
+    """The words from a place on, up to where another statement is set against this one."""
+    end = next((at for at in range(start, len(words)) if words[at].text in word_list("parting")), len(words))
+    return words[start:end]
 
 
 def _names(subject: tuple[Word, ...]) -> frozenset[str]:
-    """A word alone in the plural is hardly a name, though it opens the sentence with a capital."""
+    """A word alone in the plural is hardly a name, though it opens the sentence with a capital, nor what "you" do."""
     if len(subject) == 1 and subject[0].text.endswith("s"):
+        return frozenset()
+    if any(word.text in _SPEAKERS for word in subject):
         return frozenset()
     return frozenset(item.root for item in subject if item.name)
 
@@ -260,12 +271,14 @@ def _voice(words: tuple[Word, ...], place: int) -> Voice:
 
 
 def _agent(words: tuple[Word, ...], place: int) -> frozenset[str]:
-    """Whoever stands behind "by", numbers aside ("by two goals")."""
+    """Whoever stands behind "by", amounts aside ("by two goals", "by half")."""
     for at in range(place + 1, len(words) - 1):
         if words[at].verb:
             break
         if words[at].text == "by":
-            return frozenset(word.root for word in _phrase(words, at + 1))
+            named = list(_phrase(words, at + 1))
+            halved = bool(named) and named[0].text in word_list("half", "quantifiers")
+            return frozenset() if halved else frozenset(word.root for word in named)
     return frozenset()
 
 
@@ -295,12 +308,18 @@ def _subject(words: tuple[Word, ...], place: int) -> tuple[Word, ...]:
             pass
         elif word.text in word_list("prepositions") and found:
             if at == 0 or words[at - 1].text in _STOPS:
-                return ()
+                return _behind_opening(found)
             found = []
         else:
             break
         at -= 1
     return tuple(found)
+
+
+def _behind_opening(found: list[Word]) -> tuple[Word, ...]:
+    """The subject behind what opens a clause: of "in this lake the pike" only "pike"; the words are told backwards."""
+    begins = next((at for at, word in enumerate(found) if word.opens), len(found))
+    return tuple(found[: begins + 1]) if begins + 1 < len(found) else ()
 
 
 # --- comparing -------------------------------------------------------------------------------------

@@ -27,6 +27,14 @@ class QuestionPart:
         return _pattern("kinds", "reason").search(self.text) is not None
 
     @property
+    def measure(self) -> str | None:
+        """What a number must measure to answer it, where that is plain: money for a price."""
+        if self.kind != "number":
+            return None
+        named = (name for name in table("questions")["measures"] if _pattern("measures", name).search(self.text))
+        return next(named, None)
+
+    @property
     def wants_name(self) -> bool:
         """Whether a name would answer it: "who", "where", and most of "what is" and "which"."""
         if self.kind is not None:

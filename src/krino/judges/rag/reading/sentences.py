@@ -17,6 +17,8 @@ _NEXT_WORD = re.compile(r"\s*[\"'“‘«(\[*_]*(\w*)")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _ITEM = re.compile(r"\d{1,3}|[a-zA-Z]")
 _PROSE = re.compile(r"([A-Z] ?[a-z][^.!?…\n。！？]* ([a-z]|[^\W\d_]{2,})[.!?])(?: (?=[A-Z])|$)")
+_SETTING = re.compile(r"[\w.-]+ ?(?::|=) ?\S")
+"""A line that sets something: "retries: 5"."""
 _INDENT = 12
 _LOOK_BACK = 24
 
@@ -94,7 +96,7 @@ def _joins_lines(text: str, newline: int, after: int) -> bool:
     if not before or before[-1] in ".!?:;…" or _LIST_LINE.match(text, after):
         return False
     following = text[after : after + _LOOK_BACK].lstrip(" \t")
-    return following[:1].islower()
+    return following[:1].islower() and _SETTING.match(following) is None
 
 
 def _is_inside(text: str, start: int, dot: int, end: int) -> bool:

@@ -20,6 +20,8 @@ _CITATION = re.compile(r"\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]|\((?:passage|sour
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_]+")
 _ASCII_NAME = re.compile(r"[A-Z][A-Za-z]+")
 """The same where there are no other letters, and found much faster."""
+_CODE = re.compile(r"\b(?!Q[1-4]\b|H[12]\b)[A-Z][A-Za-z]*\d[A-Za-z\d]*\b")
+"""A model, a form, a flight: "B20"; "Q3" is a time."""
 _DIGIT = re.compile(r"\d")
 _PLAIN_TEXT = re.compile(r"[A-Za-z ,.;:!?()'\"-]*")
 _NO_SIGNS = str.maketrans(dict.fromkeys(",.;:!?()'\"-", " "))
@@ -106,8 +108,9 @@ def _is_other_measure(value: Value, other: Value) -> bool:
 
 
 def _fields(value: Value) -> dict[str, str]:
-    """The year, month and day of a date by what they are; years are bare numbers."""
-    return {key.split(" ")[0] if " " in key else "year": key for key in value.keys}
+    """The century, decade, year, month and day of a date by what they are; years are bare numbers."""
+    keys = (*(key for key in reversed(value.also) if key.startswith(("#century", "#decade"))), *value.keys)
+    return {key.split(" ")[0] if " " in key else "year": key for key in keys}
 
 
 def without_citations(text: str) -> str:
@@ -168,7 +171,7 @@ def _speaking_words() -> frozenset[str]:
     dates = table("values")["dates"]
     return frozenset(
         {*_ordered("months"), *_ordered("weekdays"), *_small(), *_scales(), *dates["noon"].split()}
-        | {*dates["midnight"].split(), *_words("numbers", "one"), *_words("numbers", "half"), "a", "an"}
+        | {*dates["midnight"].split(), *_words("numbers", "one"), *_words("numbers", "half"), "a", "an", "quarter"}
     )
 
 
@@ -190,6 +193,17 @@ def _named_dates() -> re.Pattern[str]:
     return re.compile(
         rf"\b{day}{of}\s{month}\b\.?{of}{year}|\b{month}\.?\s{day}\b(?!\s?[%€$£:]){year}|\b{month}\b\.?(?:\s(?:de\s)?(\d{{4}})\b)?"
     )
+
+
+@cache
+def _centuries() -> re.Pattern[str]:
+    return re.compile(table("values")["dates"]["century"])
+
+
+@cache
+def _quarters() -> re.Pattern[str]:
+    """A quarter of a year: "Q3", "the third quarter"."""
+    return re.compile(rf"\bq([1-4])\b|\b({'|'.join(_ordered('ordinals'))})[ -]quarter\b")
 
 
 # --- finding ---------------------------------------------------------------------------------------
@@ -294,6 +308,11 @@ def _dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[
             _ordered("months")[name],
             int(stated_day) if stated_day else None,
         )
+    for found in _quarters().finditer(lowered) if digits or "quarter" in words else ():
+        number = found.group(1) or _ordered("ordinals")[found.group(2)]
+        yield Value("date", (f"#quarter {number}",), plain[slice(*found.span())], *found.span())
+    for found in _centuries().finditer(lowered) if digits else ():
+        yield Value("date", (f"#century {int(found.group(1))}",), plain[slice(*found.span())], *found.span())
     for found in _LETTERS.finditer(lowered) if not words.isdisjoint(_ordered("weekdays")) else ():
         if number := _ordered("weekdays").get(found.group()):
             yield Value("weekday", (f"#weekday {number}",), plain[slice(*found.span())], *found.span())
@@ -307,7 +326,8 @@ def _is_month(plain: str, start: int, name: str) -> bool:
 def _date(plain: str, span: tuple[int, int], year: int | None, month: int, day: int | None) -> Value:
     keys = ([str(year)] if year is not None else []) + [f"#month {month}"] + ([f"#day {month}-{day}"] if day else [])
     also = (f"#either {min(month, day)}-{max(month, day)}",) if day else ()
-    return Value("date", tuple(keys), plain[slice(*span)].strip(), *span, also=also)
+    ages = _ages(year) if year is not None else ()
+    return Value("date", tuple(keys), plain[slice(*span)].strip(), *span, also=(*also, *ages))
 
 
 def _numeric_date(plain: str, span: tuple[int, int], first: int, second: int, year: int, sign: str) -> Value:
@@ -318,7 +338,8 @@ def _numeric_date(plain: str, span: tuple[int, int], first: int, second: int, ye
     if first > 12 or sign != "/" or first == second:
         return dated
     other = _date(plain, span, year, first, second)
-    return Value("date", (str(year), *dated.also), dated.text, *span, also=(*dated.keys, *other.keys))
+    also = (*dated.keys, *other.keys, *dated.also[1:])
+    return Value("date", (str(year), dated.also[0]), dated.text, *span, also=also)
 
 
 def _times(lowered: str, digits: bool, words: list[re.Match[str]]) -> Iterator[Value]:
@@ -348,7 +369,9 @@ def _times(lowered: str, digits: bool, words: list[re.Match[str]]) -> Iterator[V
 
 def _numbers(plain: str, lowered: str, digits: bool, words: list[int], spans: list[tuple[int, int]]) -> Iterator[Value]:
     done = 0
-    starts = [found.start() for found in _NUMBER.finditer(plain)] if digits else []
+    starts = (
+        [found.start() for found in _NUMBER.finditer(plain) if not _in_code(lowered, found.start())] if digits else []
+    )
     for start in sorted({*starts, *words}):
         if start < done or _inside(start, spans):
             continue
@@ -356,6 +379,16 @@ def _numbers(plain: str, lowered: str, digits: bool, words: list[int], spans: li
         if value is not None:
             done = value.end
             yield value
+
+
+def _in_code(lowered: str, start: int) -> bool:
+    """Whether figures end a word ("B20"), which names something; "EUR20" is an amount and "v1.2" a version."""
+    before = lowered[max(0, start - 2) : start]
+    return (
+        before[-1:].isalpha()
+        and before.strip() != "v"
+        and _MONEY_SIGN.search(lowered, max(0, start - _LOOK_BACK), start) is None
+    )
 
 
 def _read_digits(plain: str, lowered: str, start: int) -> Value | None:
@@ -388,7 +421,9 @@ def _read_year(plain: str, lowered: str, found: re.Match[str]) -> Value | None:
     if len(token) != 4 or not token.isdecimal() or not _EARLIEST_YEAR <= int(token) <= _LATEST_YEAR:
         return None
     if lowered[end : end + 1] == "s" and not lowered[end + 1 : end + 2].isalpha():
-        return Value("date", (f"{token}s",), f"{token}s", start, end + 1, also=(token,))
+        decade, *century = _ages(int(token))
+        keys = century[:1] if token.endswith("00") else [decade]  # "the 1800s" are a century
+        return Value("date", tuple(keys), f"{token}s", start, end + 1, also=(token, century[0]))
     after = _NEXT_WORD.match(lowered, end)
     if _unit_at(lowered, end) or (after and after.group(1) in _scales()):
         return None
@@ -396,7 +431,14 @@ def _read_year(plain: str, lowered: str, found: re.Match[str]) -> Value | None:
     counts = after is not None and after.group(1).endswith(("s", "n")) and after.group(1) not in any_stop()
     if counts and not (before and before[-1] in _words("dates", "before_year")):
         return None
-    return Value("date", (token,), token, start, end)
+    return Value("date", (token,), token, start, end, also=_ages(int(token)))
+
+
+def _ages(year: int) -> tuple[str, ...]:
+    """The decade and the century that a year belongs to; a full hundred is told of either century."""
+    century = year // 100
+    before = (f"#century {century}",) if year % 100 == 0 else ()
+    return f"#decade {year // 10}", f"#century {century + 1}", *before
 
 
 @cache
@@ -418,7 +460,15 @@ def _read_words(plain: str, lowered: str, start: int) -> Value | None:
         return None
     number, end = run
     if half := _and_half().match(lowered, end + 1):
-        number, end = number + Decimal("0.5"), half.end()
+        return _scaled(plain, lowered, start, half.end(), number + Decimal("0.5"))
+    return _with_unit(plain, lowered, start, end, number, spelled=True)
+
+
+def _scaled(plain: str, lowered: str, start: int, end: int, number: Decimal) -> Value:
+    """A number in words with a half, and what it counts: "one and a half million copies"."""
+    scale = _NEXT_WORD.match(lowered, end)
+    if scale and scale.group(1) in _scales():
+        number, end = number * _scales()[scale.group(1)], scale.end()
     return _with_unit(plain, lowered, start, end, number, spelled=True)
 
 
@@ -431,7 +481,7 @@ def _half(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
 
 def _one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
     if (half := _and_half().match(lowered, first.end() + 1)) and first.group() not in _words("numbers", "article"):
-        return _with_unit(plain, lowered, first.start(), half.end(), Decimal("1.5"), spelled=True)
+        return _scaled(plain, lowered, first.start(), half.end(), Decimal("1.5"))
     scale = _NEXT_WORD.match(lowered, first.end())
     if scale and scale.group(1) in _scales() and len(scale.group(1)) > 2:
         run = _run(lowered, scale.start(1))
@@ -439,11 +489,12 @@ def _one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
     unit = _unit_at(lowered, first.end())
     if unit is None or unit[0][0] != "duration":
         return None
-    if first.group() in _words("numbers", "article"):
+    half = _and_half().match(lowered, unit[1] + 1)
+    if first.group() in _words("numbers", "article") and half is None:
         before = _LETTERS.findall(lowered[max(0, first.start() - _LOOK_BACK) : first.start()])
         if not before or before[-1] not in _words("numbers", "before_article"):
             return None
-    if half := _and_half().match(lowered, unit[1] + 1):  # "une heure et demie"
+    if half is not None:  # "une heure et demie"
         return _quantity(plain, first.start(), half.end(), Decimal("1.5"), unit[0], spelled=True)
     return _quantity(plain, first.start(), unit[1], Decimal(1), unit[0], spelled=True)
 
@@ -457,7 +508,7 @@ def _run(lowered: str, start: int) -> tuple[Decimal, int] | None:
         word = found.group()
         small = _small().get(word)
         small = _compound(word) if small is None else small
-        scale = _scales().get(word) if len(word) > 2 or word in ("k", "mil") else None
+        scale = _scales().get(word) if len(word) > 2 or (word == "k" and began) or word == "mil" else None
         if small is not None and (not began or (current == 4 and word.startswith("vingt")) or small < room):
             current = Decimal(80) if began and current == 4 and word.startswith("vingt") else current + small
             room = _room(current, word)
@@ -536,8 +587,17 @@ def _unit_at(lowered: str, end: int) -> tuple[tuple[str, str, Decimal], int] | N
     return None
 
 
+@cache
+def _fraction() -> re.Pattern[str]:
+    told = "|".join(table("values")["numbers"]["fraction"])
+    return re.compile(rf"[ -]({told})s? of (?!an? |the (?:hour|day|year|century))")
+
+
 def _with_unit(plain: str, lowered: str, start: int, end: int, number: Decimal, *, spelled: bool) -> Value:
     """A range gives its first number the unit of its second; a word that is no unit is what is counted."""
+    if spelled and (part := _fraction().match(lowered, end)):  # "three quarters of the glass"
+        percent = number * Decimal(table("values")["numbers"]["fraction"][part.group(1)])
+        return _quantity(plain, start, part.end() - 4, percent, _units()["%"], spelled=True)
     unit = _unit_at(lowered, end)
     if unit is not None:
         if _is_hour(lowered, start, unit[0]):
@@ -615,9 +675,9 @@ def canonical_number(token: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def find_names(text: str) -> tuple[str, ...]:
-    """Capitalised words inside sentences; a word that opens one is left out, for anything may stand there."""
+    """Codes, and capitalised words inside sentences; one that opens a sentence is left out: that may be any word."""
     plain = without_citations(text)
-    names: list[str] = []
+    names = _CODE.findall(plain) if _DIGIT.search(plain) else []
     for match in (_ASCII_NAME if plain.isascii() else _NAME).finditer(plain):
         word = match.group()
         if not word[0].isupper():

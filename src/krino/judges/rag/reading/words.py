@@ -34,7 +34,7 @@ class Reading:
     names: frozenset[str]
     negated: frozenset[str]
     denials: int
-    """How many words of it deny something; those that do so softly ("without") make it -1: it cannot be told."""
+    """How many words of it deny something; with one that does so softly ("hardly") it is below 0: it cannot be told."""
     surface: Mapping[str, str]
     """For each content word its form in the text, to be shown."""
     poles: tuple[str, ...]
@@ -126,6 +126,7 @@ def read_sentence(text: str, language: str | None) -> Reading:
         roots, denies, deed, ends, limits, softly, pole = _known(token, language)
         if value is not None:
             roots = value.keys
+            soft = soft or value.keys[0].rpartition(" ")[2] == "0"  # "$0" denies as "no fee" does
         elif denies or (deed and _denies_deed(tokens, place)):
             reach = _NEGATION_REACH
             denials += 1
@@ -149,7 +150,7 @@ def read_sentence(text: str, language: str | None) -> Reading:
         values=values,
         names=frozenset() if language == "de" else frozenset([root_of(n.lower(), language) for n in find_names(plain)]),
         negated=frozenset(negated - stated),
-        denials=-1 if soft else denials,
+        denials=-1 - denials if soft else denials,
         surface=surface,
         poles=tuple(dict.fromkeys(poles)),
     )
@@ -255,7 +256,7 @@ def _opposites() -> dict[str, frozenset[str]]:
 
 def opposite_words(first: Reading, second: Reading) -> tuple[str, str] | None:
     """A word of the first that the second replaces by its opposite, where neither text denies anything."""
-    if first.denials > 0 or second.denials > 0:
+    if not {first.denials, second.denials} <= {0, -1}:
         return None
     for word in first.poles:
         others = _opposites().get(word, frozenset())
@@ -264,6 +265,11 @@ def opposite_words(first: Reading, second: Reading) -> tuple[str, str] | None:
                 if other in others:
                     return word, other
     return _by_prefix(first, second) or _turn(_by_prefix(second, first))
+
+
+def opposed_poles(first: Reading, second: Reading) -> list[str]:
+    """The words of the first of which the second has an opposite."""
+    return [word for word in first.poles if not _opposites().get(word, frozenset()).isdisjoint(second.poles)]
 
 
 def _by_prefix(first: Reading, second: Reading) -> tuple[str, str] | None:

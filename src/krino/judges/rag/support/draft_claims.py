@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from krino.judges.rag.facts import Copy, RagFacts
+from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
 from krino.judges.rag.reading.answer import is_talk
-from krino.judges.rag.reading.claims import split_claims
+from krino.judges.rag.reading.claims import clauses, split_claims
 from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
-from krino.judges.rag.support.evidence import Evidence, Index
+from krino.judges.rag.support.evidence import Evidence, Index, coverage
 from krino.judges.rag.support.lexical_support import Pair
 from krino.judges.rag.support.nearness import reads
 from krino.judges.rag.tables import table
@@ -122,13 +122,23 @@ def _denied(facts: RagFacts, index: Index, evidence: Evidence) -> bool | None:
     """A denial or an opposite in the sentence nearest to the question; agreement where it holds nearly all of it."""
     if evidence.best is None:
         return None
-    asked, best = facts.question_reading, evidence.best.reading
+    asked, best = facts.question_reading, _nearest_clause(facts, index, evidence.best)
     if opposite_words(asked, best) is not None:
         return True
     if not best.negated.isdisjoint(asked.stems):
         return True
     near: float = table("local")["thresholds"]["negation"]
     return False if index.asked_share(evidence.best) >= near else None
+
+
+def _nearest_clause(facts: RagFacts, index: Index, sentence: PassageSentence) -> Reading:
+    """The half of a sentence that speaks of what is asked: "fishing is allowed; motor boats are banned"."""
+    if facts.language not in (None, "en"):
+        return sentence.reading
+    halves = [read_sentence(text, facts.language) for text in clauses(sentence.told)]
+    return (
+        max(halves, key=lambda half: coverage(index.question_weights, (half,))) if len(halves) > 1 else sentence.reading
+    )
 
 
 def _is_misplaced(facts: RagFacts, index: Index, claimed: Reading) -> bool:

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 from krino.judges.lazy import lazy
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.amounts import other_amount, share_roots
+from krino.judges.rag.reading.claims import clauses
 from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
-from krino.judges.rag.reading.grammar import root_of
+from krino.judges.rag.reading.grammar import root_of, word_list
 from krino.judges.rag.reading.lists import added_item
+from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
+from krino.judges.rag.reading.slots import in_place_of
 from krino.judges.rag.reading.values import Value, comparable, stated
-from krino.judges.rag.reading.words import Reading, opposed_words, opposite_words
+from krino.judges.rag.reading.words import (
+    Reading,
+    opposed_poles,
+    opposed_words,
+    opposite_words,
+    plain_words,
+    read_sentence,
+)
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.tables import table
 
 MISPLACED = "the passages have it, but not where they speak of what is asked"
 _ALIKE = 0.5
 """Share of the deciding sentence that question and claim must repeat before a negation tells them apart."""
+_FEWEST_ELSE = 2
+"""Words beside a value that a statement must share with the claim to be the one that it is about."""
+_MOST_LACKED = 3
 _SMALL_COUNT = 12
 """Spelled-out numbers up to here often count what the answer lists ("three reasons"), so they prove nothing."""
 
@@ -122,7 +136,7 @@ def decide(pair: Pair) -> Support | None:
 
 
 def _agrees(pair: Pair) -> bool:
-    """One sentence has every word of the claim, denies as much, and says it of the same doer."""
+    """One sentence has every word of the claim, denies nothing, and has them in the same order or of the same doer."""
     if not _is_english(pair):
         return False
     claimed = pair.claimed
@@ -130,7 +144,7 @@ def _agrees(pair: Pair) -> bool:
         reading.stems.issuperset(claimed.content)
         and _is_close(pair, reading)
         and claimed.denials == reading.denials == 0
-        and says_the_same(pair.claim, text)
+        and (claimed.content == reading.content or says_the_same(pair.claim, text))
         for text, reading in zip(pair.evidence, pair.found, strict=True)
     )
 
@@ -144,6 +158,8 @@ def find_conflict(pair: Pair) -> Conflict | None:
     limits: Mapping[str, Any] = table("local")["thresholds"]
     if conflict := _value_conflict(pair, limits["topical"]) or _borrowed_value(pair, limits["negation"]):
         return conflict
+    if conflict := _misjoined_value(pair):
+        return conflict
     if conflict := _amount_conflict(pair, limits["negation"]):
         return conflict
     if (pair.share >= limits["negation"] or _matter_share(pair) >= limits["negation"]) and (
@@ -153,8 +169,10 @@ def find_conflict(pair: Pair) -> Conflict | None:
     return (
         _opposite_conflict(pair, limits["negation"])
         or _role_conflict(pair)
-        or _longer_list(pair)
         or _name_conflict(pair, limits["negation"])
+        or _slot_conflict(pair)
+        or _plan_conflict(pair, limits)
+        or _longer_list(pair)
     )
 
 
@@ -207,6 +225,40 @@ def _role_conflict(pair: Pair) -> Conflict | None:
     return None
 
 
+def _slot_conflict(pair: Pair) -> Conflict | None:
+    """One thing in the place of another that the passage has there, where no sentence has all of the claim."""
+    if not _is_english(pair) or not pair.whole:
+        return None
+    told = [
+        in_place_of(pair.claim, text) if _lacks_little(pair.claimed, reading) else None
+        for text, reading in zip(pair.evidence, pair.found, strict=True)
+    ]
+    for found, reading in zip(told, pair.found, strict=True):
+        if found is None and reading.stems.issuperset(pair.claimed.content):
+            return None
+    first = next((found for found in told if found is not None), None)
+    if first is None:
+        return None
+    return Conflict(f"it says '{first[0]}', the passage '{first[1]}' in its place", plain=True, label="unsupported")
+
+
+def _lacks_little(claimed: Reading, found: Reading) -> bool:
+    """A first, cheap look: whether a sentence has all of the claim but one thing."""
+    return sum(root not in found.stems for root in claimed.content) <= _MOST_LACKED
+
+
+def _plan_conflict(pair: Pair, limits: Mapping[str, Any]) -> Conflict | None:
+    """It tells as done what the passage only expects, or as certain what the passage only holds possible."""
+    if not _is_english(pair) or not pair.whole:
+        return None
+    share = coverage(pair.weights, pair.found[:1])
+    if share >= limits["topical"] and (told := told_as_done(pair.claim, pair.evidence)):
+        return Conflict(f"it tells '{told}' as done, the passage as planned", plain=True, label="unsupported")
+    if share >= limits["rests"] and (told := told_as_certain(pair.claim, pair.evidence[0])):
+        return Conflict(f"it says '{told}', the passage leaves it open", plain=True, label="unsupported")
+    return None
+
+
 def _longer_list(pair: Pair) -> Conflict | None:
     """It lists all that the passage lists, and a thing more that no evidence speaks of."""
     if not _is_english(pair) or not pair.whole:
@@ -237,6 +289,8 @@ def _small_count(value: Value) -> bool:
 def _value_conflict(pair: Pair, topical: float) -> Conflict | None:
     """The deciding sentence is about the same thing but has another date, time or quantity of the same kind."""
     known, best = _known_keys(pair), pair.found[0]
+    if counted := _counted_otherwise(pair):
+        return Conflict(f"it says {counted[0].text} {counted[0].unit}, the passage {counted[1].text}", plain=True)
     missing = [value for value in pair.claimed.values if not stated(value, known)]
     if not missing or _topic_share(pair) < topical:
         return None
@@ -249,22 +303,69 @@ def _value_conflict(pair: Pair, topical: float) -> Conflict | None:
     return None
 
 
+def _counted_otherwise(pair: Pair) -> tuple[Value, Value] | None:
+    """A number that the sentence has only of other things, where it has another of what the claim counts:
+    "12 rooms and 48 suites" for "48 rooms and 12 suites"."""
+    told = [value for reading in pair.found for value in reading.values if value.kind == "number"]
+    for value in pair.claimed.values if len(told) > 1 else ():
+        alike = [other for other in told if other.keys == value.keys]
+        instead = [other for other in pair.found[0].values if other.unit == value.unit and other.kind == "number"]
+        if value.unit and instead and alike and all(other.unit not in ("", value.unit) for other in alike):
+            return value, instead[0]
+    return None
+
+
 def _borrowed_value(pair: Pair, topical: float) -> Conflict | None:
-    """A value that only sentences about other names have, where the one about the claim's own has another."""
-    names = pair.claimed.names
+    """A value that only sentences about other names have, where the one about the claim's own has another.
+
+    That one must be about what is claimed, or tell of its name what the others tell of theirs, as rows of a table do.
+    """
+    names = _named(pair.claimed) | (_named(pair.asked) & pair.claimed.stems)
     own = [reading for reading in pair.found if names and names <= reading.stems]
-    foreign = [reading for reading in pair.found if reading.names and names.isdisjoint(reading.stems)]
+    foreign = [reading for reading in pair.found if _named(reading) and names.isdisjoint(reading.stems)]
     if not own or not foreign:
         return None
     known = pair.asked.offered.union(*(reading.offered for reading in pair.found if reading not in foreign))
     rest = {root: weight for root, weight in pair.weights.items() if root not in pair.claimed.value_keys}
-    if coverage(rest, own[:1]) < topical:
+    if coverage(rest, own[:1]) < topical and _matter(own[0]) not in map(_matter, foreign):
         return None
     for value in pair.claimed.values:
         for other in own[0].values:
             if not stated(value, known) and comparable(value, other) and not stated(other, pair.claimed.offered):
                 return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
     return None
+
+
+def _misjoined_value(pair: Pair) -> Conflict | None:
+    """A value that a statement has which lacks something of the claim, where the one that has all else has another.
+
+    Statements are sentences, or the halves of one: "joined in 2011 and became head in 2017".
+    """
+    if not _is_english(pair) or not pair.claimed.values or not pair.whole:
+        return None
+    told: list[Reading] = []
+    for value in pair.claimed.values:
+        rest = frozenset(pair.claimed.content) - frozenset(value.keys)
+        if not any(rest <= reading.stems for reading in pair.found):
+            continue
+        told = told or [read_sentence(half, pair.language) for text in pair.evidence for half in clauses(text)]
+        own = [reading for reading in told if rest <= reading.stems]
+        if len(rest) < _FEWEST_ELSE or any(stated(value, reading.offered) for reading in own):
+            continue
+        for other in own[0].values if own else ():
+            if comparable(value, other) and not stated(other, pair.claimed.offered):
+                return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
+    return None
+
+
+def _matter(reading: Reading) -> frozenset[str] | None:
+    """What is told of a name, values aside: rows of one table tell the same; None where there is nothing else."""
+    return frozenset(reading.content) - reading.names - reading.value_keys or None
+
+
+def _named(reading: Reading) -> frozenset[str]:
+    """Its names, less those of units and months that belong to a value."""
+    return reading.names.intersection(reading.content)
 
 
 def _topic_share(pair: Pair) -> float:
@@ -298,10 +399,26 @@ def _opposite_conflict(pair: Pair, topical: float) -> Conflict | None:
         return None
     if _is_english(pair) and told_from_far_end(pair.claim, pair.evidence[0]):
         return None
-    rest = {root: weight for root, weight in pair.weights.items() if root != root_of(words[0], pair.language)}
+    if words[0] in _leaning() and _behind(words[0], pair.claim) != _behind(words[1], pair.evidence[0]):
+        return None  # "from there" and "into sleep mode" speak of different things
+    turned = {root_of(word, pair.language) for word in (words[0], *opposed_poles(pair.claimed, best))}
+    rest = {root: weight for root, weight in pair.weights.items() if root not in turned}
     if not rest or coverage(rest, pair.found[:1]) < topical:
         return None
     return Conflict(f"it says '{words[0]}', the passage '{words[1]}'", plain=True)
+
+
+@cache
+def _leaning() -> frozenset[str]:
+    """Words that say something only of the word behind them."""
+    return word_list("prepositions") | word_list("adverbs", "quantifiers")
+
+
+def _behind(leaning: str, text: str) -> str | None:
+    """The word that such a word is put before, as its root."""
+    words = [word for word in plain_words(text) if word not in word_list("determiners")]
+    place = words.index(leaning) + 1 if leaning in words else len(words)
+    return root_of(words[place]) if place < len(words) else None
 
 
 def _name_conflict(pair: Pair, topical: float) -> Conflict | None:

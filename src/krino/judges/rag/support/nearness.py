@@ -109,7 +109,11 @@ def place_on_scale(facts: RagFacts, near: Mapping[TextPair, float]) -> Likeness 
     score = _weigh(overlap.values(meaning)) if is_bare(reference) else _blend(meaning, overlap)
     why = f"{overlap.shared} of the reference's {overlap.theirs} content words found"
     why += "" if cosine is None else f", nearness in meaning {cosine:.2f}"
-    if conflict := facts.difference:
+    agreed = _same_polarity(answer, reference)
+    if agreed is not None:
+        score = max(score, worth_of("close")) if agreed else min(score, worth_of("little"))
+        why = f"{why}; both say {'the same' if agreed else 'the opposite'} to what is asked"
+    elif conflict := facts.difference:
         score = min(score, worth_of("little"))
         why = f"{why}; {conflict}"
     elif cosine is not None and max(len(answer), len(reference)) <= _MOST_ENTAILED:
@@ -117,6 +121,21 @@ def place_on_scale(facts: RagFacts, near: Mapping[TextPair, float]) -> Likeness 
         why = f"{why}; {told}" if told else why
     score = round(score, 2)
     return Likeness(step_of(score), score, why)
+
+
+def _same_polarity(answer: str, reference: str) -> bool | None:
+    """Whether two texts say the same yes or no, where one of them says nothing else; None where that is not so."""
+    ours, theirs = _polarity(answer), _polarity(reference)
+    if ours is None or theirs is None or min(len(answer.split()), len(reference.split())) > 1:
+        return None
+    return ours == theirs
+
+
+def _polarity(text: str) -> bool | None:
+    """True for a text that opens with a yes, False with a no."""
+    known = table("local")["polarity"]
+    first = text.split(maxsplit=1)[0].strip(".,;:!*\"'").lower() if text.strip() else ""
+    return True if first in known["yes"] else False if first in known["no"] else None
 
 
 def _by_entailment(facts: RagFacts, score: float, overlap: _Overlap) -> tuple[float, str]:

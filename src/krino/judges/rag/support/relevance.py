@@ -26,6 +26,7 @@ _SPEAKERS_ALONE = 6
 _MOST_SPEAKERS = 64
 """The same for all passages together."""
 _FEWEST_PADDED = 4
+_MEASURES = frozenset({"money", "mass", "area", "speed", "length", "duration", "volume", "data", "power"})
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -200,10 +201,12 @@ def _answer_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool |
         return best, True
     # What is asked about, names aside, must be spoken of where something of the right kind stands.
     frame = {root: weight for root, weight in weights.items() if root not in asked.names} or weights
-    if _answers_another(desk, part, frame, list(said.values())):
+    if _answers_another(desk, part, frame, list(said.values())) or _tells_of_another(desk, asked, frame, said, told):
         return best, False
     if part.kind is None:
         return best, True if coverage(weights, _all_of(told.values())) >= _limit("answered") else None
+    if part.measure is not None and any(value.unit == part.measure for value in said[best].values):
+        return best, True
     terse = sum(len(reading.content) for reading in said.values()) <= _TERSE
     bare = terse and (part.kind in ("date", "number") or _is_name(facts, best))
     return best, True if bare or coverage(frame, _all_of(told[number] for number in fitting)) > 0 else None
@@ -221,6 +224,28 @@ def _answers_another(desk: Desk, part: QuestionPart, weights: Mapping[str, float
     told = {root for reading in said for root in reading.content if root not in reading.value_keys}
     speaks = ours > 0 or (len(told) > 1 and any(told <= item.reading.stems for item in grounds))
     return bool(grounds) and most >= _limit("elsewhere") and speaks and ours <= most - _limit("beside")
+
+
+def _tells_of_another(
+    desk: Desk,
+    asked: Reading,
+    frame: Mapping[str, float],
+    said: Mapping[int, Reading],
+    told: Mapping[int, tuple[Reading, ...]],
+) -> bool:
+    """It says what is asked, but of another name, where the passages say it of the one that is asked about."""
+    names = asked.names
+    others = frozenset[str]().union(*(reading.names for reading in said.values())) - asked.stems
+    if not names or not others or coverage(frame, said.values()) < _limit("elsewhere"):
+        return False
+    if any(not names.isdisjoint(reading.stems) for reading in _all_of(told.values())):
+        return False
+    return any(
+        names <= item.reading.stems
+        and others.isdisjoint(item.reading.stems)
+        and coverage(frame, (item.reading,)) >= _limit("elsewhere")
+        for item in desk.index.sentences
+    )
 
 
 def _own_weights(desk: Desk, part: QuestionPart, asked: Reading) -> dict[str, float]:
@@ -256,12 +281,18 @@ def _fits(value: Value, part: QuestionPart) -> bool:
     """Whether a value is of the kind that is asked for: a date, time or span for "when", a quantity for "how many"."""
     if part.kind == "date":
         return value.kind != "number" or value.unit == "duration"
-    return value.kind == "number"
+    return value.kind == "number" and not _measures_another(value, part)
+
+
+def _measures_another(value: Value, part: QuestionPart) -> bool:
+    """ "280 kilometres" to a question for a price; a number of things may answer anything."""
+    measure = part.measure
+    return measure is not None and value.unit in _MEASURES and value.unit != measure
 
 
 def _has_kind(facts: RagFacts, number: int, reading: Reading, part: QuestionPart) -> bool:
     """Whether a sentence could answer a question of this kind: a number is nobody, and a year is no place."""
-    if part.kind == "number" and len(reading.content) <= _TERSE and reading.values:
+    if part.kind == "number" and len(reading.content) <= _TERSE and reading.values and part.measure is None:
         return True  # "2000" may be a year, or how many
     if part.kind in ("date", "number"):
         return _has_value(reading, part)

@@ -1,0 +1,77 @@
+"""What code decides to the letter, and what it must leave to the models: sentences that only look opposed."""
+
+from __future__ import annotations
+
+import pytest
+
+from krino.judges.rag.support.draft_claims import lay_out
+from krino.judges.rag.support.lexical_support import Support, decide
+from rag_making import facts_of
+
+ROWS = "| City | Founded |\n|---|---|\n| Arlen | 1214 |\n| Beek | 1380 |"
+
+
+def decided(question: str, context: str, answer: str) -> Support | None:
+    (draft,) = lay_out(facts_of(question=question, context=[context], answer=answer)).drafts
+    return decide(draft.pair)
+
+
+@pytest.mark.parametrize(
+    ("context", "answer", "label"),
+    [
+        ("The hotel has 48 rooms and 12 suites.", "The hotel has 12 rooms and 48 suites.", "contradicted"),
+        (
+            "The path is closed to riders until spring.",
+            "The path has been open to riders since spring.",
+            "contradicted",
+        ),
+        ("The shop is always open.", "The shop is never open.", "contradicted"),
+        ("Ida works as a nurse, while Alva works as a pilot.", "Ida works as a pilot.", "unsupported"),
+        ("The tunnel is scheduled to open in May.", "The tunnel opened in May.", "unsupported"),
+        ("Naps may improve memory, a study suggests.", "It is proven that naps improve memory.", "unsupported"),
+        ("In this lake the pike feeds on young perch.", "Young perch feed on the pike in this lake.", "contradicted"),
+        ("Three quarters of the glass is recycled.", "75 percent of the glass is recycled.", "supported"),
+    ],
+)
+def test_what_a_sentence_says_otherwise_or_the_same_is_decided(context: str, answer: str, label: str) -> None:
+    found = decided("What is it like?", context, answer)
+    assert found is not None and found.label == label
+
+
+@pytest.mark.parametrize(
+    ("context", "answer"),
+    [
+        ("Fungi can rarely lead to this, bacteria mostly do.", "Bacteria lead to this, often following a wound."),
+        ("Change the sleep entry of the computer to go into sleep mode.", "From there, change the sleep entry."),
+        (
+            "Keep the nozzle at one distance so that no streaks occur.",
+            "Keep the nozzle at one distance to avoid streaks.",
+        ),
+        ("Fees: $0 to transfer money at home.", "There is no fee to transfer money at home."),
+        ("No other birds are as famous as the gulls of Skar.", "The most famous birds are the gulls of Skar."),
+        (
+            "Alum is the slow form of it where as borax is the fast form.",
+            "Alum is the slow form of it while borax is the fast form.",
+        ),
+        ("The station was built in 1887.", "The station was built in the 1880s."),
+        ("Sure you can get your boots wet.", "If your Sparrows get wet, it is no big deal."),
+    ],
+)
+def test_what_only_looks_opposed_is_left_to_the_models(context: str, answer: str) -> None:
+    found = decided("What is it like?", context, answer)
+    assert found is None or found.label == "supported"
+
+
+def test_the_value_of_another_half_of_the_sentence_is_not_that_of_the_claim() -> None:
+    context = "Ann Mo joined the firm in 2011 and became head of the unit in 2017."
+    wrong = decided("When?", context, "Ann Mo became head of the unit in 2011.")
+    assert wrong is not None and wrong.label == "contradicted"
+    right = decided("When?", context, "Ann Mo became head of the unit in 2017.")
+    assert right is None or right.label == "supported"
+
+
+def test_the_value_of_another_row_is_not_that_of_the_one_asked_for() -> None:
+    wrong = decided("When was Beek founded?", ROWS, "Beek was founded in 1214.")
+    assert wrong is not None and wrong.label == "contradicted"
+    right = decided("When was Beek founded?", ROWS, "Beek was founded in 1380.")
+    assert right is None or right.label == "supported"
