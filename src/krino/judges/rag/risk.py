@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from krino.contract import Ruling
 from krino.judges.rag.facts import RagFacts
@@ -28,8 +28,7 @@ def hallucination_risk(facts: RagFacts, claims: Sequence[Claim], faithfulness_ru
         return None
     least, worst = min(measured, key=lambda item: item[0])
     told = f'answer sentence {worst.sentence}: "{cut(worst.text)}" is supported with probability {least:.2f}'
-    found = signs(facts, [probability for probability, _ in measured], sum(c.label != "supported" for c in claims))
-    value = max(weigh(least, len(measured), found), 1 - least)
+    value = max(_whole_risk(facts, claims, [probability for probability, _ in measured]), 1 - least)
     return Ruling(round(value, 3), "RAG-H1", (told,), from_labels=True)
 
 
@@ -43,8 +42,7 @@ def at_level_of_answer(facts: RagFacts, claims: Sequence[Claim], decided: Sequen
     measured = [claim.probability for claim in claims if claim.probability is not None]
     if not 1 < len(claims) == len(measured) or all(decided):
         return list(claims)
-    unsupported = sum(claim.label != "supported" for claim in claims)
-    risk = weigh(min(measured), len(measured), signs(facts, measured, unsupported))
+    risk = _whole_risk(facts, claims, measured)
     risk = max([risk, *(1 - value for value, settled in zip(measured, decided, strict=True) if settled)])
     least = min(value for value, settled in zip(measured, decided, strict=True) if not settled)
     move = worst_odds(least) - worst_odds(1 - risk)
@@ -60,9 +58,21 @@ def _moved(probability: float, move: float) -> float:
     return 1 / (1 + math.exp(worst_odds(probability) - move))
 
 
-def signs(facts: RagFacts, probabilities: Sequence[float], unsupported: int) -> dict[str, float]:
-    """What is weighed of an answer as a whole, by the names of the weights."""
-    said = {root for reading in facts.readings for root in reading.content}
+def _whole_risk(facts: RagFacts, claims: Sequence[Claim], probabilities: Sequence[float]) -> float:
+    """Of the answer by what is found of all of it; talk between its claims adds nothing."""
+    unsupported, claiming = sum(claim.label != "supported" for claim in claims), {claim.sentence for claim in claims}
+    return weigh(min(probabilities), len(probabilities), signs(facts, probabilities, unsupported, claiming))
+
+
+def signs(
+    facts: RagFacts, probabilities: Sequence[float], unsupported: int, claiming: Collection[int] | None = None
+) -> dict[str, float]:
+    """What is weighed of an answer as a whole, by the names of the weights.
+
+    `claiming`: numbers of the sentences that claim something; None: all of them do.
+    """
+    readings = enumerate(facts.readings, 1)
+    said = {root for number, item in readings if claiming is None or number in claiming for root in item.content}
     new = said.difference(*(item.reading.stems for item in facts.passage_sentences))
     return {
         "expected": sum(1 - probability for probability in probabilities),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import krino
 from krino.judges.rag.case import RagCase
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.local import label_locally
@@ -83,6 +84,16 @@ def test_talk_in_one_case_of_a_batch_changes_no_other() -> None:
     together = label_locally([facts_of(answer) for answer in answers])
     assert together == [label_locally([facts_of(answer)])[0] for answer in answers]
     assert [labels.empty_sentences for labels in together] == [[1], [], []]
+
+
+def test_talk_adds_no_risk() -> None:
+    plain = krino.judge("rag", record("The mill grinds oats. It runs at night."))
+    chatty = krino.judge("rag", record(f"{TALK[0]} The mill grinds oats. It runs at night. {TALK[3]}"))
+    assert chatty.figures["hallucination_risk"] == plain.figures["hallucination_risk"]
+
+
+def record(answer: str) -> dict[str, object]:
+    return {"question": "What does the mill grind?", "context": ["The mill grinds oats."], "answer": answer}
 
 
 def test_shares_are_probabilities() -> None:
