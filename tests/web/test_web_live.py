@@ -19,6 +19,7 @@ import orjson
 import pytest
 
 from krino.web import server as web_server
+from waiting import children, is_alive
 from workbench_making import TOKEN, free_port, running, until
 
 SMALL = 20_000
@@ -198,8 +199,11 @@ def test_the_command_serves_survives_a_kill_and_ends_when_it_is_told_to(tmp_path
     headers = {"authorization": f"Bearer {TOKEN}"}
     assert httpx2.get(f"{url}/v1/runs").status_code == 401
     assert httpx2.get(f"{url}/v1/runs", headers=headers).json() == {"runs": []}
+    until(lambda: bool(children(first.pid)))
+    judging = children(first.pid)
     first.kill()
     first.wait()
+    until(lambda: not any(map(is_alive, judging)))
     second = started(tmp_path, port, KRINO_TOKEN=TOKEN)
     assert second.stderr is not None
     assert f"localhost:{port}" in second.stderr.readline()

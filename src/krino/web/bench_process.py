@@ -26,8 +26,6 @@ from krino.web.bench import MOST_JUDGES, BenchDied, BenchHere, Case, Outcome
 
 Sent = list[tuple[bytes, CaseItem]]
 """Cases on their way, each with the reference of its judge, pickled: the same bytes are the same judge."""
-_READY: list[Outcome] = []
-"""The first thing that a process says."""
 
 
 class BenchApart:
@@ -47,23 +45,17 @@ class BenchApart:
         self._bury()
 
     def open(self) -> None:
-        """Start its process, and wait until the models are loaded there."""
-        with self._lock:
-            if self._stopped:
-                raise BenchDied
-            self._process, self._pipe = _started()
-        self._hear()
+        self.judged([(load_judge(name), CaseItem(0, name, first_example(name))) for name in OURS])
 
     def judged(self, cases: Sequence[Case]) -> list[Outcome]:
-        if self._pipe is None:
-            self.open()
-        assert self._pipe is not None
+        sent = [(_packed(judge), item) for judge, item in cases]
+        pipe = self._pipe or self._start()
         try:
-            self._pipe.send([(_packed(judge), item) for judge, item in cases])
-        except OSError:
+            pipe.send(sent)
+            return pipe.recv()
+        except (EOFError, OSError):
             self._bury()
             raise BenchDied from None
-        return self._hear()
 
     def stop(self) -> None:
         with self._lock:
@@ -71,13 +63,20 @@ class BenchApart:
             if self._process is not None:
                 self._process.kill()  # it writes no files; all that counts has been said
 
-    def _hear(self) -> list[Outcome]:
-        assert self._pipe is not None
-        try:
-            return self._pipe.recv()
-        except (EOFError, OSError):
-            self._bury()
-            raise BenchDied from None
+    def _start(self) -> Connection[Sent, list[Outcome]]:
+        context = multiprocessing.get_context("spawn")  # a fork would copy the server's sockets and locks
+        with self._lock:
+            if self._stopped:
+                raise BenchDied
+            try:
+                self._pipe, theirs = context.Pipe()
+                self._process = context.Process(target=work, args=(theirs,), name="krino-bench", daemon=True)
+                self._process.start()
+            except OSError:  # no memory for another process, or too many open files
+                self._process = self._pipe = None
+                raise BenchDied from None
+        theirs.close()
+        return self._pipe
 
     def _bury(self) -> None:
         with self._lock:
@@ -87,18 +86,6 @@ class BenchApart:
             process.join()
             process.close()
             pipe.close()
-
-
-def _started() -> tuple[BaseProcess, Connection[Sent, list[Outcome]]]:
-    context = multiprocessing.get_context("spawn")  # a fork would copy the server's sockets and locks
-    try:
-        ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(theirs,), name="krino-bench", daemon=True)
-        process.start()
-    except OSError as error:  # no memory for another process, or too many open files
-        raise BenchDied(str(error)) from None
-    theirs.close()
-    return process, ours
 
 
 @lru_cache(MOST_JUDGES)
@@ -112,17 +99,25 @@ def _packed(judge: AnyJudge) -> bytes:
 def work(pipe: Connection[list[Outcome], Sent]) -> None:
     """Until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the server alone decides
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
     os.environ["KRINO_THREADS"] = "1"
     with BenchHere() as bench:
-        bench.judged([(load_judge(name), CaseItem(0, name, first_example(name))) for name in OURS])
-        gc.collect()
-        gc.freeze()  # what is loaded stays: looking through it again and again would hold up everybody
         try:
-            pipe.send(_READY)
+            pipe.send(_outcomes(bench, pipe.recv()))
+            gc.collect()
+            gc.freeze()  # what the first cases have loaded stays: looking through it takes time from the next ones
             while True:
                 pipe.send(_outcomes(bench, pipe.recv()))
         except (EOFError, OSError):  # the server is gone, and nobody waits
             return
+
+
+def _end_with_the_server() -> None:
+    """Also in the middle of a case, where the server was killed: nobody waits for it, and it may never end."""
+    server = multiprocessing.parent_process()
+    assert server is not None
+    server.join()
+    os._exit(1)
 
 
 def _outcomes(bench: BenchHere, sent: Sent) -> list[Outcome]:
