@@ -115,21 +115,23 @@ class Benches:
     def _sit(self, bench: Bench, queue: Queue) -> None:
         with bench:
             if queue is self._usual:
-                with suppress(BenchDied):  # then the first cases try again
+                with suppress(Exception):  # whoever brings the first case is told
                     bench.open()
             while jobs := self._take(queue):
-                self._judge(bench, [job for job in jobs if job.done.set_running_or_notify_cancel()])
+                if asked := [job for job in jobs if job.done.set_running_or_notify_cancel()]:  # and not given up
+                    self._judge(bench, asked)
 
     def _judge(self, bench: Bench, jobs: list[Job]) -> None:
-        """`jobs`: whose askers have not gone."""
         try:
             outcomes = bench.judged([(job.judge, job.item) for job in jobs])
         except Exception as fault:
             if isinstance(fault, BenchDied) and not self._closed:
                 _log.error("a process that judges has died; the cases that it had are judged once more, one by one")
-            outcomes = [self._again(bench, job) for job in jobs]
-        for job, outcome in zip(jobs, outcomes, strict=True):
-            job.end(outcome)
+            for job in jobs:
+                job.end(self._again(bench, job))
+        else:
+            for job, outcome in zip(jobs, outcomes, strict=True):
+                job.end(outcome)
 
     def _again(self, bench: Bench, job: Job) -> Outcome:
         try:
