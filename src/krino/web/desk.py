@@ -35,8 +35,9 @@ from krino.web.turns import Turns
 
 AnyJudge = Judge[Any, Any, Any]
 LOCAL = "local"
-MOST_PROCESSES = 8
-"""That judge where the user has set no number: each holds the models, a quarter of a gigabyte."""
+MOST_PROCESSES = 4
+"""That judge where the user has set no number: each holds the models, a quarter of a gigabyte, and many a server is
+started only to look at runs."""
 
 
 def plain_options(judge: type[AnyJudge]) -> type[BaseModel]:
