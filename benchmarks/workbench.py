@@ -93,6 +93,7 @@ async def waits(url: str, kind: str, clients: int, seconds: float) -> tuple[list
                 assert answer.status == 200, said
                 assert said["judgements"][0]["status"] != "error", said
 
+        await client(time.perf_counter() + 0.01)  # one request: when it is answered, models are loaded
         await asyncio.gather(*(client(time.perf_counter() + min(2.0, seconds)) for _ in range(clients)))  # warm
         taken.clear()
         started = time.perf_counter()

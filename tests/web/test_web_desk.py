@@ -12,8 +12,9 @@ import pytest
 
 from krino.errors import UsageProblem
 from krino.labellers.local import LocalLabeller
-from krino.web.benches import BATCH, LONG, Benches
-from krino.web.desk import MOST_JUDGES, Desk, plain_options
+from krino.web.bench import BATCH, MOST_JUDGES
+from krino.web.benches import LONG, Benches
+from krino.web.desk import Desk, plain_options
 from krino.web.meters import Meters
 from krino.web.problems import Problem
 from krino.web.settings import ServeSettings
@@ -132,7 +133,7 @@ async def test_judgements_come_in_the_order_of_the_cases(desk: OfWatched) -> Non
     desk.watched.go.set()
     words = [f"case {place}" for place in range(60)]
     judged = await desk.judged("rag", [{"id": word, "text": word} for word in words])
-    assert [judgement.id for judgement in judged] == words
+    assert [judgement.read().id for judgement in judged] == words
 
 
 async def test_the_loop_of_the_server_is_free_while_cases_are_judged(desk: OfWatched) -> None:

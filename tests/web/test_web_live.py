@@ -21,7 +21,7 @@ import pytest
 
 from krino.web import server as web_server
 from made_runs import make_run, row
-from waiting import ended
+from waiting import children, ended, is_alive
 from workbench_making import TOKEN, free_port, running, until
 
 SMALL = 20_000
@@ -205,8 +205,11 @@ def test_the_command_serves_survives_a_kill_and_ends_when_it_is_told_to(tmp_path
     with started(tmp_path, port, KRINO_TOKEN=TOKEN) as (first, said):
         assert httpx2.get(f"{url}/v1/runs").status_code == 401
         assert httpx2.get(f"{url}/v1/runs", headers=headers).json() == {"runs": []}
+        until(lambda: bool(children(first.pid)))
+        judging = children(first.pid)
         first.kill()
         first.wait()
+        until(lambda: not any(map(is_alive, judging)))
         assert TOKEN not in said.read()
     with started(tmp_path, port, KRINO_TOKEN=TOKEN) as (second, said):
         assert httpx2.get(f"{url}/v1/runs", headers=headers).status_code == 200

@@ -34,8 +34,6 @@ def create_app(settings: ServeSettings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         try:
-            if settings.warm:
-                opened.desk.warm()
             yield
         finally:
             opened.close()

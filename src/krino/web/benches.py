@@ -1,30 +1,36 @@
-"""The benches at which the embedded labeller judges: one thread a core, from record to verdict.
+"""The benches at which the embedded labeller judges: one a core, from record to verdict.
 
-A case that is taken is judged to its end by one thread, which hands nothing over and waits for nobody, so that each
+A case that is taken is judged to its end at one bench, which hands nothing over and waits for nobody, so that each
 client waits for those before it and no longer. Where few wait, a bench takes one case at a time; where many wait, it
 takes several together, of whatever clients. Long cases have a bench of their own: they hold up only each other.
+
+When whoever judges at a bench dies (a process that was killed, or out of memory), the next one judges what was under
+way once more, one case at a time. A case that is alone at a bench when that happens again ends as an error.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from krino.cases.item import CaseItem
-from krino.contract import Judgement
 from krino.contract.judgement import canonical
-from krino.engine.case import AnyJudge, judge_item
-from krino.engine.rehearsal import rehearse
-from krino.labellers.local import LocalLabeller
+from krino.engine.case import AnyJudge, Written, input_hash, without_verdict, written
+from krino.web.bench import BATCH, Bench, BenchDied, BenchHere, Outcome
 
-BATCH = 8
-"""Cases that one bench takes together, at most."""
 LONG = 50_000
 """Bytes of a case, as JSON, from which it is a long one: several times the work of a usual one."""
+DIED = (
+    "the process that judged this case died, and the next one too (killed, or out of memory): send it again when the "
+    "machine has more memory to spare, or send only what the case needs"
+)
+_log = logging.getLogger("krino.web")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +39,24 @@ class Job:
 
     judge: AnyJudge
     item: CaseItem
-    done: Future[Judgement] = field(default_factory=Future)
+    done: Future[Written] = field(default_factory=Future)
 
-    async def work(self, labeller: LocalLabeller) -> None:
-        if not self.done.set_running_or_notify_cancel():  # whoever asked has gone
-            return
-        try:
-            rehearse(self.judge, self.item)
-            self.done.set_result(await judge_item(self.judge, labeller, self.item))
-        except BaseException as fault:
-            self.done.set_exception(fault)
+    def end(self, outcome: Outcome) -> None:
+        if isinstance(outcome, BaseException):
+            self.done.set_exception(outcome)
+        else:
+            self.done.set_result(outcome)
+
+    def died(self) -> Written:
+        digest = input_hash(self.item)
+        return written(self.judge, self.item, without_verdict(self.judge, self.item, digest, "error", DIED))
 
 
 class Queue:
     """Jobs that wait: parties take turns, and a party is one request, whatever number of cases it brings."""
 
-    def __init__(self) -> None:
+    def __init__(self, lock: threading.Lock) -> None:
+        self.news = threading.Condition(lock)
         self._waiting: OrderedDict[Hashable, deque[Job]] = OrderedDict()
         self._count = 0
 
@@ -71,48 +79,72 @@ class Queue:
 class Benches:
     """Thread-safe. What waits when it is closed is given up."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, bench: Callable[[], Bench] = BenchHere) -> None:
         self._count = count
-        self._usual, self._long = Queue(), Queue()
-        self._news = threading.Condition()
+        self._lock = threading.Lock()
+        self._usual, self._long = Queue(self._lock), Queue(self._lock)
         self._closed = False
-        for number, queue in enumerate([*[self._usual] * count, self._long]):
-            threading.Thread(target=self._sit, args=(queue,), name=f"krino-bench-{number}", daemon=True).start()
+        self._benches = [bench() for _ in range(count + 1)]
+        for number, one in enumerate(self._benches):
+            queue = self._usual if number < count else self._long
+            threading.Thread(target=self._sit, args=(one, queue), name=f"krino-bench-{number}", daemon=True).start()
 
-    def submit(self, party: Hashable, judge: AnyJudge, item: CaseItem) -> Future[Judgement]:
+    def submit(self, party: Hashable, judge: AnyJudge, item: CaseItem) -> Future[Written]:
         """The judgement to come; who cancels it before its turn costs nothing."""
         job = Job(judge, item)
         queue = self._long if len(canonical(item.record)) >= LONG else self._usual
-        with self._news:
+        with self._lock:
             if self._closed:
                 job.done.cancel()
                 return job.done
             queue.add(party, job)
-            self._news.notify_all()
+            queue.news.notify()
         return job.done
 
     def close(self) -> None:
-        with self._news:
+        with self._lock:
             self._closed = True
             left = [queue.next() for queue in (self._usual, self._long) for _ in range(len(queue))]
-            self._news.notify_all()
+            self._usual.news.notify_all()
+            self._long.news.notify_all()
         for job in left:
             job.done.cancel()
+        for bench in self._benches:
+            bench.stop()
 
-    def _sit(self, queue: Queue) -> None:
-        labeller = LocalLabeller(BATCH, one_core=True)
-        with asyncio.Runner() as runner:
+    def _sit(self, bench: Bench, queue: Queue) -> None:
+        with bench:
+            if queue is self._usual:
+                with suppress(Exception):  # whoever brings the first case is told
+                    bench.open()
             while jobs := self._take(queue):
-                runner.run(_work(jobs, labeller))
+                if asked := [job for job in jobs if job.done.set_running_or_notify_cancel()]:  # and not given up
+                    self._judge(bench, asked)
+
+    def _judge(self, bench: Bench, jobs: list[Job]) -> None:
+        try:
+            outcomes = bench.judged([(job.judge, job.item) for job in jobs])
+        except Exception as fault:
+            if isinstance(fault, BenchDied) and not self._closed:
+                _log.error("a process that judges has died; the cases that it had are judged once more, one by one")
+            for job in jobs:
+                job.end(self._again(bench, job))
+        else:
+            for job, outcome in zip(jobs, outcomes, strict=True):
+                job.end(outcome)
+
+    def _again(self, bench: Bench, job: Job) -> Outcome:
+        try:
+            return bench.judged([(job.judge, job.item)])[0]
+        except BenchDied:
+            return asyncio.CancelledError() if self._closed else job.died()
+        except Exception as fault:  # the judge cannot be sent, say; the bench is as good as before
+            return fault
 
     def _take(self, queue: Queue) -> list[Job]:
         """The jobs to do next; none when all is over."""
-        with self._news:
+        with self._lock:
             while not queue and not self._closed:
-                self._news.wait()
+                queue.news.wait()
             together = max(1, min(BATCH, len(queue) // (2 * self._count)))
             return [queue.next() for _ in range(min(together, len(queue)))]
-
-
-async def _work(jobs: list[Job], labeller: LocalLabeller) -> None:
-    await asyncio.gather(*(job.work(labeller) for job in jobs))

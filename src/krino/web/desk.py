@@ -8,24 +8,25 @@ thousand cases does not hold up a single one.
 from __future__ import annotations
 
 import asyncio
-import gc
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any, cast
 
 import orjson
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from krino.cases.item import CaseItem
-from krino.contract import Judge, Judgement, Labeller, describe_validation
-from krino.engine.case import judge_item
+from krino.contract import Judge, Labeller, describe_validation
+from krino.engine.case import Written, judge_item, written
 from krino.engine.rehearsal import rehearse
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
 from krino.labellers.local import LocalLabeller
 from krino.web.admission import admitted
+from krino.web.bench import MOST_JUDGES, BenchHere
+from krino.web.bench_process import BenchApart
 from krino.web.benches import Benches
 from krino.web.meters import Meters
 from krino.web.problems import Problem
@@ -34,8 +35,9 @@ from krino.web.turns import Turns
 
 AnyJudge = Judge[Any, Any, Any]
 LOCAL = "local"
-MOST_JUDGES = 64
-"""Judges with different options that are kept ready."""
+MOST_PROCESSES = 4
+"""That judge where the user has set no number: each holds the models, a quarter of a gigabyte, and many a server is
+started only to look at runs."""
 
 
 def plain_options(judge: type[AnyJudge]) -> type[BaseModel]:
@@ -60,15 +62,6 @@ def refuse_files(judge: type[AnyJudge], options: Mapping[str, Any]) -> None:
         raise UsageProblem(f"options of judge `{judge.name}`: {describe_validation(error)}") from None
 
 
-def example_of(name: str) -> dict[str, Any] | None:
-    """The first bundled example of one of our judges."""
-    if name not in OURS:
-        return None
-    with files("krino.examples").joinpath(f"{name}.jsonl").open("rb") as lines:
-        found: dict[str, Any] = orjson.loads(lines.readline())
-    return found
-
-
 class Desk:
     """Judges records. Thread-safe; `judged` is called from the server's event loop."""
 
@@ -82,7 +75,7 @@ class Desk:
         self._lock = threading.Lock()
         self._turns = {name: Turns(labeller.workers) for name, labeller in settings.labellers.items()}
         """Of each labeller its own: a model that is slow to answer must not hold up another."""
-        self._benches = Benches(_cores())
+        self._benches = _benches(settings.apart)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="krino-desk", daemon=True)
         self._thread.start()
@@ -104,7 +97,7 @@ class Desk:
         *,
         options: Mapping[str, Any] | None = None,
         labeller: str = LOCAL,
-    ) -> list[Judgement]:
+    ) -> list[Written]:
         """A judgement for each case, in their order; one for each trace where a record holds several.
 
         Raises `TooMuch` for more cases, or longer ones, than the server takes on at once.
@@ -140,17 +133,6 @@ class Desk:
             self._ready.move_to_end(key)
             return self._ready[key]
 
-    def warm(self) -> None:
-        """Load the embedded models now, in the background, so that the first client does not wait for it."""
-
-        async def load() -> None:
-            for name in OURS:
-                await self._work(name, {}, LOCAL, [example_of(name)], counted=False)
-            gc.collect()
-            gc.freeze()  # what is loaded stays: looking through it again and again would hold up everybody
-
-        asyncio.run_coroutine_threadsafe(load(), self._loop)
-
     def close(self) -> None:
         """What waits is given up; connections to models are closed."""
         self._benches.close()
@@ -168,22 +150,20 @@ class Desk:
             await labeller.aclose()
 
     async def _work(
-        self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any], *, counted: bool = True
-    ) -> list[Judgement]:
-        """`counted`: they are a client's, and stand in the metrics."""
+        self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any]
+    ) -> list[Written]:
         judge, asked = self.ready(name, options), self._labellers[labeller]
         items = admitted(judge, records, self._settings)
         party = object()
 
-        async def one(item: CaseItem) -> Judgement:
+        async def one(item: CaseItem) -> Written:
             if labeller == LOCAL:
                 judgement = await asyncio.wrap_future(self._benches.submit(party, judge, item))
             else:
                 async with self._turns[labeller].place(party):
                     rehearse(judge, item)
-                    judgement = await judge_item(judge, asked, item)
-            if counted:
-                self._meters.case(judge.name, judgement.status)
+                    judgement = written(judge, item, await judge_item(judge, asked, item))
+            self._meters.case(judge.name, judgement.status)
             return judgement
 
         tasks = [asyncio.ensure_future(one(item)) for item in items]
@@ -196,8 +176,10 @@ class Desk:
                 task.cancel()
 
 
-def _cores() -> int:
-    """As many threads judge as run the models: KRINO_THREADS, else one a core."""
+def _benches(apart: bool) -> Benches:
+    """As many as threads run the models: KRINO_THREADS, else one a core, but no more processes than memory bears."""
     from krino.models.token_model import thread_count
 
-    return thread_count()
+    if not apart:
+        return Benches(thread_count(), BenchHere)
+    return Benches(thread_count() if "KRINO_THREADS" in os.environ else min(thread_count(), MOST_PROCESSES), BenchApart)

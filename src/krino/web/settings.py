@@ -43,8 +43,9 @@ class ServeSettings:
     """Within so many seconds a request must have been sent in full."""
     timeout: float = 60.0
     """Within so many seconds an answer must begin."""
-    warm: bool = False
-    """Load the embedded models at the start, not with the first case."""
+    apart: bool = False
+    """Whether the embedded labeller judges in processes of its own, which load their models at the start; else on
+    threads of this process, which load them with the first case."""
 
     def __post_init__(self) -> None:
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:

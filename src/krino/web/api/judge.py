@@ -14,8 +14,10 @@ from starlette.responses import Response
 
 from krino.contract import Judge, Judgement
 from krino.errors import UsageProblem
+from krino.examples import first_example
+from krino.judges.registry import OURS
 from krino.web.admission import TooMuch
-from krino.web.desk import Desk, example_of, plain_options
+from krino.web.desk import Desk, plain_options
 from krino.web.problems import ONE_CASE, SEVERAL_CASES, Problem
 from krino.web.strict_json import StrictRoute
 
@@ -115,7 +117,8 @@ def _refuse_options(desk: Desk, name: str, given: dict[str, Any]) -> None:
 
 def _bodies(judge: Judge[Any, Any, Any], labellers: list[str], max_cases: int) -> tuple[type[BaseModel], ...]:
     """What the route of a judge takes: one case, or several."""
-    title, options, example = judge.name.title(), plain_options(type(judge)), example_of(judge.name)
+    title, options = judge.name.title(), plain_options(type(judge))
+    example = first_example(judge.name) if judge.name in OURS else None
     shared: dict[str, Any] = {
         "__config__": ConfigDict(extra="forbid"),
         "options": (options, Field(default_factory=options, description="options of the judge")),

@@ -79,7 +79,7 @@ async def try_case(request: Request, bench: Bench) -> Response:
         judge = await run_in_threadpool(bench.desk.ready, asked.judge, options)
     except UsageProblem as problem:
         return await run_in_threadpool(_page, request, bench, asked, str(problem), status=422)
-    return await run_in_threadpool(_judged, request, bench, asked, record, judgement, judge)
+    return await run_in_threadpool(_judged, request, bench, asked, record, judgement.read(), judge)
 
 
 @router.post("/try/save")

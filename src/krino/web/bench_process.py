@@ -1,0 +1,134 @@
+"""A bench in a process of its own, which has Python's lock to itself: while it judges, the server reads and answers.
+
+Cases go to it over a pipe, and lines come back. When either side is gone, the other one reads the end of the pipe.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, Self
+
+from krino.cases.item import CaseItem
+from krino.engine.case import AnyJudge
+from krino.examples import first_example
+from krino.judges.reference import JudgeReference
+from krino.judges.registry import OURS, load_judge
+from krino.web.bench import MOST_JUDGES, BenchDied, BenchHere, Case, Outcome
+
+Sent = list[tuple[bytes, CaseItem]]
+"""Cases on their way, each with the reference of its judge, pickled: the same bytes are the same judge."""
+
+
+class BenchApart:
+    """Where its process has died, the next cases start another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._process: BaseProcess | None = None
+        self._pipe: Connection[Sent, list[Outcome]] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        self.stop()
+        self._bury()
+
+    def open(self) -> None:
+        self.judged([(load_judge(name), CaseItem(0, name, first_example(name))) for name in OURS])
+
+    def judged(self, cases: Sequence[Case]) -> list[Outcome]:
+        sent = [(_packed(judge), item) for judge, item in cases]
+        pipe = self._pipe or self._start()
+        try:
+            pipe.send(sent)
+            return pipe.recv()
+        except (EOFError, OSError):
+            self._bury()
+            raise BenchDied from None
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                self._process.kill()  # it writes no files; all that counts has been said
+
+    def _start(self) -> Connection[Sent, list[Outcome]]:
+        context = multiprocessing.get_context("spawn")  # a fork would copy the server's sockets and locks
+        with self._lock:
+            if self._stopped:
+                raise BenchDied
+            try:
+                self._pipe, theirs = context.Pipe()
+                self._process = context.Process(target=work, args=(theirs,), name="krino-bench", daemon=True)
+                self._process.start()
+            except OSError:  # no memory for another process, or too many open files
+                self._process = self._pipe = None
+                raise BenchDied from None
+        theirs.close()
+        return self._pipe
+
+    def _bury(self) -> None:
+        with self._lock:
+            process, pipe, self._process, self._pipe = self._process, self._pipe, None, None
+        if process is not None and pipe is not None:
+            process.kill()
+            process.join()
+            process.close()
+            pipe.close()
+
+
+@lru_cache(MOST_JUDGES)
+def _packed(judge: AnyJudge) -> bytes:
+    return pickle.dumps(JudgeReference.of(judge))
+
+
+# --- in the process ----------------------------------------------------------------------------------
+
+
+def work(pipe: Connection[list[Outcome], Sent]) -> None:
+    """Until the pipe ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the server alone decides
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
+    os.environ["KRINO_THREADS"] = "1"
+    with BenchHere() as bench:
+        try:
+            pipe.send(_outcomes(bench, pipe.recv()))
+            gc.collect()
+            gc.freeze()  # what the first cases have loaded stays: looking through it takes time from the next ones
+            while True:
+                pipe.send(_outcomes(bench, pipe.recv()))
+        except (EOFError, OSError):  # the server is gone, and nobody waits
+            return
+
+
+def _end_with_the_server() -> None:
+    """Also in the middle of a case, where the server was killed: nobody waits for it, and it may never end."""
+    server = multiprocessing.parent_process()
+    assert server is not None
+    server.join()
+    os._exit(1)
+
+
+def _outcomes(bench: BenchHere, sent: Sent) -> list[Outcome]:
+    try:
+        return bench.judged([(_unpacked(judge), item) for judge, item in sent])
+    except Exception as fault:  # a judge that cannot be loaded here must not spoil the cases of others
+        if len(sent) == 1:
+            return [RuntimeError(f"{type(fault).__name__}: {fault}")]
+        return [outcome for one in sent for outcome in _outcomes(bench, [one])]
+
+
+@lru_cache(MOST_JUDGES)
+def _unpacked(judge: bytes) -> Any:
+    return pickle.loads(judge).load()  # noqa: S301 - the server's own

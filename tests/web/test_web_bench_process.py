@@ -1,0 +1,95 @@
+"""Benches in processes of their own: the same verdicts, and nothing lost when a process dies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from krino.cases.item import CaseItem
+from krino.engine.case import Written
+from krino.examples import first_example
+from krino.judges.reference import JudgeReference
+from krino.judges.registry import OURS, load_judge
+from krino.web.bench import BenchHere, Case, Outcome
+from krino.web.bench_process import BenchApart
+from krino.web.benches import Benches
+from waiting import children, is_alive, until
+from workbench_making import serving
+
+DEADLY = f"{Path(__file__).parents[1] / 'deadly_judge.py'}:Deadly"
+
+
+@pytest.fixture(autouse=True)
+def _one_bench_and_none_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("KRINO_THREADS", "1")
+    yield
+    until(lambda: not at_work())
+
+
+def at_work() -> list[int]:
+    """The processes that judge; not the one that multiprocessing keeps for itself."""
+    alive = [pid for pid in children(os.getpid()) if is_alive(pid)]
+    return [pid for pid in alive if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def timeless(outcome: Outcome) -> dict[str, Any]:
+    assert isinstance(outcome, Written), outcome
+    line: dict[str, Any] = orjson.loads(outcome.line)
+    del line["usage"]["seconds"], line["time"]
+    return line
+
+
+def test_a_process_gives_the_verdicts_of_this_one() -> None:
+    cases: list[Case] = [(load_judge(name), CaseItem(0, name, first_example(name))) for name in OURS]
+    cases += [(judge, CaseItem(1, "1", {"nothing": "of use"})) for judge, _ in cases]
+    cases.append((load_judge("efficiency", {"task": "coding"}), CaseItem(2, "2", first_example("efficiency"))))
+    with BenchHere() as here, BenchApart() as apart:
+        expected, found = here.judged(cases), apart.judged(cases)
+    assert [timeless(outcome) for outcome in found] == [timeless(outcome) for outcome in expected]
+
+
+def test_no_case_is_lost_when_its_process_dies_and_one_that_kills_two_is_an_error_that_says_so(tmp_path: Path) -> None:
+    texts = ["before", f"die once {tmp_path / 'killed'}", "between", "die", "after"]
+    with serving(tmp_path, apart=True, judges=(DEADLY,)) as client:
+        answer = client.post("/v1/judge/deadly", json={"cases": [{"id": text[:8], "text": text} for text in texts]})
+        metrics = client.get("/metrics").text
+    judged = answer.json()["judgements"]
+    assert [one["id"] for one in judged] == [text[:8] for text in texts]
+    assert [one["status"] for one in judged] == ["ok", "ok", "ok", "error", "ok"]
+    assert [one["verdict"]["length"] for one in judged if one["status"] == "ok"] == [6, len(texts[1]), 7, 5]
+    assert judged[3]["verdict"] is None
+    assert "died, and the next one too" in judged[3]["error"]
+    assert 'krino_cases_total{judge="deadly",status="ok"} 4' in metrics
+    assert 'krino_cases_total{judge="rag"' not in metrics, "what loads the models is no case"
+    assert "krino_cases_under_way 0" in metrics
+
+
+def test_a_judge_that_cannot_be_built_in_the_process_spoils_no_case_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    good, bad, item = load_judge(DEADLY), load_judge(DEADLY, {"seconds": 0.5}), CaseItem(0, "0", {"text": "abc"})
+    real = JudgeReference.of
+    other = {bad: "the source of another version"}
+    monkeypatch.setattr(
+        JudgeReference, "of", lambda judge: replace(real(judge), source_hash=other.get(judge, real(judge).source_hash))
+    )
+    with BenchApart() as apart:
+        first, second = apart.judged([(bad, item), (good, item)])
+    assert "its source differs" in str(first)
+    assert timeless(second)["verdict"]["length"] == 3
+
+
+def test_closed_benches_give_up_what_a_process_has_begun() -> None:
+    benches = Benches(1, BenchApart)
+    slow = load_judge(DEADLY, {"seconds": 600})
+    under_way = benches.submit("party", slow, CaseItem(0, "0", {"text": "abc"}))
+    until(lambda: at_work() and under_way.running())
+    benches.close()
+    with pytest.raises(asyncio.CancelledError):
+        under_way.result(60)
+    assert benches.submit("party", slow, CaseItem(0, "0", {"text": "late"})).cancelled()
