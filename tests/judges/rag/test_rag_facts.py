@@ -76,3 +76,22 @@ def test_sentences_of_a_passage_are_counted_below_its_title() -> None:
 def test_the_values_of_an_answer_are_those_of_its_sentences(answer: str) -> None:
     facts = facts_of(answer=answer)
     assert facts.values == tuple(find_values(sentence.text) for sentence in facts.sentences)
+
+
+@pytest.mark.parametrize(
+    ("people", "country"),
+    [
+        ("Canadian", "Canada"),
+        ("Canadians", "Canada"),
+        ("Belgian", "Belgium"),
+        ("Japanese", "Japan"),
+        ("American", "America"),
+        ("Americans", "America"),
+        ("Swedish", "Sweden"),
+    ],
+)
+def test_a_people_is_known_by_its_country(people: str, country: str) -> None:
+    known = facts_of(question="Who?", context=[f"Citizens of {country} may enter."], answer=f"A {people} may enter.")
+    assert known.absent_names == ()
+    other = facts_of(question="Who?", context=["Citizens of Peru may normally enter."], answer=f"A {people} may enter.")
+    assert [name for _, name in other.absent_names] == [people]

@@ -26,11 +26,14 @@ from krino.judges.rag.reading.values import (
     without_citations,
 )
 from krino.judges.rag.reading.words import Reading, read_sentence
+from krino.judges.rag.tables import table
 from krino.text.forms import canonical, is_blank, locate, same_text
 from krino.text.language import guess_language, is_gibberish
 from krino.text.quoting import says_too_little
 
 _NEAR_COPY = 0.9
+_SHORTEST_COUNTRY = 4
+"""Letters that a country and its people must share."""
 _SENTENCE_NUMBER = re.compile(r"(?:^|(?<=\s))\[\d{1,4}\]\s?")
 _BROKEN = "\x00\ufffd"
 _BROKEN_SHARE = 10
@@ -263,7 +266,18 @@ class RagFacts:
             (number, name) for number, sentence in enumerate(self.sentences, 1) for name in find_names(sentence.text)
         ]
         known = self._known_text if stated else ""
-        return tuple((number, name) for number, name in stated if name.lower() not in known)
+        absent = [(number, name) for number, name in stated if name.lower() not in known]
+        return tuple((number, name) for number, name in absent if not self._has_their_country(name))
+
+    def _has_their_country(self, name: str) -> bool:
+        """ "Canadian" where a passage or the question has "Canada"."""
+        lowered = name.lower()
+        for ending in table("english")["peoples"]["endings"].split():
+            country = lowered.removesuffix(ending)
+            if country != lowered and len(country) >= _SHORTEST_COUNTRY:
+                pattern = re.compile(rf"\b{re.escape(country.capitalize())}\w{{0,3}}\b")
+                return any(pattern.search(text) for text in (self.case.question, *(p.text for p in self.passages)))
+        return False
 
     @lazy
     def strangers(self) -> dict[int, tuple[str, ...]]:

@@ -195,3 +195,47 @@ def test_talk_names_whom_or_what_it_is_about(word: str) -> None:
 @pytest.mark.parametrize("text", ["Don't worry, this happens to everyone!", "Please do not hesitate to ask."])
 def test_what_only_calms_denies_nothing(text: str) -> None:
     assert is_talk(text)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("👋 So the mill grinds oats.", "So the mill grinds oats."),
+        ("⚠️ **Note:** The mill is shut.", "The mill is shut."),
+        ("> Tip: The mill is shut.", "The mill is shut."),
+        ("🌾🌾 The mill is shut. 🌿 It grinds oats.", "The mill is shut."),
+        ("Heads-up: The mill is shut.", "The mill is shut."),
+        ("Let op: De molen is dicht.", "De molen is dicht."),
+    ],
+)
+def test_pictures_marks_and_labels_before_a_sentence_are_no_part_of_it(answer: str, told: str) -> None:
+    assert split_answer(answer)[0].text == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You're asking what the mill grinds.",
+        "So, you want to know when the mill opens.",
+        "Your question was about the mill.",
+        "This is general information and no legal advice.",
+        "Please note that this does not replace medical advice from your doctor.",
+        "I'm an AI and not a doctor, so check with someone who is.",
+        "If in doubt, just ask a member of staff.",
+        "Please check with your pharmacist if you're unsure.",
+    ],
+)
+def test_the_question_told_again_and_disclaimers_state_nothing(text: str) -> None:
+    assert [item.text for item in split_answer(f"{text} The mill grinds oats.")] == ["The mill grinds oats."]
+
+
+@pytest.mark.parametrize(
+    "text", ["Contact your insurer within a week.", "Ask the warden for a key.", "I'm not a member."]
+)
+def test_whom_to_ask_is_told_where_no_doubt_is(text: str) -> None:
+    assert text in [item.text for item in split_answer(f"{text} The mill grinds oats.")]
+
+
+def test_a_picture_ends_a_sentence_before_a_capital() -> None:
+    told = [item.text for item in split_answer("The mill grinds oats 🌾 It is shut on Mondays. The wind 🌬 blows.")]
+    assert told == ["The mill grinds oats 🌾", "It is shut on Mondays.", "The wind 🌬 blows."]

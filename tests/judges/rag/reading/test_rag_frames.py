@@ -239,3 +239,27 @@ def test_what_is_done_often_and_what_else_is_done_rarely_are_no_other_amounts() 
 )
 def test_a_sentence_of_a_passage_is_cut_wherever_a_verb_follows(sentence: str, told: tuple[str, ...]) -> None:
     assert clauses(sentence) == told
+
+
+@pytest.mark.parametrize("word", sorted(word_list("by_when")))
+def test_a_time_behind_by_does_nothing(word: str) -> None:
+    for one in (word, "clerk"):
+        claim = f"A fee applies if we don't receive your payment by the due {one}."
+        found = f"A fee applies if the payment is not received by the due {one}."
+        assert (compare_roles(claim, found) == "turned") == (one == "clerk")
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("It shouldn't go over 40 mg.", "It must not exceed 40 mg."),
+        ("Boards can't be larger than 90 cm.", "Boards must be no larger than 90 cm."),
+        ("It may never weigh more than 3 kg.", "It weighs at most 3 kg."),
+        ("Scores cannot fall below 20.", "Scores are at least 20."),
+    ],
+)
+def test_a_bound_that_is_denied_bounds_from_the_other_side(claim: str, found: str) -> None:
+    assert other_amount(claim, found) is None
+    for word, other in (("go over", "go under"), ("larger", "smaller"), ("more", "less"), ("below", "above")):
+        if word in claim:
+            assert other_amount(claim.replace(word, other), found) is not None

@@ -237,3 +237,19 @@ def test_ages_exclude_each_other_where_they_do_not_meet(told: str, found: str, e
 
 def test_a_code_is_a_name_wherever_it_stands() -> None:
     assert find_names("B20 costs less than the X7s in Q3.") == ("B20", "X7s")
+
+
+@pytest.mark.parametrize(
+    ("told", "found", "holds"),
+    [
+        ("£500", "500 pounds", True),
+        ("500 pounds", "£500", True),
+        ("10 lb", "10 pounds", True),
+        ("10 pounds", "10 lbs", True),
+        ("£500", "$500", False),
+        ("£500", "500 lb", False),
+    ],
+)
+def test_pounds_are_of_money_or_of_weight(told: str, found: str, holds: bool) -> None:
+    (value,) = find_values(told)
+    assert stated(value, offered(find_values(found))) == holds

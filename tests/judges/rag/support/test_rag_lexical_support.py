@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from krino.judges.rag.reading.grammar import word_list
 from krino.judges.rag.support.draft_claims import lay_out
 from krino.judges.rag.support.lexical_support import Support, decide
 from rag_making import facts_of
@@ -47,6 +48,12 @@ def test_what_a_sentence_says_otherwise_or_the_same_is_decided(context: str, ans
             "Keep the nozzle at one distance so that no streaks occur.",
             "Keep the nozzle at one distance to avoid streaks.",
         ),
+        ("On Sunday the museum is open from 12:00 to 17:00.", "On Sunday the museum closes at 17:00."),
+        ("The pool opens at 7:00 on weekdays.", "The pool is closed until 7:00 on weekdays."),
+        (
+            "A late payment fee of $29 applies if the minimum payment is not received by the due date.",
+            "A late fee of $29 applies if we don't receive your minimum payment by the due date.",
+        ),
         ("Fees: $0 to transfer money at home.", "There is no fee to transfer money at home."),
         ("No other birds are as famous as the gulls of Skar.", "The most famous birds are the gulls of Skar."),
         (
@@ -75,3 +82,10 @@ def test_the_value_of_another_row_is_not_that_of_the_one_asked_for() -> None:
     assert wrong is not None and wrong.label == "contradicted"
     right = decided("When was Beek founded?", ROWS, "Beek was founded in 1380.")
     assert right is None or right.label == "supported"
+
+
+@pytest.mark.parametrize("word", sorted(word_list("words", "hours")))
+def test_words_of_doors_are_opposites_but_for_a_time_that_both_have(word: str) -> None:
+    for other in ("closes", "closed") if word.startswith("open") else ("opens", "open"):
+        found = decided("When?", f"The gate {other} at 9:00 in May.", f"The gate {word} at 9:00 in May.")
+        assert found is None or found.label != "contradicted"

@@ -74,6 +74,12 @@ def test_nothing_with_a_name_or_a_value_is_talk(extra: str) -> None:
     assert {draft.sentence for draft in desk.drafts} == {1, 2}
 
 
+@pytest.mark.parametrize("word", table("answers")["no_names"].split())
+def test_what_is_only_written_like_a_name_may_stand_in_talk(word: str) -> None:
+    desk = desk_of(f"The mill grinds oats. It is good to see that people care about {word.upper()} so much.")
+    assert {draft.sentence for draft in desk.drafts} == {1}
+
+
 def test_a_half_sentence_of_talk_leaves_the_other_half() -> None:
     desk = desk_of("I went through the page that you shared, and it says that the mill grinds oats.")
     assert [draft.text for draft in desk.drafts] == ["It says that the mill grinds oats."]

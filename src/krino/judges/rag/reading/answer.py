@@ -26,6 +26,8 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.M)
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
 _LINE = re.compile(r"[^\n]*")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_`](?=\w)|(?<=[\w.!?])[*_`](?!\w)")
+_PICTURES = re.compile(r"^(?:[\s>]*[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]+)+[\s>]*(?=\S)|^>[\s>]*(?=\S)")
+"""What stands before a sentence and is no part of it: pictures, and the marks of a quotation."""
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}:?\*\*:?[ \t]*$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)])[ \t]+")
 _FIGURE = re.compile(r"\d")
@@ -49,12 +51,15 @@ def split_answer(answer: str) -> tuple[Sentence, ...]:
 
 
 def _is_plain(text: str) -> bool:
-    """A first, cheap look: whether nothing in a text could be emphasis or a lead."""
-    return not ("*" in text or "_" in text or "`" in text or ":" in text or text[:8].lower().startswith(_attributed()))
+    """A first, cheap look: whether nothing in a text could be emphasis, a picture or a lead."""
+    if not text[:1].isalnum() and text[:1] not in "\"'“‘«(":
+        return False
+    marked = "*" in text or "_" in text or "`" in text or ":" in text
+    return not marked and not text[:8].lower().startswith(_attributed())
 
 
 def _undressed(text: str) -> str:
-    return _lead().sub("", _EMPHASIS.sub("", text))
+    return _lead().sub("", _PICTURES.sub("", _EMPHASIS.sub("", text)))
 
 
 # --- tables, lists and lines -----------------------------------------------------------------------

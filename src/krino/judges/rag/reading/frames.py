@@ -271,14 +271,15 @@ def _voice(words: tuple[Word, ...], place: int) -> Voice:
 
 
 def _agent(words: tuple[Word, ...], place: int) -> frozenset[str]:
-    """Whoever stands behind "by", amounts aside ("by two goals", "by half")."""
+    """Whoever stands behind "by", amounts and times aside ("by two goals", "by half", "by the due date")."""
     for at in range(place + 1, len(words) - 1):
         if words[at].verb:
             break
         if words[at].text == "by":
             named = list(_phrase(words, at + 1))
             halved = bool(named) and named[0].text in word_list("half", "quantifiers")
-            return frozenset() if halved else frozenset(word.root for word in named)
+            timed = any(word.text in word_list("by_when") for word in words[at + 1 : at + 1 + _LONGEST_NAME])
+            return frozenset() if halved or timed else frozenset(word.root for word in named)
     return frozenset()
 
 

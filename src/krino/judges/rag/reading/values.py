@@ -53,6 +53,7 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|[eè]me|ste|de|e)\b")
 _HALF_A = re.compile(r"[ -](?:(?:an?|een|une?|eine?)[ -])?")
 _MEASURED_AS = {"months": "duration", "celsius": "degrees", "fahrenheit": "degrees"}
 _DAY = Decimal(86_400)
+_POUND = Decimal("453.59237")  # grams
 _MONTHS = ((30, 1), (364, 12), (365, 12))
 _MAX_DIGITS = 18
 _EARLIEST_YEAR, _LATEST_YEAR = 1000, 2100
@@ -633,7 +634,7 @@ def _quantity(
 
 
 def _about(prefix: str, amount: Decimal) -> Iterator[str]:
-    """What is told for each other: a month and 30 days, a year and 365 days or 52 weeks, degrees of any scale."""
+    """What is told for each other: a month and 30 days, a year and 365 days or 52 weeks, degrees and pounds."""
     if prefix == "months":
         yield f"#duration {_canonical(amount * 30 * _DAY)}"
         if amount % 12 == 0:
@@ -642,6 +643,12 @@ def _about(prefix: str, amount: Decimal) -> Iterator[str]:
         yield f"#degrees {_canonical(amount)}"
     elif prefix == "degrees":
         yield from (f"#{scale} {_canonical(amount)}" for scale in ("celsius", "fahrenheit"))
+    elif prefix == "gbp":
+        yield f"#pound {_canonical(amount)}"
+    elif prefix == "pound":
+        yield from (f"#gbp {_canonical(amount)}", f"#mass {_canonical(amount * _POUND)}")
+    elif prefix == "mass" and amount % _POUND == 0:
+        yield f"#pound {_canonical(amount / _POUND)}"
     elif prefix == "duration":
         days = amount / _DAY
         yield from (

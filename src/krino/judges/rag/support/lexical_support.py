@@ -397,7 +397,7 @@ def _opposite_conflict(pair: Pair, topical: float) -> Conflict | None:
     words = opposite_words(pair.claimed, best)
     if words is None or any(words[0] in reading.poles for reading in pair.found):
         return None
-    if _is_english(pair) and told_from_far_end(pair.claim, pair.evidence[0]):
+    if _is_english(pair) and (_are_hours(words, pair) or told_from_far_end(pair.claim, pair.evidence[0])):
         return None
     if words[0] in _leaning() and _behind(words[0], pair.claim) != _behind(words[1], pair.evidence[0]):
         return None  # "from there" and "into sleep mode" speak of different things
@@ -406,6 +406,12 @@ def _opposite_conflict(pair: Pair, topical: float) -> Conflict | None:
     if not rest or coverage(rest, pair.found[:1]) < topical:
         return None
     return Conflict(f"it says '{words[0]}', the passage '{words[1]}'", plain=True)
+
+
+def _are_hours(words: tuple[str, str], pair: Pair) -> bool:
+    """ "Closes at 17:00" is no opposite of "open until 17:00": both end at a time that the sentence has."""
+    times = [value for value in pair.claimed.values if value.kind == "time"]
+    return word_list("words", "hours").issuperset(words) and any(stated(time, pair.found[0].offered) for time in times)
 
 
 @cache

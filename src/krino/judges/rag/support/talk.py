@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from math import exp
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from krino.judges.rag.support.draft_claims import Desk, Draft
 from krino.judges.rag.support.nearness import reads
 from krino.judges.rag.tables import table
 
-_MOST_FOUND = 0.35
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_MOST_FOUND = 0.2
 """Share of a claim's weighted words that the passages may hold where it is talk."""
 _LONGEST = 200
 """Characters up to which a claim can be talk."""
@@ -57,7 +59,7 @@ def _may_be_talk(draft: Draft) -> bool:
     pair = draft.pair
     if len(draft.text) > _LONGEST or draft.polarity is not None or not reads(pair.language):
         return False
-    if pair.claimed.values or pair.claimed.names:
+    if pair.claimed.values or not pair.claimed.names <= _no_names():
         return False
     return not pair.found or (pair.anywhere <= _MOST_FOUND and pair.conflict is None)
 
@@ -84,6 +86,13 @@ def talk_shares(texts: Sequence[str]) -> list[float]:
 
 
 @cache
+def _no_names() -> frozenset[str]:
+    return frozenset(table("answers")["no_names"].split())
+
+
+@cache
 def _rule() -> tuple[float, NDArray[np.float32]]:
+    import numpy as np
+
     rule = table("talk")
     return rule["start"], np.array(rule["weights"], np.float32)
