@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import subprocess
 import time
@@ -57,6 +58,10 @@ def _port(profile: Path, process: subprocess.Popen[bytes]) -> int:
     raise RuntimeError("Chromium did not start")
 
 
+class PageLeft(AssertionError):
+    """The page changed for another one while it was asked."""
+
+
 class Tab:
     """One page. Everything is waited for: nothing here depends on how fast the machine is."""
 
@@ -71,6 +76,8 @@ class Tab:
         while True:
             message: dict[str, Any] = await self._socket.receive_json(timeout=60)
             if message.get("id") == number:
+                if "navigated or closed" in message.get("error", {}).get("message", ""):
+                    raise PageLeft(message)
                 assert "error" not in message, message
                 result: dict[str, Any] = message["result"]
                 return result
@@ -90,8 +97,9 @@ class Tab:
 
     async def until(self, condition: str, seconds: float = 30) -> None:
         for _ in range(int(seconds / 0.02)):
-            if await self.run(condition):
-                return
+            with contextlib.suppress(PageLeft):  # then the next one is asked
+                if await self.run(condition):
+                    return
             await asyncio.sleep(0.02)
         raise AssertionError(f"never came true: {condition}")
 

