@@ -267,7 +267,6 @@ def test_a_case_can_be_written_field_by_field(client: TestClient) -> None:
     [
         ({"judge": "rag", "case": "{"}, "not JSON, line 1"),
         ({"judge": "rag", "case": "[1]"}, "a JSON object is needed"),
-        ({"judge": "nobody", "case": "{}"}, "there is no judge `nobody`"),
         ({"judge": "rag", "case": "{}", "options": '{"taste": 1}'}, "options of judge `rag`"),
         ({"judge": "citation", "case": "{}", "options": '{"aliases": "/etc/hosts"}'}, "options of judge `citation`"),
     ],
@@ -277,6 +276,17 @@ def test_what_cannot_be_judged_is_told_above_the_form(client: TestClient, fields
     reply = client.post("/try", data={"csrf": csrf_of(page), "labeller": "local", **fields}, headers=PAGE)
     assert reply.status_code == 422
     assert told in unescape(reply.text)
+
+
+@pytest.mark.parametrize("path", ["/try", "/try/save"])
+def test_a_judge_that_is_not_there_is_not_taken_for_another(client: TestClient, tmp_path: Path, path: str) -> None:
+    csrf = csrf_of(client.get("/try", headers=PAGE).text)
+    asked = client.get("/try?judge=nobody", headers=PAGE)
+    sent = client.post(path, data={"csrf": csrf, "judge": "nobody", "labeller": "local", "case": "{}"}, headers=PAGE)
+    for reply in (asked, sent):
+        assert reply.status_code == 404
+        assert "there is no judge `nobody` here" in unescape(reply.text)
+        assert "one of citation, efficiency, rag" in unescape(reply.text)
 
 
 def test_a_case_that_is_saved_can_be_judged_by_the_command(tmp_path: Path) -> None:

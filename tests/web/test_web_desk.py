@@ -15,10 +15,10 @@ from krino.labellers.local import LocalLabeller
 from krino.web.bench import MOST_JUDGES
 from krino.web.benches import LONG, Benches
 from krino.web.desk import Desk, plain_options
+from krino.web.fair_places import FairPlaces
 from krino.web.meters import Meters
 from krino.web.problems import Problem
 from krino.web.settings import ServeSettings
-from krino.web.turns import Turns
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:ToyJudge"
@@ -202,10 +202,10 @@ def test_an_option_that_names_a_file_is_not_offered() -> None:
 
 
 async def test_parties_take_turns_at_one_place() -> None:
-    turns, order = Turns(1), []
+    places, order = FairPlaces(1), []
 
     async def case(party: str, number: int) -> None:
-        async with turns.place(party):
+        async with places.place(party):
             order.append(f"{party}{number}")
             await asyncio.sleep(0)
 
@@ -215,11 +215,11 @@ async def test_parties_take_turns_at_one_place() -> None:
 
 
 async def test_no_more_than_the_places_are_taken_and_all_are_given_back() -> None:
-    turns, inside, most = Turns(3), 0, 0
+    places, inside, most = FairPlaces(3), 0, 0
 
     async def case(party: int) -> None:
         nonlocal inside, most
-        async with turns.place(party):
+        async with places.place(party):
             inside += 1
             most = max(most, inside)
             try:
@@ -234,22 +234,22 @@ async def test_no_more_than_the_places_are_taken_and_all_are_given_back() -> Non
     await asyncio.gather(*tasks, return_exceptions=True)
     assert most == 3
     await asyncio.wait_for(asyncio.gather(*(case(place) for place in range(6))), 5)
-    assert turns._free == 3
+    assert places._free == 3
 
 
 async def test_who_is_called_up_and_cancelled_in_the_same_moment_gives_the_place_back() -> None:
-    turns = Turns(1)
-    async with turns.place("a"):
+    places = FairPlaces(1)
+    async with places.place("a"):
 
         async def waits() -> None:
-            async with turns.place("b"):
+            async with places.place("b"):
                 raise AssertionError("it was cancelled")
 
         task = asyncio.create_task(waits())
         await asyncio.sleep(0)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert turns._free == 1
+    assert places._free == 1
 
 
 # --- benches -----------------------------------------------------------------------------------------

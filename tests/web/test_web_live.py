@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ import orjson
 import pytest
 
 from krino.web import server as web_server
+from krino.web.bench import BenchHere
 from made_runs import make_run, row
 from waiting import children, ended, is_alive
 from workbench_making import TOKEN, free_port, running, until
@@ -156,16 +158,19 @@ def test_a_websocket_is_refused(address: tuple[str, int]) -> None:
     assert b" 101 " not in said
 
 
-def test_a_client_that_goes_away_leaves_nothing_waiting(address: tuple[str, int]) -> None:
-    told = (f"Masons from village {n} carried stones up the hill." for n in range(60))  # the models must look at each
-    body = orjson.dumps({"cases": [{**CASE, "answer": answer} for answer in told]})
-    with socket.create_connection(address) as line:
-        line.sendall(head(f"Content-Length: {len(body)}") + body)
-        until(lambda: under_way(address) > 0)
-    until(lambda: under_way(address) == 0)
-    with httpx2.Client(base_url=f"http://{address[0]}:{address[1]}") as client:
-        done = client.get("/metrics").text
-    assert 'krino_cases_total{judge="rag",status="ok"} 60' not in done
+def test_a_client_that_goes_away_leaves_nothing_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go, judged = threading.Event(), BenchHere.judged
+    monkeypatch.setattr(BenchHere, "judged", lambda bench, cases: judged(bench, cases) if go.wait(90) else [])
+    body = orjson.dumps({"cases": [CASE] * 60})
+    with running(tmp_path) as address:
+        with socket.create_connection(address) as line:
+            line.sendall(head(f"Content-Length: {len(body)}") + body)
+            until(lambda: under_way(address) == 60)
+        until(lambda: under_way(address) == 0)  # while nobody has judged a single one
+        go.set()
+        with httpx2.Client(base_url=f"http://{address[0]}:{address[1]}") as client:
+            assert client.post("/v1/judge/rag", json={"case": CASE}).status_code == 200
+            assert 'krino_cases_total{judge="rag",status="ok"} 1\n' in client.get("/metrics").text
 
 
 def under_way(address: tuple[str, int]) -> int:

@@ -23,7 +23,7 @@ from krino.engine.protocol import Assignment, Engine, OpenCase, ReceiveAny
 from krino.labellers.local import LocalLabeller
 
 FEW = 96
-"""No more cases than that are judged by this process itself: they are done before other processes have started."""
+"""Fewer cases than that are judged by this process itself: they are done before other processes have started."""
 AT_ONCE = 1.0
 """Seconds in which those must have been read. A stream that gives fewer is not kept waiting for more of them."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Final
 
 from krino.text.quoting import find_whole
 
@@ -20,9 +21,8 @@ _QUOTE_CHARS = str.maketrans(
         **dict.fromkeys("‐‑‒–—−", "-"),
     }
 )
-_DROPPED = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
-
-_NO_DROPPED = dict.fromkeys(map(ord, _DROPPED))
+INVISIBLE: Final = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+"""Characters that nobody sees, as a table for `str.translate`."""
 
 
 def is_blank(text: str | None) -> bool:
@@ -51,10 +51,6 @@ def same_text(first: str, second: str) -> bool:
     return openings[0] == openings[1] and canonical(first) == canonical(second)
 
 
-def _opening(text: str) -> list[str]:
-    return straighten(text.lstrip(_OPENING)[:_LOOK]).casefold().split()[:_OPENING_WORDS]
-
-
 def locate(quote: str, text: str) -> tuple[int, int] | None:
     """Where a quotation stands in a text, whatever its white space, case and quote characters; if it can, whole."""
     wanted = quote.strip().strip(_EDGE_QUOTES).rstrip("….").strip()
@@ -80,7 +76,7 @@ def _may_stand(wanted: str, text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _flat(text: str) -> str:
-    return "".join(straighten(text).translate(_NO_DROPPED).casefold().split())
+    return "".join(straighten(text).translate(INVISIBLE).casefold().split())
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
@@ -89,7 +85,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
     origin: list[int] = []
     spaced = True
     for place, character in enumerate(straighten(text)):
-        if character in _DROPPED:
+        if ord(character) in INVISIBLE:
             continue
         if character.isspace():
             if spaced:

@@ -28,10 +28,10 @@ from krino.web.admission import admitted
 from krino.web.bench import MOST_JUDGES, BenchHere
 from krino.web.bench_process import BenchApart
 from krino.web.benches import Benches
+from krino.web.fair_places import FairPlaces
 from krino.web.meters import Meters
 from krino.web.problems import Problem
 from krino.web.settings import ServeSettings
-from krino.web.turns import Turns
 
 AnyJudge = Judge[Any, Any, Any]
 LOCAL = "local"
@@ -73,7 +73,7 @@ class Desk:
         self._labellers: dict[str, Labeller] = {LOCAL: LocalLabeller(), **settings.labellers}
         self._ready: OrderedDict[bytes, AnyJudge] = OrderedDict()
         self._lock = threading.Lock()
-        self._turns = {name: Turns(labeller.workers) for name, labeller in settings.labellers.items()}
+        self._places = {name: FairPlaces(labeller.workers) for name, labeller in settings.labellers.items()}
         """Of each labeller its own: a model that is slow to answer must not hold up another."""
         self._benches = _benches(settings.apart)
         self._loop = asyncio.new_event_loop()
@@ -117,8 +117,8 @@ class Desk:
         if name not in OURS and name not in self._own:
             raise Problem(
                 404,
-                f"there is no judge `{name}` here",
-                where="path.judge",
+                f"there is no judge `{name[:80]}` here",
+                where="judge",
                 remedy=f"one of {', '.join(self.judges)}; others are named at the start: --judge file.py:Class",
             )
         key = orjson.dumps([name, dict(options or {})], option=orjson.OPT_SORT_KEYS)
@@ -160,7 +160,7 @@ class Desk:
             if labeller == LOCAL:
                 judgement = await asyncio.wrap_future(self._benches.submit(party, judge, item))
             else:
-                async with self._turns[labeller].place(party):
+                async with self._places[labeller].place(party):
                     rehearse(judge, item)
                     judgement = written(judge, item, await judge_item(judge, asked, item))
             self._meters.case(judge.name, judgement.status)

@@ -11,7 +11,7 @@ from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.finders.calls import Call, call_of, is_redacted
 from krino.judges.efficiency.finders.effects import ordered_by
 from krino.judges.efficiency.finders.extra import Extra
-from krino.judges.efficiency.finders.extras import extras
+from krino.judges.efficiency.finders.extras import Extras
 from krino.judges.efficiency.finders.in_vain import after_completion, echoes
 from krino.judges.efficiency.finders.leaving_out import Spare, looks_for_good_measure, spare_readings
 from krino.judges.efficiency.finders.nearness import Nearness, by_words
@@ -146,7 +146,7 @@ def _gather(
     beside = (
         {}
         if trace.format == "multi_agent"
-        else extras(steps, calls, task, trace.opening or task, restyled, aside, handed)
+        else Extras(steps, calls, task, trace.opening or task, restyled, aside, handed).found()
     )
     aside.update(beside)
     late = frozenset(after_completion(steps, calls, aside, handed))

@@ -61,10 +61,9 @@ def try_page(
     request: Request, bench: Bench, judge: str = "rag", example: str = "", labeller: str = "local"
 ) -> Response:
     """The empty form, or one that an example of the package fills."""
-    name = judge if judge in bench.desk.judges else "rag"
-    examples = _examples(name)
+    examples = _examples(judge)
     case = examples.get(example) or next(iter(examples.values()), {})
-    asked = Asked(name, labeller, case=_pretty(case), example=example)
+    asked = Asked(judge, labeller, case=_pretty(case), example=example)
     return _page(request, bench, asked)
 
 
@@ -90,7 +89,8 @@ def save_case(
     case: Annotated[str, Form()],
     file: Annotated[str, Form()] = "tried",
 ) -> Response:
-    asked = Asked(judge if judge in bench.desk.judges else "rag", case=case)
+    asked = Asked(judge, case=case)
+    bench.desk.ready(judge)  # nothing is saved for a judge that is not here
     try:
         saved = save(bench.settings.runs, file, _object(case, "the case"))
     except UsageProblem as problem:
@@ -131,7 +131,7 @@ def save(runs: Path, name: str, record: Mapping[str, Any]) -> str:
 def _page(
     request: Request, bench: Workbench, asked: Asked, problem: str = "", status: int = 200, **more: Any
 ) -> Response:
-    judge = bench.desk.ready(asked.judge if asked.judge in bench.desk.judges else "rag")
+    judge = bench.desk.ready(asked.judge)
     context: dict[str, Any] = {
         "asked": asked,
         "judges": bench.desk.judges,
@@ -195,8 +195,6 @@ def _is_texts(value: Any) -> bool:
 
 def _record(asked: Asked, form: FormData, bench: Workbench) -> tuple[Asked, dict[str, Any]]:
     """The case that the form holds, as JSON or field by field; the form is shown again with what was understood."""
-    if asked.judge not in bench.desk.judges:
-        raise UsageProblem(f"there is no judge `{asked.judge[:80]}` here: {', '.join(bench.desk.judges)}")
     if form.get("by") != "fields":
         return asked, _object(asked.case, "the case")
     record: dict[str, Any] = {}

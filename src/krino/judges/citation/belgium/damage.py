@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Final
 
-INVISIBLE: Final = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+from krino.text.forms import INVISIBLE
+
 LOST: Final = "ʔ"
 """Stands for a letter that an encoding lost: itself a letter, so that the word stays whole, and one nobody writes."""
 

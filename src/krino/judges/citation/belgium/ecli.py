@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from krino.judges.citation.belgium import table
-from krino.judges.citation.belgium.damage import INVISIBLE
+from krino.text.forms import INVISIBLE
 
 _MAX_FIELD = 600
 _FIRST_PUBLISHED_YEAR = 1950

@@ -44,34 +44,11 @@ _UNASKED = {
 """Families of acts that are done for good measure, and what they do that nobody asked for."""
 
 
-def extras(
-    steps: Sequence[Step],
-    calls: Sequence[Call],
-    task: str,
-    opening: str,
-    restyled: Mapping[int, int],
-    set_aside: Collection[int],
-    handed: Collection[int],
-) -> dict[int, Extra]:
-    """The steps that are beside the task. What is the only step, or the only words of a model, is never called so.
+class Extras:
+    """The search for steps that are beside the task: what is known of trace and task, and one look at each step.
 
     `opening` is what the agent was told of the task; `handed` are the messages after which a user spoke, or may have.
     """
-    if len(steps) - len(set_aside) < 2:
-        return {}
-    search = _Beside(steps, calls, task, opening, restyled, set_aside, handed)
-    found: dict[int, Extra] = {}
-    for place in range(len(steps)):
-        extra = next(search.look(place), None) if place not in set_aside else None
-        if extra is not None:
-            found[place] = extra
-            if extra.undoes and extra.of is not None:
-                found.setdefault(extra.of, Extra("indirect", "is taken back later, and nothing used it", place))
-    return found
-
-
-class _Beside:
-    """What is known of the trace and its task, and one look at each step."""
 
     def __init__(
         self,
@@ -83,7 +60,7 @@ class _Beside:
         set_aside: Collection[int],
         handed: Collection[int],
     ) -> None:
-        self.steps, self.calls, self.restyled = steps, calls, restyled
+        self.steps, self.calls, self.restyled, self.set_aside = steps, calls, restyled, set_aside
         self.wanted = read_task(task)
         self.asked = {*tokens_in(task), *(found.replace("-", "") for found in _HYPHENED.findall(task.lower()))}
         self.asked_forms = forms(self.asked)
@@ -92,7 +69,19 @@ class _Beside:
         self.first_message = min(handed, default=len(steps))
         self.talking = Talking(steps, task, opening, self.spoken, handed, set_aside)
 
-    def look(self, place: int) -> Iterator[Extra]:
+    def found(self) -> dict[int, Extra]:
+        """By place. What is the only step, or the only words of a model, is never called so."""
+        found: dict[int, Extra] = {}
+        looked_at = [place for place in range(len(self.steps)) if place not in self.set_aside]
+        for place in looked_at if len(looked_at) > 1 else ():
+            extra = next(self._look(place), None)
+            if extra is not None:
+                found[place] = extra
+                if extra.undoes and extra.of is not None:
+                    found.setdefault(extra.of, Extra("indirect", "is taken back later, and nothing used it", place))
+        return found
+
+    def _look(self, place: int) -> Iterator[Extra]:
         step, call = self.steps[place], self.calls[place]
         if step.kind == "llm" and len(self.spoken) > 1:
             yield from self._of_a_model(place)

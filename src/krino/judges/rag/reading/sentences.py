@@ -9,15 +9,16 @@ from typing import NamedTuple
 
 from krino.judges.rag.tables import table
 
-_PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff"
-_END = re.compile(rf"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+|\n|[{_PICTURES}]\ufe0f?(?=\s+[A-Z])")
+PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff"
+"""Signs and emoji, as a range of a pattern."""
+_END = re.compile(rf"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+|\n|[{PICTURES}]\ufe0f?(?=\s+[A-Z])")
 _MARKER = re.compile(r"\s*(?:[-*+•‣◦▪–—]\s+|\(?(?:\d{1,3}[.)]|[a-zA-Z]\))\s+|#{1,6}\s+|>\s+)*\s*")
 _LIST_LINE = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]\s|\(?\d{1,3}[.)]\s|#{1,6}\s|\n|$)")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“«]{1,20}$")
 _NEXT_WORD = re.compile(r"\s*[\"'“‘«(\[*_]*(\w*)")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _ITEM = re.compile(r"\d{1,3}|[a-zA-Z]")
-_PROSE = re.compile(rf"([A-Z] ?[a-z][^.!?…\n。！？{_PICTURES}]* ([a-z]|[^\W\d_]{{2,}})[.!?])(?: (?=[A-Z])|$)")
+_PROSE = re.compile(rf"([A-Z] ?[a-z][^.!?…\n。！？{PICTURES}]* ([a-z]|[^\W\d_]{{2,}})[.!?])(?: (?=[A-Z])|$)")
 _SETTING = re.compile(r"[\w.-]+ ?(?::|=) ?\S")
 """A line that sets something: "retries: 5"."""
 _INDENT = 12

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 
 from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
-from krino.judges.rag.reading.answer import is_talk
 from krino.judges.rag.reading.claims import clauses, split_claims
 from krino.judges.rag.reading.question import QuestionPart
+from krino.judges.rag.reading.sentences import PICTURES
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
 from krino.judges.rag.support.evidence import Evidence, Index, coverage
 from krino.judges.rag.support.lexical_support import Pair
@@ -19,9 +19,8 @@ _BARE = 3
 """Content words up to which an answer is the bare name or value that was asked for."""
 _BRIEF = 6
 """Words up to which a cry at either end of an answer is one, whoever it is meant for."""
-_PICTURES = "".join(map(chr, (*range(0x1F300, 0x1FAFF), *range(0x2600, 0x27C0), 0xFE0F)))
-_DRESS = " *_)\"'”’»"
-"""What may stand behind the last sign of a sentence, beside pictures: quotes and emphasis."""
+_CRIED = re.compile(rf"(?:!|\.\.\.|[{PICTURES}\ufe0f])[ *_)\"'”’»]*\Z")
+"""How a cry ends: quotes and emphasis may stand behind its last sign."""
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -172,8 +171,7 @@ def _is_empty(facts: RagFacts, number: int, reading: Reading, polarity: bool | N
         return False
     if text.endswith(("?", ":")) or not reading.content:
         return True
-    asked = facts.question_reading.stems
-    return (asked.isdisjoint(reading.content) and is_talk(text)) or _is_aside(facts, number, reading)
+    return _is_aside(facts, number, reading)
 
 
 def _is_aside(facts: RagFacts, number: int, reading: Reading) -> bool:
@@ -188,5 +186,4 @@ def _is_aside(facts: RagFacts, number: int, reading: Reading) -> bool:
         return False
     words = _FIRST_WORD.findall(text.lower())
     to_reader = not frozenset(table("local")["polarity"]["reader"]).isdisjoint(words)
-    cried = text.rstrip(_DRESS).endswith(("!", "...", *_PICTURES))
-    return (to_reader and len(words) <= 2 * _BRIEF) or (cried and len(words) <= _BRIEF)
+    return len(words) <= _BRIEF * 2 if to_reader else len(words) <= _BRIEF and _CRIED.search(text) is not None

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
 
-class Turns:
+class FairPlaces:
     """For one event loop. A party is one request, whatever number of cases it brings."""
 
     def __init__(self, places: int) -> None:
