@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import krino
-from krino.judges.rag.reading.answer import find_instructions, split_answer
+from krino.judges.rag.reading.answer import find_instructions, is_talk, split_answer
 from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.tables import table
 
@@ -174,6 +174,27 @@ def test_what_can_be_claimed_stands_in_the_answer_in_order(answer: str) -> None:
     assert bool(units) == bool(answer.strip())
     assert all(0 <= unit.start <= unit.end <= len(answer) for unit in units)
     assert all(first.start <= second.start for first, second in pairwise(units))
+
+
+TALK = table("answers")["talk"]
+
+
+@pytest.mark.parametrize("word", [*TALK["words"].split(), *TALK["about"].split()])
+def test_every_word_of_talk_about_the_answering_is_known(word: str) -> None:
+    assert is_talk(f"I {word} you.")
+    assert not is_talk(f"I {word} the heron."), "something of a matter is no talk"
+    assert not is_talk(f"I cannot {word} you."), "what denies may decline"
+
+
+@pytest.mark.parametrize("word", TALK["about"].split())
+def test_talk_names_whom_or_what_it_is_about(word: str) -> None:
+    assert is_talk(f"Great {word}.")
+    assert not is_talk("Great and clear.")
+
+
+@pytest.mark.parametrize("text", ["Don't worry, this happens to everyone!", "Please do not hesitate to ask."])
+def test_what_only_calms_denies_nothing(text: str) -> None:
+    assert is_talk(text)
 
 
 @pytest.mark.parametrize(

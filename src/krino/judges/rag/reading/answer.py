@@ -16,9 +16,12 @@ from krino.judges.rag.reading.sentences import PICTURES, Sentence, split_sentenc
 from krino.judges.rag.reading.triggers import Triggers
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
+from krino.text.words import stop_words
 
 _LONGEST = 1_000
 """Characters of a sentence that are looked at."""
+_TALK_WORD = re.compile(r"(?<!')\b[^\W\d_]+")
+"""A word without what is drawn to it: "I" of "I've"."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.M)
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
 _LINE = re.compile(r"[^\n]*")
@@ -177,6 +180,32 @@ def _says_nothing(text: str) -> bool:
     plain = straighten(text[:_LONGEST]).lower().strip(" *_¡¿")
     has_figure = _FIGURE.search(plain) is not None
     return _whole("sources" if has_figure else "says_nothing").fullmatch(plain) is not None
+
+
+def is_talk(text: str) -> bool:
+    """ "I hope that makes it clearer", "Interesting topic": about the asking and answering, with nothing of the matter.
+
+    What denies may decline, so it is never talk. The model that tells talk (`support.talk`) is not asked where the
+    passages hold words of a sentence: with long passages that is so for one talking sentence in twenty.
+    """
+    told = _harmless().sub(" worry ", straighten(text[:_LONGEST]).lower())
+    words = frozenset(_TALK_WORD.findall(told))
+    about, known = _talk()
+    if words.isdisjoint(about) or "n't" in told or any(map(str.isdecimal, told)):
+        return False
+    return words <= known and words.isdisjoint(table("words")["negation"]["en"].split())
+
+
+@cache
+def _talk() -> tuple[frozenset[str], frozenset[str]]:
+    """The words of which a sentence needs one to be talk, and all that it may have."""
+    about, words = (frozenset(table("answers")["talk"][name].split()) for name in ("about", "words"))
+    return about, about | words | stop_words("en")
+
+
+@cache
+def _harmless() -> re.Pattern[str]:
+    return re.compile(table("answers")["talk"]["harmless"])
 
 
 @cache

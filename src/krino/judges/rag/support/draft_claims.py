@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
+from krino.judges.rag.reading.answer import is_talk
 from krino.judges.rag.reading.claims import clauses, split_claims
 from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.sentences import PICTURES
@@ -171,7 +172,8 @@ def _is_empty(facts: RagFacts, number: int, reading: Reading, polarity: bool | N
         return False
     if text.endswith(("?", ":")) or not reading.content:
         return True
-    return _is_aside(facts, number, reading)
+    asked = facts.question_reading.stems
+    return (asked.isdisjoint(reading.content) and is_talk(text)) or _is_aside(facts, number, reading)
 
 
 def _is_aside(facts: RagFacts, number: int, reading: Reading) -> bool:
