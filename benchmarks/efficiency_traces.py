@@ -75,7 +75,8 @@ def tau_bench(data: Path) -> None:
     labelled: Counter[str] = Counter()
     for record in rows(data / "tau_bench_airline" / "data.jsonl.gz"):
         facts, labels, score = study(record)
-        found = sum(1 for repeat in facts.exact_repeats() if facts.steps[repeat.place].kind == "tool")
+        exact = (repeat for repeat in facts.repeats.values() if repeat.level == "exact")
+        found = sum(facts.steps[repeat.place].kind == "tool" for repeat in exact)
         calls = sum(1 for step in facts.steps if step.kind == "tool")
         counts["read"] += 1
         counts["steps"] += len(facts.steps)

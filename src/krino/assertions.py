@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any
+from typing import Any, Literal
 
 from krino.api.judging import AnyKindOfJudge, Case, ready_judge
 from krino.api.judging import judge as judge_case
-from krino.contract import Judgement, Labeller
-from krino.engine.case import AnyJudge
+from krino.contract import AnyJudge, Judgement, Labeller
 from krino.errors import UsageProblem
 from krino.text.clean import clean_line
 
@@ -61,8 +60,8 @@ class Expected:
             return [f"the case was not judged ({judgement.status}): {judgement.reason or judgement.error}"]
         verdict = judgement.verdict | judgement.figures
         self.check_names(judgement.judge, verdict)
-        found = [_below(name, verdict[name], bound) for name, bound in self.min.items()]
-        found += [_above(name, verdict[name], bound) for name, bound in self.max.items()]
+        found = [_beyond(name, verdict[name], bound, "least") for name, bound in self.min.items()]
+        found += [_beyond(name, verdict[name], bound, "most") for name, bound in self.max.items()]
         found += [
             f"{name} is {verdict[name]!r}, expected {value!r}"
             for name, value in self.equals.items()
@@ -76,7 +75,9 @@ class Expected:
         if judgement.roll_up is None:
             raise UsageProblem(f"assert_verdict: judge `{judgement.judge}` gives no roll-up; expect a field of it")
         allowed = (self.roll_up,) if isinstance(self.roll_up, str) else tuple(self.roll_up)
-        return None if judgement.roll_up in allowed else f"roll_up is {judgement.roll_up}, expected {_either(allowed)}"
+        return (
+            None if judgement.roll_up in allowed else f"roll_up is {judgement.roll_up}, expected {' or '.join(allowed)}"
+        )
 
 
 def field_names(judge: AnyJudge) -> list[str]:
@@ -117,30 +118,14 @@ def assert_verdict(
     return judgement
 
 
-def _below(name: str, value: Any, bound: float) -> str | None:
-    number = _number(name, value)
-    if number is None:
-        return f"{name} is null: there is no score, expected at least {bound}"
-    return None if number >= bound else f"{name} is {number:g}, expected at least {bound:g}"
-
-
-def _above(name: str, value: Any, bound: float) -> str | None:
-    number = _number(name, value)
-    if number is None:
-        return f"{name} is null: there is no score, expected at most {bound}"
-    return None if number <= bound else f"{name} is {number:g}, expected at most {bound:g}"
-
-
-def _number(name: str, value: Any) -> float | None:
+def _beyond(name: str, value: Any, bound: float, end: Literal["least", "most"]) -> str | None:
+    """What is wrong with a number that must be at least, or at most, the bound."""
     if value is None:
-        return None
+        return f"{name} is null: there is no score, expected at {end} {bound}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UsageProblem(f"assert_verdict: `{name}` is {value!r}, no number; use equals= for it")
-    return float(value)
-
-
-def _either(words: Collection[str]) -> str:
-    return " or ".join(words)
+    holds = value >= bound if end == "least" else value <= bound
+    return None if holds else f"{name} is {float(value):g}, expected at {end} {bound:g}"
 
 
 def _rules_of(judge: str) -> Mapping[str, str]:

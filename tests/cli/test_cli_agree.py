@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from krino.cli import main
+from command_here import ran_main
 from krino.results.agreement.result import Agreement
 from made_judgements import error, failed, manifest, ok
 from made_runs import store_run
@@ -25,14 +24,7 @@ def krino(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
 
-    def run(*args: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["krino", "agree", *args, "--draws", "20"])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
+    return lambda *args: ran_main(monkeypatch, capsys, "agree", *args, "--draws", "20")
 
 
 def made(judgements: Iterable[dict[str, Any]], labels: str = LABELS, **about: Any) -> None:

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from krino.cli import main
-from krino.cli.settings import load_settings
+from command_here import Done, ran_main
 from made_runs import error_row, failed_row, make_run, row, scores
-
-
-@dataclass(frozen=True)
-class Done:
-    code: int
-    out: str
-    err: str
-
 
 Command = Callable[..., Done]
 
 
 @pytest.fixture
-def krino(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+def krino(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """The command in this process, in a folder with the runs of these tests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
@@ -42,17 +32,7 @@ def krino(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     make_run(tmp_path / "empty", [])
     make_run(tmp_path / "others", [row(f"x{n}", score=0.9) for n in range(60)])
 
-    def run(*args: str) -> Done:
-        load_settings.cache_clear()
-        monkeypatch.setattr(sys, "argv", ["krino", *args])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        code = stop.value.code
-        said = capsys.readouterr()
-        return Done(code if isinstance(code, int) else 0, said.out, said.err)
-
-    yield run
-    load_settings.cache_clear()
+    return partial(ran_main, monkeypatch, capsys)
 
 
 # --- compare ---------------------------------------------------------------------------------------

@@ -8,16 +8,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from command_here import Done, ran_main
 from fake_llm import FakeServer
-from krino.cli import exits, main
+from krino.cli import exits
 from krino.cli.runner import exit_code
-from krino.cli.settings import load_settings
 from krino.results.gates.gate import Gate, check_run
 from krino.runs.manifest import Manifest
 from made_runs import make_run, scores
@@ -27,18 +26,11 @@ from waiting import ended, until
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
 
 
-@dataclass(frozen=True)
-class Done:
-    code: int
-    out: str
-    err: str
-
-
 Judged = Callable[..., Done]
 
 
 @pytest.fixture
-def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Judged]:
+def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Judged:
     """`krino judge` in this process, on one text a case, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
@@ -48,15 +40,9 @@ def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     def run(texts: list[str], *args: str, by: str = TOY) -> Done:
         lines = (json.dumps({"id": f"c{n}", "text": text}) + "\n" for n, text in enumerate(texts))
         (tmp_path / "cases.jsonl").write_text("".join(lines))
-        load_settings.cache_clear()
-        monkeypatch.setattr(sys, "argv", ["krino", "judge", by, "cases.jsonl", "--run", "ci", *args])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        said = capsys.readouterr()
-        return Done(stop.value.code if isinstance(stop.value.code, int) else 0, said.out, said.err)
+        return ran_main(monkeypatch, capsys, "judge", by, "cases.jsonl", "--run", "ci", *args)
 
-    yield run
-    load_settings.cache_clear()
+    return run
 
 
 FINE = ["fine"] * 40

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 import pytest
-from typer.testing import CliRunner
 
+from command_here import krino, own_folder
 from fake_llm import FakeServer, Faults, ReceivedRequest
-from krino.cli import app
-from krino.cli.settings import load_settings
-from krino.errors import KrinoError
 from toy_judge import ToyJudge
 from waiting import ended, until
 
@@ -36,32 +32,10 @@ def server() -> Iterator[FakeServer]:
         yield running
 
 
-class Done(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
-
-
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The command runs in this process, in a folder of its own: starting Python anew each time would take longer."""
-    for key in [key for key in os.environ if key.startswith(("KRINO_", "OPENAI_", "ANTHROPIC_"))]:
-        monkeypatch.delenv(key)
-    monkeypatch.setenv("KRINO_CACHE", str(tmp_path / "replies.sqlite"))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("krino.cli.runner.tune_memory", lambda: None)
-    monkeypatch.chdir(tmp_path)
-    load_settings.cache_clear()
-    yield
-    load_settings.cache_clear()
-
-
-def krino(*args: str) -> Done:
-    done = CliRunner().invoke(app, args)
-    if isinstance(done.exception, KrinoError):
-        return Done(2, done.stdout, str(done.exception))
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return Done(done.exit_code, done.stdout, done.stderr)
+    with own_folder(tmp_path, monkeypatch, str(tmp_path / "replies.sqlite")):
+        yield
 
 
 def write(path: Path, count: int) -> Path:
@@ -83,7 +57,7 @@ def judgements(run: Path) -> list[dict[str, Any]]:
 def test_a_jury_from_the_command_line(tmp_path: Path, server: FakeServer) -> None:
     write(tmp_path / "cases.jsonl", 2)
     done = krino(*judge(server, "a,b,c"))
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert server.stats().calls == 6
     assert [len(line["ballots"]) for line in judgements(tmp_path / "r")] == [3, 3]
     labeller = orjson.loads((tmp_path / "r/run.json").read_bytes())["plan"]["labeller"]
@@ -93,19 +67,19 @@ def test_a_jury_from_the_command_line(tmp_path: Path, server: FakeServer) -> Non
 def test_a_tied_case_is_failed_and_exit_3(tmp_path: Path, server: FakeServer) -> None:
     write(tmp_path / "cases.jsonl", 1)
     done = krino(*judge(server, "a,b"))
-    assert done.returncode == 3
-    assert "the seats are evenly split" in done.stdout
+    assert done.code == 3
+    assert "the seats are evenly split" in done.out
     assert judgements(tmp_path / "r")[0]["usage"]["calls"] == 2
 
 
 def test_another_panel_is_refused_in_the_folder_of_the_first(tmp_path: Path, server: FakeServer) -> None:
     write(tmp_path / "cases.jsonl", 1)
-    assert krino(*judge(server, "a", "--repeat", "2")).returncode == 0
+    assert krino(*judge(server, "a", "--repeat", "2")).code == 0
     other = krino(*judge(server, "a", "--repeat", "3"))
-    assert (other.returncode, "labeller repeat: was 2, is now 3" in other.stderr) == (2, True)
+    assert (other.code, "labeller repeat: was 2, is now 3" in other.err) == (2, True)
     same = krino(*judge(server, "a", "--repeat", "2"))
-    assert "continuing r" in same.stderr
-    assert krino(*judge(server, "a", "--repeat", "3", "--fresh")).returncode == 0
+    assert "continuing r" in same.err
+    assert krino(*judge(server, "a", "--repeat", "3", "--fresh")).code == 0
     assert server.stats().calls == 3  # the third repeat only: the first two were in the cache
 
 
@@ -127,7 +101,7 @@ def test_a_killed_panel_goes_on_and_pays_no_answered_seat_again(tmp_path: Path, 
     assert known > seats * len(judgements(tmp_path / "r")), "a seat of an unfinished case is among them"
     server.configure(faults=Faults())
     done = krino(*command)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert server.stats().calls - paid == cases * seats - known
     assert [line["id"] for line in judgements(tmp_path / "r")] == ["c0", "c1", "c2", "c3"]
 
@@ -137,14 +111,14 @@ def test_a_dry_run_counts_the_calls_of_every_seat(tmp_path: Path, server: FakeSe
     (tmp_path / "krino.toml").write_text(
         "[prices.a]\ninput = 1\noutput = 1\n[prices.b]\ninput = 3\noutput = 3\n", encoding="utf-8"
     )
-    once = orjson.loads(krino(*judge(server, "a", "--dry-run", "--json")).stdout)
-    panel = orjson.loads(krino(*judge(server, "a,b", "--repeat", "2", "--dry-run", "--json")).stdout)
+    once = orjson.loads(krino(*judge(server, "a", "--dry-run", "--json")).out)
+    panel = orjson.loads(krino(*judge(server, "a,b", "--repeat", "2", "--dry-run", "--json")).out)
     assert (once["calls"], panel["calls"]) == (3, 12)
     assert panel["input_tokens"] == 4 * once["input_tokens"]
     assert panel["input_cost"] == pytest.approx((2 + 2 * 3) * once["input_cost"])
     assert server.stats().calls == 0
     krino(*judge(server, "a"))
-    known = orjson.loads(krino(*judge(server, "a", "--repeat", "2", "--dry-run", "--json")).stdout)
+    known = orjson.loads(krino(*judge(server, "a", "--repeat", "2", "--dry-run", "--json")).out)
     assert (known["calls"], known["asked"]) == (3, 3)
 
 
@@ -153,7 +127,7 @@ def test_resettling_joins_and_settles_every_ballot_again(tmp_path: Path, server:
     krino(*judge(server, "a,b,c"))
     calls = server.stats().calls
     done = krino("resettle", "r", "cases.jsonl", "--judge", TOY, "--option", "good_is=0.5", "--run", "again")
-    assert (done.returncode, server.stats().calls) == (0, calls)
+    assert (done.code, server.stats().calls) == (0, calls)
     (line,) = judgements(tmp_path / "again")
     assert line["verdict"]["score"] == 0.5
     assert [ballot["verdict"]["score"] for ballot in line["ballots"]] == [0.5, 0.0, 0.5]
@@ -164,7 +138,7 @@ def test_resettling_a_tie_is_still_a_tie(tmp_path: Path, server: FakeServer) -> 
     write(tmp_path / "cases.jsonl", 1)
     krino(*judge(server, "a,b"))
     for source, target in (("r", "again"), ("again", "and-again")):
-        assert krino("resettle", source, "cases.jsonl", "--judge", TOY, "--run", target).returncode == 3
+        assert krino("resettle", source, "cases.jsonl", "--judge", TOY, "--run", target).code == 3
         (line,) = judgements(tmp_path / target)
         assert (line["status"], len(line["ballots"])) == ("failed", 2)
         assert line["reason"].startswith("the seats are evenly split")
@@ -192,12 +166,12 @@ def test_panels_that_make_no_sense_are_exit_2_with_a_clear_message(
 ) -> None:
     write(tmp_path / "cases.jsonl", 1)
     done = krino("judge", TOY, "cases.jsonl", *args)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
 
 
 def test_the_schema_of_a_judgement_knows_ballots(tmp_path: Path) -> None:
-    schema = orjson.loads(krino("schema", "rag", "--part", "judgement").stdout)
+    schema = orjson.loads(krino("schema", "rag", "--part", "judgement").out)
     assert schema["version"] == "1"
     assert schema["properties"]["ballots"]["items"] == {"$ref": "#/$defs/Ballot"}
     assert {"member", "labels", "verdict", "usage"} <= schema["$defs"]["Ballot"]["properties"].keys()
@@ -206,5 +180,5 @@ def test_the_schema_of_a_judgement_knows_ballots(tmp_path: Path) -> None:
 def test_the_doctor_tries_every_member(tmp_path: Path, server: FakeServer) -> None:
     with FakeServer() as plain:
         done = krino("doctor", "-l", "a,b", "--base-url", plain.url)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.code == 0, done.out + done.err
         assert {request.body["model"] for request in plain.requests} == {"a", "b"}

@@ -10,48 +10,24 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import orjson
 import pytest
-from typer.testing import CliRunner
 
 import krino as package
+from command_here import Done, krino, own_folder
 from fake_llm import FakeServer, Faults
-from krino.cli import app, demo
-from krino.cli.settings import load_settings
-from krino.errors import KrinoError
+from krino.cli import demo
 
 TOY = Path(__file__).parents[1] / "toy_judge.py"
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The commands run in this process, in a folder of their own, with a copy of the judge that can be edited."""
-    for key in [key for key in os.environ if key.startswith(("KRINO_", "OPENAI_", "ANTHROPIC_"))]:
-        monkeypatch.delenv(key)
-    monkeypatch.setenv("KRINO_CACHE", "off")
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("krino.cli.runner.tune_memory", lambda: None)
-    monkeypatch.chdir(tmp_path)
     shutil.copyfile(TOY, tmp_path / "toy.py")
-    load_settings.cache_clear()
-    yield
-    load_settings.cache_clear()
-
-
-def krino(*args: str, stdin: str | None = None) -> Done:
-    done = CliRunner().invoke(app, args, input=stdin)
-    if isinstance(done.exception, KrinoError):
-        return Done(2, done.stdout, str(done.exception))
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return Done(done.exit_code, done.stdout, done.stderr)
+    with own_folder(tmp_path, monkeypatch, "off"):
+        yield
 
 
 def judge(*args: str, stdin: str | None = None) -> Done:

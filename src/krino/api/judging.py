@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from krino.cases.item import CaseItem
 from krino.cases.splitting import split_items
-from krino.contract import Judge, Judgement, Labeller, VerdictT
+from krino.contract import AnyJudge, Judge, Judgement, Labeller, VerdictT
 from krino.contract.soundness import made, refuse_unsound
 from krino.engine import sync
-from krino.engine.case import AnyJudge, judge_item
+from krino.engine.case import judge_item
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, judged_in_order
 from krino.engine.rehearsal import rehearse, rehearsed

@@ -22,9 +22,9 @@ from krino.cases.item import as_text
 from krino.cases.origin import Format, left_unread
 from krino.cases.shard import heads_of
 from krino.cases.watching import watched
-from krino.contract import Forecast, Labeller, Task
+from krino.contract import AnyJudge, Forecast, Labeller, Task
 from krino.engine import sync
-from krino.engine.case import AnyJudge, input_hash, open_questions
+from krino.engine.case import input_hash, open_questions
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Engine
 from krino.engine.rehearsal import lacks_labeller, refuse_without_labeller, rehearse_first, rehearsed

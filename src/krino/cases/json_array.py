@@ -15,10 +15,9 @@ from krino.cases import jsonl
 from krino.cases.row import Row, bad_row, describe_type, excerpt, whole_list
 from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable, skip_mark_and_blanks
 from krino.cases.twice import KeyTwice, check_keys
-from krino.contract import Judge, ReadsRecords
+from krino.contract import AnyJudge, ReadsRecords
 from krino.errors import UsageProblem
 
-AnyJudge = Judge[Any, Any, Any]
 _CHUNK_BYTES = 1 << 16
 _MAX_DEPTH = 1_000
 _MEBIBYTE = 1024 * 1024

@@ -6,22 +6,19 @@ import io
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import orjson
 
 from krino.cases.row import Row, bad_row, describe_type, excerpt, whole_list
 from krino.cases.stream import BOM, MAX_CASE_BYTES, READ_ERRORS, rest_unreadable
 from krino.cases.twice import KeyTwice, check_keys
-from krino.contract import Judge
+from krino.contract import AnyJudge
 
 _NOT_A_NUMBER = re.compile(r"[+-]?(?:NaN|Inf(?:inity)?)\b")
 _ADVICE = "fix the line or remove it"
 
 
-def rows(
-    stream: io.BufferedReader, shown: str, first_line: int = 1, judge: Judge[Any, Any, Any] | None = None
-) -> Iterator[Row]:
+def rows(stream: io.BufferedReader, shown: str, first_line: int = 1, judge: AnyJudge | None = None) -> Iterator[Row]:
     """One row for each line that is not blank; `first_line` is the number of the stream's first line."""
     number = first_line - 1
     next_line = partial(stream.readline, MAX_CASE_BYTES + 1)

@@ -17,11 +17,9 @@ from krino.cases.origin import Format, Origin, find_origins
 from krino.cases.row import Row, bad_row
 from krino.cases.splitting import split_items
 from krino.cases.stream import READ_ERRORS, check_not_empty, empty, open_bytes, skip_mark_and_blanks
-from krino.contract import Judge, Source
+from krino.contract import AnyJudge, Source
 from krino.contract.case_fields import text_names
 from krino.errors import UsageProblem
-
-AnyJudge = Judge[Any, Any, Any]
 
 
 def read_cases(

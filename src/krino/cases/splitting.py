@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from krino.cases.item import CaseItem, case_id
-from krino.contract import Judge, ReadsRecords
+from krino.contract import AnyJudge, ReadsRecords
 
 _KEY_BYTES = 16
 _SHOWN_ID = 80
@@ -65,7 +65,6 @@ def _key(item: CaseItem, own: str) -> bytes:
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
 
 
-AnyJudge = Judge[Any, Any, Any]
 Part = tuple[str | None, Mapping[str, Any]]
 
 

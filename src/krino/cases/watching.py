@@ -12,7 +12,7 @@ from pydantic import AliasChoices, AliasPath
 
 from krino.cases.item import ID_FIELDS, CaseItem
 from krino.cases.metadata import PREFIX
-from krino.contract import Judge
+from krino.contract import AnyJudge
 from krino.contract.case_fields import list_names
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
@@ -26,7 +26,6 @@ _SEPARATORS = re.compile(
     re.IGNORECASE,
 )
 _TOLD_FOR = 10_000  # characters of a text are enough to see how it is made
-AnyJudge = Judge[Any, Any, Any]
 Tell = Callable[[str], None]
 
 

@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from krino.results.agreement.result import Agreement
 
 
-def _option(text: str, *names: str, panel: str | None = None) -> object:
-    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False)
-
-
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 LabelFile = Annotated[
     str | None,
@@ -28,7 +24,7 @@ LabelFile = Annotated[
 ]
 FromWorkbench = Annotated[
     str | None,
-    _option(
+    options.flag(
         "Take the labels from a workbench instead of a file: its folder of runs, its labels.sqlite, or the address of "
         "its database.",
         "--labels",
@@ -40,21 +36,19 @@ LabelDepth = Annotated[
         help="With --labels: what people say of the `fields`, their `labels` as the rules settle them, or both."
     ),
 ]
-Fields = Annotated[list[str] | None, _option("Compare this field only; may be repeated.", "--field")]
+Fields = Annotated[options.Texts, options.flag("Compare this field only; may be repeated.")]
 Confidence = Annotated[
-    list[str] | None,
-    _option("What a confidence is about, as certainty=match (if names do not tell).", "--confidence"),
+    options.Texts, options.flag("What a confidence is about, as certainty=match (if names do not tell).")
 ]
-Cluster = Annotated[str | None, _option("Column of the labels or metadata: cases that belong together.")]
+Cluster = Annotated[str | None, options.flag("Column of the labels or metadata: cases that belong together.")]
 Values = Annotated[
-    list[str] | None,
-    _option(
+    options.Texts,
+    options.flag(
         "What words of the labels stand for: good=1,bad=0, or in one field faithfulness:good=1,bad=0; may be repeated. "
         "Capitals do not matter.",
-        "--values",
     ),
 ]
-Markdown = Annotated[Path | None, _option("Write it to this file too.", panel=options.OUTPUT)]
+Markdown = Annotated[Path | None, options.flag("Write it to this file too.", panel=options.OUTPUT)]
 
 
 def agree(

@@ -25,31 +25,23 @@ HELP = "\n\n".join(
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Folder of the run to compare with.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="Folder of the other run; differences are B less A.")],
-    flips: Annotated[int, typer.Option(min=0, help="Ids named for each kind of change (5).", show_default=False)] = 5,
+    flips: Annotated[int, options.flag("Ids named for each kind of change (5).", min=0)] = 5,
     cluster: Annotated[
-        str | None,
-        typer.Option(help="Column of metadata whose cases hang together, as one document's.", show_default=False),
+        str | None, options.flag("Column of metadata whose cases hang together, as one document's.")
     ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(help="Write the comparison to this file.", show_default=False)
-    ] = None,
+    markdown: Annotated[Path | None, options.flag("Write the comparison to this file.")] = None,
     json: options.AsJson = False,
 ) -> None:
     from krino.cli.runner import tune_memory
     from krino.render.comparison import comparison_blocks
+    from krino.render.markdown import to_markdown
+    from krino.render.terminal import screen, show
     from krino.results.comparison.compare import compare as compare_runs
     from krino.writing import write_text
 
     tune_memory()
     found = compare_runs(a, b, shown=flips, cluster=cluster)
     if markdown is not None:
-        from krino.render.markdown import to_markdown
-
         write_text(markdown, to_markdown(comparison_blocks(found)))
-    if json:
-        typer.echo(found.model_dump_json())
-    else:
-        from krino.render.terminal import screen, show
-
-        show(screen(), comparison_blocks(found))
+    typer.echo(found.model_dump_json()) if json else show(screen(), comparison_blocks(found))
     raise typer.Exit(exits.DONE if found.whole else exits.CASES_FAILED)

@@ -13,10 +13,7 @@ from krino.cli import options
 app = typer.Typer(no_args_is_help=True, help="Show how a Belgian court name, case number or ECLI is understood.")
 
 Texts = Annotated[list[str] | None, typer.Argument(metavar="TEXT...", show_default=False)]
-ListFile = Annotated[
-    Path | None,
-    typer.Option("--file", help="File with one text a line (`-` is standard input).", show_default=False),
-]
+ListFile = Annotated[Path | None, options.flag("File with one text a line (`-` is standard input).")]
 
 
 @app.command("court")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from krino.cli import exits
+from krino.cli import exits, options
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -45,25 +45,20 @@ def export(
     to: Annotated[
         ExportFormat | None, typer.Option(help="csv, xlsx, parquet, jsonl or otel; by default what FILE ends in.")
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Every column, also those for machines (csv, xlsx).", show_default=False)
-    ] = False,
+    every: Annotated[bool, options.flag("Every column, also those for machines (csv, xlsx).", "--all")] = False,
     endpoint: Annotated[
         str | None,
-        typer.Option(
-            help="With --to otel: send the events there (OTLP/HTTP, as http://HOST:4318); further headers come from "
-            "OTEL_EXPORTER_OTLP_HEADERS.",
-            show_default=False,
+        options.flag(
+            "With --to otel: send the events there (OTLP/HTTP, as http://HOST:4318); further headers come from "
+            "OTEL_EXPORTER_OTLP_HEADERS."
         ),
     ] = None,
     inputs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--inputs",
-            metavar="FILE",
-            help="With --to otel: a file that RUN was made of, so that events point at the traces and spans that its "
+        options.Texts,
+        options.flag(
+            "With --to otel: a file that RUN was made of, so that events point at the traces and spans that its "
             "cases name; may be repeated.",
-            show_default=False,
+            metavar="FILE",
         ),
     ] = None,
 ) -> None:

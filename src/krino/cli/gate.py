@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from krino.cli import exits, options
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from krino.engine.case import AnyJudge
+    from krino.contract import AnyJudge
     from krino.results.gates.gate import Gate
     from krino.results.gates.result import GateResult
     from krino.results.gates.rules import Rule
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 TABLES = ("min", "max", "may_fall", "may_rise")
 FROM_FILE = frozenset({*TABLES, "not_worse_than", "by", "few", "point", "worst"})
 """Keys of [gate] in krino.toml."""
-RULES = "Rules"
+_rule = partial(options.flag, panel="Rules")
 RuleList = list[str] | None
 _LEAST = {"few": 1, "worst": 0}
 
@@ -67,43 +68,18 @@ place of the rule there; two limits on the same thing in one place are wrong usa
 
 def gate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.")],
-    min: Annotated[  # noqa: A002 - the flag's name
-        RuleList,
-        typer.Option(help="At least: faithfulness=0.8, pass=90%, match:exact=95%.", rich_help_panel=RULES),
-    ] = None,
-    max: Annotated[  # noqa: A002 - the flag's name
-        RuleList,
-        typer.Option(help="At most: failed=1%, fail=5%, errors:X=2%, similarity:null=30%.", rich_help_panel=RULES),
-    ] = None,
-    not_worse_than: Annotated[
-        Path | None, typer.Option(help="Another run over the same cases, to compare with.", rich_help_panel=RULES)
-    ] = None,
-    may_fall: Annotated[
-        RuleList, typer.Option(help="How much less than there: faithfulness=0.02, pass=2%.", rich_help_panel=RULES)
-    ] = None,
-    may_rise: Annotated[
-        RuleList, typer.Option(help="How much more than there: fail=2%.", rich_help_panel=RULES)
-    ] = None,
+    min: Annotated[RuleList, _rule("At least: faithfulness=0.8, pass=90%, match:exact=95%.")] = None,  # noqa: A002
+    max: Annotated[RuleList, _rule("At most: failed=1%, fail=5%, errors:X=2%, similarity:null=30%.")] = None,  # noqa: A002
+    not_worse_than: Annotated[Path | None, _rule("Another run over the same cases, to compare with.")] = None,
+    may_fall: Annotated[RuleList, _rule("How much less than there: faithfulness=0.02, pass=2%.")] = None,
+    may_rise: Annotated[RuleList, _rule("How much more than there: fail=2%.")] = None,
     point: Annotated[
-        bool | None,
-        typer.Option(
-            "--point/--bound",
-            help="Hold the value against the limit, not the end of its 95 % interval.",
-            rich_help_panel=RULES,
-            show_default=False,
-        ),
+        bool | None, _rule("Hold the value against the limit, not the end of its 95 % interval.", "--point/--bound")
     ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(help="Also in every slice: court,language, or court*language.", rich_help_panel=RULES),
-    ] = None,
-    few: Annotated[
-        int | None,
-        typer.Option(min=1, help="Slices with fewer cases are shown, not gated (30).", rich_help_panel=RULES),
-    ] = None,
+    by: Annotated[str | None, _rule("Also in every slice: court,language, or court*language.")] = None,
+    few: Annotated[int | None, _rule("Slices with fewer cases are shown, not gated (30).", min=1)] = None,
     worst: Annotated[
-        int | None,
-        typer.Option(min=0, help="Cases named for each broken rule (10).", rich_help_panel=options.OUTPUT),
+        int | None, options.flag("Cases named for each broken rule (10).", panel=options.OUTPUT, min=0)
     ] = None,
     junit: options.Junit = None,
     markdown: options.GateMarkdown = None,

@@ -11,9 +11,7 @@ from krino.cli import options
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from krino.contract import Judge
-
-    AnyJudge = Judge[Any, Any, Any]
+    from krino.contract import AnyJudge
 
 Part = Literal["all", "case", "labels", "verdict", "judgement"]
 

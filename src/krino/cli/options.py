@@ -46,134 +46,95 @@ OUTPUT = "Output"
 GATE = "Gate"
 
 
-def _flag(names: str | tuple[str, ...], text: str, panel: str, variable: str | None) -> object:
-    flags = (names,) if isinstance(names, str) else names
-    return typer.Option(*flags, help=text, rich_help_panel=panel, envvar=variable, show_default=False)
+def flag(text: str, *names: str, panel: str | None = None, env: str | None = None, **more: Any) -> Any:
+    """A flag whose default goes without saying."""
+    return typer.Option(*names, help=text, rich_help_panel=panel, envvar=env, show_default=False, **more)
 
 
+Texts = list[str] | None
 Labeller = Annotated[
     str,
-    _flag(
-        ("--labeller", "-l"),
+    flag(
         "`local` (embedded, the default) or a model: gpt-…, claude-…, ollama:NAME, openrouter:NAME, …; "
         "several with commas (a,b,c) are a jury.",
-        MODEL,
-        "KRINO_LABELLER",
+        *("--labeller", "-l"),
+        panel=MODEL,
+        env="KRINO_LABELLER",
     ),
 ]
 Repeat = Annotated[
     int,
-    _flag(
-        "--repeat",
+    flag(
         "Ask each model N times per case and join the votes: shows how stable it is. Parts whose order must not "
         "matter are shuffled from the second time on.",
-        MODEL,
-        "KRINO_REPEAT",
+        panel=MODEL,
+        env="KRINO_REPEAT",
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        help="Processes that judge, each on one core (KRINO_THREADS sets more); by default one a core for the embedded "
+    flag(
+        "Processes that judge, each on one core (KRINO_THREADS sets more); by default one a core for the embedded "
         "labeller, and one where a model is asked. "
         "Rate, concurrency and budget hold for all of them together.",
-        rich_help_panel=PACE,
-        envvar="KRINO_WORKERS",
-        show_default=False,
+        panel=PACE,
+        env="KRINO_WORKERS",
+        min=1,
     ),
 ]
 EngineFlag = Annotated[
     EngineName,
-    _flag(
-        "--engine",
+    flag(
         "Where cases are judged: `local`; `ray` for a cluster; `batch` sends files to the provider, at "
         "half the price and within a day: stop it and run the same command whenever you like.",
-        PACE,
-        "KRINO_ENGINE",
+        panel=PACE,
+        env="KRINO_ENGINE",
     ),
 ]
 RayAddress = Annotated[
     str | None,
-    _flag(
-        "--ray-address",
+    flag(
         "With --engine ray: a cluster that is there (`auto`, HOST:PORT); by default one is started on this machine.",
-        PACE,
-        "KRINO_RAY_ADDRESS",
+        panel=PACE,
+        env="KRINO_RAY_ADDRESS",
     ),
 ]
-ApiKey = Annotated[
-    str | None,
-    typer.Option(
-        "--api-key-env",
-        help="Environment variable that holds the key, if not the provider's usual one.",
-        rich_help_panel=MODEL,
-        envvar="KRINO_API_KEY_ENV",
-        show_default=False,
-    ),
-]
-Prompt = Annotated[
-    Path | None, _flag("--prompt", "File with a prompt to use instead of the judge's.", MODEL, "KRINO_PROMPT")
-]
-RunFolder = Annotated[
-    Path | None,
-    _flag("--run", "Folder of the run (default runs/<judge>-<date>-<hash>).", OUTPUT, "KRINO_RUN"),
-]
-Fresh = Annotated[
-    bool,
-    typer.Option(
-        "--fresh",
-        help="Judge anew whatever the run's folder holds; replies in the cache are still used (--cache off).",
-        rich_help_panel=OUTPUT,
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
-Junit = Annotated[Path | None, _flag("--junit", "Write what the gate found to this file, as JUnit XML.", GATE, None)]
-GateMarkdown = Annotated[
-    Path | None, _flag("--markdown", "Write what the gate found to this file, for a pull request.", GATE, None)
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Count calls, tokens and cost; spend nothing.", rich_help_panel=OUTPUT)
-]
+_KEY = "Environment variable that holds the key, if not the provider's usual one."
+ApiKey = Annotated[str | None, flag(_KEY, panel=MODEL, env="KRINO_API_KEY_ENV")]
+_PROMPT = "File with a prompt to use instead of the judge's."
+Prompt = Annotated[Path | None, flag(_PROMPT, panel=MODEL, env="KRINO_PROMPT")]
+_RUN = "Folder of the run (default runs/<judge>-<date>-<hash>)."
+RunFolder = Annotated[Path | None, flag(_RUN, panel=OUTPUT, env="KRINO_RUN")]
+_FRESH = "Judge anew whatever the run's folder holds; replies in the cache are still used (--cache off)."
+Fresh = Annotated[bool, flag(_FRESH, "--fresh", panel=OUTPUT)]
+AsJson = Annotated[bool, flag("Print JSON for machines.", "--json", panel=OUTPUT)]
+Junit = Annotated[Path | None, flag("Write what the gate found to this file, as JUnit XML.", panel=GATE)]
+GateMarkdown = Annotated[Path | None, flag("Write what the gate found to this file, for a pull request.", panel=GATE)]
+DryRun = Annotated[bool, flag("Count calls, tokens and cost; spend nothing.", "--dry-run", panel=OUTPUT)]
 MapFields = Annotated[
-    list[str] | None,
-    _flag(
-        "--map",
+    Texts,
+    flag(
         "A field under another name: question=query (dots reach inside, * every element of a list: "
         "candidates.*.court=hits.*.tribunal); metadata.court=court: to slice by.",
-        INPUT,
-        None,
+        panel=INPUT,
     ),
 ]
-Split = Annotated[
-    list[str] | None,
-    _flag(
-        "--split",
-        "A field whose text is several, and what stands between them: 'context=|||' (\\n: a line break); after --map.",
-        INPUT,
-        None,
-    ),
-]
-Format = Annotated[
-    CaseFormat, _flag("--format", "How the cases are written; by default what the name says.", INPUT, "KRINO_FORMAT")
-]
-Options = Annotated[list[str] | None, _flag(("--option", "-o"), "An option of the judge, as goal=legal.", INPUT, None)]
+_SPLIT = "A field whose text is several, and what stands between them: 'context=|||' (\\n: a line break); after --map."
+Split = Annotated[Texts, flag(_SPLIT, panel=INPUT)]
+_FORMAT = "How the cases are written; by default what the name says."
+Format = Annotated[CaseFormat, flag(_FORMAT, panel=INPUT, env="KRINO_FORMAT")]
+Options = Annotated[Texts, flag("An option of the judge, as goal=legal.", "--option", "-o", panel=INPUT)]
 GateToo = Annotated[
     bool,
-    typer.Option(
-        "--gate",
-        help="Hold the run against the rules of krino.toml's section gate, as `krino gate` does: exit code 0 when all "
+    flag(
+        "Hold the run against the rules of krino.toml's section gate, as `krino gate` does: exit code 0 when all "
         "hold, 1 when not; 3 and 130, as without it, when the run did not come to its end.",
-        rich_help_panel=GATE,
+        "--gate",
+        panel=GATE,
     ),
 ]
-GateMin = Annotated[
-    list[str] | None, _flag("--min", "With --gate, or instead of it: at least, as faithfulness=0.8.", GATE, None)
-]
-GateMax = Annotated[
-    list[str] | None, _flag("--max", "With --gate, or instead of it: at most, as failed=1%.", GATE, None)
-]
+GateMin = Annotated[Texts, flag("With --gate, or instead of it: at least, as faithfulness=0.8.", panel=GATE)]
+GateMax = Annotated[Texts, flag("With --gate, or instead of it: at most, as failed=1%.", panel=GATE)]
 
 
 # --- asking a model --------------------------------------------------------------------------------
@@ -217,7 +178,7 @@ def _parameter(name: str, setting: Setting, default: Any) -> inspect.Parameter:
     usual = setting.default if default is None else default
     shown = f" ({usual:g})" if isinstance(usual, int | float) else ""
     panel = MODEL if setting.panel == "model" else PACE
-    option = _flag(f"--{name.replace('_', '-')}", f"{setting.help[:-1]}{shown}.", panel, f"KRINO_{name.upper()}")
+    option = flag(f"{setting.help[:-1]}{shown}.", panel=panel, env=f"KRINO_{name.upper()}")
     annotation: Any = Annotated[(setting.flag | None, option)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 

@@ -22,13 +22,12 @@ def resettle(
     ] = None,
     option: options.Options = None,
     judge: Annotated[
-        str | None,
-        typer.Option(help="The judge of RUN, if it is none of Krino's own: its code is run.", show_default=False),
+        str | None, options.flag("The judge of RUN, if it is none of Krino's own: its code is run.")
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Load whatever judge RUN names: only if you know who made RUN.")
+        bool, options.flag("Load whatever judge RUN names: only if you know who made RUN.", "--trust")
     ] = False,
-    new_run: Annotated[Path | None, typer.Option("--run", help="Folder of the new run.", show_default=False)] = None,
+    new_run: Annotated[Path | None, options.flag("Folder of the new run.", "--run")] = None,
     json: options.AsJson = False,
 ) -> None:
     """Apply the judge's present rules (and --option) to the labels of RUN. Nobody is asked, nothing is spent.

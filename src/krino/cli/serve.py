@@ -19,38 +19,27 @@ Host = Annotated[str, typer.Option(help="Address to listen at; one that others c
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")]
 Token = Annotated[
     str | None,
-    typer.Option(
-        help="Who knows it may enter. Better in the variable: other users see flags in the list of processes.",
-        envvar="KRINO_TOKEN",
-        show_default=False,
-        show_envvar=True,
+    options.flag(
+        "Who knows it may enter. Better in the variable: other users see flags in the list of processes.",
+        env="KRINO_TOKEN",
     ),
 ]
 Database = Annotated[
     str | None,
-    typer.Option(
-        help="Where labels are kept: a URL of SQLAlchemy, as postgresql+psycopg://…; by default a SQLite file in "
+    options.flag(
+        "Where labels are kept: a URL of SQLAlchemy, as postgresql+psycopg://…; by default a SQLite file in "
         "RUNS_FOLDER.",
-        envvar="KRINO_DATABASE",
-        show_default=False,
-        show_envvar=True,
+        env="KRINO_DATABASE",
     ),
 ]
-AllowHosts = Annotated[
-    list[str] | None,
-    typer.Option(help="A name under which browsers reach the server, as a proxy's.", show_default=False),
-]
-Judges = Annotated[
-    list[str] | None,
-    typer.Option(help="A further judge to offer, as file.py:Class: its code is run.", show_default=False),
-]
+AllowHosts = Annotated[options.Texts, options.flag("A name under which browsers reach the server, as a proxy's.")]
+Judges = Annotated[options.Texts, options.flag("A further judge to offer, as file.py:Class: its code is run.")]
 Model = Annotated[
     str | None,
-    typer.Option(
-        help="A model that requests may ask for beside `local`, or several with commas (a jury); needs --max-cost "
+    options.flag(
+        "A model that requests may ask for beside `local`, or several with commas (a jury); needs --max-cost "
         "or --max-tokens, which hold for the server's whole life.",
-        rich_help_panel=options.MODEL,
-        show_default=False,
+        panel=options.MODEL,
     ),
 ]
 MaxCaseBytes = Annotated[

@@ -21,20 +21,18 @@ def show(
     ] = None,
     worst: Annotated[
         int | None,
-        typer.Option(
-            help="List so many of the worst cases, each with its id, what it is about and why; those that were not "
+        options.flag(
+            "List so many of the worst cases, each with its id, what it is about and why; those that were not "
             "judged come first.",
             min=1,
-            show_default=False,
         ),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            help="With --worst, the verdict's field that says what is bad: faithfulness (the lowest first), "
+        options.flag(
+            "With --worst, the verdict's field that says what is bad: faithfulness (the lowest first), "
             "seconds:high (the highest first), match_correctness:INCORRECT (one label); by default the roll-up or the "
-            "first score. Without --worst, slices by columns of metadata: court,language, or court*language.",
-            show_default=False,
+            "first score. Without --worst, slices by columns of metadata: court,language, or court*language."
         ),
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="With an ID: the labels too.")] = False,

@@ -7,7 +7,7 @@ turns case, facts and labels into the verdict. Every field of it says who decide
 """
 
 from krino.contract.bounds import Bound
-from krino.contract.judge import AsksInParts, Joined, Judge, NoOptions, OptionsT, ReadsRecords, Reordered
+from krino.contract.judge import AnyJudge, AsksInParts, Joined, Judge, NoOptions, OptionsT, ReadsRecords, Reordered
 from krino.contract.judgement import (
     LEFT_OUT_IF_EMPTY,
     SCHEMA_VERSION,
@@ -42,6 +42,7 @@ from krino.contract.labeller import (
 __all__ = [
     "LEFT_OUT_IF_EMPTY",
     "SCHEMA_VERSION",
+    "AnyJudge",
     "AsksInParts",
     "Ballot",
     "Bound",

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from pydantic import AliasChoices, AliasPath, BaseModel
 
-if TYPE_CHECKING:
-    from krino.contract import Judge
+from krino.text.clean import sound
 
-    AnyJudge = Judge[Any, Any, Any]
+if TYPE_CHECKING:
+    from krino.contract import AnyJudge
 
 LONGEST_INPUT = 20_000
 MOST_INPUTS = 8
@@ -34,7 +34,7 @@ def inputs_of_case(judge: AnyJudge, case: Any) -> dict[str, str]:
 
 def inputs_of_record(judge: AnyJudge, record: Mapping[str, Any]) -> dict[str, str]:
     """The same of a raw record: of each field the first of its names that holds text."""
-    found = ((name, _first_text(record, names_of(judge, name))) for name in _main_fields(judge))
+    found = ((name, first_text(record, names_of(judge, name))) for name in _main_fields(judge))
     return dict(_texts(found))
 
 
@@ -45,7 +45,7 @@ def bounded_inputs(given: Mapping[str, str]) -> dict[str, str]:
     if wrong := [name for name, value in given.items() if not isinstance(value, str)]:
         raise TypeError(f"main_inputs: `{wrong[0]}` is a {type(given[wrong[0]]).__name__}, not text")
     kept = [(name, value) for name, value in given.items() if value.strip()][:MOST_INPUTS]  # blank tells nothing
-    return {_sound(str(name)[:_LONGEST_NAME]): _bounded(_sound(value)) for name, value in kept}
+    return {sound(str(name)[:_LONGEST_NAME]): _bounded(sound(value)) for name, value in kept}
 
 
 def _main_fields(judge: AnyJudge) -> Sequence[str]:
@@ -62,7 +62,8 @@ def _texts(pairs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
     return ((name, value) for name, value in pairs if isinstance(value, str) and not _DATA.match(value))
 
 
-def _first_text(record: Mapping[str, Any], names: Iterable[str]) -> str | None:
+def first_text(record: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    """Under the first of these names that holds text, and not a blank one."""
     return next((value for name in names if isinstance(value := record.get(name), str) and value.strip()), None)
 
 
@@ -70,10 +71,6 @@ def _bounded(text: str) -> str:
     if len(text) <= LONGEST_INPUT:
         return text
     return f"{text[:LONGEST_INPUT]}… (cut: {LONGEST_INPUT:,} of {len(text):,} characters)"
-
-
-def _sound(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()  # half a character cannot be written
 
 
 # --- fields and their names ------------------------------------------------------------------------

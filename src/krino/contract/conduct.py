@@ -14,10 +14,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from krino.contract import AsksInParts, Finding, Judge, Questions, Ruling, Settlement, describe_validation
+from krino.contract import AnyJudge, AsksInParts, Finding, Questions, Ruling, Settlement, describe_validation
 from krino.contract.places import place_of_attribute, place_of_code, syntax_of
-
-AnyJudge = Judge[Any, Any, Any]
 
 
 class BrokenContract(TypeError):

@@ -26,7 +26,7 @@ from pydantic import BaseModel
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from krino.contract import Judge
+    from krino.contract import AnyJudge
 
 KRINO = Path(__file__).resolve().parents[1]
 OF_KRINO = (
@@ -43,22 +43,22 @@ Hashes = dict[str, str]
 """From a name that is the same on every machine to the hash of what stands there."""
 
 
-def of_source(judge: type[Judge[Any, Any, Any]]) -> str:
+def of_source(judge: type[AnyJudge]) -> str:
     return _of_source(judge)  # once a process: what was loaded stays what it was, whatever happens to the files
 
 
-def of_schemas(judge: Judge[Any, Any, Any]) -> str:
+def of_schemas(judge: AnyJudge) -> str:
     models = [judge.case_model, judge.labels_model, judge.verdict_model, judge.options_model]
     if judge.figures_model.model_fields:
         models.append(judge.figures_model)
     return _hash_json([schema_of(model) for model in models])
 
 
-def of_rules(judge: Judge[Any, Any, Any]) -> str:
+def of_rules(judge: AnyJudge) -> str:
     return _hash_json({str(rule): str(text) for rule, text in judge.rules.items()})
 
 
-def of_data(judge: type[Judge[Any, Any, Any]]) -> str:
+def of_data(judge: type[AnyJudge]) -> str:
     """Of the files and folders that `data_files` names; a relative path is one from the folder of the class."""
     return _of_data(judge)
 
@@ -117,7 +117,7 @@ def _of_path(named: str) -> Iterator[tuple[str, Path]]:
         yield named, path
 
 
-def source_files(judge: type[Judge[Any, Any, Any]]) -> dict[str, Path]:
+def source_files(judge: type[AnyJudge]) -> dict[str, Path]:
     """The modules of the user's own project that a judge is written in, by name: what a machine without them needs."""
     found: dict[str, Path] = {}
     for base in judge.__mro__:
@@ -226,7 +226,7 @@ def _module_name(package: str, path: str) -> str:
 
 
 @cache
-def _of_data(judge: type[Judge[Any, Any, Any]]) -> str:
+def _of_data(judge: type[AnyJudge]) -> str:
     found: list[tuple[str, str]] = []  # two folders may each hold a file of the same name
     for base in judge.__mro__:
         for named in vars(base).get("data_files", ()):

@@ -21,6 +21,7 @@ import orjson
 from pydantic import BaseModel
 
 from krino.contract import Joined, LabelsT
+from krino.contract.judgement import as_word
 from krino.errors import CannotJudge
 
 T = TypeVar("T", bound=Hashable)
@@ -48,7 +49,7 @@ def leaders(votes: Iterable[T]) -> list[T]:
 def spell(votes: Iterable[Hashable]) -> str:
     """`good 2, bad 1`."""
     counts = sorted(Counter(votes).items(), key=lambda item: (-item[1], repr(item[0])))
-    return ", ".join(f"{_word(value)} {count}" for value, count in counts)
+    return ", ".join(f"{as_word(value)} {count}" for value, count in counts)
 
 
 def canonical(labels: BaseModel) -> bytes:
@@ -92,7 +93,7 @@ class _Joining:
         told = f"{where}: {spell(votes)}"
         if kind.nullable or kind.unknown is not None:
             taken = None if kind.nullable else kind.unknown
-            self.ties.append(f"{told}; taken as {_word(taken)}")
+            self.ties.append(f"{told}; taken as {as_word(taken)}")
             return taken
         self.hopeless.append(f"{told}, and the label has no value for that")
         return None
@@ -111,7 +112,7 @@ class _Joining:
         """Plain values: those that more than half of the seats list."""
         counts = Counter(value for items in lists for value in set(items))
         order = _in_order(lists)
-        return [value for value in order if self.is_in(counts[value], len(lists), f"{where}[{_word(value)}]")]
+        return [value for value in order if self.is_in(counts[value], len(lists), f"{where}[{as_word(value)}]")]
 
     def is_null(self, nulls: int, seats: int, where: str) -> bool:
         if 2 * nulls == seats:
@@ -170,7 +171,3 @@ def _in_order(lists: Sequence[Sequence[Any]]) -> list[Any]:
         for place, value in enumerate(dict.fromkeys(items)):
             places.setdefault(value, []).append(place)
     return sorted(places, key=lambda value: (sum(places[value]) / len(places[value]), repr(value)))
-
-
-def _word(value: Any) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()

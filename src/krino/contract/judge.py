@@ -261,6 +261,9 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
         }
 
 
+AnyJudge = Judge[Any, Any, Any]
+
+
 def _is_model(value: Any) -> bool:
     """A model of one's own: `BaseModel` itself only stands for a parameter that was left out."""
     return isinstance(value, type) and issubclass(value, BaseModel) and value is not BaseModel

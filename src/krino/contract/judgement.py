@@ -26,6 +26,7 @@ SCHEMA_VERSION = "1"
 VerdictT = TypeVar("VerdictT", bound=BaseModel, default=BaseModel, covariant=True)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+_LONGEST_CELL = 2_000
 LEFT_OUT_IF_EMPTY = ("ballots", "figures", "labeller_findings")
 """Fields of a judgement that most have no use for."""
 
@@ -204,7 +205,7 @@ class Judgement(BaseModel, Generic[VerdictT]):
     @classmethod
     def _refuse_newer(cls, version: str) -> str:
         if is_newer(version, SCHEMA_VERSION):
-            raise ValueError(newer_told(version, SCHEMA_VERSION))
+            raise ValueError(newer_told(version))
         return version
 
     @model_validator(mode="after")
@@ -250,9 +251,14 @@ class Judgement(BaseModel, Generic[VerdictT]):
         return f"{title}<table>{heads}{cells}</table>" if rows else title
 
 
-def _escaped(value: Any, most: int = 2_000) -> str:
-    text = value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()
-    return html.escape(text if len(text) <= most else f"{text[:most]}…")
+def as_word(value: Any) -> str:
+    """A text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()
+
+
+def _escaped(value: Any) -> str:
+    text = as_word(value)
+    return html.escape(text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…")
 
 
 def is_newer(version: Any, known: str) -> bool:
@@ -260,11 +266,9 @@ def is_newer(version: Any, known: str) -> bool:
     return isinstance(version, str) and version.isdecimal() and int(version) > int(known)
 
 
-def newer_told(version: str, known: str) -> str:
-    return (
-        f"schema_version {version} was written by a newer version of Krino (this one reads {known}); read it with that "
-        "version"
-    )
+def newer_told(version: str) -> str:
+    newer = f"schema_version {version} was written by a newer version of Krino (this one reads {SCHEMA_VERSION})"
+    return f"{newer}; read it with that version"
 
 
 def holds_number(value: Any) -> bool:

@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 from pydantic import BaseModel, RootModel
 
-from krino.contract import AsksInParts, Judge, ReadsRecords
+from krino.contract import AnyJudge, AsksInParts, Judge, ReadsRecords
 from krino.contract.conduct import in_words, written_faults
 from krino.contract.places import fault_in, place_of_attribute, place_of_class
 from krino.errors import UsageProblem
@@ -35,7 +35,6 @@ _OWNERS: tuple[type, ...] = (Judge, ReadsRecords, AsksInParts)
 _MISSING = object()
 _sound: WeakSet[type] = WeakSet()
 
-AnyJudge = Judge[Any, Any, Any]
 Rival = Callable[[str, type], str | None]
 """Where another judge lives that has this name already; None where there is none."""
 

@@ -12,7 +12,7 @@ import orjson
 from krino.cases.item import CaseItem
 from krino.cases.metadata import metadata_with, record_metadata
 from krino.contract import (
-    Judge,
+    AnyJudge,
     Judgement,
     Labelled,
     Labeller,
@@ -28,8 +28,6 @@ from krino.contract.conduct import BrokenContract, figures_of, questions_of, ver
 from krino.contract.in_step import ALONE, Turns
 from krino.contract.places import fault_in
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
-
-AnyJudge = Judge[Any, Any, Any]
 
 
 class Judged(NamedTuple):

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from krino.cases.item import CaseItem
-from krino.contract import Judgement, Labeller
-from krino.engine.case import AnyJudge, Written, input_hash
+from krino.contract import AnyJudge, Judgement, Labeller
+from krino.engine.case import Written, input_hash
 from krino.engine.rehearsal import Trial
 
 BREATH = 64

@@ -19,7 +19,7 @@ from weakref import WeakSet
 from pydantic import BaseModel, ValidationError
 
 from krino.cases.item import CaseItem
-from krino.contract import Judge, Judgement, Labeller, Questions, Settlement, describe_validation
+from krino.contract import AnyJudge, Judge, Judgement, Labeller, Questions, Settlement, describe_validation
 from krino.contract.conduct import BrokenContract, questions_of, settlement_problems, verdict_of
 from krino.contract.places import fault_in, place_of_attribute
 from krino.engine.case import Written
@@ -28,7 +28,6 @@ from krino.errors import RunStopped, UsageProblem
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import Panel
 
-AnyJudge = Judge[Any, Any, Any]
 MOST_TRIED = 20
 _WRONG_CALL = re.compile(r"missing \d+ required|takes .+ positional argument|unexpected keyword argument")
 _WRONG_TYPE = re.compile(r"_type|_parsing$")

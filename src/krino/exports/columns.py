@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from krino.results.kinds import StorageKind, kind_of, storage_kind
+from krino.text.clean import sound
 
 Kind = StorageKind
 Value = bool | int | float | str | None
@@ -123,8 +124,7 @@ def as_column(kind: Kind, values: Iterable[Value]) -> list[Value]:
 
 
 def _as_text(value: Value) -> str:
-    text = value if isinstance(value, str) else _json(value) or ""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()  # half a character is no text
+    return sound(value if isinstance(value, str) else _json(value) or "")
 
 
 def _in_order(open_names: Iterable[str]) -> list[str]:

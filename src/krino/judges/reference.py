@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from krino.contract import Judge
+from krino.contract import AnyJudge
 from krino.contract.fingerprint import of_source, source_files
 from krino.errors import UsageProblem
 from krino.judges.registry import address_of, load_judge
@@ -32,7 +32,7 @@ class JudgeReference:
     """The text of the user's own modules, by their path below a folder; empty for judges that are installed."""
 
     @classmethod
-    def of(cls, judge: Judge[Any, Any, Any]) -> JudgeReference:
+    def of(cls, judge: AnyJudge) -> JudgeReference:
         kind = type(judge)
         return cls(
             address=address_of(kind),
@@ -42,7 +42,7 @@ class JudgeReference:
             files={_place(name, file): file.read_text("utf-8") for name, file in source_files(kind).items()},
         )
 
-    def load(self) -> Judge[Any, Any, Any]:
+    def load(self) -> AnyJudge:
         """The judge, from the files at hand where they are the same, else from those that came with it."""
         where, _, name = self.address.rpartition(":")
         if not self.files:
@@ -55,7 +55,7 @@ class JudgeReference:
         sys.path.insert(0, str(_unpacked(self.files)))
         return self._same(load_judge(self.address, self.options, self.prompt))
 
-    def _same(self, judge: Judge[Any, Any, Any]) -> Judge[Any, Any, Any]:
+    def _same(self, judge: AnyJudge) -> AnyJudge:
         if of_source(type(judge)) != self.source_hash:
             raise UsageProblem(
                 f"judge `{self.address}` is another one here than where the work comes from: its source differs; "

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from krino.contract import Judge
+from krino.contract import AnyJudge, Judge
 from krino.contract.places import broken_at
 from krino.contract.soundness import made
 from krino.errors import UsageProblem
@@ -31,19 +31,19 @@ def judge_names() -> dict[str, str]:
     return {**offered, **OURS}
 
 
-def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str | None = None) -> Judge[Any, Any, Any]:
+def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str | None = None) -> AnyJudge:
     """`rag`, `package.module:Class` or `path/to/file.py:Class`."""
     if not isinstance(name, str):
         raise UsageProblem(f"{name!r} is no judge; give a name, `file.py:Class`, or a class that is a krino.Judge")
     return made(_class(judge_names().get(name, name), name), options, prompt, rival)
 
 
-def our_judge(name: str) -> Judge[Any, Any, Any] | None:
+def our_judge(name: str) -> AnyJudge | None:
     """A judge of Krino's own; None for any other, so that reading a run loads nobody else's code."""
     return load_judge(name) if name in OURS else None
 
 
-def recorded_judge(name: str, options: Any) -> Judge[Any, Any, Any]:
+def recorded_judge(name: str, options: Any) -> AnyJudge:
     """A judge of Krino's own with options as a run records them.
 
     A run folder may come from anyone, and a table among the options may be given as the path of a file: what a run
@@ -70,7 +70,7 @@ def rival(name: str, kind: type) -> str | None:
     return None
 
 
-def address_of(judge: type[Judge[Any, Any, Any]]) -> str:
+def address_of(judge: type[AnyJudge]) -> str:
     """How a judge's class is named so that it can be loaded again: a name, `module:Class` or `file.py:Class`."""
     place = f"{judge.__module__}:{judge.__qualname__}"
     for name, known in judge_names().items():
@@ -82,7 +82,7 @@ def address_of(judge: type[Judge[Any, Any, Any]]) -> str:
     return f"{Path(file).resolve()}:{judge.__qualname__}" if file and is_file else place
 
 
-def _class(address: str, name: str) -> type[Judge[Any, Any, Any]]:
+def _class(address: str, name: str) -> type[AnyJudge]:
     where, colon, attribute = address.rpartition(":")
     if not colon or not where:
         known = ", ".join(sorted(judge_names()))
@@ -93,7 +93,7 @@ def _class(address: str, name: str) -> type[Judge[Any, Any, Any]]:
         there = [key for key, value in vars(module).items() if _is_judge(value) and value.__module__ == module.__name__]
         hint = f"; it has {', '.join(there)}" if there else "; write `class MyJudge(krino.Judge): ...`"
         raise UsageProblem(f"judge `{name}`: {where} has no class `{attribute}` that is a krino.Judge{hint}")
-    return cast("type[Judge[Any, Any, Any]]", found)
+    return cast("type[AnyJudge]", found)
 
 
 def _is_judge(value: Any) -> bool:

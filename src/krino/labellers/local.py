@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from krino import __version__
-from krino.contract import CaseT, FactsT, Judge, Labelled, Labeller, LabelsT, Task, Usage
+from krino.contract import AnyJudge, CaseT, FactsT, Labelled, Labeller, LabelsT, Task, Usage
 from krino.errors import CannotJudge, LabelFailed
 
 BATCH = 32
@@ -88,7 +88,7 @@ def _refused(task: Task[Any, Any, Any]) -> Exception | None:
 
 
 def _label_readable(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
-    judge: Judge[Any, Any, Any] = tasks[0].judge
+    judge: AnyJudge = tasks[0].judge
     if all(task.judge is judge for task in tasks):
         try:
             labels = judge.label_locally([(task.case, task.facts) for task in tasks])

@@ -12,9 +12,8 @@ import pytest
 from krino.api.judging import AnyKindOfJudge, Case, ready_judge
 from krino.api.judging import judge as judge_case
 from krino.assertions import Expected, UnexpectedVerdict, assert_verdict, field_names, tell_problems
-from krino.contract import Judgement, Labeller, Usage
+from krino.contract import AnyJudge, Judgement, Labeller, Usage
 from krino.engine import sync as portal
-from krino.engine.case import AnyJudge
 from krino.errors import UsageProblem
 from krino.judges.registry import judge_names
 from krino.results.wording import spend_text

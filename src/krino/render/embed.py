@@ -28,6 +28,7 @@ from krino.results.summary import CodeField, Summary
 from krino.results.verdict_schema import Scales
 from krino.runs.fields import fields_of
 from krino.runs.files import inside
+from krino.text.clean import sound
 
 LARGE_RUN = 5_000
 FIRST_DETAILS = 2_000
@@ -349,8 +350,8 @@ class RecordedViews:
 def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
     status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
     values = {} if status else _cells(fields_of(judgement))
-    name = _sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
-    return [index, name, status, _sound(note_of(judgement, large)), values]
+    name = sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
+    return [index, name, status, sound(note_of(judgement, large)), values]
 
 
 def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
@@ -361,9 +362,9 @@ def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, bool | int):
             cells[key] = value
         elif isinstance(value, str) and len(value) <= _LONGEST_CELL:
-            cells[key] = _sound(value)
+            cells[key] = sound(value)
         elif isinstance(value, list) and all(isinstance(item, str) and len(item) <= _LONGEST_CELL for item in value):
-            cells[key] = _sound(_cut(", ".join(value), _LONGEST_LIST))  # all of them: they are searched for
+            cells[key] = sound(_cut(", ".join(value), _LONGEST_LIST))  # all of them: they are searched for
     return cells
 
 
@@ -412,7 +413,3 @@ def _told_cut(text: str) -> str:
         return text
     told = f"cut: {_LONGEST_TEXT:,} of {len(text):,} characters; krino show RUN ID --json has all"
     return f"{text[:_LONGEST_TEXT]}… ({told})"
-
-
-def _sound(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 import orjson
 
 from krino.blocks import Block
-from krino.engine.case import AnyJudge
+from krino.contract import AnyJudge
 from krino.render.at_hand import AtHand, RunOverview
 from krino.render.embed import CaseOf, Collector, Kept, RecordedViews, columns_of, script_json
 from krino.render.html import to_html

@@ -26,9 +26,6 @@ class Histogram(Frozen):
     whole: bool
     """Every bin stands for one whole number."""
 
-    def edges(self, place: int) -> tuple[float, float]:
-        return round(self.low + place * self.step, 9), round(self.low + (place + 1) * self.step, 9)
-
 
 class NumberField(Frozen):
     """A numeric field of the verdict over all cases judged `ok`. The interval is that of the mean, 95 %."""

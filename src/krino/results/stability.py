@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from math import fsum, sqrt
 from typing import Any, NamedTuple
 
-import orjson
-
+from krino.contract.judgement import as_word
 from krino.labellers.panel import TIE
 from krino.results import Frozen
 from krino.results.kinds import as_number, is_explanation, is_text, key_of
@@ -204,7 +203,7 @@ def votes_of(judgement: Mapping[str, Any]) -> Votes | None:
         given = [verdict[name] for verdict in verdicts if name in verdict]
         if is_explanation(name) or any(map(is_text, given)) or all(value is None for value in given):
             continue
-        cells = [_word(verdict[name]) if name in verdict else "–" for verdict in verdicts]
+        cells = [as_word(verdict[name]) if name in verdict else "–" for verdict in verdicts]
         rows.append((name, *cells, SPLIT if len(set(map(key_of, given))) > 1 else ""))
     if any(ballot["order"] for ballot in ballots):
         rows.append(("order shown", *(_order(ballot["order"]) for ballot in ballots), ""))
@@ -219,7 +218,3 @@ def _seat(ballot: Mapping[str, Any]) -> str:
 
 def _order(order: Sequence[int] | None) -> str:
     return "as given" if order is None else " ".join(map(str, order))
-
-
-def _word(value: Any) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()

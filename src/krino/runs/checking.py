@@ -180,7 +180,7 @@ class LineCheck:
 
     def __call__(self, data: Any) -> None:
         if isinstance(data, dict) and is_newer(version := data.get("schema_version"), SCHEMA_VERSION):
-            raise ValueError(newer_told(str(version), SCHEMA_VERSION))
+            raise ValueError(newer_told(str(version)))
         try:
             self._validate(data)
         except ValidationError as error:

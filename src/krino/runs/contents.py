@@ -45,13 +45,9 @@ class Contents:
 
     def add(self, digest: str, value: int) -> int:
         """What is known of a content already; where nothing is, `value` from now on."""
-        number = int(digest, 16)
-        if number in self._waiting:
-            return self._waiting[number]
-        place = self._place(number)
-        if place is not None:
-            return self._values[place]
-        self._wait(number, value)
+        if (known := self.get(digest)) is not None:
+            return known
+        self._wait(int(digest, 16), value)
         return value
 
     def __len__(self) -> int:

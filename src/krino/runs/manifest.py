@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from krino import __version__
 from krino.cases.shard import Head
-from krino.contract import Judge, Usage, describe_validation
+from krino.contract import AnyJudge, Usage, describe_validation
 from krino.contract.fingerprint import joined_schema, schema_of
 from krino.contract.judgement import is_newer
 from krino.errors import UsageProblem
@@ -105,7 +105,7 @@ class JudgeCard(BaseModel):
     labels_schema: dict[str, Any] = Field(default_factory=dict, description="JSON Schema of the labels on record")
 
     @classmethod
-    def of(cls, judge: Judge[Any, Any, Any]) -> JudgeCard:
+    def of(cls, judge: AnyJudge) -> JudgeCard:
         return cls(
             summary=judge.summary,
             prompt=judge.prompt,

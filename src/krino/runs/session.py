@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from krino.cases.item import CaseItem, as_text
-from krino.contract import Labeller, Source, Usage
-from krino.engine.case import AnyJudge, unwritable
+from krino.contract import AnyJudge, Labeller, Source, Usage
+from krino.engine.case import unwritable
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, Finished, opened
 from krino.engine.rehearsal import Trial

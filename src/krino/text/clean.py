@@ -25,6 +25,11 @@ def clean(text: str) -> str:
     return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
 
+def sound(text: str) -> str:
+    """The text with a mark for half a character, which can stand in a Python string and be written nowhere."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def clean_line(text: str, most: int | None = None) -> str:
     """On one line, shortened to `most` characters."""
     line = " ".join(clean(text if most is None else text[: 8 * most]).split())

@@ -12,8 +12,8 @@ from typing import Any
 from krino.api.judging import as_item
 from krino.cases.item import CaseItem
 from krino.cases.splitting import split_items
+from krino.contract import AnyJudge
 from krino.contract.judgement import canonical
-from krino.engine.case import AnyJudge
 from krino.errors import UsageProblem
 from krino.web.settings import ServeSettings
 

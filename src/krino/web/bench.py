@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol, Self
 
 from krino.cases.item import CaseItem
-from krino.engine.case import AnyJudge, Written, judge_item, written
+from krino.contract import AnyJudge
+from krino.engine.case import Written, judge_item, written
 from krino.engine.rehearsal import rehearse
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.local import LocalLabeller

@@ -18,7 +18,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Self
 
 from krino.cases.item import CaseItem
-from krino.engine.case import AnyJudge
+from krino.contract import AnyJudge
 from krino.examples import first_example
 from krino.judges.reference import JudgeReference
 from krino.judges.registry import OURS, load_judge

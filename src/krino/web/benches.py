@@ -20,8 +20,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from krino.cases.item import CaseItem
+from krino.contract import AnyJudge
 from krino.contract.judgement import canonical
-from krino.engine.case import AnyJudge, Written, input_hash, without_verdict, written
+from krino.engine.case import Written, input_hash, without_verdict, written
 from krino.web.bench import BATCH, Bench, BenchDied, BenchHere, Outcome
 
 LONG = 50_000

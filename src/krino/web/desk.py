@@ -18,7 +18,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from krino.cases.item import CaseItem
-from krino.contract import Judge, Labeller, describe_validation
+from krino.contract import AnyJudge, Labeller, describe_validation
 from krino.engine.case import Written, judge_item, written
 from krino.engine.rehearsal import rehearse
 from krino.errors import UsageProblem
@@ -33,7 +33,6 @@ from krino.web.meters import Meters
 from krino.web.problems import Problem
 from krino.web.settings import ServeSettings
 
-AnyJudge = Judge[Any, Any, Any]
 LOCAL = "local"
 MOST_PROCESSES = 4
 """That judge where the user has set no number: each holds the models, a quarter of a gigabyte, and many a server is

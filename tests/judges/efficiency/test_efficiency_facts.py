@@ -155,5 +155,5 @@ def test_a_third_wording_of_one_question_is_a_repeat() -> None:
 def test_exact_repeats_count_retries_too() -> None:
     failed = tool("book", {"room": 1}, None, error="time-out")
     facts = study(failed, failed, tool("book", {"room": 1}, "done"))
-    assert len(facts.exact_repeats()) == 2
+    assert [repeat.level for repeat in facts.repeats.values()] == ["exact", "exact"]
     assert facts.recovered == {0: 2, 1: 2}

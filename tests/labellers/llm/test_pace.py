@@ -98,7 +98,6 @@ async def test_a_push_back_cuts_by_a_third_once_a_round_trip() -> None:
     pace.limit = 32
     await round_trip(pace, clock, well=False)
     assert pace.limit == pytest.approx(32 * CUT)
-    assert pace.pushed_back == 32
     await round_trip(pace, clock, well=False)
     assert pace.limit == pytest.approx(32 * CUT * CUT)
 

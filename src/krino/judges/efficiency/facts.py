@@ -72,9 +72,6 @@ class EfficiencyFacts:
     def steps(self) -> tuple[Step, ...]:
         return self.trace.steps
 
-    def exact_repeats(self) -> list[Repeat]:
-        return [repeat for repeat in self.repeats.values() if repeat.level == "exact"]
-
     def empty_again(self, place: int) -> bool:
         """Nothing was found, and it was asked again."""
         repeat = self.repeats.get(place)

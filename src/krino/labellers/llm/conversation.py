@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple
 
 import orjson
 
-from krino.contract import Bound, CaseT, FactsT, Judge, LabelsT, Task, Usage
+from krino.contract import AnyJudge, Bound, CaseT, FactsT, LabelsT, Task, Usage
 from krino.labellers.llm import prompt
 from krino.labellers.llm.reply import READING
 from krino.labellers.llm.schema import AnswerCheck, Binder, reply_tokens, strict_schema
@@ -66,7 +66,7 @@ class Prepared:
     _binders: dict[Strength, Binder] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, judge: Judge[Any, Any, Any], channels: Sequence[Channel], described: dict[str, Any]) -> Prepared:
+    def of(cls, judge: AnyJudge, channels: Sequence[Channel], described: dict[str, Any]) -> Prepared:
         schema = strict_schema(judge.labels_model)
         systems = {channel: prompt.system_text(judge.prompt, channel, schema) for channel in channels}
         digest = hashlib.blake2b(digest_size=20)

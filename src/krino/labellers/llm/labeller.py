@@ -11,11 +11,11 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 from krino.contract import (
+    AnyJudge,
     CaseT,
     FactsT,
     Finding,
     Forecast,
-    Judge,
     Labelled,
     Labeller,
     LabelsT,
@@ -338,7 +338,7 @@ class LlmLabeller(Labeller):
 
     # --- what is the same for every case -------------------------------------------------------------
 
-    def _prepare(self, judge: Judge[Any, Any, Any]) -> Prepared:
+    def _prepare(self, judge: AnyJudge) -> Prepared:
         known = self._prepared.get((judge.prompt, judge.labels_model))
         if known is not None:
             return known

@@ -60,7 +60,6 @@ class Pace:
     clock: Callable[[], float] = time.monotonic
     limit: float = 0.0
     in_flight: int = 0
-    pushed_back: int = 0
     _requests: Bucket | None = None
     _tokens: Bucket | None = None
     _slow_start: bool = True
@@ -114,7 +113,6 @@ class Pace:
 
         A single 429 delays its own request only; a second one without a success in between delays all of them.
         """
-        self.pushed_back += 1
         self._bad_run += 1
         now = self.clock()
         if started > self._cut_at:

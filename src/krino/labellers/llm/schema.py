@@ -18,6 +18,7 @@ from pydantic_core.core_schema import CoreSchema
 
 from krino.contract import Bound, describe_validation
 from krino.labellers.llm.wire import Strength
+from krino.text.clean import sound
 
 Schema = Mapping[str, Any]
 STRENGTHS: tuple[Strength, ...] = get_args(Strength)
@@ -226,7 +227,7 @@ class Binder:
 
     def _text(self, bound: Bound) -> dict[str, Any]:
         if bound.choices:
-            texts = list(dict.fromkeys(_whole(choice) for choice in bound.choices if isinstance(choice, str)))
+            texts = list(dict.fromkeys(sound(choice) for choice in bound.choices if isinstance(choice, str)))
             few = len(texts) <= MOST_CHOICES and sum(map(len, texts)) <= MOST_CHOICE_CHARS
             return {"enum": texts} if few else {}
         if not self._texts or bound.most is None or bound.most > LONGEST_TEXT:
@@ -274,11 +275,6 @@ UNBOUND_ITEMS = 20
 SLACK = 200  # tokens for blanks, fences and markers
 FEWEST_TOKENS, MOST_TOKENS = 512, 16_384
 DEEPEST = 12
-
-
-def _whole(text: str) -> str:
-    """The text with a mark for half a character, which a case from Python may have and no request can carry."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def reply_tokens(schema: Schema, known: Letters | None = None) -> int:

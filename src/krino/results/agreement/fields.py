@@ -173,14 +173,6 @@ def _nothing(data: FieldData) -> FieldAgreement:
         kind=data.coding.kind,
         raters=data.raters,
         counts=_counts(data, None),
-        draws=0,
-        figures={},
-        people={},
-        gap={},
-        classes=(),
-        confusion=None,
-        disagreeing=0,
-        worst=(),
         notes=("no labelled case has a value of the judge in this field: nothing can be compared",),
     )
 

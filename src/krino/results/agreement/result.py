@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from krino.results import Frozen
 from krino.results.agreement.kinds import Kind
 
@@ -81,18 +83,18 @@ class FieldAgreement(Frozen):
     kind: Kind
     raters: tuple[str, ...]
     counts: FieldCounts
-    draws: int
-    figures: dict[str, Figure]
+    draws: int = 0
+    figures: dict[str, Figure] = Field(default_factory=dict)
     """The judge against people."""
-    people: dict[str, Figure]
+    people: dict[str, Figure] = Field(default_factory=dict)
     """People among themselves, on the same cases; empty where there is one rater."""
-    gap: dict[str, Figure]
+    gap: dict[str, Figure] = Field(default_factory=dict)
     """The judge with people less people among themselves, drawn together: whether the two differ is for it to say."""
-    classes: tuple[ClassAgreement, ...]
-    confusion: Confusion | None
-    disagreeing: int
+    classes: tuple[ClassAgreement, ...] = ()
+    confusion: Confusion | None = None
+    disagreeing: int = 0
     """Cases on which the judge differs from a rater."""
-    worst: tuple[Disagreement, ...]
+    worst: tuple[Disagreement, ...] = ()
     notes: tuple[str, ...]
 
 

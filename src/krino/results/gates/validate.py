@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from krino.contract import Judge
+from krino.contract import AnyJudge, Judge
 from krino.contract.fingerprint import joined_schema
 from krino.errors import UsageProblem
 from krino.results.gates.rules import NULL, Rule
@@ -128,7 +127,7 @@ def _holds_of_all(rule: Rule, scale: Scale) -> bool:
     return rule.allows(worst)
 
 
-def refuse_for(judge: Judge[Any, Any, Any], rules: Iterable[Rule]) -> None:
+def refuse_for(judge: AnyJudge, rules: Iterable[Rule]) -> None:
     """By what the schema of its verdict says; where that leaves it open, the run will tell."""
     models = (judge.verdict_model, judge.figures_model)
     schema = joined_schema(*(model.model_json_schema(mode="serialization") for model in models))

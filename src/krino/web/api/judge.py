@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_mo
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from krino.contract import Judge, Judgement
+from krino.contract import AnyJudge, Judgement
 from krino.errors import UsageProblem
 from krino.examples import first_example
 from krino.judges.registry import OURS
@@ -67,7 +67,7 @@ def judge_router(desk: Desk, max_cases: int) -> APIRouter:
     return router
 
 
-def _entry(judge: Judge[Any, Any, Any]) -> JudgeEntry:
+def _entry(judge: AnyJudge) -> JudgeEntry:
     return JudgeEntry(
         name=judge.name,
         version=judge.version,
@@ -115,7 +115,7 @@ def _refuse_options(desk: Desk, name: str, given: dict[str, Any]) -> None:
         raise Problem(422, str(problem), where="body.options", remedy=remedy) from None
 
 
-def _bodies(judge: Judge[Any, Any, Any], labellers: list[str], max_cases: int) -> tuple[type[BaseModel], ...]:
+def _bodies(judge: AnyJudge, labellers: list[str], max_cases: int) -> tuple[type[BaseModel], ...]:
     """What the route of a judge takes: one case, or several."""
     title, options = judge.name.title(), plain_options(type(judge))
     example = first_example(judge.name) if judge.name in OURS else None

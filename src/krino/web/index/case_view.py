@@ -13,7 +13,7 @@ from typing import Any
 
 from krino.blocks import Block
 from krino.cases import read_cases
-from krino.engine.case import AnyJudge
+from krino.contract import AnyJudge
 from krino.errors import KrinoError
 from krino.judges.registry import OURS, our_judge, recorded_judge
 from krino.render.at_hand import AtHand

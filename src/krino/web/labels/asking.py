@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from krino.contract import Judge, Questions, Task
+from krino.contract import AnyJudge, Questions, Task
 from krino.contract.bounds import Bound
 from krino.contract.conduct import questions_of, verdict_of
 from krino.contract.fingerprint import schema_of
@@ -149,7 +149,7 @@ def _why_no_labels(manifest: Manifest, record: Record | None) -> str | None:
     return "the case itself is not at hand, only what the run keeps of it" if record is None else None
 
 
-def _task(judge: Judge[Any, Any, Any], record: Record, digest: str) -> Task[Any, Any, Any]:
+def _task(judge: AnyJudge, record: Record, digest: str) -> Task[Any, Any, Any]:
     case = judge.read(record)
     facts = judge.study(case)
     questions = questions_of(judge, judge.ask(case, facts))

@@ -20,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from krino.contract import Judge, Judgement, hash_record
+from krino.contract import AnyJudge, Judgement, hash_record
 from krino.contract.case_fields import field_kinds, names_of
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS
@@ -156,7 +156,7 @@ def _judged(
     asked: Asked,
     record: Mapping[str, Any],
     judgement: Judgement,
-    judge: Judge[Any, Any, Any],
+    judge: AnyJudge,
 ) -> Response:
     if (rater := rater_of(request)) is not None:  # the same case may wait in the queue of a run
         subject = Subject.of_judge(judge.name, judge.version, judge.options.model_dump(mode="json"))
@@ -170,7 +170,7 @@ def _judged(
     return _page(request, bench, asked, judgement=plain, body=drawn(blocks, ""), cells=cells)
 
 
-def _fields(judge: Judge[Any, Any, Any], case: str) -> list[dict[str, Any]]:
+def _fields(judge: AnyJudge, case: str) -> list[dict[str, Any]]:
     """The fields of the judge's case, with what the present case holds of each: text, paragraphs, or JSON."""
     try:
         record = _object(case, "the case")

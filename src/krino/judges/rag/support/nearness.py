@@ -65,12 +65,6 @@ def nearness(answer: str, reference: str) -> float:
     return _blend(cosines([(answer, reference)])[0], overlap)
 
 
-def bare_values(facts: RagFacts, meaning: float) -> dict[str, float] | None:
-    """What is weighed where the reference is a bare name or value, by the names of the weights; None for a sentence."""
-    reference = facts.case.reference
-    return _overlap(facts).values(meaning) if reference is not None and is_bare(reference) else None
-
-
 def is_bare(reference: str) -> bool:
     """Whether a reference only names what was asked for: a few words or one long name, no verb and no full stop."""
     words = reference.split()
