@@ -63,7 +63,7 @@ def agree(
     worst: Annotated[int, typer.Option(min=0, help="Cases to list that disagree most, a field.")] = 10,
     draws: Annotated[int, typer.Option(min=1, help="Draws of the bootstrap behind the intervals.")] = 1_000,
     map: options.MapFields = None,  # noqa: A002 - the flag's name
-    format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
+    format: options.Format = "auto",  # noqa: A002 - the flag's name
     markdown: Markdown = None,
     json: options.AsJson = False,
 ) -> None:
@@ -91,7 +91,7 @@ def agree(
     if workbench is not None and labels is None:
         given = labels_from(workbench, run, depth)
     elif labels is not None and workbench is None:
-        given = read_labels(labels, format=format.value, mapping=parse_mapping(map or []))
+        given = read_labels(labels, format=format, mapping=parse_mapping(map or []))
     else:
         raise UsageProblem("name a file of LABELS, or a workbench with --labels WORKBENCH, one of the two")
     found = hold_against(

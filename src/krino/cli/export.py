@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,13 +15,7 @@ if TYPE_CHECKING:
     from krino.api.recorded_run import Run
 
 
-class ExportFormat(StrEnum):
-    csv = "csv"
-    xlsx = "xlsx"
-    parquet = "parquet"
-    jsonl = "jsonl"
-    otel = "otel"
-
+ExportFormat = Literal["csv", "xlsx", "parquet", "jsonl", "otel"]
 
 HELP = """\
 Write RUN for other tools: one row a case, also for cases that were not judged.
@@ -66,7 +59,7 @@ def export(
     from krino.api.recorded_run import load_run
 
     found = load_run(run)
-    chosen = format_of(Path(file), to.value if to else None) if file else (to or ExportFormat.otel).value
+    chosen = format_of(Path(file), to) if file else to or "otel"
     if endpoint is not None and chosen != "otel":
         raise UsageProblem(f"--endpoint takes OpenTelemetry events: add --to otel (it is {chosen})")
     if file is None and endpoint is None:

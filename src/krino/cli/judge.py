@@ -37,9 +37,9 @@ def judge(
     llm: options.LlmFlags = options.NOTHING_SET,
     prompt: options.Prompt = None,
     workers: options.Workers = None,
-    engine: options.EngineFlag = options.EngineName.local,
+    engine: options.EngineFlag = "local",
     ray_address: options.RayAddress = None,
-    format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
+    format: options.Format = "auto",  # noqa: A002 - the flag's name
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     split: options.Split = None,
     option: options.Options = None,
@@ -77,11 +77,11 @@ def judge(
     gating = gating_of_judge(ready, gate, {"min": min, "max": max}, {"junit": junit, "markdown": markdown}, run)
     chosen = options.labeller_of(labeller, repeat, llm, keys, prices=load_settings().prices, dry_run=dry_run)
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
-    settings = RunSettings(run, None, format.value, mapping, splits, fresh)
+    settings = RunSettings(run, None, format, mapping, splits, fresh)
     with inputs_of(files) as inputs:
         make = _engine_for(chosen, engine, workers, ray_address, dry_run)
         running = Running(ready, judge_name, chosen, inputs, settings, runner.tell, make_engine=make)
-        every = MINUTE if engine is options.EngineName.batch else None
+        every = MINUTE if engine == "batch" else None
         code = _dry_run(running, json) if dry_run else runner.carry_out(running, json, gating, every)
     raise typer.Exit(code)
 
@@ -94,16 +94,16 @@ def _engine_for(
     from krino.engine.processes import AllCores
     from krino.labellers.local import LocalLabeller
 
-    if address is not None and engine is not options.EngineName.ray:
+    if address is not None and engine != "ray":
         raise UsageProblem("--ray-address is for --engine ray: add that, or leave it out")
-    if engine is options.EngineName.ray:
+    if engine == "ray":
         from krino.engine.ray_cluster import RayEngine, imported_ray, refuse_unreachable
 
         imported_ray()
         if address is not None and not dry_run:
             refuse_unreachable(address)
         return lambda: RayEngine(workers, address)
-    if engine is options.EngineName.batch:
+    if engine == "batch":
         from krino.engine.batch import BatchFiles, at_batch_price, models_of
 
         if workers not in (None, 1):

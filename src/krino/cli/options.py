@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,25 +19,9 @@ if TYPE_CHECKING:
     from krino.labellers.factory import Prices
 
 
-class CaseFormat(StrEnum):
-    """How cases are written."""
-
-    auto = "auto"
-    jsonl = "jsonl"
-    json = "json"
-    csv = "csv"
-    parquet = "parquet"
-    folder = "folder"
-
-
-class EngineName(StrEnum):
-    """What carries the cases of a run through the judge."""
-
-    local = "local"
-    ray = "ray"
-    batch = "batch"
-
-
+CaseFormat = Literal["auto", "jsonl", "json", "csv", "parquet", "folder"]
+EngineName = Literal["local", "ray", "batch"]
+"""What carries the cases of a run through the judge."""
 MODEL = "Asking a model"
 PACE = "Pace and money"
 INPUT = "Input"

@@ -15,7 +15,7 @@ def shard(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files or folders of cases; - is stdin.")],
     into: Annotated[Path, typer.Option("--into", help="Folder for the shards.")],
     shards: Annotated[int, typer.Option("--shards", help="How many there shall be.")],
-    format: options.Format = options.CaseFormat.auto,  # noqa: A002 - the flag's name
+    format: options.Format = "auto",  # noqa: A002 - the flag's name
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     split: options.Split = None,
     option: options.Options = None,
@@ -38,7 +38,7 @@ def shard(
         options=chosen,
         mapping=mapping,
         split=splits,
-        format=format.value,
+        format=format,
     ):
         typer.echo(path)
 
