@@ -1,0 +1,136 @@
+"""Makes a check of a JSON Schema, as far as pydantic writes it for models of plain values; nothing is converted.
+
+What it does not know it lets pass, a regular expression above all: a schema may come from a file, and one made on
+purpose could keep a reader busy for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic_core import CoreSchema, core_schema
+
+Schema = Mapping[str, Any]
+
+_REFERENCE = "#/$defs/"
+_LIMITS = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
+_LENGTHS = {"minLength": "min_length", "maxLength": "max_length"}
+_SIZES = {"minItems": "min_length", "maxItems": "max_length"}
+
+
+def compiled(schema: Schema) -> tuple[CoreSchema, list[CoreSchema]]:
+    """The check, and the definitions that it refers to.
+
+    Raises some exception where the schema makes no sense; the caller knows the file that it stands in.
+    """
+    definitions = schema.get("$defs", {})
+    for name in definitions:
+        _refuse_circle(name, definitions)
+    named: list[Any] = [{**_core(part), "ref": _REFERENCE + name} for name, part in definitions.items()]
+    return _core(schema), named
+
+
+def _core(schema: Any) -> CoreSchema:
+    if schema is True or not schema:
+        return core_schema.any_schema()
+    if "$ref" in schema:
+        return core_schema.definition_reference_schema(_REFERENCE + _target(schema))
+    if "enum" in schema or "const" in schema:
+        return _one_of([schema["const"]] if "const" in schema else schema["enum"])
+    for several in ("anyOf", "oneOf"):
+        if several in schema:
+            return _any_of(schema[several])
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        return core_schema.union_schema([_of_type(kind, schema) for kind in kinds], mode="left_to_right")
+    return _of_type(kinds, schema)
+
+
+def _of_type(kind: str | None, schema: Schema) -> CoreSchema:
+    if kind == "string":
+        return core_schema.str_schema(strict=True, **_renamed(_LENGTHS, schema))
+    if kind == "integer":
+        return core_schema.int_schema(strict=True, **_renamed(_LIMITS, schema))
+    if kind == "number":
+        return core_schema.float_schema(strict=True, allow_inf_nan=False, **_renamed(_LIMITS, schema))
+    if kind == "boolean":
+        return core_schema.bool_schema(strict=True)
+    if kind == "null":
+        return core_schema.none_schema()
+    if kind == "array":
+        return _array(schema)
+    return _object(schema) if kind == "object" else core_schema.any_schema()
+
+
+def _array(schema: Schema) -> CoreSchema:
+    first = schema.get("prefixItems")
+    if first is None or schema.get("minItems") != len(first) or schema.get("maxItems") != len(first):
+        return core_schema.list_schema(_core(schema.get("items")), strict=True, **_renamed(_SIZES, schema))
+    positions = core_schema.tuple_schema([_core(part) for part in first])
+    return core_schema.chain_schema([core_schema.is_instance_schema(list), positions])
+
+
+def _object(schema: Schema) -> CoreSchema:
+    others = schema.get("additionalProperties", True)
+    if "properties" not in schema:
+        if others is False:
+            return core_schema.dict_schema(max_length=0, strict=True)
+        return core_schema.dict_schema(core_schema.str_schema(), _core(others), strict=True)
+    needed = frozenset(schema.get("required", ()))
+    fields = {
+        name: core_schema.typed_dict_field(_core(part), required=name in needed)
+        for name, part in schema["properties"].items()
+    }
+    if others is False:
+        return core_schema.typed_dict_schema(fields, extra_behavior="forbid")
+    return core_schema.typed_dict_schema(fields, extra_behavior="allow", extras_schema=_core(others))
+
+
+def _any_of(branches: list[Any]) -> CoreSchema:
+    """Null apart, so that what is told about a value is what its own kind wants."""
+    others = [_core(branch) for branch in branches if branch != {"type": "null"}]
+    if len(others) == len(branches):
+        return _union(others)
+    return core_schema.nullable_schema(_union(others)) if others else core_schema.none_schema()
+
+
+def _one_of(values: list[Any]) -> CoreSchema:
+    """Of plain values only. A literal takes True for 1, so that what is no text is held to its kind first."""
+    kinds = dict.fromkeys(map(type, values))
+    if not kinds.keys() <= _KINDS.keys():
+        return core_schema.any_schema()
+    return _union([_literal(kind, [value for value in values if type(value) is kind]) for kind in kinds])
+
+
+def _literal(kind: type, values: list[Any]) -> CoreSchema:
+    literal = core_schema.literal_schema(values)
+    return literal if kind is str else core_schema.chain_schema([_of_type(_KINDS[kind], {}), literal])
+
+
+_KINDS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+
+def _union(checks: list[CoreSchema]) -> CoreSchema:
+    return checks[0] if len(checks) == 1 else core_schema.union_schema(list(checks), mode="left_to_right")
+
+
+def _renamed(names: Mapping[str, str], schema: Schema) -> dict[str, Any]:
+    return {ours: schema[theirs] for theirs, ours in names.items() if schema.get(theirs) is not None}
+
+
+def _target(schema: Schema) -> str:
+    reference = schema["$ref"]
+    if not reference.startswith(_REFERENCE):
+        raise ValueError(f"{reference} points out of the schema")
+    return str(reference[len(_REFERENCE) :])
+
+
+def _refuse_circle(name: str, definitions: Mapping[str, Schema]) -> None:
+    """A definition that is only a reference to itself, by whatever way round, says nothing and never ends."""
+    seen = {name}
+    while "$ref" in (schema := definitions[name]):
+        name = _target(schema)
+        if name in seen:
+            raise ValueError(f"the definition of {name} is a reference to itself")
+        seen.add(name)
