@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from krino.contract.judgement import Ballot, Finding, Usage, is_finite
+from krino.text.clean import cut
 
 if TYPE_CHECKING:
     from krino.contract.judge import AsksInParts, Judge
@@ -216,11 +217,6 @@ def describe_validation(error: ValidationError) -> str:
             lines.append(item["msg"].removeprefix("Value error, "))
             continue
         where = where or "the whole object"
-        given = "" if item["type"] == "missing" else f" (got {_short(item['input'])})"
+        given = "" if item["type"] == "missing" else f" (got {cut(repr(item['input']), 80)})"
         lines.append(f"{where}: {item['msg'].removeprefix('Value error, ')}{given}")
     return "; ".join(lines)
-
-
-def _short(value: Any, limit: int = 80) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -27,6 +27,7 @@ from krino.engine.made_labels import made_labels
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import Panel
+from krino.text.clean import cut
 
 MOST_TRIED = 20
 _WRONG_CALL = re.compile(r"missing \d+ required|takes .+ positional argument|unexpected keyword argument")
@@ -160,14 +161,9 @@ def _must_say_from_labels(judge: AnyJudge, field: str, settlements: list[Settlem
         if other.value != silent[0].value:
             raise BrokenContract(
                 f"{place_of_attribute(type(judge), 'settle')}settle: `{field}` changes with the labels "
-                f"({_shown(silent[0].value)} with some, {_shown(other.value)} with others) but says that the rule "
-                f"{other.rule} alone decided it; write `Ruling(value, {other.rule!r}, from_labels=True)`"
+                f"({cut(repr(silent[0].value), 40)} with some, {cut(repr(other.value), 40)} with others) but says that "
+                f"the rule {other.rule} alone decided it; write `Ruling(value, {other.rule!r}, from_labels=True)`"
             )
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def _texts(questions: Questions) -> list[str]:

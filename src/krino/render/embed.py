@@ -28,7 +28,7 @@ from krino.results.summary import CodeField, Summary
 from krino.results.verdict_schema import Scales
 from krino.runs.fields import fields_of
 from krino.runs.files import inside
-from krino.text.clean import sound
+from krino.text.clean import cut, sound
 
 LARGE_RUN = 5_000
 FIRST_DETAILS = 2_000
@@ -257,7 +257,7 @@ class Collector:
         for stored in self.cases_file:
             index, case = json.loads(stored)
             request = None if self.hand is None else self.hand.request(case)
-            line = script_json([index, None if request is None else _cut(request, _LONGEST_REQUEST)]) + b"\n"
+            line = script_json([index, None if request is None else cut(request, _LONGEST_REQUEST)]) + b"\n"
             if self._written + len(line) > _DATA:
                 return
             self._written += len(line)
@@ -350,7 +350,7 @@ class RecordedViews:
 def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
     status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
     values = {} if status else _cells(fields_of(judgement))
-    name = sound(_cut(str(judgement.get("id", index)), _LONGEST_ID))
+    name = sound(cut(str(judgement.get("id", index)), _LONGEST_ID))
     return [index, name, status, sound(note_of(judgement, large)), values]
 
 
@@ -364,7 +364,7 @@ def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, str) and len(value) <= _LONGEST_CELL:
             cells[key] = sound(value)
         elif isinstance(value, list) and all(isinstance(item, str) and len(item) <= _LONGEST_CELL for item in value):
-            cells[key] = sound(_cut(", ".join(value), _LONGEST_LIST))  # all of them: they are searched for
+            cells[key] = sound(cut(", ".join(value), _LONGEST_LIST))  # all of them: they are searched for
     return cells
 
 
@@ -374,12 +374,12 @@ def note_of(judgement: Mapping[str, Any], large: bool) -> str:
     In a large run the rules alone: the page puts their words in their place, and they take little room.
     """
     if judgement["status"] != "ok":
-        return _cut(" ".join(str(judgement.get("reason") or judgement.get("error") or "").split()), _LONGEST_NOTE)
+        return cut(" ".join(str(judgement.get("reason") or judgement.get("error") or "").split()), _LONGEST_NOTE)
     findings = judgement.get("findings") or ()
     if not findings:
         return ""
     if large:
-        return _cut(", ".join(dict.fromkeys(str(finding["rule"]) for finding in findings)), _LONGEST_NOTE)
+        return cut(", ".join(dict.fromkeys(str(finding["rule"]) for finding in findings)), _LONGEST_NOTE)
     told = [_finding_note(finding) for finding in findings[:_MOST_FINDINGS]]
     more = len(findings) - len(told)
     return "; ".join([*told, f"and {more} more"] if more else told)
@@ -387,7 +387,7 @@ def note_of(judgement: Mapping[str, Any], large: bool) -> str:
 
 def _finding_note(finding: Mapping[str, Any]) -> str:
     text = " ".join(str(finding.get("text") or "").split()).rstrip(".")
-    return f"{_cut(text, _LONGEST_FINDING)} ({_cut(str(finding['rule']), _LONGEST_CELL)})".lstrip()
+    return f"{cut(text, _LONGEST_FINDING)} ({cut(str(finding['rule']), _LONGEST_CELL)})".lstrip()
 
 
 def _bounded(value: Any, depth: int = 0, most: int = _MOST_ITEMS) -> Any:
@@ -401,10 +401,6 @@ def _bounded(value: Any, depth: int = 0, most: int = _MOST_ITEMS) -> Any:
         return {str(key): _bounded(item, depth + 1, most) for key, item in islice(value.items(), most)}
     items = [_bounded(item, depth + 1, most) for item in value[:most]]
     return items if len(value) <= most else [*items, f"… and {len(value) - most} more"]
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _told_cut(text: str) -> str:

@@ -24,6 +24,7 @@ from krino.results.table import Coder, Part, Reader, Values
 from krino.results.verdict_schema import Schema, closed_labels
 from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
+from krino.text.clean import cut
 
 TOP_MESSAGES = 10
 
@@ -254,5 +255,4 @@ class MessageTally:
 def pattern_of(message: str) -> str:
     """The message with its numbers and quoted parts taken out, on one line."""
     line = " ".join(message[:_LONGEST].split())
-    masked = _NUMBER.sub("#", _QUOTED.sub("‹…›", line))
-    return masked if len(masked) <= _SHOWN else f"{masked[: _SHOWN - 1]}…"
+    return cut(_NUMBER.sub("#", _QUOTED.sub("‹…›", line)), _SHOWN)

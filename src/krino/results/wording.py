@@ -9,6 +9,7 @@ from typing import Any
 from krino.contract import Usage
 from krino.results.stability import Stability
 from krino.runs.manifest import Manifest
+from krino.text.clean import cut
 
 INTERVAL_NOTE = "Intervals are 95 % intervals of the mean"
 FEW_NOTE = "rough where n < 30"
@@ -123,8 +124,7 @@ _MOST = 20
 
 def shown(value: Any) -> str:
     """`repr` writes out whatever could act on a terminal."""
-    text = repr(value[: 2 * _LONGEST] if isinstance(value, str) else value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return cut(repr(value[: 2 * _LONGEST] if isinstance(value, str) else value), _LONGEST)
 
 
 def listed(names: Iterable[Any], most: int = _MOST) -> str:

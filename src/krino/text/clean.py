@@ -30,7 +30,12 @@ def sound(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
+def cut(text: str, most: int) -> str:
+    """Shortened to `most` characters, with a mark that it was."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def clean_line(text: str, most: int | None = None) -> str:
     """On one line, shortened to `most` characters."""
     line = " ".join(clean(text if most is None else text[: 8 * most]).split())
-    return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
+    return line if most is None else cut(line, most)
