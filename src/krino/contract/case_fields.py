@@ -34,7 +34,7 @@ def inputs_of_case(judge: AnyJudge, case: Any) -> dict[str, str]:
 
 def inputs_of_record(judge: AnyJudge, record: Mapping[str, Any]) -> dict[str, str]:
     """The same of a raw record: of each field the first of its names that holds text."""
-    found = ((name, first_text(record, names_of(judge, name))) for name in _main_fields(judge))
+    found = ((name, _first_text(record, names_of(judge, name))) for name in _main_fields(judge))
     return dict(_texts(found))
 
 
@@ -62,8 +62,7 @@ def _texts(pairs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
     return ((name, value) for name, value in pairs if isinstance(value, str) and not _DATA.match(value))
 
 
-def first_text(record: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    """Under the first of these names that holds text, and not a blank one."""
+def _first_text(record: Mapping[str, Any], names: Iterable[str]) -> str | None:
     return next((value for name in names if isinstance(value := record.get(name), str) and value.strip()), None)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
-from krino.contract.case_fields import first_text
 from krino.judges.efficiency.traces.detect import Format, read_trace
 from krino.judges.efficiency.traces.steps import Trace
 
@@ -40,6 +39,10 @@ class EfficiencyCase(BaseModel):
             return record
         named = next((name for name in TRACE_NAMES if record.get(name) is not None), None)
         if named is None:  # the record is the trace; its `input` and `answer` are for the reader to understand
-            return {"task": first_text(record, TASK_NAMES) or "", "trace": dict(record), "answer": None}
-        task = first_text(record, (*TASK_NAMES, "input"))
-        return {"task": task or "", "trace": record[named], "answer": first_text(record, ANSWER_NAMES)}
+            return {"task": _text(record, TASK_NAMES) or "", "trace": dict(record), "answer": None}
+        task = _text(record, (*TASK_NAMES, "input"))
+        return {"task": task or "", "trace": record[named], "answer": _text(record, ANSWER_NAMES)}
+
+
+def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    return next((value for name in names if isinstance(value := record.get(name), str) and value.strip()), None)
