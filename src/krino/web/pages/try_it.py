@@ -61,6 +61,7 @@ def try_page(
     request: Request, bench: Bench, judge: str = "rag", example: str = "", labeller: str = "local"
 ) -> Response:
     """The empty form, or one that an example of the package fills."""
+    bench.desk.ready(judge)  # or else it is refused
     examples = _examples(judge)
     case = examples.get(example) or next(iter(examples.values()), {})
     asked = Asked(judge, labeller, case=_pretty(case), example=example)
@@ -90,7 +91,7 @@ def save_case(
     file: Annotated[str, Form()] = "tried",
 ) -> Response:
     asked = Asked(judge, case=case)
-    bench.desk.ready(judge)  # nothing is saved for a judge that is not here
+    bench.desk.ready(judge)  # or else nothing is saved
     try:
         saved = save(bench.settings.runs, file, _object(case, "the case"))
     except UsageProblem as problem:
