@@ -27,6 +27,11 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://{host}:{port}"
 
 
+def document(url: str) -> httpx2.Response:
+    """It is made when it is first asked for, which takes a busy machine seconds."""
+    return httpx2.get(f"{url}/openapi.json", timeout=60)
+
+
 CONFIG = "".join(
     f"""
 [[operations]]
@@ -50,24 +55,25 @@ def test_schemathesis_finds_nothing(url: str, tmp_path: Path) -> None:
 
 
 def test_every_operation_has_an_example_or_needs_none_and_says_how_it_refuses(url: str) -> None:
-    document = httpx2.get(f"{url}/openapi.json").json()
-    assert {"/v1/judge/rag", "/v1/runs", "/v1/runs/{run}/cases", "/health", "/metrics"} <= document["paths"].keys()
-    for path, methods in document["paths"].items():
+    told = document(url).json()
+    assert {"/v1/judge/rag", "/v1/runs", "/v1/runs/{run}/cases", "/health", "/metrics"} <= told["paths"].keys()
+    for path, methods in told["paths"].items():
         for method, operation in methods.items():
             assert operation.get("summary"), (path, method)
             if path != "/metrics":  # which takes nothing
                 refused = operation["responses"]["422"]["content"]["application/json"]["schema"]["$ref"]
                 assert refused.endswith("/Told"), (path, method)
-    assert document["components"]["schemas"]["RagCase"]["properties"]["case"]["examples"]
+    assert told["components"]["schemas"]["RagCase"]["properties"]["case"]["examples"]
 
 
 def test_the_document_names_no_other_host(url: str) -> None:
-    assert "http://" not in httpx2.get(f"{url}/openapi.json").text
-    assert "https://" not in httpx2.get(f"{url}/openapi.json").text
+    text = document(url).text
+    assert "http://" not in text
+    assert "https://" not in text
 
 
 def test_the_examples_of_the_document_are_judged(url: str, tmp_path: Path) -> None:
-    schemas = httpx2.get(f"{url}/openapi.json").json()["components"]["schemas"]
+    schemas = document(url).json()["components"]["schemas"]
     for judge in OURS:
         case = schemas[f"{judge.title()}Case"]["properties"]["case"]["examples"][0]
         answer = httpx2.post(f"{url}/v1/judge/{judge}", json={"case": case}, timeout=60)
