@@ -8,7 +8,7 @@ import pytest
 
 from efficiency_making import JUDGE, study
 from krino.judges.efficiency.finders.calls import call_of
-from krino.judges.efficiency.finders.single_steps import may_be_left_out
+from krino.judges.efficiency.finders.leaving_out import may_be_left_out
 from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.steps import Step
 

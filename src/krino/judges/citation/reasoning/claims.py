@@ -7,10 +7,11 @@ no number, and that shared words make a match. Each is kept with the words that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.courts import Court, CourtRef, Other
 from krino.judges.citation.belgium.dates import fold_letters
 from krino.judges.citation.belgium.gazetteer import Head, gazetteer, words
@@ -21,6 +22,7 @@ from krino.judges.citation.reasoning.clauses import (
     CITED,
     FOUND,
     OTHER,
+    PLACE,
     Clause,
     Stance,
     Statement,
@@ -28,7 +30,6 @@ from krino.judges.citation.reasoning.clauses import (
     pattern,
     sentences,
 )
-from krino.judges.citation.reasoning.court_names import court_names, pattern_of
 from krino.judges.citation.reasoning.cues import LONGEST, Cues
 from krino.judges.lazy import lazy
 
@@ -329,10 +330,10 @@ class Claims:
     @lazy
     def _sentences(self) -> list[list[Clause]]:
         """The clauses, with the names of the case's courts, and for an open jurisdiction their places, as marks."""
-        names = court_names(self._case, self._cited, self._candidates)
+        names = _names(self._case, self._cited, self._candidates)
         folded = fold_letters(self._written)
         if names:
-            folded = pattern_of(names).sub(lambda found: names[(found.lastindex or 1) - 1][1] * len(found[0]), folded)
+            folded = _pattern_of(names).sub(lambda found: names[(found.lastindex or 1) - 1][1] * len(found[0]), folded)
         return sentences(folded)
 
     @lazy
@@ -480,3 +481,64 @@ def _full_names(text: str) -> Iterator[Head]:
 
 def _kind(court: CourtRef) -> str:
     return court.type if isinstance(court, Court) else court.body if isinstance(court, Other) else ""
+
+
+# --- names as marks --------------------------------------------------------------------------------
+
+Names = tuple[tuple[str, str], ...]
+
+
+def _names(case: CitationCase, cited: Cited, candidates: Sequence[CandidateFacts]) -> Names:
+    """The names under which the courts of the case can stand in a text, each with its mark; a name has one."""
+    found: dict[str, str] = {}
+
+    def put(mark: str, names: Iterable[str | None]) -> None:
+        for name in names:
+            plain = " ".join(fold_letters(name).lower().split()) if name else ""
+            if len(plain) > 1:
+                found.setdefault(plain, mark)
+
+    put(CITED, (case.cited_court_name, _alias(cited.court)))
+    for mark, alignments in ((FOUND, ("SAME",)), (OTHER, ("OTHER_TYPE", "OTHER_JURISDICTION"))):
+        for item in candidates:
+            if item.alignment in alignments:
+                put(mark, (*item.court_names, _alias(item.named)))
+    if cited.classification == "GENERIC":
+        for item in candidates:
+            if isinstance(item.court, Court) and item.court.place:
+                put(PLACE, _place_names(item.court.place))
+    if isinstance(cited.court, Court) and cited.court.place:
+        ours = _written_place(cited.court.place, (case.cited_court_name,))
+        for item in candidates:
+            theirs = _written_place(cited.court.place, item.court_names) if item.alignment == "SAME" else ()
+            if theirs and ours and not set(ours) & set(theirs):  # one city under two names: Luik, Liège
+                put(CITED, ours)
+                put(FOUND, theirs)
+    return tuple(sorted(found.items(), key=lambda entry: -len(entry[0])))
+
+
+def _alias(court: CourtRef) -> str | None:
+    return court.alias if isinstance(court, Court | Other) else None
+
+
+@cache
+def _place_names(place: str) -> tuple[str, ...]:
+    row = next(row for row in belgian_table("places")["place"] if row["id"] == place)
+    return (row["fr"], row["nl"], *row.get("aliases", ()))
+
+
+@lru_cache(maxsize=1_024)
+def _written_place(place: str, court_names: tuple[str | None, ...]) -> tuple[str, ...]:
+    """The names of a place that stand in the names of a court."""
+    written = set(words(" ".join(filter(None, court_names))))
+    return tuple(name for name in _place_names(place) if set(words(name)) <= written)
+
+
+@lru_cache(maxsize=512)
+def _pattern_of(names: Names) -> re.Pattern[str]:
+    """One group for each name, in their order."""
+    forms = []
+    for name, mark in names:
+        form = r"\s+".join(re.escape(part) for part in name.rstrip(".").split())
+        forms.append(f"({form}" + (r"\w{0,4})" if mark == PLACE else r"\.?)" if name.endswith(".") else ")"))
+    return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", re.IGNORECASE)

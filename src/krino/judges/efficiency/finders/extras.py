@@ -15,8 +15,8 @@ from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.content_words import forms, tokens_in, tokens_of, words_in, words_of
 from krino.judges.efficiency.finders.effects import name_parts, names
 from krino.judges.efficiency.finders.extra import Extra
+from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, instruction_of, works_over
-from krino.judges.efficiency.finders.single_steps import acknowledges
 from krino.judges.efficiency.finders.talking import Talking
 from krino.judges.efficiency.finders.undoing import installs_for_nobody, overwritten, taken_back, turned_back
 from krino.judges.efficiency.tables import words

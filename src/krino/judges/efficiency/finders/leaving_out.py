@@ -29,9 +29,8 @@ from krino.judges.efficiency.finders.content_words import (
 )
 from krino.judges.efficiency.finders.effects import is_pending, name_parts, names
 from krino.judges.efficiency.finders.nearness import are_opposed, ask_another, read_wording
-from krino.judges.efficiency.finders.single_steps import may_be_left_out, only_reads
 from krino.judges.efficiency.tables import table, words
-from krino.judges.efficiency.traces.content import from_json, text_of
+from krino.judges.efficiency.traces.content import dump, from_json, text_of
 from krino.judges.efficiency.traces.steps import Step
 
 _DIGITS = frozenset("0123456789")
@@ -40,6 +39,7 @@ _BARE = 3
 _COMMAND = 80
 _COPIED = 200
 _NEARBY = 20
+_ACKNOWLEDGEMENT = 120
 _IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-zA-Z])\w{1,2}(?:-\w{1,2})?(?![\w-])")
 """Too short to count as a word: a letter with a number, as in R2 and m-5."""
 _PART = re.compile(r"(?<=[.!?;])\s+|\s*[(\n]")
@@ -590,6 +590,40 @@ def _tool(step: Step) -> str:
 @cache
 def _verbs() -> frozenset[str]:
     return words("cues", "read") | words("cues", "search") | words("cues", "write")
+
+
+def only_reads(step: Step, call: Call) -> bool:
+    return step.kind in ("tool", "retrieval") and call.effect == "none"
+
+
+def may_be_left_out(step: Step, call: Call) -> bool:
+    """A reading, or a tool that says neither that it reads nor that it acts and told something ("weather")."""
+    if step.kind != "tool" or call.effect not in ("none", "unclear"):
+        return step.kind == "retrieval"
+    if call.effect == "unclear" and (any(names(step.name, family) for family in _ACTING) or is_pending(step)):
+        return False
+    opens = call.effect == "unclear" or name_parts(step.name)[:1] == ("open",)
+    return not (opens and acknowledges(step))
+
+
+def acknowledges(step: Step) -> bool:
+    """Whether a result only says that a thing was done: then it was an act ("open_door", "ok")."""
+    short = len(dump(step.output)) < _ACKNOWLEDGEMENT and not step.observed
+    return short and tokens_of(from_json(step.output)) <= words("cues", "acknowledging")
+
+
+_ACTING = (
+    "write",
+    "acting",
+    "moving",
+    "answering",
+    "runs",
+    "musing",
+    "bookkeeping",
+    "charting",
+    "announcing",
+    "keeping",
+)
 
 
 def _words_taken_up(step: Step) -> set[str]:

@@ -9,7 +9,7 @@ from functools import cache
 from krino.judges.efficiency.finders.calls import texts_in
 from krino.judges.efficiency.finders.content_words import MAX_TEXT, tokens_in, tokens_of
 from krino.judges.efficiency.finders.effects import name_parts, names, reads_by_name
-from krino.judges.efficiency.finders.single_steps import acknowledges
+from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
