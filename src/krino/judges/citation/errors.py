@@ -107,6 +107,8 @@ def name_error(outcome: Outcome) -> ErrorType:
     """
     cues, cited = outcome.facts.cues, outcome.facts.cited.court
     claim = outcome.facts.claims.court
+    if outcome.facts.claims.reads_short_name and not outcome.facts.claims.names_one_language:
+        return "FR_NL_CONFUSION"
     if claim is not None and claim.by_short_name:
         return "ABBREVIATION_MISSED"
     if claim is not None and claim.by_language:

@@ -98,7 +98,7 @@ class Claims:
             return None
         about = [item for item in said if item.topic in _OF_COURTS]
         stances = {(item.stance, item.denied) for item in about}
-        if CITED in clause.marks or "short" in clause.topic_names:
+        if (CITED in clause.marks or "short" in clause.topic_names) and not self._only_writes_out(clause):
             stances |= {("agree", item.denied) for item in about if item.stance == "stands_for"}
         aside = bool(clause.topic_names & _ASIDE)
         named = bool(clause.marks & {CITED, FOUND} or clause.topic_names & {"court", "short"})
@@ -160,6 +160,39 @@ class Claims:
         """Whether a court of another type than the cited one is named in full."""
         cited = _kind(self._cited.court)
         return any(head.target not in ("", cited) for head in _full_names(clause.text))
+
+    @lazy
+    def reads_short_name(self) -> bool:
+        """Whether the reasoning writes a short name out, so that not the short form but the language misled it."""
+        courts = [self._cited.court, *(item.named for item in self._candidates if item.alignment == "SAME")]
+        tongues = {court.name_language for court in courts if isinstance(court, Court)}
+        if len(tongues) < 2:
+            return False
+        ours, _ = self._short_and_other
+        beside = _written_beside(ours, _kind(self._cited.court)).search(self._marked.lower())
+        return beside is not None or any(self._writes_out(clause) for clause, _ in self._said)
+
+    @property
+    def _short_and_other(self) -> tuple[str, str]:
+        """The mark of the court that is named in short, and of the one that it is held against."""
+        return (CITED, FOUND) if _is_short(self._cited.court) else (FOUND, CITED)
+
+    def _writes_out(self, clause: Clause) -> bool:
+        """Whether a clause says what a short name of the case stands for, before it names the court beside it."""
+        ours, theirs = self._short_and_other
+        before = clause.text.partition(theirs)[0]
+        runs = list(re.finditer(f"{ours}+", before))
+        said = {(stance, denied) for stance, denied, _, end in clause.stances if end <= len(before)}
+        if not runs or said & (_UNCLEAR | {("stands_for", True)}):
+            return False
+        if ("stands_for", False) in said:
+            return True
+        return len(runs) > 1 and pattern("who", "is_not").search(before, runs[0].end(), runs[1].start()) is None
+
+    def _only_writes_out(self, clause: Clause) -> bool:
+        """Whether a clause says what a short name stands for, and nothing yet of the candidate."""
+        _, theirs = self._short_and_other
+        return theirs not in clause.marks and not clause.says("links", "candidate") and self._writes_out(clause)
 
     @lazy
     def names_one_language(self) -> bool:
@@ -328,13 +361,17 @@ class Claims:
     # --- clauses and statements ------------------------------------------------------------------------
 
     @lazy
-    def _sentences(self) -> list[list[Clause]]:
-        """The clauses, with the names of the case's courts, and for an open jurisdiction their places, as marks."""
+    def _marked(self) -> str:
+        """The text, with the names of the case's courts, and for an open jurisdiction their places, as marks."""
         names = _names(self._case, self._cited, self._candidates)
         folded = fold_letters(self._written)
-        if names:
-            folded = _pattern_of(names).sub(lambda found: names[(found.lastindex or 1) - 1][1] * len(found[0]), folded)
-        return sentences(folded)
+        if not names:
+            return folded
+        return _pattern_of(names).sub(lambda found: names[(found.lastindex or 1) - 1][1] * len(found[0]), folded)
+
+    @lazy
+    def _sentences(self) -> list[list[Clause]]:
+        return sentences(self._marked)
 
     @lazy
     def _said(self) -> list[Spoken]:
@@ -499,6 +536,9 @@ def _names(case: CitationCase, cited: Cited, candidates: Sequence[CandidateFacts
                 found.setdefault(plain, mark)
 
     put(CITED, (case.cited_court_name, _alias(cited.court)))
+    same = [item.named for item in candidates if item.alignment == "SAME"]
+    # The full name of a short one in the other language than that of the court beside it: Cass., Cour de cassation.
+    put(CITED, _written_out(cited.court, same))
     for mark, alignments in ((FOUND, ("SAME",)), (OTHER, ("OTHER_TYPE", "OTHER_JURISDICTION"))):
         for item in candidates:
             if item.alignment in alignments:
@@ -515,6 +555,32 @@ def _names(case: CitationCase, cited: Cited, candidates: Sequence[CandidateFacts
                 put(CITED, ours)
                 put(FOUND, theirs)
     return tuple(sorted(found.items(), key=lambda entry: -len(entry[0])))
+
+
+def _written_out(short: CourtRef, beside: Sequence[CourtRef]) -> tuple[str, ...]:
+    """The full names of a court that is named in short, in the other language than those beside it."""
+    tongues = {court.name_language for court in beside if isinstance(court, Court) and not court.abbreviated}
+    if not _is_short(short) or tongues not in ({"fr"}, {"nl"}):
+        return ()
+    return _full_forms(_kind(short), frozenset(("en", "de", *tongues)))
+
+
+@lru_cache(maxsize=256)
+def _full_forms(kind: str, apart: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The full names of a kind of court that are in none of these languages."""
+    heads = (head for _, head in gazetteer().heads.items() if head.target == kind and not head.abbreviated)
+    return tuple(head.text for head in heads if not head.languages & apart)
+
+
+@lru_cache(maxsize=64)
+def _written_beside(mark: str, kind: str) -> re.Pattern[str]:
+    """A short name with the full one, in whatever language, in brackets, in quotes or behind a comma."""
+    forms = "|".join(re.escape(fold_letters(form).lower()) for form in _full_forms(kind))
+    return re.compile(rf"{mark}[^\w\n{CITED}{FOUND}]{{1,6}}(?:{mark}|(?:{forms})(?!\w))")
+
+
+def _is_short(court: CourtRef) -> bool:
+    return isinstance(court, Court) and court.abbreviated
 
 
 def _alias(court: CourtRef) -> str | None:
