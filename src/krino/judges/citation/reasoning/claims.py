@@ -191,8 +191,13 @@ class Claims:
 
     def _only_writes_out(self, clause: Clause) -> bool:
         """Whether a clause says what a short name stands for, and nothing yet of the candidate."""
-        _, theirs = self._short_and_other
-        return theirs not in clause.marks and not clause.says("links", "candidate") and self._writes_out(clause)
+        ours, theirs = self._short_and_other
+        if theirs in clause.marks or not self._writes_out(clause):
+            return False
+        last = clause.text.rindex(ours) + 1
+        # "Cass. stands for the court of the candidate" speaks of it, "..., the candidate comes" begins anew.
+        told = clause.text[:last] + clause.text[last:].partition(",")[0]
+        return pattern("links", "candidate").search(told) is None
 
     @lazy
     def names_one_language(self) -> bool:
