@@ -41,6 +41,7 @@ _PLACE_FIRST = ("jurisdiction", "number", "short", "language", "court")
 _SAME = frozenset({("agree", False), ("differ", True), ("known", False), ("unknown", True), ("costs", True)})
 _OTHER = frozenset({("differ", False), ("unrelated", False), ("agree", True)})
 _UNCLEAR = frozenset({("unknown", False), ("known", True)})
+_UNFOUND = ("nobody", "unlisted")
 _REMEMBERED = 3
 """Clauses of earlier sentences in which the reason for a cost is looked for."""
 _SURE = 85
@@ -104,7 +105,7 @@ class Claims:
         named = bool(clause.marks & {CITED, FOUND} or clause.topic_names & {"court", "short"})
         if ("excused", False) in stances:
             return "same"
-        if named and not aside and (clause.says("who", "nobody") or clause.says("who", "unlisted")):
+        if named and not aside and any(clause.says("who", name) for name in _UNFOUND):
             return "other"
         if stances & _OTHER or (named and clause.says("who", "is_not") and not stances & (_SAME | _UNCLEAR)):
             return "other"
@@ -231,7 +232,8 @@ class Claims:
     def _set_against_each_other(self) -> Claim | None:
         """The cited court and that of the candidate contrasted in one sentence, with nothing else said of them."""
         for clauses in self._sentences:
-            if any(clause.link == "concession" for clause in clauses):
+            links = {clause.link for clause in clauses}
+            if "concession" in links or ("contrast" not in links and self._objects_elsewhere):
                 continue
             marks = [clause.marks & {CITED, FOUND} for clause in clauses]
             both = {CITED, FOUND} <= set().union(*marks) and not any({CITED, FOUND} <= mark for mark in marks)
@@ -241,6 +243,15 @@ class Claims:
             if both or two or one:
                 return self._court_claim(clauses[-1], None)
         return None
+
+    @lazy
+    def _objects_elsewhere(self) -> bool:
+        """Whether number, context, date or ECLI are held against a candidate: then courts side by side say nothing."""
+        return any(
+            any(_is_wanting(item) and item.topic in _ASIDE for item in said)
+            or (clause.topic_names & _ASIDE and any(clause.says("who", name) for name in ("is_not", *_UNFOUND)))
+            for clause, said in self._said
+        )
 
     # --- what else is held against a match -------------------------------------------------------------
 
