@@ -35,6 +35,15 @@ def test_the_cited_ecli_comes_before_the_number_and_the_disagreement_is_reported
     assert "CIT-F7" in findings(record)
 
 
+def test_an_identifier_from_before_the_ecli_is_read_with_the_court_that_is_cited() -> None:
+    record = cassation(None, None, None)
+    assert truth(record | {"cited_ecli": "F-20180315-2"}) == (TWO, "CIT-T3")
+    assert truth(record | {"cited_case_number": "n-20180315-1"}) == (ONE, "CIT-T3")
+    assert truth(record | {"cited_ecli": "F-20180315-9"}) == (None, "CIT-T11")
+    unnamed = record | {"cited_court_name": "Cour d'appel", "cited_case_number": "F-20180315-2"}
+    assert truth(unnamed) == (None, "CIT-T8")  # several courts of appeal, and the id does not say which
+
+
 def test_a_cited_ecli_of_no_candidate_falls_through_and_is_reported() -> None:
     record = cassation("C.17.0001.F", "C.17.0001.F", "C.17.0002.F", cited_ecli=CASSATION.format(9))
     assert truth(record) == (ONE, "CIT-T4")

@@ -48,8 +48,11 @@ _SURE = 85
 _CEILINGS = frozenset({90, 95})
 _DUTCH = ("dutch", "niederl", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
 _NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|kandidat|option|#)\s*(\d{1,2})(?!\d)")
-_NOT_THE_OTHER = re.compile(rf"(?<![a-z])(?:not|non|pas|niet|nicht|geen|kein)(?:\s[a-z']{{1,5}}){{0,2}}\s?{OTHER}")
-"""The labour tribunal, and not the labour court: what is denied is the court of another candidate."""
+_NOT_THE = {
+    mark: re.compile(rf"(?<![a-z])(?:not|non|pas|niet|nicht|geen|kein)(?:\s[a-z']{{1,5}}){{0,2}}\s?{mark}")
+    for mark in (CITED, FOUND, OTHER)
+}
+"""The labour tribunal, and not the labour court: what is denied is the court that this mark stands for."""
 _QUOTED_WORD = re.compile(r"[\"'«“”‘’„]\s?([^\W\d_]{4,})\s?[\"'»“”’]")
 _LONG_WORD = re.compile(r"[a-z']{3,}")
 
@@ -97,6 +100,8 @@ class Claims:
             return None
         if self._cited.classification == "GENERIC" and not _is_of_names(clause):
             return None
+        if self._writes_out(clause) and _NOT_THE[self._short_and_other[1]].search(clause.text):
+            return "other"
         about = [item for item in said if item.topic in _OF_COURTS]
         stances = {(item.stance, item.denied) for item in about}
         if (CITED in clause.marks or "short" in clause.topic_names) and not self._only_writes_out(clause):
@@ -132,7 +137,7 @@ class Claims:
         """Whether a clause speaks of a candidate that is not of the cited court, or of a court of another kind."""
         if clause.says("who", "others") or (OTHER in clause.marks and FOUND not in clause.marks):
             return True
-        if _NOT_THE_OTHER.search(clause.text):
+        if _NOT_THE[OTHER].search(clause.text):
             return True
         places = _places(clause)
         if places:
