@@ -7,12 +7,11 @@ no number, and that shared words make a match. Each is kept with the words that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from krino.judges.citation.belgium import table as belgian_table
-from krino.judges.citation.belgium.courts import Court, CourtRef, Other
+from krino.judges.citation.belgium.courts import Court
 from krino.judges.citation.belgium.dates import fold_letters
 from krino.judges.citation.belgium.gazetteer import Head, gazetteer, words
 from krino.judges.citation.candidates import Answer, CandidateFacts, Cited
@@ -22,7 +21,6 @@ from krino.judges.citation.reasoning.clauses import (
     CITED,
     FOUND,
     OTHER,
-    PLACE,
     Clause,
     Stance,
     Statement,
@@ -31,6 +29,7 @@ from krino.judges.citation.reasoning.clauses import (
     sentences,
 )
 from krino.judges.citation.reasoning.cues import LONGEST, Cues
+from krino.judges.citation.reasoning.names import is_short, kind_of, names_of, pattern_of, written_beside
 from krino.judges.lazy import lazy
 
 _OF_COURTS = frozenset({"court", "language", "short", "jurisdiction"})
@@ -164,7 +163,7 @@ class Claims:
 
     def _names_another_kind(self, clause: Clause) -> bool:
         """Whether a court of another type than the cited one is named in full."""
-        cited = _kind(self._cited.court)
+        cited = kind_of(self._cited.court)
         return any(head.target not in ("", cited) for head in _full_names(clause.text))
 
     @lazy
@@ -175,13 +174,13 @@ class Claims:
         if len(tongues) < 2:
             return False
         ours, _ = self._short_and_other
-        beside = _written_beside(ours, _kind(self._cited.court)).search(self._marked.lower())
+        beside = written_beside(ours, kind_of(self._cited.court)).search(self._marked.lower())
         return beside is not None or any(self._writes_out(clause) for clause, _ in self._said)
 
     @property
     def _short_and_other(self) -> tuple[str, str]:
         """The mark of the court that is named in short, and of the one that it is held against."""
-        return (CITED, FOUND) if _is_short(self._cited.court) else (FOUND, CITED)
+        return (CITED, FOUND) if is_short(self._cited.court) else (FOUND, CITED)
 
     def _writes_out(self, clause: Clause) -> bool:
         """Whether a clause says what a short name of the case stands for, before it names the court beside it."""
@@ -208,7 +207,7 @@ class Claims:
     @lazy
     def names_one_language(self) -> bool:
         """Whether the reasoning sets two full names of the cited kind against each other that are of one language."""
-        cited = _kind(self._cited.court)
+        cited = kind_of(self._cited.court)
         heads = {head.text: head.languages for head in _full_names(self._written) if head.target == cited}
         return len(heads) > 1 and bool(frozenset.intersection(*heads.values()))
 
@@ -384,11 +383,11 @@ class Claims:
     @lazy
     def _marked(self) -> str:
         """The text, with the names of the case's courts, and for an open jurisdiction their places, as marks."""
-        names = _names(self._case, self._cited, self._candidates)
+        names = names_of(self._case, self._cited, self._candidates)
         folded = fold_letters(self._written)
         if not names:
             return folded
-        return _pattern_of(names).sub(lambda found: names[(found.lastindex or 1) - 1][1] * len(found[0]), folded)
+        return pattern_of(names).sub(lambda found: names[(found.lastindex or 1) - 1][1] * len(found[0]), folded)
 
     @lazy
     def _sentences(self) -> list[list[Clause]]:
@@ -535,97 +534,3 @@ def _full_names(text: str) -> Iterator[Head]:
         if found is not None and not found[0].abbreviated:
             yield found[0]
         at += found[1] if found is not None else 1
-
-
-def _kind(court: CourtRef) -> str:
-    return court.type if isinstance(court, Court) else court.body if isinstance(court, Other) else ""
-
-
-# --- names as marks --------------------------------------------------------------------------------
-
-Names = tuple[tuple[str, str], ...]
-
-
-def _names(case: CitationCase, cited: Cited, candidates: Sequence[CandidateFacts]) -> Names:
-    """The names under which the courts of the case can stand in a text, each with its mark; a name has one."""
-    found: dict[str, str] = {}
-
-    def put(mark: str, names: Iterable[str | None]) -> None:
-        for name in names:
-            plain = " ".join(fold_letters(name).lower().split()) if name else ""
-            if len(plain) > 1:
-                found.setdefault(plain, mark)
-
-    put(CITED, (case.cited_court_name, _alias(cited.court)))
-    same = [item.named for item in candidates if item.alignment == "SAME"]
-    # The full name of a short one in the other language than that of the court beside it: Cass., Cour de cassation.
-    put(CITED, _written_out(cited.court, same))
-    for mark, alignments in ((FOUND, ("SAME",)), (OTHER, ("OTHER_TYPE", "OTHER_JURISDICTION"))):
-        for item in candidates:
-            if item.alignment in alignments:
-                put(mark, (*item.court_names, _alias(item.named)))
-    if cited.classification == "GENERIC":
-        for item in candidates:
-            if isinstance(item.court, Court) and item.court.place:
-                put(PLACE, _place_names(item.court.place))
-    if isinstance(cited.court, Court) and cited.court.place:
-        ours = _written_place(cited.court.place, (case.cited_court_name,))
-        for item in candidates:
-            theirs = _written_place(cited.court.place, item.court_names) if item.alignment == "SAME" else ()
-            if theirs and ours and not set(ours) & set(theirs):  # one city under two names: Luik, Liège
-                put(CITED, ours)
-                put(FOUND, theirs)
-    return tuple(sorted(found.items(), key=lambda entry: -len(entry[0])))
-
-
-def _written_out(short: CourtRef, beside: Sequence[CourtRef]) -> tuple[str, ...]:
-    """The full names of a court that is named in short, in the other language than those beside it."""
-    tongues = {court.name_language for court in beside if isinstance(court, Court) and not court.abbreviated}
-    if not _is_short(short) or tongues not in ({"fr"}, {"nl"}):
-        return ()
-    return _full_forms(_kind(short), frozenset(("en", "de", *tongues)))
-
-
-@lru_cache(maxsize=256)
-def _full_forms(kind: str, apart: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """The full names of a kind of court that are in none of these languages."""
-    heads = (head for _, head in gazetteer().heads.items() if head.target == kind and not head.abbreviated)
-    return tuple(head.text for head in heads if not head.languages & apart)
-
-
-@lru_cache(maxsize=64)
-def _written_beside(mark: str, kind: str) -> re.Pattern[str]:
-    """A short name with the full one, in whatever language, in brackets, in quotes or behind a comma."""
-    forms = "|".join(re.escape(fold_letters(form).lower()) for form in _full_forms(kind))
-    return re.compile(rf"{mark}[^\w\n{CITED}{FOUND}]{{1,6}}(?:{mark}|(?:{forms})(?!\w))")
-
-
-def _is_short(court: CourtRef) -> bool:
-    return isinstance(court, Court) and court.abbreviated
-
-
-def _alias(court: CourtRef) -> str | None:
-    return court.alias if isinstance(court, Court | Other) else None
-
-
-@cache
-def _place_names(place: str) -> tuple[str, ...]:
-    row = next(row for row in belgian_table("places")["place"] if row["id"] == place)
-    return (row["fr"], row["nl"], *row.get("aliases", ()))
-
-
-@lru_cache(maxsize=1_024)
-def _written_place(place: str, court_names: tuple[str | None, ...]) -> tuple[str, ...]:
-    """The names of a place that stand in the names of a court."""
-    written = set(words(" ".join(filter(None, court_names))))
-    return tuple(name for name in _place_names(place) if set(words(name)) <= written)
-
-
-@lru_cache(maxsize=512)
-def _pattern_of(names: Names) -> re.Pattern[str]:
-    """One group for each name, in their order."""
-    forms = []
-    for name, mark in names:
-        form = r"\s+".join(re.escape(part) for part in name.rstrip(".").split())
-        forms.append(f"({form}" + (r"\w{0,4})" if mark == PLACE else r"\.?)" if name.endswith(".") else ")"))
-    return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", re.IGNORECASE)
