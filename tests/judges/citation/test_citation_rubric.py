@@ -109,6 +109,8 @@ def test_a_generic_citation_may_not_be_punished_for_its_jurisdiction() -> None:
         ("Cour du travail de Gand", "Arbeidshof Gent", "Different courts.", "FR_NL_CONFUSION"),
         ("Arbh. Gent", "Arbeidshof Gent", "Arbh. is not the same court as Arbeidshof.", "ABBREVIATION_MISSED"),
         ("C. trav. Gand", "Arbeidshof Gent", "The Dutch court is a different court.", "FR_NL_CONFUSION"),
+        ("C. trav. Gand", "Arbeidshof Gent", "C. trav. means cour du travail, not the arbeidshof.", "FR_NL_CONFUSION"),
+        ("C. trav. Gand", "Arbeidshof Gent", "C. trav. is unknown, not the arbeidshof.", "ABBREVIATION_MISSED"),
         ("C. trav. Gand", "Arbeidshof Gent", "Cour du travail de Gand is a different court.", "FR_NL_CONFUSION"),
         ("C. trav. Gand", "Arbeidshof Gent", "C. trav. Gand: a different court.", "ABBREVIATION_MISSED"),
         ("Arbeidshof te Gent", "Arbeidshof Gent", "Unrecognised court.", "ABBREVIATION_MISSED"),

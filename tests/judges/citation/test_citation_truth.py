@@ -35,6 +35,15 @@ def test_the_cited_ecli_comes_before_the_number_and_the_disagreement_is_reported
     assert "CIT-F7" in findings(record)
 
 
+def test_an_identifier_from_before_the_ecli_is_read_with_the_court_that_is_cited() -> None:
+    record = cassation(None, None, None)
+    assert truth(record | {"cited_ecli": "F-20180315-2"}) == (TWO, "CIT-T3")
+    assert truth(record | {"cited_case_number": "n-20180315-1"}) == (ONE, "CIT-T3")
+    assert truth(record | {"cited_ecli": "F-20180315-9"}) == (None, "CIT-T11")
+    unnamed = record | {"cited_court_name": "Cour d'appel", "cited_case_number": "F-20180315-2"}
+    assert truth(unnamed) == (None, "CIT-T8")  # several courts of appeal, and the id does not say which
+
+
 def test_a_cited_ecli_of_no_candidate_falls_through_and_is_reported() -> None:
     record = cassation("C.17.0001.F", "C.17.0001.F", "C.17.0002.F", cited_ecli=CASSATION.format(9))
     assert truth(record) == (ONE, "CIT-T4")
@@ -79,10 +88,18 @@ def test_a_candidate_without_a_number_is_meant_when_there_is_no_other() -> None:
     assert truth(cassation("C.17.0001.F", "C.17.0002.F")) == (None, "CIT-T7")
 
 
-def test_beside_other_courts_a_number_that_nothing_confirms_asks_for_context() -> None:
+def test_beside_other_courts_the_only_aligned_candidate_without_a_number_is_meant() -> None:
     elsewhere = candidate("ECLI:BE:CALIE:2018:ARR.20180315.9", "Cour d'appel de Liège", None, RENT)
-    record = cassation("C.17.0001.F", None, citation_snippet=DISMISSAL)
+    record = cassation("C.17.0001.F", None)
     record["candidates"].append(elsewhere)
+    assert truth(record) == (ONE, "CIT-T12")
+    refused = verdict(record | {"no_match_reason": "The court fits, nothing confirms the number."})
+    assert (refused.match_correctness, refused.expected_confidence_range) == ("FALSE_NEGATIVE", (50, 85))
+    assert "only aligned candidate left" in refused.evaluation_notes
+
+
+def test_the_only_aligned_candidate_with_a_number_of_another_form_asks_for_context() -> None:
+    record = cassation("C.17.0001.F", "6120", citation_snippet=DISMISSAL)
     assert truth(record) == (None, "CIT-T11")
     assert "only aligned candidate left" in verdict(record).evaluation_notes
     record["candidates"][0]["summaries"] = [DISMISSAL]

@@ -23,7 +23,7 @@ from krino.judges.citation.belgium.courts import (
     resolve_court_in_citation,
 )
 from krino.judges.citation.belgium.dates import parse_date
-from krino.judges.citation.belgium.ecli import Ecli, cut_ecli, decision_key, parse_ecli
+from krino.judges.citation.belgium.ecli import Ecli, cut_ecli, decision_key, ecli_of_old_id, is_old_id, parse_ecli
 from krino.judges.citation.case import Candidate, CitationCase, Match
 
 CourtSource = Literal["name", "ecli", "number", "nothing"]
@@ -48,6 +48,10 @@ def read_cited(case: CitationCase) -> Cited:
     ecli = parse_ecli(case.cited_ecli) or in_number
     day = parse_date(case.cited_date)
     year = day.year if day else None
+    if is_old_id(case.cited_case_number):
+        number = None
+    if ecli is None:
+        ecli = _ecli_of_old_id(case, year)
     court, source = _court(case.cited_court_name, case.cited_case_number, year, ecli)
     years = [day.year] if day else []
     if ecli:
@@ -62,6 +66,16 @@ def read_cited(case: CitationCase) -> Cited:
         date=day,
         years=frozenset(years),
     )
+
+
+def _ecli_of_old_id(case: CitationCase, year: int | None) -> Ecli | None:
+    """What an identifier from before the ECLI stands for; it says no court, so the name must say just one."""
+    for written in (case.cited_ecli, case.cited_case_number):
+        if written is not None and is_old_id(written):
+            court = resolve_court_in_citation(case.cited_court_name, None, year)
+            codes = court.ecli_codes if isinstance(court, Court) else ()
+            return ecli_of_old_id(written, codes[0]) if len(codes) == 1 else None
+    return None
 
 
 def classify(court: CourtRef) -> Classification:

@@ -11,6 +11,7 @@ from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.outcome import Ceiling, Outcome, ceiling
 from krino.judges.citation.outcome import ceiling as court_ceiling
 from krino.judges.citation.reasoning.claims import Claim
+from krino.judges.citation.reasoning.names import is_short
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
 
 # The order in which one label wins over the others.
@@ -107,6 +108,8 @@ def name_error(outcome: Outcome) -> ErrorType:
     """
     cues, cited = outcome.facts.cues, outcome.facts.cited.court
     claim = outcome.facts.claims.court
+    if outcome.facts.claims.reads_short_name and not outcome.facts.claims.names_one_language:
+        return "FR_NL_CONFUSION"
     if claim is not None and claim.by_short_name:
         return "ABBREVIATION_MISSED"
     if claim is not None and claim.by_language:
@@ -116,7 +119,7 @@ def name_error(outcome: Outcome) -> ErrorType:
         missed = next(candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME")
     if outcome.facts.claims.names_one_language:
         return "ABBREVIATION_MISSED"  # an old name or a variant: no other language misled it
-    if _is_short(cited) == _is_short(missed.named):
+    if is_short(cited) == is_short(missed.named):
         return "FR_NL_CONFUSION"
     # A matcher that writes the short name out in full has read it: then the other language misled it. That is asked of
     # its own words alone, so that the French and the Dutch form of a citation are judged alike.
@@ -129,10 +132,6 @@ def _quoted_short(outcome: Outcome, candidate: CandidateFacts) -> bool:
     return any(
         isinstance(court, Court) and court.abbreviated and outcome.facts.cues.quotes(court.alias) for court in courts
     )
-
-
-def _is_short(court: object) -> bool:
-    return isinstance(court, Court) and court.abbreviated
 
 
 ORDER: tuple[ErrorType, ...] = get_args(ErrorType)

@@ -12,7 +12,7 @@ from krino.judges.citation.candidates import CandidateFacts, MatchFacts
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.reasoning.checklist import Answers, answers_of
-from krino.judges.citation.truth import Truth, truth_with_context
+from krino.judges.citation.truth import USABLE, Truth, truth_with_context
 from krino.judges.citation.verdict import Calibration, MatchCorrectness
 
 
@@ -271,7 +271,7 @@ def _evidence(outcome: Outcome, candidate: CandidateFacts) -> str:
     if candidate.carries_number:
         return "number" if candidate.relation in ("EXACT", "NORMALISED") else "near_number"
     if cited.number is not None:
-        return "number_unmatched"
-    if truth.strength in ("strong", "moderate"):
+        return "number_unmatched" if truth.signal != "lone" or truth.strength in USABLE else "unconfirmed"
+    if truth.strength in USABLE:
         return "context"
     return "lone" if len(outcome.facts.in_play) < 2 else _undecided(outcome)

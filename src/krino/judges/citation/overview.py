@@ -22,7 +22,7 @@ _SIGNALS: Mapping[Signal, str] = {
     "ecli": "the ECLI",
     "number": "the case number",
     "only": "the court: one candidate is left",
-    "lone": "one candidate, nothing against it",
+    "lone": "one aligned candidate, no number known",
     "context": "the context",
     "numbers_differ": "the case number: none carries it",
     "court": "the court: no candidate is of it",

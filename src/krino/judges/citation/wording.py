@@ -31,7 +31,7 @@ _TRUTH_WORDS: dict[Signal, str] = {
     "ecli": "The cited ECLI decides: it is that of {id}.",
     "number": "The case number decides: {id} carries it{slip}.",
     "only": "The court decides: {id} is the only candidate that it leaves.",
-    "lone": "{id} is the only candidate, of the cited court and without a known number: nothing speaks against it.",
+    "lone": "{id} is the only aligned candidate left, and without a known number: nothing speaks against it.",
     "context": "The context decides: the snippet points to {id} ({strength}).",
     "numbers_differ": "The case number decides: every aligned candidate carries another number, and the context "
     "supports none strongly, so none of them is the cited decision.",

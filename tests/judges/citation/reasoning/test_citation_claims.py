@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from citation_cases import CASSATION, candidate, citation, match, study
 from krino.judges.citation.facts import CitationFacts
+from krino.judges.citation.reasoning import table
 from krino.judges.citation.reasoning.cues import Cues, read_reasoning
 
 LIEGE, GHENT = "ECLI:BE:CALIE:2018:ARR.20180315.1", "ECLI:BE:HBGNT:2018:ARR.20180315.1"
@@ -82,6 +85,136 @@ def test_the_court_does_not_come_first(text: str) -> None:
 )
 def test_a_claimed_number_match(text: str, claimed: bool) -> None:
     assert read_reasoning(text).claims_number_match is claimed
+
+
+EQUAL = """
+C.17.0001.F = candidate's number.|C.17.0001 = number of candidate 1.|The docket number is C.17.0001.F in both.
+The number is C.17.0001.F, just like the citation.|The number tallies.|The docket number lines up.
+Its number is the one cited.|Both have C.17.0001.F as their number.|Le numéro est C.17.0001.F dans les deux.
+Le numéro est C.17.0001.F, tout comme la citation.|Le numéro du candidat est celui cité.
+Les deux portent C.17.0001.F comme numéro.|Rolnummer C.17.0001.F staat in beide.|Het rolnummer is net als in de citatie.
+Het rolnummer is gelijk.|Het rolnummer is het geciteerde.|Die Nummer ist in beiden C.17.0001.F.
+Das Aktenzeichen ist dasselbe.|Die Nummer ist gleich.|Die Nummern decken sich.|Die Nummer ist genau wie zitiert.
+Die Nummer ist ebenso wie im Zitat.|Die Nummer ist die zitierte.
+"""
+SUPPOSED = """
+An exact case number match would have been needed.|The number should match.|If the number could match, more.
+The number might match.|The number must match.|The number has to match.|I checked whether the number matches.
+Unless the number matches, 50 %.|Until the number is confirmed, 50 %.|I need a number that matches.
+The rules require a number that matches.|I looked for the same number.|I searched the same number.
+I sought the same number.|I had hoped for the same number.|The number is almost identical.|The number nearly matches.
+For lack of the same number, 50 %.|Had the number been the same, 95 %.|Were the number the same, 95 %.
+A matching number is required.|A matching number is what is needed for more.|Matching numbers should follow.
+Si le numéro correspondait, davantage.|S'il avait le même numéro, 95 %.|Un numéro identique aurait suffi.
+Un numéro identique serait décisif.|Le numéro devrait correspondre.|Il faudrait le même numéro.|Il faut le même numéro.
+Le numéro doit correspondre.|On cherche le même numéro.|On recherche le même numéro.|On exige le même numéro.
+Le numéro est presque identique.|Le numéro est quasi identique.|À défaut d'un numéro identique, 50 %.
+Un numéro identique permettrait davantage.|Un numéro identique est requis.|Een identiek nummer zou helpen.
+Het nummer zou moeten overeenkomen.|Indien het nummer klopt, meer.|Alleen bij hetzelfde nummer ga ik hoger.
+Mocht het nummer kloppen, meer.|Het nummer moet kloppen.|Het nummer moest kloppen.|Vereist is hetzelfde nummer.
+Ik heb gezocht naar hetzelfde nummer.|Ik zoek hetzelfde nummer.|Nagegaan of het nummer klopt.
+Het nummer is bijna identiek.|Het nummer is haast identiek.|Het nummer is vrijwel identiek.
+Bij gebrek aan hetzelfde nummer, 50 %.|Was het nummer hetzelfde geweest, 95 %.|Had het nummer hetzelfde geluid, 95 %.
+Hetzelfde nummer is vereist.|Een identiek nummer had ik nodig.|Falls die Nummer identisch ist, mehr.
+Wenn die Nummer identisch ist, mehr.|Geprüft, ob die Nummer identisch ist.|Nur bei dieselben Nummern mehr.
+Die Nummer muss identisch sein.|Die Nummer sollte identisch sein.
+Gesucht ist dieselbe Nummer.|Ich suche dieselbe Nummer.
+Die Nummer ist beinahe identisch.|Die Nummer ist nahezu identisch.|Die Nummer ist fast identisch.
+Mangels identischer Nummer, 50 %.|Hätte die Nummer dieselbe Form, mehr.|Dieselbe Nummer wäre nötig.
+Dieselbe Nummer ist erforderlich.
+"""
+
+
+def listed(texts: str) -> list[str]:
+    return [text for text in texts.replace("\n", "|").split("|") if text]
+
+
+@pytest.mark.parametrize("text", listed(EQUAL))
+def test_a_number_that_is_said_to_be_the_cited_one(text: str) -> None:
+    assert read_reasoning(text).claims_number_match
+
+
+@pytest.mark.parametrize("text", listed(SUPPOSED))
+def test_a_number_that_is_only_asked_for_supposed_or_near_is_no_claim(text: str) -> None:
+    assert not read_reasoning(text).claims_number_match
+
+
+@pytest.mark.parametrize("form", [*table("cues")["words"]["supposed"], *table("cues")["words"]["wanted"]])
+def test_every_form_of_a_supposition_stands_in_a_sentence_above(form: str) -> None:
+    assert any(re.search(f"(?<![a-z0-9]){form}", read_reasoning(text).text) for text in listed(SUPPOSED))
+
+
+def test_a_conclusion_drawn_from_the_number_leaves_the_claim_a_claim() -> None:
+    assert read_reasoning("Since the number matches, this must be the one.").claims_number_match
+    assert not read_reasoning("Cited number = C.17.0001.F, candidate number = C.17.0002.F.").claims_number_match
+
+
+def written_out(cited: str, listed: str, reason: str) -> CitationFacts:
+    record = citation(cited, candidates=[candidate(CASSATION.format(1), listed)], no_match_reason=reason)
+    return study(record)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Cass. means Cour de cassation; Hof van Cassatie is a different court.",
+        "'Cass.' (Cour de cassation) differs from 'Hof van Cassatie'.",
+        "'Cass.' (Court of Cassation) differs from 'Hof van Cassatie'.",
+        "Cass. stands for Cour de cassation whereas the candidate belongs to the Hof van Cassatie.",
+        "Cass. is short for Cour de cassation, while the candidate comes from the Hof van Cassatie.",
+        "Cass. désigne la Cour de cassation, et non le Hof van Cassatie, autre juridiction.",
+        "« Cass. » vise la Cour de cassation ; or le candidat émane du Hof van Cassatie.",
+        "Cass. is de afkorting van Cour de cassation, maar de kandidaat komt van het Hof van Cassatie.",
+        "Cass. steht für Cour de cassation, der Kandidat stammt aber vom Hof van Cassatie.",
+        "Cass. means Cour de cassation, not the Hof van Cassatie.",
+        "Cass. signifie Cour de cassation, pas Hof van Cassatie.",
+        "Cass. betekent Cour de cassation, niet het Hof van Cassatie.",
+        "Mit Cass. ist die Cour de cassation gemeint, nicht das Hof van Cassatie.",
+        "Wanted is Cass., the Cour de cassation, and the list only offers the Hof van Cassatie.",
+    ],
+)
+def test_a_short_name_that_is_written_out_was_read_and_the_other_language_is_held_against_it(reason: str) -> None:
+    claims = written_out("Cass.", "Hof van Cassatie", reason).claims
+    assert claims.court
+    assert claims.reads_short_name
+
+
+def test_the_candidates_short_name_may_be_the_one_that_is_written_out() -> None:
+    reason = "Candidate court Cass. (Cour de cassation) is not the cited Hof van Cassatie."
+    assert written_out("Hof van Cassatie", "Cass.", reason).claims.reads_short_name
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "'Cass.' could be Cour de cassation or a lower court, I cannot tell.",
+        "Cass. is not the Cour de cassation.",
+        "Cass. does not stand for Cour de cassation.",
+        "The abbreviation Cass. is not known to me.",
+    ],
+)
+def test_a_short_name_that_is_guessed_at_or_denied_was_not_read(reason: str) -> None:
+    assert not written_out("Cass.", "Hof van Cassatie", reason).claims.reads_short_name
+
+
+def test_a_short_name_of_the_candidates_own_language_is_no_matter_of_languages() -> None:
+    reason = "Arbh. stands for some arbeidshof, which is not the Arbeidshof Gent."
+    assert not written_out("Arbh. Gent", "Arbeidshof Gent", reason).claims.reads_short_name
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Cass. stands for Cour de cassation, in Dutch Hof van Cassatie. The number differs.",
+        "Cass. stands for the court of the candidate, the Hof van Cassatie.",
+        "The cited court is Cass. and the candidate is the Hof van Cassatie. The number differs.",
+        "La citation vise Cass. ; le candidat provient du Hof van Cassatie ; aucun candidat ne porte le numéro.",
+        "Cass. en de kandidaat is van het Hof van Cassatie. Het rolnummer is niet hetzelfde.",
+        "Zitiert ist Cass. und der Kandidat ist vom Hof van Cassatie. Die Nummer weicht ab.",
+    ],
+)
+def test_courts_named_side_by_side_are_no_claim_where_something_else_is_the_reason(reason: str) -> None:
+    assert written_out("Cass.", "Hof van Cassatie", reason).claims.court is None
 
 
 @pytest.mark.parametrize(

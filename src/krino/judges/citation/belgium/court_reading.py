@@ -19,6 +19,7 @@ _TWO_ERRORS_IN_A_PLACE_FROM: Final = 9
 _MOST_WORDS: Final = 3
 """Words that are mended in one name; a name with more of them is not a slip of the pen."""
 _MOST_SPELLINGS: Final = 12
+_BEHIND: Final = frozenset({"neutral", "chamber", "prose"})
 
 
 class Spelling(NamedTuple):
@@ -34,6 +35,8 @@ class _Vocabulary(NamedTuple):
     places: tuple[str, ...]
     whole: frozenset[str]
     small: frozenset[str]
+    behind: frozenset[str]
+    origin: frozenset[str]
 
 
 @cache
@@ -45,13 +48,16 @@ def _vocabulary() -> _Vocabulary:
     known = {word for phrase, _ in (*heads, *cues) for word in phrase}
     courts = {word for phrase, head in heads if not head.abbreviated for word in phrase}
     places = {word for phrase, cue in cues if cue.kind == "place" for word in phrase}
-    small = {word for phrase, cue in cues if cue.kind == "origin" for word in phrase} | courts
+    origin = {word for phrase, cue in cues if cue.kind == "origin" for word in phrase}
+    behind = {word for phrase, cue in cues if cue.kind in _BEHIND for word in phrase if len(word) >= _SHORTEST_GLUED}
     return _Vocabulary(
         known=frozenset(known),
         courts=tuple(sorted(word for word in courts if len(word) >= _SHORTEST)),
         places=tuple(sorted(word for word in places if len(word) >= _SHORTEST)),
         whole=frozenset(word for word in courts | places if len(word) >= _SHORTEST_GLUED),
-        small=frozenset(small),
+        small=frozenset(origin | courts),
+        behind=frozenset(behind),
+        origin=frozenset(origin),
     )
 
 
@@ -94,10 +100,19 @@ def _nearest(word: str, places_only: bool) -> list[str]:
 
 
 def _glued(word: str) -> list[str]:
-    """The word as two, where a space is missing between a word of a court or place and another one or a small word."""
-    _, _, _, whole, small = _vocabulary()
-    parts = ((word[:at], word[at:]) for at in range(1, len(word)))
-    return [f"{one} {two}" for one, two in parts if (one in whole and two in small) or (one in small and two in whole)]
+    """The word as two or three, where spaces are missing between words of a court or place, small words and prose."""
+    known = _vocabulary()
+    parts = [(word[:at], word[at:]) for at in range(1, len(word))]
+    found = [
+        f"{one} {two}"
+        for one, two in parts
+        if (one in known.whole and two in (known.small | known.behind)) or (one in known.small and two in known.whole)
+    ]
+    for one, rest in parts if not found else ():
+        two = next((word for word in known.origin if rest.startswith(word) and rest[len(word) :] in known.whole), None)
+        if one in known.whole and two is not None:
+            found.append(f"{one} {two} {rest[len(two) :]}")
+    return found
 
 
 def _mistyped(word: str, places_only: bool) -> list[str]:
@@ -177,7 +192,7 @@ class _Tail:
 
     def take(self, cue: Cue) -> bool:
         """Take in one known phrase; False when the court's name ends there."""
-        if cue.kind in ("label", "month"):
+        if cue.kind in ("label", "month", "prose"):
             return False
         if cue.kind == "abroad" and not (self.place or self.division):
             self.abroad = cue.values[0]
@@ -235,7 +250,7 @@ def _named_abroad(sentence: list[str], at: int, length: int, gaz: Gazetteer) -> 
 def _skip_opening_word(sentence: list[str], at: int, opening: _Opening, gaz: Gazetteer) -> int:
     """Take note of one word or phrase before the head; returns how many words it takes."""
     found = gaz.cues.longest(sentence, at)
-    if found is None:
+    if found is None or found[0].kind == "prose":
         opening.clean = opening.clean and _is_date_or_chamber_number(sentence, at, gaz)
         return 1
     cue, length = found

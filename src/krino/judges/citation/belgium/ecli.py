@@ -52,6 +52,7 @@ _ECLI = re.compile(
     (?:{_ORDINAL})(?![A-Z0-9])""",
     re.VERBOSE,
 )
+_OLD_ID = re.compile(r"\s*[FN]\s?-\s?([0-9]{8})\s?-\s?([0-9]{1,4})\s*", re.IGNORECASE)
 _LETTER_O = re.compile("(?<=[0-9])O|O(?=[0-9])")
 # The most common form, as it should be written: what it says needs no further reading.
 _PLAIN = re.compile(r"ECLI:BE:([A-Z]{2,7}):([0-9]{4}):(ARR|JUG)\.([0-9]{8})\.([0-9]{1,4})")
@@ -187,6 +188,17 @@ def _parse(text: str) -> Ecli | None:
 def parse_ecli(text: str | None) -> Ecli | None:
     """The first identifier in a field, whatever its case, spacing, prefix or trailing punctuation."""
     return _parse(text[:_MAX_FIELD]) if text else None
+
+
+def is_old_id(text: str | None) -> bool:
+    """Whether a field holds an identifier from before the ECLI: N-20130108-12."""
+    return text is not None and _OLD_ID.fullmatch(text[:_MAX_FIELD]) is not None
+
+
+def ecli_of_old_id(text: str, court_code: str) -> Ecli | None:
+    """The ECLI of a decision of that court that is known by its old identifier: the day and the number stayed."""
+    match = _OLD_ID.fullmatch(text[:_MAX_FIELD])
+    return parse_ecli(f"ECLI:BE:{court_code}:{match[1][:4]}:ARR.{match[1]}.{match[2]}") if match else None
 
 
 def cut_ecli(text: str) -> tuple[Ecli | None, str]:

@@ -95,7 +95,9 @@ LANGUAGES: Final = ("fr", "nl", "de")
 STATUS_ORDER: Final = ("observed", "official_unseen", "observed_legacy", "superseded", "unverified")
 
 Need = Literal["nothing", "place", "context", "abroad"]
-CueKind = Literal["place", "abroad", "division", "language", "chamber", "neutral", "signal", "origin", "label", "month"]
+CueKind = Literal[
+    "place", "abroad", "division", "language", "chamber", "neutral", "signal", "origin", "label", "month", "prose"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +314,7 @@ def _trap_heads() -> Iterator[Head]:
 def _cues() -> PhraseTable[Cue]:
     index: PhraseTable[Cue] = PhraseTable()
     vocabulary = table("court_types")["words"]
-    plain: tuple[CueKind, ...] = ("neutral", "signal", "label", "month", "origin", "division", "chamber")
+    plain: tuple[CueKind, ...] = ("neutral", "signal", "label", "month", "origin", "division", "chamber", "prose")
     for kind in plain:
         _put_all(index, vocabulary[kind], Cue(kind))
     for language, phrases in vocabulary["language"].items():

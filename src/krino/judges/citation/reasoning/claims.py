@@ -7,12 +7,11 @@ no number, and that shared words make a match. Each is kept with the words that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from krino.judges.citation.belgium import table as belgian_table
-from krino.judges.citation.belgium.courts import Court, CourtRef, Other
+from krino.judges.citation.belgium.courts import Court
 from krino.judges.citation.belgium.dates import fold_letters
 from krino.judges.citation.belgium.gazetteer import Head, gazetteer, words
 from krino.judges.citation.candidates import Answer, CandidateFacts, Cited
@@ -22,7 +21,6 @@ from krino.judges.citation.reasoning.clauses import (
     CITED,
     FOUND,
     OTHER,
-    PLACE,
     Clause,
     Stance,
     Statement,
@@ -31,6 +29,7 @@ from krino.judges.citation.reasoning.clauses import (
     sentences,
 )
 from krino.judges.citation.reasoning.cues import LONGEST, Cues
+from krino.judges.citation.reasoning.names import is_short, kind_of, names_of, pattern_of, written_beside
 from krino.judges.lazy import lazy
 
 _OF_COURTS = frozenset({"court", "language", "short", "jurisdiction"})
@@ -41,14 +40,18 @@ _PLACE_FIRST = ("jurisdiction", "number", "short", "language", "court")
 _SAME = frozenset({("agree", False), ("differ", True), ("known", False), ("unknown", True), ("costs", True)})
 _OTHER = frozenset({("differ", False), ("unrelated", False), ("agree", True)})
 _UNCLEAR = frozenset({("unknown", False), ("known", True)})
+_UNFOUND = ("nobody", "unlisted")
 _REMEMBERED = 3
 """Clauses of earlier sentences in which the reason for a cost is looked for."""
 _SURE = 85
 _CEILINGS = frozenset({90, 95})
 _DUTCH = ("dutch", "niederl", "flem", "fland", "neerl", "flam", "nederl", "vlaams")
 _NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|kandidat|option|#)\s*(\d{1,2})(?!\d)")
-_NOT_THE_OTHER = re.compile(rf"(?<![a-z])(?:not|non|pas|niet|nicht|geen|kein)(?:\s[a-z']{{1,5}}){{0,2}}\s?{OTHER}")
-"""The labour tribunal, and not the labour court: what is denied is the court of another candidate."""
+_NOT_THE = {
+    mark: re.compile(rf"(?<![a-z])(?:not|non|pas|niet|nicht|geen|kein)(?:\s[a-z']{{1,5}}){{0,2}}\s?{mark}")
+    for mark in (CITED, FOUND, OTHER)
+}
+"""The labour tribunal, and not the labour court: what is denied is the court that this mark stands for."""
 _QUOTED_WORD = re.compile(r"[\"'«“”‘’„]\s?([^\W\d_]{4,})\s?[\"'»“”’]")
 _LONG_WORD = re.compile(r"[a-z']{3,}")
 
@@ -96,15 +99,17 @@ class Claims:
             return None
         if self._cited.classification == "GENERIC" and not _is_of_names(clause):
             return None
+        if self._writes_out(clause) and _NOT_THE[self._short_and_other[1]].search(clause.text):
+            return "other"
         about = [item for item in said if item.topic in _OF_COURTS]
         stances = {(item.stance, item.denied) for item in about}
-        if CITED in clause.marks or "short" in clause.topic_names:
+        if (CITED in clause.marks or "short" in clause.topic_names) and not self._only_writes_out(clause):
             stances |= {("agree", item.denied) for item in about if item.stance == "stands_for"}
         aside = bool(clause.topic_names & _ASIDE)
         named = bool(clause.marks & {CITED, FOUND} or clause.topic_names & {"court", "short"})
         if ("excused", False) in stances:
             return "same"
-        if named and not aside and (clause.says("who", "nobody") or clause.says("who", "unlisted")):
+        if named and not aside and any(clause.says("who", name) for name in _UNFOUND):
             return "other"
         if stances & _OTHER or (named and clause.says("who", "is_not") and not stances & (_SAME | _UNCLEAR)):
             return "other"
@@ -131,7 +136,7 @@ class Claims:
         """Whether a clause speaks of a candidate that is not of the cited court, or of a court of another kind."""
         if clause.says("who", "others") or (OTHER in clause.marks and FOUND not in clause.marks):
             return True
-        if _NOT_THE_OTHER.search(clause.text):
+        if _NOT_THE[OTHER].search(clause.text):
             return True
         places = _places(clause)
         if places:
@@ -158,13 +163,51 @@ class Claims:
 
     def _names_another_kind(self, clause: Clause) -> bool:
         """Whether a court of another type than the cited one is named in full."""
-        cited = _kind(self._cited.court)
+        cited = kind_of(self._cited.court)
         return any(head.target not in ("", cited) for head in _full_names(clause.text))
+
+    @lazy
+    def reads_short_name(self) -> bool:
+        """Whether the reasoning writes a short name out, so that not the short form but the language misled it."""
+        courts = [self._cited.court, *(item.named for item in self._candidates if item.alignment == "SAME")]
+        tongues = {court.name_language for court in courts if isinstance(court, Court)}
+        if len(tongues) < 2:
+            return False
+        ours, _ = self._short_and_other
+        beside = written_beside(ours, kind_of(self._cited.court)).search(self._marked.lower())
+        return beside is not None or any(self._writes_out(clause) for clause, _ in self._said)
+
+    @property
+    def _short_and_other(self) -> tuple[str, str]:
+        """The mark of the court that is named in short, and of the one that it is held against."""
+        return (CITED, FOUND) if is_short(self._cited.court) else (FOUND, CITED)
+
+    def _writes_out(self, clause: Clause) -> bool:
+        """Whether a clause says what a short name of the case stands for, before it names the court beside it."""
+        ours, theirs = self._short_and_other
+        before = clause.text.partition(theirs)[0]
+        runs = list(re.finditer(f"{ours}+", before))
+        said = {(stance, denied) for stance, denied, _, end in clause.stances if end <= len(before)}
+        if not runs or said & (_UNCLEAR | {("stands_for", True)}):
+            return False
+        if ("stands_for", False) in said:
+            return True
+        return len(runs) > 1 and pattern("who", "is_not").search(before, runs[0].end(), runs[1].start()) is None
+
+    def _only_writes_out(self, clause: Clause) -> bool:
+        """Whether a clause says what a short name stands for, and nothing yet of the candidate."""
+        ours, theirs = self._short_and_other
+        if theirs in clause.marks or not self._writes_out(clause):
+            return False
+        last = clause.text.rindex(ours) + 1
+        # "Cass. stands for the court of the candidate" speaks of it, "..., the candidate comes" begins anew.
+        told = clause.text[:last] + clause.text[last:].partition(",")[0]
+        return pattern("links", "candidate").search(told) is None
 
     @lazy
     def names_one_language(self) -> bool:
         """Whether the reasoning sets two full names of the cited kind against each other that are of one language."""
-        cited = _kind(self._cited.court)
+        cited = kind_of(self._cited.court)
         heads = {head.text: head.languages for head in _full_names(self._written) if head.target == cited}
         return len(heads) > 1 and bool(frozenset.intersection(*heads.values()))
 
@@ -193,7 +236,8 @@ class Claims:
     def _set_against_each_other(self) -> Claim | None:
         """The cited court and that of the candidate contrasted in one sentence, with nothing else said of them."""
         for clauses in self._sentences:
-            if any(clause.link == "concession" for clause in clauses):
+            links = {clause.link for clause in clauses}
+            if "concession" in links or ("contrast" not in links and self._objects_elsewhere):
                 continue
             marks = [clause.marks & {CITED, FOUND} for clause in clauses]
             both = {CITED, FOUND} <= set().union(*marks) and not any({CITED, FOUND} <= mark for mark in marks)
@@ -203,6 +247,15 @@ class Claims:
             if both or two or one:
                 return self._court_claim(clauses[-1], None)
         return None
+
+    @lazy
+    def _objects_elsewhere(self) -> bool:
+        """Whether number, context, date or ECLI are held against a candidate: then courts side by side say nothing."""
+        return any(
+            any(_is_wanting(item) and item.topic in _ASIDE for item in said)
+            or (clause.topic_names & _ASIDE and any(clause.says("who", name) for name in ("is_not", *_UNFOUND)))
+            for clause, said in self._said
+        )
 
     # --- what else is held against a match -------------------------------------------------------------
 
@@ -328,13 +381,17 @@ class Claims:
     # --- clauses and statements ------------------------------------------------------------------------
 
     @lazy
-    def _sentences(self) -> list[list[Clause]]:
-        """The clauses, with the names of the case's courts, and for an open jurisdiction their places, as marks."""
-        names = _names(self._case, self._cited, self._candidates)
+    def _marked(self) -> str:
+        """The text, with the names of the case's courts, and for an open jurisdiction their places, as marks."""
+        names = names_of(self._case, self._cited, self._candidates)
         folded = fold_letters(self._written)
-        if names:
-            folded = _pattern_of(names).sub(lambda found: names[(found.lastindex or 1) - 1][1] * len(found[0]), folded)
-        return sentences(folded)
+        if not names:
+            return folded
+        return pattern_of(names).sub(lambda found: names[(found.lastindex or 1) - 1][1] * len(found[0]), folded)
+
+    @lazy
+    def _sentences(self) -> list[list[Clause]]:
+        return sentences(self._marked)
 
     @lazy
     def _said(self) -> list[Spoken]:
@@ -477,68 +534,3 @@ def _full_names(text: str) -> Iterator[Head]:
         if found is not None and not found[0].abbreviated:
             yield found[0]
         at += found[1] if found is not None else 1
-
-
-def _kind(court: CourtRef) -> str:
-    return court.type if isinstance(court, Court) else court.body if isinstance(court, Other) else ""
-
-
-# --- names as marks --------------------------------------------------------------------------------
-
-Names = tuple[tuple[str, str], ...]
-
-
-def _names(case: CitationCase, cited: Cited, candidates: Sequence[CandidateFacts]) -> Names:
-    """The names under which the courts of the case can stand in a text, each with its mark; a name has one."""
-    found: dict[str, str] = {}
-
-    def put(mark: str, names: Iterable[str | None]) -> None:
-        for name in names:
-            plain = " ".join(fold_letters(name).lower().split()) if name else ""
-            if len(plain) > 1:
-                found.setdefault(plain, mark)
-
-    put(CITED, (case.cited_court_name, _alias(cited.court)))
-    for mark, alignments in ((FOUND, ("SAME",)), (OTHER, ("OTHER_TYPE", "OTHER_JURISDICTION"))):
-        for item in candidates:
-            if item.alignment in alignments:
-                put(mark, (*item.court_names, _alias(item.named)))
-    if cited.classification == "GENERIC":
-        for item in candidates:
-            if isinstance(item.court, Court) and item.court.place:
-                put(PLACE, _place_names(item.court.place))
-    if isinstance(cited.court, Court) and cited.court.place:
-        ours = _written_place(cited.court.place, (case.cited_court_name,))
-        for item in candidates:
-            theirs = _written_place(cited.court.place, item.court_names) if item.alignment == "SAME" else ()
-            if theirs and ours and not set(ours) & set(theirs):  # one city under two names: Luik, Liège
-                put(CITED, ours)
-                put(FOUND, theirs)
-    return tuple(sorted(found.items(), key=lambda entry: -len(entry[0])))
-
-
-def _alias(court: CourtRef) -> str | None:
-    return court.alias if isinstance(court, Court | Other) else None
-
-
-@cache
-def _place_names(place: str) -> tuple[str, ...]:
-    row = next(row for row in belgian_table("places")["place"] if row["id"] == place)
-    return (row["fr"], row["nl"], *row.get("aliases", ()))
-
-
-@lru_cache(maxsize=1_024)
-def _written_place(place: str, court_names: tuple[str | None, ...]) -> tuple[str, ...]:
-    """The names of a place that stand in the names of a court."""
-    written = set(words(" ".join(filter(None, court_names))))
-    return tuple(name for name in _place_names(place) if set(words(name)) <= written)
-
-
-@lru_cache(maxsize=512)
-def _pattern_of(names: Names) -> re.Pattern[str]:
-    """One group for each name, in their order."""
-    forms = []
-    for name, mark in names:
-        form = r"\s+".join(re.escape(part) for part in name.rstrip(".").split())
-        forms.append(f"({form}" + (r"\w{0,4})" if mark == PLACE else r"\.?)" if name.endswith(".") else ")"))
-    return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", re.IGNORECASE)

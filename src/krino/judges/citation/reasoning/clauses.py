@@ -232,7 +232,9 @@ def _links() -> re.Pattern[str]:
     opens = r"(?:^\s*|,\s*|(?<![a-z])(?:and|et|en)\s+)"
     # "candidate 1 has it and candidate 2 has not": a verb in the singular shows that a new clause begins.
     candidate, singular = "|".join(lists["candidate"]), "|".join(lists["singular"])
-    next_one = rf"\s(?:and|et|en|und)\s+(?=(?:{candidate})\s*\d{{1,2}}\s*(?:{singular})(?![a-z]))"
+    known = "|".join((candidate, *lists["list"]))
+    listed = rf"(?:{candidate})\s*\d{{1,2}}|(?:the|le|la|de|het|der|die)\s(?:\w+\s)?(?:{known})"
+    next_one = rf"\s(?:and|et|en|und)\s+(?=(?:{listed})(?:\s\w+)?\s*(?:{singular})(?![a-z]))"
     return re.compile(
         rf"(?P<stop>[:;()]|\s[-\u2013\u2014]\s|{next_one})|(?:^\s*|,\s*)(?P<first>(?:{first})(?![a-z]))"
         rf"|{opens}(?P<then>(?:{then})(?![a-z]))|{named}"

@@ -80,9 +80,16 @@ class Sentence(NamedTuple):
         for word in _pattern("words", "match").finditer(self.text):
             before = [name for name, at in self.mentions if at < word.start()]
             behind = [name for name, at in self.mentions if 0 <= at - word.end() <= _NEAR]
-            if (before and before[-1] == "number") or (not before and behind[:1] == ["number"]):
+            of_number = (before and before[-1] == "number") or (not before and behind[:1] == ["number"])
+            if of_number and not self._only_supposes(word):
                 return True
         return False
+
+    def _only_supposes(self, word: re.Match[str]) -> bool:
+        """Whether between the commas around a word of agreement it is asked for or supposed: "would have to match"."""
+        low, high = self.text.rfind(",", 0, word.start()) + 1, self.text.find(",", word.end())
+        before, behind = self.text[low : word.start()], self.text[word.end() : high if high > 0 else None]
+        return _says("supposed", before) or _says("wanted", behind)
 
 
 def _split(text: str) -> tuple[list[Sentence], dict[str, int]]:
