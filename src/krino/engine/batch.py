@@ -51,7 +51,6 @@ class BatchFiles:
         self._labeller = assignment.labeller
         ledger = Ledger(assignment.folder / FOLDER)
         piles = _Piles(ledger.folder)
-        ended = False
         try:
             if ledger.is_new:
                 await self._ask_first(assignment, cases, receive)
@@ -59,14 +58,16 @@ class BatchFiles:
             settle = min(SETTLE, 4 * self._longest_pause)
             couriers = [Courier(model, ledger, self._sizes, pause, settle) for model in models]
             try:
-                ended = await _Round(self, assignment, couriers, piles, receive).run(cases)
+                await _Round(self, assignment, couriers, piles, receive).run(cases)
             finally:
                 for courier in couriers:
                     await courier.aclose()
         finally:
             for case in piles.all():
                 await receive(case.item, None)
-            ledger.end(keep=ledger.is_out() or (not ended and ledger.has_replies()))
+            # A reply that nobody has used may be for a case that only the next pass takes up. A run that is finished
+            # forgets them (`forget_answered`).
+            ledger.end(keep=ledger.is_out() or ledger.has_replies())
 
     def stop(self) -> None:
         self._stopping.set()
@@ -108,8 +109,7 @@ class _Round:
         self._couriers, self._piles = couriers, piles
         self._ledger = couriers[0].ledger
 
-    async def run(self, cases: AsyncIterator[OpenCase]) -> bool:
-        """Whether there was any case: replies of before may be for cases that only the next pass takes up."""
+    async def run(self, cases: AsyncIterator[OpenCase]) -> None:
         for courier in self._couriers:
             courier.take_up()
         number = 0
@@ -121,7 +121,6 @@ class _Round:
             if self._engine.stopping:
                 self._stop()
         await self._until_all_are_back()
-        return number > 0
 
     async def _until_all_are_back(self) -> None:
         looks = 0

@@ -76,6 +76,7 @@ def test_a_request_waits_in_its_own_batch_and_in_no_other(tmp_path: Path) -> Non
         assert [mailbox.waits(number, name) for number in (first, second)] == [True, False]
         assert not mailbox.waits(first, "somebody-else")
         assert not mailbox.waits(first, f"{name}-1")
+        assert not mailbox.waits(first, name + "0" * 30), "nor is it a number that no table holds"
         ledger.answer(second, b"key", 0, 200, b"stray", Usage())
         assert mailbox.waits(first, name), "results of another batch are not its"
         ledger.answer(first, b"key", 0, 200, b"reply", Usage())

@@ -15,6 +15,7 @@ request is never written twice, whatever the order of the cases, unless the one 
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import shutil
 import sqlite3
@@ -45,6 +46,10 @@ create table if not exists requests (
 );
 create index if not exists waiting on requests (batch) where status is null;
 """
+
+
+_NAME = re.compile(r"((?:[0-9a-f]{2})+)-([0-9]{1,9})")
+"""Of a request, after the prefix: its key and its turn."""
 
 
 class Letter(NamedTuple):
@@ -112,11 +117,8 @@ class Ledger:
 
     def named(self, name: str) -> tuple[bytes, int] | None:
         """The request of a name; None for what is none of ours."""
-        try:
-            key, turn = name.removeprefix(self.prefix).split("-")
-            return (bytes.fromhex(key), int(turn)) if name.startswith(self.prefix) else None
-        except ValueError:
-            return None
+        found = _NAME.fullmatch(name.removeprefix(self.prefix)) if name.startswith(self.prefix) else None
+        return None if found is None else (bytes.fromhex(found[1]), int(found[2]))
 
     def path(self, number: int) -> Path:
         """Of a request file."""

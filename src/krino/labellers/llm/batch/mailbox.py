@@ -73,6 +73,14 @@ class Mailbox:
                 return request, reply
             labeller.take_refusal(talk, request, read_error(letter.status, body))
 
+    def asked_before(self, key: bytes) -> bool:
+        """Whether a conversation has begun here: then it is gone through again, and not looked up in the reply cache.
+
+        A case of several seats or parts is carried more than once before its cost is on record, and to the cache every
+        answer is free.
+        """
+        return self.ledger.letter(key, 0) is not None
+
     def waits(self, number: int, name: str) -> bool:
         """Whether a request of this name waits in a batch."""
         known = self.ledger.named(name)
