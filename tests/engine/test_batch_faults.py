@@ -22,6 +22,7 @@ from batch_runs import (
     model,
 )
 from krino.errors import UsageProblem
+from krino.labellers.llm.batch.ledger import Ledger
 from parts_judge import Joining
 from toy_judge import ToyJudge
 
@@ -244,3 +245,23 @@ def test_a_labeller_that_went_by_file_asks_at_the_full_price_again_afterwards(tm
         called = krino.judge(ToyJudge(), cases(1)[0], labeller=labeller)
     usage = called.usage
     assert usage.cost == pytest.approx((usage.input_tokens * 10 + usage.output_tokens * 100) / 1e6)
+
+
+def test_a_step_that_cannot_be_put_on_disk_ends_the_run_and_is_no_fault_of_a_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = Ledger.__init__
+
+    def on_a_full_disk(ledger: Ledger, folder: Path) -> None:
+        usual(ledger, folder)
+        ledger._db.execute("pragma max_page_count=1")
+
+    many = cases(60)
+    with batch_server() as server:
+        with monkeypatch.context() as patched, pytest.raises(UsageProblem, match=r"ledger .* is full; make room"):
+            patched.setattr(Ledger, "__init__", on_a_full_disk)
+            judged(model(server.anthropic_url, "openai"), tmp_path, many, requests=100)
+        assert not lines(tmp_path)
+        run = judged(model(server.anthropic_url, "openai"), tmp_path, many, requests=100)
+        assert run.manifest.counts.ok == len(many)
+        assert server.stats().completed_by_key == expected([case["id"] for case in many])

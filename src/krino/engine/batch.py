@@ -25,6 +25,7 @@ from krino.labellers.llm.batch.mailbox import LATER, Sizes
 from krino.labellers.llm.batch.providers import refuse_without_batches
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.panel import Panel
+from krino.writing import unwritten
 
 PILOT = 3
 """Cases of a new run that are asked by a call, at the full price, before files are written: what the endpoint does not
@@ -63,11 +64,17 @@ class BatchFiles:
                 for courier in couriers:
                     await courier.aclose()
         finally:
-            for case in piles.all():
-                await receive(case.item, None)
-            # A reply that nobody has used may be for a case that only the next pass takes up. A run that is finished
-            # forgets them (`forget_answered`).
-            ledger.end(keep=ledger.is_out() or ledger.has_replies())
+            try:
+                for case in piles.all():
+                    await receive(case.item, None)
+            finally:
+                self._end(ledger)
+
+    @staticmethod
+    def _end(ledger: Ledger) -> None:
+        """A reply that nobody has used may be for a case that only the next pass takes up; a run that is finished
+        forgets them (`forget_answered`)."""
+        ledger.end(keep=ledger.is_out() or ledger.has_replies())
 
     def stop(self) -> None:
         self._stopping.set()
@@ -193,9 +200,13 @@ class _Piles:
         """A pile of which not all have been taken yet."""
 
     def add(self, number: int, case: OpenCase) -> None:
-        if number not in self._open:
-            self._open[number] = (self._folder / f"{number}.waiting").open("w+b")
-        pickle.dump(case, self._open[number])
+        path = self._folder / f"{number}.waiting"
+        try:
+            if number not in self._open:
+                self._open[number] = path.open("w+b")
+            pickle.dump(case, self._open[number])
+        except OSError as error:
+            raise unwritten(path, error) from None
 
     def numbers(self) -> list[int]:
         return sorted(self._open)

@@ -80,6 +80,17 @@ class Batch(NamedTuple):
     remote: str | None
 
 
+class _Connection(sqlite3.Connection):
+    """A step that cannot be put on disk ends the run, before the next one is taken: it is no fault of a case."""
+
+    def execute(self, *query: Any) -> sqlite3.Cursor:
+        try:
+            return super().execute(*query)
+        except sqlite3.Error as error:
+            told = f"the ledger of the batches cannot be written: {error}"
+            raise UsageProblem(f"{told}; make room in the run folder and give the same command again") from None
+
+
 class Ledger:
     """Opened by the one process that writes the run."""
 
@@ -90,7 +101,8 @@ class Ledger:
             raise UsageProblem(f"{folder}: what is out must lie in the run folder itself, not behind a link")
         try:
             folder.mkdir(exist_ok=True)
-            self._db = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None, check_same_thread=False)
+            path = folder / "ledger.sqlite"
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=_Connection)
             self._db.execute("pragma journal_mode=wal")
             self._db.execute("pragma synchronous=full")  # money hangs on it
             self._db.executescript(_TABLES)
@@ -246,8 +258,10 @@ class Ledger:
 
     def end(self, *, keep: bool) -> None:
         """Close it; where nothing is outstanding, nothing of it is needed again."""
-        self.commit()
-        self._db.close()
+        try:
+            self.commit()
+        finally:
+            self._db.close()
         if not keep:
             shutil.rmtree(self.folder)
 
