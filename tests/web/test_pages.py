@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -18,6 +20,7 @@ from krino.judges.registry import OURS
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
+from krino.web.index.book import Book
 from krino.web.pages.try_it import save
 from made_runs import failed_row, make_run, row
 from workbench_making import csrf_of, serving
@@ -216,6 +219,45 @@ def test_a_run_under_way_shows_how_far_it_is(tmp_path: Path) -> None:
         journal.append(Judgement.model_validate({**first, "input_hash": "0" * 32}))  # of a case that is not on the roll
         journal.close()
         assert "2 cases judged so far" in client.get("/runs/live/progress").json()["told"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/runs/a/cases", "/v1/labels?run=a", "/v1/labels/export?run=a", "/v1/labels/next?run=a&rater=anna"]
+)
+def test_of_a_damaged_run_programs_are_told_the_fault_and_no_figures(path: str, tmp_path: Path) -> None:
+    make_run(tmp_path / "a", [row("one", score=0.5), failed_row("two")])
+    with (tmp_path / "a" / JOURNAL).open("ab") as journal:
+        journal.write(b"no JSON\n")
+    with serving(tmp_path) as client:
+        until_read(client, "a")
+        reply = client.get(path)
+        assert (reply.status_code, "not JSON" in reply.json()["error"]) == (422, True)
+        assert "not JSON" in client.get("/v1/runs/a").json()["run"]["problem"]
+
+
+def test_while_a_run_is_being_read_programs_are_told_that_there_may_be_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(tmp_path / "a", [row("one", score=0.5)])
+    go_on = threading.Event()
+    extend = Book.extend
+
+    def waiting(book: Book, *args: Any) -> Any:
+        go_on.wait(60)
+        return extend(book, *args)
+
+    monkeypatch.setattr(Book, "extend", waiting)
+    with serving(tmp_path) as client:
+        try:
+            found = client.get("/v1/runs/a/cases").json()
+            assert (found["found"], found["current"]) == (0, False)
+            assert client.get("/v1/labels/export?run=a").status_code == 503
+        finally:
+            go_on.set()
+        until_read(client, "a")
+        found = client.get("/v1/runs/a/cases").json()
+        assert (found["found"], found["current"]) == (1, True)
+        assert client.get("/v1/labels/export?run=a").status_code == 200
 
 
 def test_a_damaged_run_shows_the_fault_and_no_figures(tmp_path: Path) -> None:
