@@ -24,8 +24,9 @@ State = Literal["going", "ended", "cut", "failed"]
 """going: not done. ended: every request has an outcome. cut: it expired or was cancelled, and some have none. failed:
 nothing was done."""
 MOST_PAGES = 200
-SKEW = 3600.0
-"""Seconds by which the provider's clock may differ from ours."""
+SKEW = 15 * 3600.0
+"""Seconds by which the provider's clock may differ from ours: ours may go by the wrong time zone, and a batch that is
+not found is made, and paid, again."""
 REFUSALS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
