@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -352,6 +353,35 @@ def test_a_link_in_the_folder_of_cases_is_not_followed(tmp_path: Path) -> None:
     (runs / "cases").symlink_to(tmp_path, target_is_directory=True)
     with pytest.raises(UsageProblem, match="leads elsewhere"):
         save(runs, "mine", {"question": "?"})
+
+
+def test_a_saved_case_has_a_line_of_its_own_though_somebody_left_the_last_one_open(tmp_path: Path) -> None:
+    (tmp_path / "cases").mkdir()
+    file = tmp_path / "cases" / "mine.jsonl"
+    file.write_text('{"question": "by hand"}')
+    save(tmp_path, "mine", {"question": "one"})
+    save(tmp_path, "mine", {"question": "two"})
+    assert [orjson.loads(line)["question"] for line in file.read_bytes().splitlines()] == ["by hand", "one", "two"]
+
+
+def test_a_case_that_cannot_be_saved_is_told_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    save(tmp_path, "mine", {"question": "one"})
+    file = tmp_path / "cases" / "mine.jsonl"
+    before = file.read_bytes()
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 9, usual[1]))  # as a disk with room for half a line
+    try:
+        with pytest.raises(UsageProblem, match=r"mine.jsonl cannot be written: No space"):
+            save(tmp_path, "mine", {"question": "two"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    with pytest.raises(UsageProblem, match="cannot be written as JSON"):
+        save(tmp_path, "mine", {"question": orjson.loads("[" * 500 + "]" * 500)})
+    os.mkfifo(tmp_path / "cases" / "pipe.jsonl")
+    with pytest.raises(UsageProblem, match="no plain file"):
+        save(tmp_path, "pipe", {"question": "two"})
+    assert file.read_bytes() == before
 
 
 def test_a_report_that_somebody_made_up_costs_its_own_blocks_and_not_the_page(tmp_path: Path) -> None:
