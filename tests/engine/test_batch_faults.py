@@ -21,6 +21,7 @@ from batch_runs import (
     lines,
     model,
 )
+from fake_llm.batches import FakeBatch
 from krino.errors import UsageProblem
 from krino.labellers.llm.batch.ledger import Ledger
 from parts_judge import Joining
@@ -265,3 +266,18 @@ def test_a_step_that_cannot_be_put_on_disk_ends_the_run_and_is_no_fault_of_a_cas
         run = judged(model(server.anthropic_url, "openai"), tmp_path, many, requests=100)
         assert run.manifest.counts.ok == len(many)
         assert server.stats().completed_by_key == expected([case["id"] for case in many])
+
+
+def test_a_key_that_the_provider_says_aloud_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-a-key-that-nobody-must-see"
+    with batch_server() as server:
+        told = server.batches._told
+
+        def telling(batch: FakeBatch) -> dict[str, Any]:
+            said = {"code": "no", "message": f"not for {batch.headers['authorization']}"}
+            return {**told(batch), "status": "failed", "errors": {"data": [said]}}
+
+        monkeypatch.setattr(server.batches, "_told", telling)
+        run = judged(model(server.anthropic_url, "openai", api_key=key), tmp_path / "run", cases(1))
+    assert "the provider refuses the batch: failed: no: not for" in str(run.manifest.stop_reason)
+    assert not [path for path in run.folder.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]

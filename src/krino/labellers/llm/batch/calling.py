@@ -93,7 +93,7 @@ class Caller:
                     method, url, headers=headers, timeout=self._limits(), allow_redirects=False, **given
                 ) as response:
                     if response.status == 200:
-                        return _object(await _bounded(response))
+                        return _object(self._transport.secrets.strike(await _bounded(response)))
                     error, asked = await self._error(response), retry_after(_lower(response.headers))
                 trouble = str(error)
                 if error.status == 401 and await self._has_new_key(key):
