@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 import krino
 from batch_runs import (
@@ -281,3 +282,21 @@ def test_a_key_that_the_provider_says_aloud_is_not_kept(tmp_path: Path, monkeypa
         run = judged(model(server.anthropic_url, "openai", api_key=key), tmp_path / "run", cases(1))
     assert "the provider refuses the batch: failed: no: not for" in str(run.manifest.stop_reason)
     assert not [path for path in run.folder.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_key_goes_where_results_are_said_to_have_moved(
+    dialect: Dialect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with batch_server() as server, batch_server() as elsewhere:
+
+        def moved(name: str) -> Any:
+            async def away(*_: Any) -> web.Response:
+                return web.Response(status=302, headers={"location": f"{elsewhere.anthropic_url}/v1/batches/stolen"})
+
+            return away
+
+        monkeypatch.setattr(server.batches, "_content", moved)
+        run = judged(model(server.anthropic_url, dialect), tmp_path / "run", cases(1))
+        assert "HTTP 302" in str(run.manifest.stop_reason)
+        assert not elsewhere.batches.calls
