@@ -68,6 +68,8 @@ class Journal:
         """For each content where its line begins that counts, and how it ended; see `packed_line`."""
         self.usage = Usage()
         """What all its lines have cost."""
+        self.unpriced = False
+        """Whether some of it was asked without a price: then `usage.cost` is not the cost of all of it."""
         self.has_verdicts = False
         """Whether any case ended well."""
         try:
@@ -135,6 +137,7 @@ class Journal:
         self.has_verdicts = self.has_verdicts or status == "ok"
         if is_open(self.status(digest)):
             self.lines.set(digest, packed_line(offset, status))
+        self.unpriced = self.unpriced or (usage.cost is None and usage.calls > 0)
         self.usage.add(usage)
 
 
