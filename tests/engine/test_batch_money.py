@@ -256,17 +256,23 @@ class Killed(BaseException):
     pass
 
 
-def test_what_is_paid_and_in_no_judgement_counts_once_against_the_budget_of_a_session_of_two_passes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def killed_with_a_reply(server: FakeServer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only case ended in error, was tried again, and its reply is paid and in no judgement."""
+
     def dies(journal: Journal, judgement: krino.Judgement) -> None:
         raise Killed
 
+    ended_in_error(server, folder)
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(Journal, "append", dies)
+        judged(model(server.anthropic_url, "openai"), folder, cases(1))
+
+
+def test_what_is_paid_and_in_no_judgement_counts_once_against_the_budget_of_a_session_of_two_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with batch_server() as server:
-        ended_in_error(server, tmp_path)
-        with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr(Journal, "append", dies)
-            judged(model(server.anthropic_url, "openai"), tmp_path, cases(1))
+        killed_with_a_reply(server, tmp_path, monkeypatch)
         labeller = model(server.anthropic_url, "openai", max_cost=1.0)
         run = judged(labeller, tmp_path, cases(1))
         assert (run.manifest.counts.ok, run.manifest.usage.calls) == (1, 1)
@@ -278,14 +284,8 @@ def test_what_is_paid_and_in_no_judgement_counts_once_against_the_budget_of_a_se
 def test_a_reply_of_the_second_pass_is_kept_while_the_first_one_judges_new_cases(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def dies(journal: Journal, judgement: krino.Judgement) -> None:
-        raise Killed
-
     with batch_server() as server:
-        ended_in_error(server, tmp_path)
-        with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr(Journal, "append", dies)
-            judged(model(server.anthropic_url, "openai"), tmp_path, cases(1))
+        killed_with_a_reply(server, tmp_path, monkeypatch)
         run = judged(model(server.anthropic_url, "openai"), tmp_path, cases(2))
         assert (run.manifest.state, run.manifest.counts.ok, run.manifest.usage.calls) == ("finished", 2, 2)
         assert server.stats().completed_by_key == expected(["case-0-", "case-1-"])

@@ -261,6 +261,14 @@ def test_while_a_run_is_being_read_programs_are_told_that_there_may_be_more(
         assert client.get("/v1/labels/export?run=a").status_code == 200
 
 
+def test_names_without_an_end_do_not_swell_the_list_of_runs(tmp_path: Path) -> None:
+    endless = "x" * 100_000
+    plan = {"judge": {"name": endless}, "labeller": {"kind": "llm", "model": endless}, "inputs": [endless]}
+    make_run(tmp_path / "a", [row("one", score=0.5)], plan=plan)
+    with serving(tmp_path) as client:
+        assert len(text_of(client, "/")) < len(endless)
+
+
 def test_a_damaged_run_shows_the_fault_and_no_figures(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "broken", [row("a", score=0.125)])
     with (folder / JOURNAL).open("ab") as journal:
