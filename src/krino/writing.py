@@ -99,6 +99,12 @@ def _opened(path: Path | int, flags: int, shown: Path) -> _Sink:
         raise _cannot(shown, error.errno) from None
 
 
+def unwritten(path: Path, error: OSError) -> UsageProblem:
+    """Of a file that a run grows by: a disk that is full, above all. Nothing may go on as if it had been written."""
+    advice = "make room and give the same command again: what is judged is kept"
+    return UsageProblem(f"{path} cannot be written: {error.strerror}; {advice}")
+
+
 def _cannot(path: Path, reason: int | None) -> UsageProblem:
     hint = "; name a file in a folder that is there" if reason in (errno.ENOENT, errno.ENOTDIR) else ""
     return UsageProblem(f"{path} cannot be written: {os.strerror(reason or errno.EIO)}{hint}")

@@ -88,6 +88,20 @@ def test_a_quote_never_closed_is_one_problem_that_names_its_line(tmp_path: Path)
     assert "cases.csv:3: a quote that opens here is never closed" in items[1].problem
 
 
+@pytest.mark.parametrize(
+    ("stray", "kept", "up_to"),
+    [('3,"open\n5,6\n7,"more"\n', ["1", "9"], 5), ('3,"say "hi" now"\n', ["1", "9"], 3)],
+    ids=["two that never close", "one within a field"],
+)
+def test_a_stray_quote_is_a_problem_and_takes_no_row_along_unseen(
+    tmp_path: Path, stray: str, kept: list[str], up_to: int
+) -> None:
+    items = read(tmp_path, f"a,b\n1,2\n{stray}9,0\n")
+    assert [item.record["a"] for item in items if item.record is not None] == kept
+    (problem,) = [item.problem for item in items if item.record is None]
+    assert f"cases.csv:3: text follows a closing quote (up to line {up_to})" in str(problem)
+
+
 def test_a_last_row_without_line_end_is_whole(tmp_path: Path) -> None:
     assert [item.record for item in read(tmp_path, 'a,b\n1,"2"')] == [{"a": "1", "b": "2"}]
 

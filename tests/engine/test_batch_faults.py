@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 import krino
 from batch_runs import (
@@ -21,7 +22,9 @@ from batch_runs import (
     lines,
     model,
 )
+from fake_llm.batches import FakeBatch
 from krino.errors import UsageProblem
+from krino.labellers.llm.batch.ledger import Ledger
 from parts_judge import Joining
 from toy_judge import ToyJudge
 
@@ -244,3 +247,56 @@ def test_a_labeller_that_went_by_file_asks_at_the_full_price_again_afterwards(tm
         called = krino.judge(ToyJudge(), cases(1)[0], labeller=labeller)
     usage = called.usage
     assert usage.cost == pytest.approx((usage.input_tokens * 10 + usage.output_tokens * 100) / 1e6)
+
+
+def test_a_step_that_cannot_be_put_on_disk_ends_the_run_and_is_no_fault_of_a_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = Ledger.__init__
+
+    def on_a_full_disk(ledger: Ledger, folder: Path) -> None:
+        usual(ledger, folder)
+        ledger._db.execute("pragma max_page_count=1")
+
+    many = cases(60)
+    with batch_server() as server:
+        with monkeypatch.context() as patched, pytest.raises(UsageProblem, match=r"ledger .* is full; make room"):
+            patched.setattr(Ledger, "__init__", on_a_full_disk)
+            judged(model(server.anthropic_url, "openai"), tmp_path, many, requests=100)
+        assert not lines(tmp_path)
+        run = judged(model(server.anthropic_url, "openai"), tmp_path, many, requests=100)
+        assert run.manifest.counts.ok == len(many)
+        assert server.stats().completed_by_key == expected([case["id"] for case in many])
+
+
+def test_a_key_that_the_provider_says_aloud_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-a-key-that-nobody-must-see"
+    with batch_server() as server:
+        told = server.batches._told
+
+        def telling(batch: FakeBatch) -> dict[str, Any]:
+            said = {"code": "no", "message": f"not for {batch.headers['authorization']}"}
+            return {**told(batch), "status": "failed", "errors": {"data": [said]}}
+
+        monkeypatch.setattr(server.batches, "_told", telling)
+        run = judged(model(server.anthropic_url, "openai", api_key=key), tmp_path / "run", cases(1))
+    assert "the provider refuses the batch: failed: no: not for" in str(run.manifest.stop_reason)
+    assert not [path for path in run.folder.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_key_goes_where_results_are_said_to_have_moved(
+    dialect: Dialect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with batch_server() as server, batch_server() as elsewhere:
+
+        def moved(name: str) -> Any:
+            async def away(*_: Any) -> web.Response:
+                return web.Response(status=302, headers={"location": f"{elsewhere.anthropic_url}/v1/batches/stolen"})
+
+            return away
+
+        monkeypatch.setattr(server.batches, "_content", moved)
+        run = judged(model(server.anthropic_url, dialect), tmp_path / "run", cases(1))
+        assert "HTTP 302" in str(run.manifest.stop_reason)
+        assert not elsewhere.batches.calls

@@ -15,7 +15,7 @@ import pytest
 import krino
 from batch_runs import ALL, DIALECTS, Dialect, assert_whole, batch_server, cases, engine, expected, judged, lines, model
 from command_line import environment
-from fake_llm import FakeServer
+from fake_llm import FakeServer, ReceivedRequest
 from krino.api.running import estimate
 from krino.cases.item import CaseItem
 from krino.engine.batch import at_batch_price
@@ -256,20 +256,51 @@ class Killed(BaseException):
     pass
 
 
-def test_what_is_paid_and_in_no_judgement_counts_once_against_the_budget_of_a_session_of_two_passes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def killed_with_a_reply(server: FakeServer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only case ended in error, was tried again, and its reply is paid and in no judgement."""
+
     def dies(journal: Journal, judgement: krino.Judgement) -> None:
         raise Killed
 
+    ended_in_error(server, folder)
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(Journal, "append", dies)
+        judged(model(server.anthropic_url, "openai"), folder, cases(1))
+
+
+def test_what_is_paid_and_in_no_judgement_counts_once_against_the_budget_of_a_session_of_two_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with batch_server() as server:
-        ended_in_error(server, tmp_path)
-        with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr(Journal, "append", dies)
-            judged(model(server.anthropic_url, "openai"), tmp_path, cases(1))
+        killed_with_a_reply(server, tmp_path, monkeypatch)
         labeller = model(server.anthropic_url, "openai", max_cost=1.0)
         run = judged(labeller, tmp_path, cases(1))
         assert (run.manifest.counts.ok, run.manifest.usage.calls) == (1, 1)
         assert labeller.budget.shared.earlier.calls == 1
         assert labeller.budget.shared.earlier.cost == pytest.approx(run.manifest.usage.cost)
         assert server.stats().completed_by_key == expected(["case-0-"])
+
+
+def test_a_reply_of_the_second_pass_is_kept_while_the_first_one_judges_new_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with batch_server() as server:
+        killed_with_a_reply(server, tmp_path, monkeypatch)
+        run = judged(model(server.anthropic_url, "openai"), tmp_path, cases(2))
+        assert (run.manifest.state, run.manifest.counts.ok, run.manifest.usage.calls) == ("finished", 2, 2)
+        assert server.stats().completed_by_key == expected(["case-0-", "case-1-"])
+        assert not (tmp_path / "batches").exists()
+
+
+def test_seats_that_answered_at_once_are_on_the_bill_though_another_seat_was_asked_again(tmp_path: Path) -> None:
+    """When the case is carried the second time, the reply cache knows what the other seat said: that was paid too."""
+    asked: list[str] = []
+
+    def one_seat_is_wrong_at_first(request: ReceivedRequest) -> dict[str, Any]:
+        asked.append(request.text)
+        return {"label": "good", "quote": "fine" if len(asked) > 1 else "nowhere to be found"}
+
+    with FakeServer(reply=one_seat_is_wrong_at_first) as server:
+        labeller = model(server.anthropic_url, "openai", cache=str(tmp_path / "cache.sqlite"))
+        run = judged(repeated(labeller, 2), tmp_path / "run", cases(1))
+        assert (run.manifest.counts.ok, run.manifest.usage.calls, len(asked)) == (1, 3, 3)

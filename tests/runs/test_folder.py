@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 import krino
-from krino.runs.folder import RunLocation, clear_results, find_location, unclaim
+from krino.runs.folder import TRYING, RunLocation, clear_results, find_location, trying, unclaim
 from krino.runs.manifest import Counts, Manifest, Plan
 from made_runs import make_run, scores
 
@@ -240,3 +240,11 @@ def test_nothing_of_ours_is_left_of_a_folder_that_was_made_for_nothing(tmp_path:
     unclaim(others, [others, others.parent])
     assert list(tmp_path.iterdir()) == []
     unclaim(tmp_path / "nowhere", [tmp_path / "nowhere"])
+
+
+def test_nothing_is_made_behind_a_link_that_lies_in_wait_in_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / TRYING).symlink_to(tmp_path / "elsewhere")
+    with trying(folder):
+        assert not (tmp_path / "elsewhere").exists()

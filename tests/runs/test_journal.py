@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -220,3 +222,28 @@ def test_the_journal_knows_where_the_line_of_each_content_begins(tmp_path: Path)
         places[digest] = whole[:offset].count(b"\n"), code
         assert digest.encode() in whole[offset:].partition(b"\n")[0]
     assert places == {A: (2, CODES["failed"]), B: (1, CODES["ok"]), f"{2:032x}": (4, CODES["ok"])}
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """As a disk that is full: what does not fit is written in part, and the rest refused."""
+    resource = pytest.importorskip("resource")
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, usual[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+
+def test_what_the_disk_has_no_room_for_is_told_and_leaves_no_half_of_a_line(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.append(judgement(1))
+    with (
+        files_of_at_most(journal.path.stat().st_size + 50),
+        pytest.raises(krino.UsageProblem, match=r"judgements.jsonl cannot be written: .*; make room"),
+    ):
+        journal.append(judgement(2))
+    journal.append(judgement(3))
+    journal.close()
+    assert [line.data["id"] for line in read_journal(tmp_path, check(tmp_path))] == ["c1", "c3"]

@@ -238,6 +238,13 @@ def test_a_damaged_shard_is_refused_and_no_case_is_passed_over(damage: Any, told
         judged([shard], tmp_path / "run")
 
 
+def test_a_case_that_no_shard_can_hold_is_named_with_the_way_out(tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text('{"id": "deep", "text": "t", "metadata": ' + "[" * 500 + "]" * 500 + "}\n")
+    with pytest.raises(krino.UsageProblem, match=r"cases.jsonl:1 cannot be written into a shard: .*; nest it less"):
+        krino.shard(ToyJudge(), cases, into=tmp_path / "shards", shards=1)
+
+
 def test_a_shard_cannot_be_mapped_again(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"words": "fine"}\n')
     mapping = {"text": "words"}

@@ -109,6 +109,16 @@ async def test_the_labeller_is_told_once_what_was_spent_before(tmp_path: Path) -
     assert told == [krino.Usage(), krino.Usage(**spent)]
 
 
+async def test_what_was_asked_without_a_price_counts_against_every_later_limit(tmp_path: Path) -> None:
+    prices = {"price_in": 10.0, "price_out": 100.0}
+    with FakeServer(reply={"label": "good", "quote": "fine"}) as server:
+        assert (await labelled(tmp_path, server, "fine a", "fine b", "fine c")).usage.cost is None
+        one = (await labelled(tmp_path, server, "fine d", **prices)).usage.cost
+        assert one is not None
+        stopped = await labelled(tmp_path, server, "fine e", max_cost=4 * one, **prices)
+        assert (stopped.state, server.stats().completed) == ("stopped", 4)
+
+
 # --- what is in the folder while it lasts, and when it is refused ------------------------------------
 
 

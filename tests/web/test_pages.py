@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import threading
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -18,6 +21,7 @@ from krino.judges.registry import OURS
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
+from krino.web.index.book import Book
 from krino.web.pages.try_it import save
 from made_runs import failed_row, make_run, row
 from workbench_making import csrf_of, serving
@@ -218,6 +222,53 @@ def test_a_run_under_way_shows_how_far_it_is(tmp_path: Path) -> None:
         assert "2 cases judged so far" in client.get("/runs/live/progress").json()["told"]
 
 
+@pytest.mark.parametrize(
+    "path", ["/v1/runs/a/cases", "/v1/labels?run=a", "/v1/labels/export?run=a", "/v1/labels/next?run=a&rater=anna"]
+)
+def test_of_a_damaged_run_programs_are_told_the_fault_and_no_figures(path: str, tmp_path: Path) -> None:
+    make_run(tmp_path / "a", [row("one", score=0.5), failed_row("two")])
+    with (tmp_path / "a" / JOURNAL).open("ab") as journal:
+        journal.write(b"no JSON\n")
+    with serving(tmp_path) as client:
+        until_read(client, "a")
+        reply = client.get(path)
+        assert (reply.status_code, "not JSON" in reply.json()["error"]) == (422, True)
+        assert "not JSON" in client.get("/v1/runs/a").json()["run"]["problem"]
+
+
+def test_while_a_run_is_being_read_programs_are_told_that_there_may_be_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(tmp_path / "a", [row("one", score=0.5)])
+    go_on = threading.Event()
+    extend = Book.extend
+
+    def waiting(book: Book, *args: Any) -> Any:
+        go_on.wait(60)
+        return extend(book, *args)
+
+    monkeypatch.setattr(Book, "extend", waiting)
+    with serving(tmp_path) as client:
+        try:
+            found = client.get("/v1/runs/a/cases").json()
+            assert (found["found"], found["current"]) == (0, False)
+            assert client.get("/v1/labels/export?run=a").status_code == 503
+        finally:
+            go_on.set()
+        until_read(client, "a")
+        found = client.get("/v1/runs/a/cases").json()
+        assert (found["found"], found["current"]) == (1, True)
+        assert client.get("/v1/labels/export?run=a").status_code == 200
+
+
+def test_names_without_an_end_do_not_swell_the_list_of_runs(tmp_path: Path) -> None:
+    endless = "x" * 100_000
+    plan = {"judge": {"name": endless}, "labeller": {"kind": "llm", "model": endless}, "inputs": [endless]}
+    make_run(tmp_path / "a", [row("one", score=0.5)], plan=plan)
+    with serving(tmp_path) as client:
+        assert len(text_of(client, "/")) < len(endless)
+
+
 def test_a_damaged_run_shows_the_fault_and_no_figures(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "broken", [row("a", score=0.125)])
     with (folder / JOURNAL).open("ab") as journal:
@@ -320,6 +371,35 @@ def test_a_link_in_the_folder_of_cases_is_not_followed(tmp_path: Path) -> None:
     (runs / "cases").symlink_to(tmp_path, target_is_directory=True)
     with pytest.raises(UsageProblem, match="leads elsewhere"):
         save(runs, "mine", {"question": "?"})
+
+
+def test_a_saved_case_has_a_line_of_its_own_though_somebody_left_the_last_one_open(tmp_path: Path) -> None:
+    (tmp_path / "cases").mkdir()
+    file = tmp_path / "cases" / "mine.jsonl"
+    file.write_text('{"question": "by hand"}')
+    save(tmp_path, "mine", {"question": "one"})
+    save(tmp_path, "mine", {"question": "two"})
+    assert [orjson.loads(line)["question"] for line in file.read_bytes().splitlines()] == ["by hand", "one", "two"]
+
+
+def test_a_case_that_cannot_be_saved_is_told_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    save(tmp_path, "mine", {"question": "one"})
+    file = tmp_path / "cases" / "mine.jsonl"
+    before = file.read_bytes()
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 9, usual[1]))  # as a disk with room for half a line
+    try:
+        with pytest.raises(UsageProblem, match=r"mine.jsonl cannot be written: No space"):
+            save(tmp_path, "mine", {"question": "two"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    with pytest.raises(UsageProblem, match="cannot be written as JSON"):
+        save(tmp_path, "mine", {"question": orjson.loads("[" * 500 + "]" * 500)})
+    os.mkfifo(tmp_path / "cases" / "pipe.jsonl")
+    with pytest.raises(UsageProblem, match="no plain file"):
+        save(tmp_path, "pipe", {"question": "two"})
+    assert file.read_bytes() == before
 
 
 def test_a_report_that_somebody_made_up_costs_its_own_blocks_and_not_the_page(tmp_path: Path) -> None:

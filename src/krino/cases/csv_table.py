@@ -82,7 +82,7 @@ def _reader(lines: _Lines, shown: str, delimiter: str | None) -> Any:
         raise UsageProblem(f"{shown}: the header cannot be read: {error}") from None
     if not first:
         raise empty(shown)
-    return csv.reader(chain([first], source), delimiter=delimiter or _sniff(first))
+    return csv.reader(chain([first], source), delimiter=delimiter or _sniff(first), strict=True)
 
 
 def _sniff(header: str) -> str:
@@ -121,17 +121,37 @@ def _records(
     width = len(names)
     start = table.line_num + 1
     try:
-        for cells in table:
+        for cells in _rows(table, lines):
             number, start = start, table.line_num + 1
             if not cells:
                 continue
-            problem = _row_problem(cells, names, lines)
+            if isinstance(cells, str):
+                yield bad_row(number, f"{shown}:{number}: {cells}")
+                continue
+            problem = _row_problem(cells, names)
             if problem is None and len(cells) == width:
                 yield _record(cells, names, readings, shown, number)
             else:
                 yield bad_row(number, f"{shown}:{number}: {problem}", _raw(cells))
     except (csv.Error, _TooLong, *READ_ERRORS) as error:
         yield bad_row(start, rest_unreadable(f"{shown}:{start}", error))
+
+
+def _rows(table: Any, lines: _Lines) -> Iterator[list[str] | str]:
+    """The cells of each row, or what is wrong with its quotes. A stray quote may have taken in the rows that follow:
+    read as if it were none, they would be missing and nobody would know."""
+    while True:
+        try:
+            yield next(table)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if lines.ended:
+                yield "a quote that opens here is never closed, it takes in the rest of the file; close it"
+            elif "expected after" in str(error):
+                yield f"text follows a closing quote (up to line {table.line_num}); write a quote inside a field twice"
+            else:
+                raise
 
 
 def _record(cells: list[str], names: list[str], readings: list[Callable[[str], Any]], shown: str, number: int) -> Row:
@@ -145,10 +165,7 @@ def _record(cells: list[str], names: list[str], readings: list[Callable[[str], A
     return number, record, None, None
 
 
-def _row_problem(cells: list[str], names: list[str], lines: _Lines) -> str | None:
-    if lines.ended:
-        # A row is complete at its line end, so only an open quote makes the reader ask for a line too many.
-        return "a quote that opens here is never closed, it takes in the rest of the file; close it"
+def _row_problem(cells: list[str], names: list[str]) -> str | None:
     if len(cells) != len(names):
         columns = ", ".join(name[:_SHOWN_NAME] for name in names[:_SHOWN_COLUMNS])
         many = f"the row has {len(cells)} fields, the header names {len(names)} ({columns})"

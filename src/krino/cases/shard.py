@@ -126,7 +126,8 @@ def _written(item: CaseItem) -> bytes:
     try:
         return orjson.dumps({**line, **rest}) + b"\n"
     except TypeError as error:
-        raise UsageProblem(f"case {item.id} cannot be written as JSON: {error}") from None
+        told = f"{source or f'case {item.id}'} cannot be written into a shard: {error}"
+        raise UsageProblem(f"{told}; nest it less deep, or remove it and judge it in a run of its own") from None
 
 
 # --- reading ---------------------------------------------------------------------------------------

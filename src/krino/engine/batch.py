@@ -25,6 +25,7 @@ from krino.labellers.llm.batch.mailbox import LATER, Sizes
 from krino.labellers.llm.batch.providers import refuse_without_batches
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.panel import Panel
+from krino.writing import unwritten
 
 PILOT = 3
 """Cases of a new run that are asked by a call, at the full price, before files are written: what the endpoint does not
@@ -51,7 +52,6 @@ class BatchFiles:
         self._labeller = assignment.labeller
         ledger = Ledger(assignment.folder / FOLDER)
         piles = _Piles(ledger.folder)
-        ended = False
         try:
             if ledger.is_new:
                 await self._ask_first(assignment, cases, receive)
@@ -59,14 +59,22 @@ class BatchFiles:
             settle = min(SETTLE, 4 * self._longest_pause)
             couriers = [Courier(model, ledger, self._sizes, pause, settle) for model in models]
             try:
-                ended = await _Round(self, assignment, couriers, piles, receive).run(cases)
+                await _Round(self, assignment, couriers, piles, receive).run(cases)
             finally:
                 for courier in couriers:
                     await courier.aclose()
         finally:
-            for case in piles.all():
-                await receive(case.item, None)
-            ledger.end(keep=ledger.is_out() or (not ended and ledger.has_replies()))
+            try:
+                for case in piles.all():
+                    await receive(case.item, None)
+            finally:
+                self._end(ledger)
+
+    @staticmethod
+    def _end(ledger: Ledger) -> None:
+        """A reply that nobody has used may be for a case that only the next pass takes up; a run that is finished
+        forgets them (`forget_answered`)."""
+        ledger.end(keep=ledger.is_out() or ledger.has_replies())
 
     def stop(self) -> None:
         self._stopping.set()
@@ -108,8 +116,7 @@ class _Round:
         self._couriers, self._piles = couriers, piles
         self._ledger = couriers[0].ledger
 
-    async def run(self, cases: AsyncIterator[OpenCase]) -> bool:
-        """Whether there was any case: replies of before may be for cases that only the next pass takes up."""
+    async def run(self, cases: AsyncIterator[OpenCase]) -> None:
         for courier in self._couriers:
             courier.take_up()
         number = 0
@@ -121,7 +128,6 @@ class _Round:
             if self._engine.stopping:
                 self._stop()
         await self._until_all_are_back()
-        return number > 0
 
     async def _until_all_are_back(self) -> None:
         looks = 0
@@ -194,9 +200,13 @@ class _Piles:
         """A pile of which not all have been taken yet."""
 
     def add(self, number: int, case: OpenCase) -> None:
-        if number not in self._open:
-            self._open[number] = (self._folder / f"{number}.waiting").open("w+b")
-        pickle.dump(case, self._open[number])
+        path = self._folder / f"{number}.waiting"
+        try:
+            if number not in self._open:
+                self._open[number] = path.open("w+b")
+            pickle.dump(case, self._open[number])
+        except OSError as error:
+            raise unwritten(path, error) from None
 
     def numbers(self) -> list[int]:
         return sorted(self._open)

@@ -255,7 +255,10 @@ class Collector:
         """One line a case, as many as there is room for: its index and its request, null where nothing was asked."""
         self.cases_file.seek(0)
         for stored in self.cases_file:
-            index, case = json.loads(stored)
+            try:
+                index, case = json.loads(stored)
+            except RecursionError:
+                continue
             request = None if self.hand is None else self.hand.request(case)
             line = script_json([index, None if request is None else cut(request, _LONGEST_REQUEST)]) + b"\n"
             if self._written + len(line) > _DATA:
@@ -276,7 +279,10 @@ class Collector:
             return
         self.kept.requests_made += 1
         if self._spooled_cases <= _MOST_CASES:
-            line = json.dumps([index, case], default=str).encode() + b"\n"  # of any size of number, unlike orjson
+            try:
+                line = json.dumps([index, case], default=str).encode() + b"\n"  # of any size of number, unlike orjson
+            except RecursionError:  # nested too deep to be written: this request is not shown, and that is counted
+                return
             self._spooled_cases += len(line)
             self.cases_file.write(line)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -79,7 +80,8 @@ def trying(folder: Path) -> Iterator[None]:
     made = make(folder)
     try:
         with contextlib.suppress(OSError):  # where nothing can be written, whoever claims the folder says so
-            (folder / TRYING).touch()
+            through_no_link = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            os.close(os.open(folder / TRYING, through_no_link, 0o666))
         yield
     finally:
         with contextlib.suppress(OSError):

@@ -8,6 +8,7 @@ one content the first that is settled (ok or failed) counts; of errors, which ar
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
 from krino.runs.contents import Contents
 from krino.runs.files import BEGINNING, MOST_BYTES, Line, Place, inside, read_lines
+from krino.writing import unwritten
 
 JOURNAL = "judgements.jsonl"
 CODES: dict[Status, int] = {"ok": 1, "failed": 2, "error": 3}
@@ -66,6 +68,8 @@ class Journal:
         """For each content where its line begins that counts, and how it ended; see `packed_line`."""
         self.usage = Usage()
         """What all its lines have cost."""
+        self.unpriced = False
+        """Whether some of it was asked without a price: then `usage.cost` is not the cost of all of it."""
         self.has_verdicts = False
         """Whether any case ended well."""
         try:
@@ -108,9 +112,14 @@ class Journal:
         line = judgement.to_json() + b"\n"
         if len(line) > MOST_BYTES:
             raise ValueError(f"the judgement has {len(line):,} bytes, of which a journal takes {MOST_BYTES:,}")
-        written = self._file.write(line)
-        while written < len(line):  # a full disk raises; a short write (rare on files) goes on
-            written += self._file.write(line[written:])
+        try:
+            written = self._file.write(line)
+            while written < len(line):  # a full disk raises; a short write (rare on files) goes on
+                written += self._file.write(line[written:])
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.truncate(self._end)  # half a line: what is finished next must not be written onto it
+            raise unwritten(self.path, error) from None
         self._note(judgement.input_hash, judgement.status, judgement.usage, self._end)
         self._end += len(line)
 
@@ -128,6 +137,7 @@ class Journal:
         self.has_verdicts = self.has_verdicts or status == "ok"
         if is_open(self.status(digest)):
             self.lines.set(digest, packed_line(offset, status))
+        self.unpriced = self.unpriced or (usage.cost is None and usage.calls > 0)
         self.usage.add(usage)
 
 

@@ -21,6 +21,7 @@ from krino.runs.checking import COUNT, HASH, SOURCE, TEXT, typed
 from krino.runs.contents import Contents
 from krino.runs.files import BEGINNING, Place, inside, read_lines
 from krino.runs.manifest import MANIFEST, Manifest
+from krino.writing import unwritten
 
 ROLL = "roll.jsonl"
 ADVICE = "run the command again: the roll is written anew, and what is judged stays judged"
@@ -68,7 +69,8 @@ class RollWriter:
     """Begins an empty roll. What is added is on disk by the next `flush`, or earlier."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = inside(folder / ROLL).open("wb", buffering=_BUFFER)
+        self._path = inside(folder / ROLL)
+        self._file = self._path.open("wb", buffering=_BUFFER)
         self._hash = hashlib.blake2b(digest_size=16)
         self.cases = 0
         self.repeated = RepeatedIds()
@@ -76,13 +78,19 @@ class RollWriter:
     def add(self, item: CaseItem, digest: str) -> None:
         source = None if item.source is None else {"file": item.source.file, "line": item.source.line}
         entry = Entry(item.id, digest, source, item.place)
-        self._file.write(entry.written())
+        try:
+            self._file.write(entry.written())
+        except OSError as error:
+            raise unwritten(self._path, error) from None
         self._hash.update(digest.encode())
         self.cases += 1
         self.repeated.add(item.id, digest)
 
     def flush(self) -> None:
-        self._file.flush()
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise unwritten(self._path, error) from None
 
     def input_hash(self) -> str:
         """Over the content of all cases in order."""
@@ -95,7 +103,10 @@ class RollWriter:
         self.close()
 
     def close(self) -> None:
-        self._file.close()
+        try:
+            self._file.close()
+        except OSError as error:
+            raise unwritten(self._path, error) from None
 
 
 def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:

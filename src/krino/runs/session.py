@@ -82,7 +82,9 @@ class Session:
         journal = Journal(self.folder)
         try:
             manifest = self._begin(journal)
-            self.labeller.already_spent(replace(journal.usage))
+            # Part of a cost is none: a limit reckons then what all the tokens cost at the prices of now.
+            known = replace(journal.usage, cost=None) if journal.unpriced else replace(journal.usage)
+            self.labeller.already_spent(known)
             with RollWriter(self.folder) as roll:
                 manifest.write(self.folder)
                 await self._judge_and_record(cases, journal, roll, manifest)

@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from krino.errors import RunStopped, UsageProblem
 from krino.people.database import Unreachable
-from krino.web.run_index import NoSuchRun
+from krino.web.run_index import NoSuchRun, Opened
 
 
 class Told(BaseModel):
@@ -38,6 +38,12 @@ class Problem(HTTPException):
     ) -> None:
         super().__init__(status, error, headers)
         self.told = Told(error=error, where=where, remedy=remedy)
+
+
+def refuse_damaged(opened: Opened, where: str) -> None:
+    """Of a run that cannot be read to its end nobody is told figures: they would look like those of the whole."""
+    if opened.state.problem:
+        raise Problem(422, opened.state.problem, where=where, remedy="mend the run as the message says")
 
 
 def refusals() -> dict[int | str, dict[str, Any]]:

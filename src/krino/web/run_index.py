@@ -98,6 +98,11 @@ class Opened:
     def manifest(self) -> Manifest:
         return self.run.manifest
 
+    @property
+    def behind(self) -> bool:
+        """Not all that is in the journal is in the index yet: whoever counts cases now counts too few."""
+        return self.indexing and self.state.journal.end < self.journal_size
+
     def counts(self) -> Counts:
         return self.cases.counts()
 

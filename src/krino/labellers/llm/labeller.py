@@ -168,7 +168,8 @@ class LlmLabeller(Labeller):
         text = prompt.user_text(task.questions, shown, self.media)
         plants = plants_in(task, shown, prepared.check.words)
         key = self.cache_key(prepared, text, task)
-        stored = await self.line.known(key)
+        by_file = self.mailbox is not None and self.mailbox.asked_before(key)
+        stored = None if by_file else await self.line.known(key)
         if (known := self._from_cache(stored, task, prepared, plants)) is not None:
             return known
         talk = Talk(task, prepared, text, Usage(), self.media, self._tag(task, 0))

@@ -18,7 +18,7 @@ from krino.runs.manifest import Counts, Manifest, RunState
 from krino.text.clean import clean_line
 from krino.web.index.question import PARTS, Question
 from krino.web.labels.labelling import note_seen
-from krino.web.problems import NOT_FOUND, Problem
+from krino.web.problems import NOT_FOUND, Problem, refuse_damaged
 from krino.web.run_index import Opened
 from krino.web.workbench import Workbench, workbench
 
@@ -33,7 +33,7 @@ class RunEntry(BaseModel):
     """A run as the list shows it."""
 
     name: str
-    problem: str | None = Field(default=None, description="why it cannot be read; then nothing else is known of it")
+    problem: str | None = Field(default=None, description="why it cannot be read; what else is told may be incomplete")
     judge: str | None = None
     judge_version: str | None = None
     state: RunState | None = None
@@ -78,6 +78,7 @@ class CasePage(BaseModel):
 
     found: int = Field(ge=0, description="cases that fit the question")
     first: int = Field(ge=0)
+    current: bool = Field(description="false while the run is still being read: there may be more cases")
     cases: list[Judgement]
 
 
@@ -93,7 +94,7 @@ def run(bench: Bench, name: RunName) -> RunDetail:
     opened = bench.runs.open(name)
     manifest, overall = opened.manifest, opened.overall()
     entry = RunEntry.of(name, manifest)
-    entry.counts = opened.counts()
+    entry.counts, entry.problem = opened.counts(), opened.state.problem or None
     return RunDetail(
         run=entry,
         labeller=manifest.plan.labeller,
@@ -114,8 +115,9 @@ def cases(
 ) -> Response:
     """Judgements, page by page. The question is written as in the addresses of the workbench's pages: `q=words`,
     `status=failed`, `is.FIELD=VALUE`, `min.FIELD=0.2`, `max.FIELD=0.5`, `in.COLUMN=VALUE`, `sort=FIELD`, `down=1`.
-    What cannot be read, or names what the run does not have, is refused."""
+    What cannot be read, or names what the run does not have, is refused, and so is a run that is damaged."""
     opened = bench.runs.open(name)
+    refuse_damaged(opened, "run")
     question = Question.read(request.query_params.multi_items(), ("first", "most"))
     for part, told in question.unread:
         raise Problem(422, told, where=f"query.{part}", remedy=_ASKING)
@@ -124,7 +126,7 @@ def cases(
         raise _unknown(opened, page.unknown[0])
     found = list(opened.cases.judgements(page.rows))
     note_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in page.rows))
-    data = {"found": page.found, "first": first, "cases": found}
+    data = {"found": page.found, "first": first, "current": not opened.behind, "cases": found}
     return Response(orjson.dumps(data), media_type="application/json")
 
 

@@ -131,7 +131,7 @@ def labels(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> LabelList:
     """The labels that count of the cases of a run, oldest first."""
-    opened = desk.runs.open(run)
+    opened = _read_whole(desk, run)
     events = desk.store.current(Subject.of(opened.manifest), rater=rater_name(rater) if rater else None)
     found = [event for event in events if event.id > after and depth in (None, event.depth)]
     known = opened.cases.of_contents(event.place.input_hash for event in found)
@@ -208,7 +208,7 @@ def export(
     depth: Depths = "both",
 ) -> Response:
     """The labels of a run as a file; `label_random` says whether a case came by the random share."""
-    opened = desk.runs.open(run)
+    opened = _read_whole(desk, run)
     subject = Subject.of(opened.manifest)
     events = desk.store.current(subject)
     found = desk.runs.labelled(opened, (event.place.input_hash for event in events))
@@ -219,6 +219,20 @@ def export(
     text, kind = (_csv(rows), "text/csv") if format == "csv" else (_jsonl(rows), "application/x-ndjson")
     headers = {"content-disposition": f'attachment; filename="labels.{format}"'}
     return StreamingResponse(text, media_type=f"{kind}; charset=utf-8", headers=headers)
+
+
+def _read_whole(desk: Labelling, run: str) -> Opened:
+    """Labels are given by the cases of a run: of one that is still being read, some would be missing."""
+    opened = desk.runs.open(run)
+    if opened.behind:
+        raise Problem(
+            503,
+            "the run is still being read",
+            where="run",
+            remedy="try again in a moment",
+            headers={"Retry-After": "1"},
+        )
+    return opened
 
 
 def _note_said(request: Request, opened: Opened, said: Iterable[tuple[str, str, str]]) -> None:

@@ -14,7 +14,7 @@ from krino.web.index.case_view import case_of
 from krino.web.index.question import Question
 from krino.web.labels.asking import Asked, ask
 from krino.web.labels.queue import Interest, Ranking, interest_of
-from krino.web.problems import Problem
+from krino.web.problems import Problem, refuse_damaged
 from krino.web.run_index import NoSuchRun, Opened
 from krino.web.workbench import Workbench
 
@@ -45,9 +45,11 @@ class Runs:
     def open(self, name: str, where: str = "run") -> Opened:
         """`where`: the part of a request that names it."""
         try:
-            return self._workbench.runs.open(name)
+            opened = self._workbench.runs.open(name)
         except NoSuchRun as problem:
             raise Problem(404, str(problem), where=where, remedy="the first page and GET /v1/runs list them") from None
+        refuse_damaged(opened, where)
+        return opened
 
     def case(self, opened: Opened, input_hash: str, where: str = "case") -> Looked:
         row = opened.cases.of_contents([input_hash]).get(input_hash) if _HASH.fullmatch(input_hash) else None

@@ -23,7 +23,7 @@ class Progress(BaseModel):
 
 def progress_of(opened: Opened, shelved: Shelved) -> Progress:
     counts = opened.counts()
-    if opened.indexing and opened.journal_size and opened.state.journal.end < opened.journal_size:
+    if opened.behind:
         share = opened.state.journal.end / opened.journal_size
         return Progress(told=f"reading the run: {counted(counts.total)} so far ({share:.0%})", share=share, live=True)
     if opened.indexing:

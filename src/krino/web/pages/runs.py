@@ -13,6 +13,7 @@ from krino.render.charts import stack
 from krino.render.summary import counts_block
 from krino.results.wording import date_of, judge_of, labeller_of
 from krino.runs.manifest import Counts
+from krino.text.clean import clean_line
 from krino.web.drawing import inputs_in_words, run_address, safe
 from krino.web.pages.opening import Bench
 from krino.web.pages.progress import Progress, progress_of
@@ -22,6 +23,8 @@ from krino.web.templating import page
 router = APIRouter(include_in_schema=False)
 
 _SIZE = 50
+_LONGEST = 300
+"""Of what a manifest, which anybody may have written, says in a line of the list."""
 
 
 class Line(NamedTuple):
@@ -78,11 +81,11 @@ def _line(shelf: RunShelf, run: Shelved) -> Line:
     return Line(
         run.name,
         run_address(run.name),
-        judge_of(manifest),
-        labeller_of(manifest),
+        clean_line(judge_of(manifest), _LONGEST),
+        clean_line(labeller_of(manifest), _LONGEST),
         date_of(manifest),
         "silent" if run.silent else manifest.state,
-        inputs_in_words(manifest),
+        clean_line(inputs_in_words(manifest), _LONGEST),
         counts,
         safe(stack(counts_block(counts))) if counts.total else None,
         progress,

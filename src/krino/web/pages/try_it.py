@@ -5,8 +5,10 @@ The judge and the labeller are those that the server offers (`web/desk.py`), as 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -114,16 +116,29 @@ def save(runs: Path, name: str, record: Mapping[str, Any]) -> str:
     if home.resolve() != home:
         raise UsageProblem(f"{CASES} is a link that leads elsewhere: nothing is written there")
     named = {"id": f"{stem}-{hash_record(record)[:8]}", **record} if not record.get("id") else record
-    line = orjson.dumps(named) + b"\n"
     try:
-        target = os.open(home / f"{stem}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        _append(home / f"{stem}.jsonl", orjson.dumps(named) + b"\n")
     except OSError as error:
         raise UsageProblem(f"{CASES}/{stem}.jsonl cannot be written: {error.strerror}") from None
+    except TypeError as error:
+        raise UsageProblem(f"the case cannot be written as JSON: {error}") from None
+    return f"{CASES}/{stem}.jsonl"
+
+
+def _append(path: Path, line: bytes) -> None:
+    """The whole line or nothing. Somebody may have edited the file and left its last line without an end."""
+    target = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     try:
-        os.write(target, line)
+        found = os.fstat(target)
+        if not stat.S_ISREG(found.st_mode):  # a pipe would take the case and never give it back
+            raise OSError(errno.EINVAL, "it is no plain file")
+        if found.st_size and os.pread(target, 1, found.st_size - 1) != b"\n":
+            line = b"\n" + line
+        if os.write(target, line) < len(line):
+            os.ftruncate(target, found.st_size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     finally:
         os.close(target)
-    return f"{CASES}/{stem}.jsonl"
 
 
 # --- the page --------------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ async def made(provider: Provider, folder: Path, name: str, label: str) -> str:
     return await provider.send(path, label)
 
 
-def wanted(label: str, name: str, known: set[str] | None = None) -> Wanted:
-    return Wanted(label, time.time(), 1, known or set(), lambda found: found == name)
+def wanted(label: str, name: str, known: set[str] | None = None, ahead: float = 0.0) -> Wanted:
+    return Wanted(label, time.time() + ahead, 1, known or set(), lambda found: found == name)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -51,6 +51,16 @@ async def test_of_batches_of_one_size_the_one_with_the_request_is_found_wherever
             found = {name: await ours.find(wanted(f"label-{name}", name)) for name in "abcde"}
             assert found == batches
             assert await ours.find(wanted("label-f", "f")) is None
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_clock_that_goes_by_another_time_zone_hides_no_batch(dialect: Dialect, tmp_path: Path) -> None:
+    with batch_server() as server:
+        async with provider(server, dialect) as ours:
+            batches = [await made(ours, tmp_path, name, f"label-{name}") for name in "abc"]
+            for batch in batches:
+                await ours.look(batch)
+            assert await ours.find(wanted("label-a", "a", ahead=14 * 3600)) == batches[0]
 
 
 async def test_as_long_as_one_may_be_it_nobody_says_that_it_is_not_there(tmp_path: Path) -> None:
@@ -76,6 +86,7 @@ def test_a_request_waits_in_its_own_batch_and_in_no_other(tmp_path: Path) -> Non
         assert [mailbox.waits(number, name) for number in (first, second)] == [True, False]
         assert not mailbox.waits(first, "somebody-else")
         assert not mailbox.waits(first, f"{name}-1")
+        assert not mailbox.waits(first, name + "0" * 30), "nor is it a number that no table holds"
         ledger.answer(second, b"key", 0, 200, b"stray", Usage())
         assert mailbox.waits(first, name), "results of another batch are not its"
         ledger.answer(first, b"key", 0, 200, b"reply", Usage())

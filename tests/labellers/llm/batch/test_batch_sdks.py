@@ -151,7 +151,26 @@ def test_a_reply_that_says_something_twice_is_no_answer(dialect: Dialect) -> Non
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("line", [b"[]", b"{}", b'{"custom_id": 3}', b"no", b'{"custom_id"', b"\xff"])
+@pytest.mark.parametrize("odd", [rb'"\ud800"', b'"\xff"', b"NaN", b"9" * 400])
+def test_a_reply_that_is_no_json_was_billed_and_is_not_lost(dialect: Dialect, odd: bytes) -> None:
+    line = {
+        "openai": b'{"custom_id":"a","response":{"status_code":200,"body":%b},"error":null}',
+        "anthropic": b'{"custom_id":"a","result":{"type":"succeeded","message":%b}}',
+    }[dialect] % odd
+    assert providers()[dialect].read(line) == ("a", 200, line), "handed on as it is: the reading of replies refuses it"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_refusal_that_is_no_json_keeps_its_status(dialect: Dialect) -> None:
+    line = {
+        "openai": rb'{"custom_id":"a","response":{"status_code":400,"body":"\ud800"},"error":null}',
+        "anthropic": rb'{"custom_id":"a","result":{"error":{"error":{"type":"invalid_request_error"},"a":"\ud800"}}}',
+    }[dialect]
+    assert providers()[dialect].read(line) == ("a", 400, line)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("line", [b"[" * 100_000, b"[]", b"{}", b'{"custom_id": 3}', b"no", b'{"custom_id"', b"\xff"])
 def test_what_is_no_line_of_results_is_none(dialect: Dialect, line: bytes) -> None:
     with pytest.raises(ValueError):
         providers()[dialect].read(line)

@@ -66,7 +66,9 @@ class Caller:
     async def lines(self, url: str) -> AsyncIterator[bytes]:
         """The lines of a file, as they come; `Lost` where the file breaks off."""
         try:
-            async with self._opened().request("GET", url, headers=self._sent(), timeout=self._limits()) as response:
+            async with self._opened().request(
+                "GET", url, headers=self._sent(), timeout=self._limits(), allow_redirects=False
+            ) as response:
                 if response.status == 404:
                     raise RunStopped(GONE.format(clean_address(url)), kind="endpoint")
                 if response.status != 200:
@@ -93,7 +95,7 @@ class Caller:
                     method, url, headers=headers, timeout=self._limits(), allow_redirects=False, **given
                 ) as response:
                     if response.status == 200:
-                        return _object(await _bounded(response))
+                        return _object(self._transport.secrets.strike(await _bounded(response)))
                     error, asked = await self._error(response), retry_after(_lower(response.headers))
                 trouble = str(error)
                 if error.status == 401 and await self._has_new_key(key):

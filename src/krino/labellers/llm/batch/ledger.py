@@ -15,6 +15,7 @@ request is never written twice, whatever the order of the cases, unless the one 
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import shutil
 import sqlite3
@@ -47,6 +48,10 @@ create index if not exists waiting on requests (batch) where status is null;
 """
 
 
+_NAME = re.compile(r"((?:[0-9a-f]{2})+)-([0-9]{1,9})")
+"""Of a request, after the prefix: its key and its turn."""
+
+
 class Letter(NamedTuple):
     """One request that was written, with its outcome if there is one."""
 
@@ -75,6 +80,17 @@ class Batch(NamedTuple):
     remote: str | None
 
 
+class _Connection(sqlite3.Connection):
+    """A step that cannot be put on disk ends the run, before the next one is taken: it is no fault of a case."""
+
+    def execute(self, *query: Any) -> sqlite3.Cursor:
+        try:
+            return super().execute(*query)
+        except sqlite3.Error as error:
+            told = f"the ledger of the batches cannot be written: {error}"
+            raise UsageProblem(f"{told}; make room in the run folder and give the same command again") from None
+
+
 class Ledger:
     """Opened by the one process that writes the run."""
 
@@ -85,7 +101,8 @@ class Ledger:
             raise UsageProblem(f"{folder}: what is out must lie in the run folder itself, not behind a link")
         try:
             folder.mkdir(exist_ok=True)
-            self._db = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None, check_same_thread=False)
+            path = folder / "ledger.sqlite"
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=_Connection)
             self._db.execute("pragma journal_mode=wal")
             self._db.execute("pragma synchronous=full")  # money hangs on it
             self._db.executescript(_TABLES)
@@ -112,11 +129,8 @@ class Ledger:
 
     def named(self, name: str) -> tuple[bytes, int] | None:
         """The request of a name; None for what is none of ours."""
-        try:
-            key, turn = name.removeprefix(self.prefix).split("-")
-            return (bytes.fromhex(key), int(turn)) if name.startswith(self.prefix) else None
-        except ValueError:
-            return None
+        found = _NAME.fullmatch(name.removeprefix(self.prefix)) if name.startswith(self.prefix) else None
+        return None if found is None else (bytes.fromhex(found[1]), int(found[2]))
 
     def path(self, number: int) -> Path:
         """Of a request file."""
@@ -244,8 +258,10 @@ class Ledger:
 
     def end(self, *, keep: bool) -> None:
         """Close it; where nothing is outstanding, nothing of it is needed again."""
-        self.commit()
-        self._db.close()
+        try:
+            self.commit()
+        finally:
+            self._db.close()
         if not keep:
             shutil.rmtree(self.folder)
 

@@ -8,13 +8,16 @@ conversation for now (`Waiting`). All replies pass the same gate as those of a c
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any, BinaryIO, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import orjson
 
 from krino.contract import Usage
-from krino.errors import LabelFailed, Waiting
+from krino.errors import LabelFailed, UsageProblem, Waiting
 from krino.labellers.llm.batch.ledger import LOST, Ledger, Letter
 from krino.labellers.llm.batch.providers import Provider
 from krino.labellers.llm.budget import Amount
@@ -22,6 +25,7 @@ from krino.labellers.llm.conversation import Talk
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.line import CHARS_PER_TOKEN
 from krino.labellers.llm.wire import ChatRequest, HttpReply, Params, Reply, read_error
+from krino.writing import unwritten
 
 MOST_LOSSES = 3
 """Times that a request is sent again because it expired or broke at the provider."""
@@ -73,6 +77,14 @@ class Mailbox:
                 return request, reply
             labeller.take_refusal(talk, request, read_error(letter.status, body))
 
+    def asked_before(self, key: bytes) -> bool:
+        """Whether a conversation has begun here: then it is gone through again, and not looked up in the reply cache.
+
+        A case of several seats or parts is carried more than once before its cost is on record, and to the cache every
+        answer is free.
+        """
+        return self.ledger.letter(key, 0) is not None
+
     def waits(self, number: int, name: str) -> bool:
         """Whether a request of this name waits in a batch."""
         known = self.ledger.named(name)
@@ -101,7 +113,8 @@ class Mailbox:
         """What was written stays unsent, and will be written again."""
         file, self._file = self._file, None
         if file is not None:
-            file.close()
+            with suppress(UsageProblem):  # it will not be sent, whatever is in it
+                file.close()
             self.labeller.budget.shared.hold(-file.requests, -file.tokens, -file.cost)
 
     def _post(self, key: bytes, talk: Talk[Any, Any, Any], lost: Letter | None) -> Waiting:
@@ -124,7 +137,7 @@ class Mailbox:
             self.has_full = True
         if self._file is None:
             number = self.ledger.begin(self.desk)
-            self._file = _RequestFile(number, self.ledger.path(number).open("wb"), provider)
+            self._file = _RequestFile(number, self.ledger.path(number), provider)
         self._file.add(entry, aside)
         self.ledger.put(key, talk.turn, self._file.number, _form(request), estimate)
         return Waiting(self._file.number)
@@ -133,27 +146,38 @@ class Mailbox:
 class _RequestFile:
     """A file that is being filled: written as it comes, so that memory holds one request."""
 
-    def __init__(self, number: int, file: BinaryIO, provider: Provider) -> None:
-        self.number, self._file, self._provider = number, file, provider
+    def __init__(self, number: int, path: Path, provider: Provider) -> None:
+        self.number, self._path, self._provider = number, path, provider
         self.requests = self.tokens = 0
         self.cost = 0.0
-        self._bytes = file.write(provider.head)
+        with self._told():
+            self._file = path.open("wb")
+            self._bytes = self._file.write(provider.head)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What cannot be written ends the run: it is no fault of the case at hand, and the file must not be sent."""
+        try:
+            yield
+        except OSError as error:
+            raise unwritten(self._path, error) from None
 
     def has_room(self, size: int, most_requests: int, most_bytes: int) -> bool:
         more = len(self._provider.between) + size + len(self._provider.tail)
         return self.requests < most_requests and self._bytes + more <= most_bytes
 
     def add(self, entry: bytes, aside: Amount) -> None:
-        self._bytes += self._file.write(self._provider.between + entry if self.requests else entry)
+        with self._told():
+            self._bytes += self._file.write(self._provider.between + entry if self.requests else entry)
         self.requests += 1
         self.tokens += aside.tokens
         self.cost += aside.cost
 
     def close(self) -> None:
-        self._file.write(self._provider.tail)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        with self._told(), self._file:
+            self._file.write(self._provider.tail)
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
 
 def _form(request: ChatRequest) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,8 +24,9 @@ State = Literal["going", "ended", "cut", "failed"]
 """going: not done. ended: every request has an outcome. cut: it expired or was cancelled, and some have none. failed:
 nothing was done."""
 MOST_PAGES = 200
-SKEW = 3600.0
-"""Seconds by which the provider's clock may differ from ours."""
+SKEW = 15 * 3600.0
+"""Seconds by which the provider's clock may differ from ours: ours may go by the wrong time zone, and a batch that is
+not found is made, and paid, again."""
 REFUSALS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -173,8 +175,8 @@ class OpenAIBatches:
         if status == 200 and not error:
             return Outcome(name, 200, orjson.dumps(response.get("body")) if clean else line)
         if 400 <= status < 500 and status not in RETRIED:
-            return Outcome(name, status, orjson.dumps(response.get("body")))
-        return Outcome(name, 0, orjson.dumps(error or response))
+            return Outcome(name, status, orjson.dumps(response.get("body")) if clean else line)
+        return Outcome(name, 0, orjson.dumps(error or response) if clean else line)
 
 
 class AnthropicBatches:
@@ -263,7 +265,7 @@ class AnthropicBatches:
             return Outcome(name, 200, orjson.dumps(result.get("message")) if clean else line)
         problem = mapping(result.get("error"))
         status = REFUSALS.get(str(mapping(problem.get("error")).get("type")), 0)
-        return Outcome(name, status, orjson.dumps(problem or result))
+        return Outcome(name, status, orjson.dumps(problem or result) if clean else line)
 
 
 PROVIDERS: dict[str, type[OpenAIBatches] | type[AnthropicBatches]] = {
@@ -285,11 +287,18 @@ def provider_of(endpoint: Endpoint, caller: Caller) -> Provider:
 
 
 def _parsed(line: bytes) -> tuple[dict[str, Any], bool]:
-    """The object of a line, and whether it says nothing twice: one that does is handed on as it is, to be refused."""
+    """The object of a line, and whether it can be read as strictly as the reply to a call.
+
+    One that cannot (it says something twice, or holds half a character) is handed on as it is, to be refused: it was
+    billed, so that it is no lost request.
+    """
     try:
         return parse_body(line), True
     except UnreadableReply as problem:
-        data = orjson.loads(line)
+        try:
+            data = json.loads(line.decode("utf-8-sig", "replace"))
+        except RecursionError:
+            data = None
         if not isinstance(data, dict):
             raise ValueError(str(problem)) from None  # noqa: TRY004 - told like the other faults
         return data, False
