@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from krino import CannotJudge, judge
+import krino
+from krino import CannotJudge
 from krino.judges.efficiency import EfficiencyJudge
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts
@@ -233,5 +234,5 @@ workings = st.builds(
     st.lists(workings, min_size=1, max_size=8), st.sampled_from(["Set the volume in the hall to 30.", "Tag page 4."])
 )
 def test_the_embedded_labeller_gives_no_labels_that_its_own_check_refuses(trace: list[Record], task: str) -> None:
-    judgement = judge("efficiency", {"task": task, "trace": [*trace, {"type": "message", "output": "Done."}]})
+    judgement = krino.judge("efficiency", {"task": task, "trace": [*trace, {"type": "message", "output": "Done."}]})
     assert judgement.status in ("ok", "failed"), judgement.error
