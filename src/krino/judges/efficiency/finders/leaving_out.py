@@ -166,8 +166,13 @@ class _Leaving:
     # --- what is read once ---
 
     def _is_ordered(self, step: Step) -> bool:
-        """A tool that reads by its name, and is the very act that the task orders ("Download the report")."""
-        return not words("cues", "delivering").isdisjoint(self.task_tokens.intersection(name_parts(step.name)))
+        """A tool that reads by its name, and is the very act that the task orders: verb and thing ("Open the gate")."""
+        named = set(name_parts(step.name))
+        if not words("cues", "delivering").isdisjoint(self.task_tokens & named):
+            return True
+        verbs = (named & self.wanted.orders) - words("cues", "search") - words("cues", "asking")
+        things = stems(named - verbs) or stems(tokens_of(step.input))
+        return bool(verbs) and not things.isdisjoint(self.task_stems)
 
     def _drafts(self, place: int) -> bool:
         """Words of a model in between: not the last, and not those that choose the next call."""
@@ -607,9 +612,11 @@ def may_be_left_out(step: Step, call: Call) -> bool:
 
 
 def acknowledges(step: Step) -> bool:
-    """Whether a result only says that a thing was done: then it was an act ("open_door", "ok")."""
-    short = len(dump(step.output)) < _ACKNOWLEDGEMENT and not step.observed
-    return short and tokens_of(from_json(step.output)) <= words("cues", "acknowledging")
+    """Whether a result only says that a thing was done: then it was an act ("open_door", "door open")."""
+    if len(dump(step.output)) >= _ACKNOWLEDGEMENT or step.observed:
+        return False
+    told = tokens_of(from_json(step.output)) - words("cues", "acknowledging")
+    return not told or told < tokens_of(from_json(step.output)) and told <= {*name_parts(step.name), *tokens_of(step.input)}
 
 
 _ACTING = (
