@@ -107,7 +107,7 @@ class _Leaving:
         self.task_identifiers = self._identifiers(task)
         self.answer = words_in(answer)
         self.reads = [
-            (may_be_left_out(step, call) and not self._is_ordered(step)) or self._drafts(place)
+            (may_be_left_out(step, call) and not self._is_ordered(step, call)) or self._drafts(place)
             for place, (step, call) in enumerate(zip(steps, calls, strict=True))
         ]
         if not self.wanted.seeks and not any(self._is_act(place) for place in range(len(steps))):
@@ -165,14 +165,20 @@ class _Leaving:
 
     # --- what is read once ---
 
-    def _is_ordered(self, step: Step) -> bool:
-        """A tool that reads by its name, and is the very act that the task orders: verb and thing ("Open the gate")."""
+    def _is_ordered(self, step: Step, call: Call) -> bool:
+        """A tool that may be a reading by its name, and is the very act that the task orders.
+
+        Verb and thing are the task's ("Open the gate"), or nothing is to be told and its result says in the task's own
+        words that the thing is done ("box on shelf 2").
+        """
         named = set(name_parts(step.name))
         if not words("cues", "delivering").isdisjoint(self.task_tokens & named):
             return True
         verbs = (named & self.wanted.orders) - words("cues", "search") - words("cues", "asking")
         things = stems(named - verbs) or stems(tokens_of(step.input))
-        return bool(verbs) and not things.isdisjoint(self.task_stems)
+        if verbs and not things.isdisjoint(self.task_stems):
+            return True
+        return call.effect == "unclear" and not self.wanted.tells and acknowledges(step, self.task_forms)
 
     def _drafts(self, place: int) -> bool:
         """Words of a model in between: not the last, and not those that choose the next call."""
@@ -611,12 +617,17 @@ def may_be_left_out(step: Step, call: Call) -> bool:
     return not (opens and acknowledges(step))
 
 
-def acknowledges(step: Step) -> bool:
-    """Whether a result only says that a thing was done: then it was an act ("open_door", "door open")."""
+def acknowledges(step: Step, of_task: Collection[str] = ()) -> bool:
+    """Whether a result only says that a thing was done: then it was an act ("open_door", "door open").
+
+    It does so in words of acknowledgement, of the call itself, and of the task where that is given.
+    """
     if len(dump(step.output)) >= _ACKNOWLEDGEMENT or step.observed:
         return False
-    told = tokens_of(from_json(step.output)) - words("cues", "acknowledging")
-    return not told or told < tokens_of(from_json(step.output)) and told <= {*name_parts(step.name), *tokens_of(step.input)}
+    said = tokens_of(from_json(step.output))
+    more = said - words("cues", "acknowledging")
+    own = {*name_parts(step.name), *tokens_of(step.input), *of_task}
+    return not more or ((bool(of_task) or more < said) and more <= own)
 
 
 _ACTING = (
