@@ -13,12 +13,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from krino.judges.efficiency.finders.asking import read_task
 from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.content_words import forms, tokens_in, tokens_of, words_in, words_of
-from krino.judges.efficiency.finders.effects import name_parts, names
+from krino.judges.efficiency.finders.effects import name_parts, names, ordered_by
 from krino.judges.efficiency.finders.extra import Extra
 from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, instruction_of, works_over
 from krino.judges.efficiency.finders.talking import Talking
-from krino.judges.efficiency.finders.undoing import installs_for_nobody, overwritten, taken_back, turned_back
+from krino.judges.efficiency.finders.undoing import (
+    installs_for_nobody,
+    overwritten,
+    taken_back,
+    turned_back,
+    turned_round,
+)
 from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -62,11 +68,18 @@ def extras(
     search = _Beside(steps, calls, task, opening, restyled, set_aside, handed)
     found: dict[int, Extra] = {}
     for place in range(len(steps)):
-        extra = next(search.look(place), None) if place not in set_aside else None
-        if extra is not None:
-            found[place] = extra
-            if extra.undoes and extra.of is not None:
+        if place in set_aside or place in found:
+            continue
+        extra = next(search.look(place), None)
+        if extra is None:
+            continue
+        found[place] = extra
+        if extra.undoes and extra.of is not None:
+            again = search.done_again(extra.of, place)
+            if again is None:
                 found.setdefault(extra.of, Extra("indirect", "is taken back later, and nothing used it", place))
+            elif again not in set_aside:
+                found.setdefault(again, Extra("redundant", "does again what was taken back", extra.of))
     return found
 
 
@@ -87,6 +100,7 @@ class _Beside:
         self.wanted = read_task(task)
         self.asked = {*tokens_in(task), *(found.replace("-", "") for found in _HYPHENED.findall(task.lower()))}
         self.asked_forms = forms(self.asked)
+        self.orders_more = ordered_by(task).perhaps_acts
         self.spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
         self.searches = [place for place, call in enumerate(calls) if call.is_search]
         self.first_message = min(handed, default=len(steps))
@@ -382,11 +396,19 @@ class _Beside:
             if not self.steps[earlier].talks and {*numbers, result} <= _numbers(dump(self.steps[earlier].output)):
                 yield Extra("speculative", "works out again what was known", earlier)
 
+    def done_again(self, first: int, undone: int) -> int | None:
+        """The step that makes the same call as the first, after it was undone."""
+        nearby = range(undone + 1, min(undone + 1 + _NEARBY, len(self.steps)))
+        return next((later for later in nearby if self.calls[later].normal == self.calls[first].normal), None)
+
     def _comes_to_nothing(self, place: int) -> Iterator[Extra]:
         if overwritten(self.steps, place, self.asked):
             yield Extra("indirect", "is written over by the next step", place + 1)
         for earlier in taken_back(self.steps, place, self.asked_forms):
             yield Extra("indirect", "takes back an act that nothing used", earlier, undoes=True)
+        to_and_fro = self.orders_more or not self._free("to_and_fro")
+        if not to_and_fro and turned_round(self.steps, place, self.asked) and self.done_again(place - 1, place):
+            yield Extra("indirect", "does the opposite of what is done before and after", place - 1, undoes=True)
         if self._free("checking") and "back" not in self.asked:
             for earlier in turned_back(self.steps, place):
                 yield Extra("speculative", "turns a result back into what it was made from", earlier)

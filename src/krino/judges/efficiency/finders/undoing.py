@@ -10,6 +10,7 @@ from krino.judges.efficiency.finders.calls import texts_in
 from krino.judges.efficiency.finders.content_words import MAX_TEXT, tokens_in, tokens_of
 from krino.judges.efficiency.finders.effects import name_parts, names, reads_by_name
 from krino.judges.efficiency.finders.leaving_out import acknowledges
+from krino.judges.efficiency.finders.nearness import are_opposed
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -44,11 +45,12 @@ def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Ite
         acts = does & _undone(verbs[0])
         if reads_by_name(other.name):  # `open_door` is an act, `order_status` is none
             acts &= words("cues", "read")
-        if acts and (does & things or not things) and given <= made:
+        if acts and (does & things or things <= words("cues", "undone_things")) and given <= made:
             yield earlier
             return
-        if not given.isdisjoint(tokens_of(other.input)):
-            return  # it was used before it was taken away
+        used = tokens_of(other.input)
+        if not given.isdisjoint(used) or (not used and not reads_by_name(other.name)):
+            return  # it was used, or may have been, before it was taken away
 
 
 @cache
@@ -62,6 +64,29 @@ def _undone(verb: str) -> frozenset[str]:
     return _undone_by().get(verb, own)
 
 
+def turned_round(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
+    """Whether it does the opposite of the step before, with the same tool: a turn the other way, off after on."""
+    step, other = steps[place], steps[place - 1] if place else None
+    if other is None or other.name != step.name or step.error is not None or other.error is not None:
+        return False
+    one, before = step.input, other.input
+    if not isinstance(one, dict) or not isinstance(before, dict) or one.keys() != before.keys():
+        return False
+    if reads_by_name(step.name) or any(names(step.name, family) for family in ("moving", "paging", "on_screen")):
+        return False
+    differ = [key for key in one if one[key] != before[key]]
+    return len(differ) == 1 and _are_opposite(one[differ[0]], before[differ[0]], asked)
+
+
+def _are_opposite(one: object, other: object, asked: Collection[str]) -> bool:
+    if isinstance(one, bool) and isinstance(other, bool):
+        return True
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return one == -other != 0
+    said = tokens_of(one)
+    return said.isdisjoint(asked) and are_opposed(said, tokens_of(other))
+
+
 def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
     """A value that the next step sets anew, in the same place of the same thing, where the task does not order both."""
     following = steps[place + 1] if place + 1 < len(steps) else None
@@ -73,7 +98,7 @@ def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bo
         return False
     before, after = (set(tokens_in(" ".join(texts_in(given)))) for given in (one, other))
     corrected = acknowledges(step) and before < after <= set(asked)
-    if not corrected and (len(one) < 2 or not names(step.name, "setting")):
+    if not corrected and (not names(step.name, "setting") or not (len(one) > 1 or after <= set(asked))):
         return False
     differ = [key for key in one if one[key] != other[key]]
     if len(differ) != 1 or any(isinstance(given[differ[0]], bool) for given in (one, other)):
