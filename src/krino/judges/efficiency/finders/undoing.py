@@ -83,8 +83,9 @@ def _are_opposite(one: object, other: object, asked: Collection[str]) -> bool:
         return True
     if isinstance(one, int | float) and isinstance(other, int | float):
         return one == -other != 0
-    said = tokens_of(one)
-    return said.isdisjoint(asked) and are_opposed(said, tokens_of(other))
+    said, before = set(tokens_in(str(one)[:MAX_TEXT])), set(tokens_in(str(other)[:MAX_TEXT]))
+    switched = said != before and said | before <= words("cues", "switching")
+    return said.isdisjoint(asked) and (switched or are_opposed(said, before))
 
 
 def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
