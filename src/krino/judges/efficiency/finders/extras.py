@@ -247,7 +247,8 @@ class _Beside:
         changes = changes and not names(self.steps[place].name, "answering")
         if self.wanted.only_asks and changes and not self._feeds(place):
             yield Extra("enrichment", "changes something where the task only asks")
-        goes_on = self._is(place, "going_on") or self._pushes(place)
+        bare = len(name_parts(self.steps[place].name)) == 1 and not tokens_of(self.steps[place].input)
+        goes_on = (self._is(place, "going_on") and not bare) or self._pushes(place)
         if goes_on and self._has_done_what_is_asked(place) and not self._feeds(place):
             yield Extra("enrichment", "goes on to what nobody asked for")
         if self.wanted.one_order and self._adorns(place):
@@ -360,7 +361,9 @@ class _Beside:
         asked = names(step.name, "asking_models") and not words("cues", "restyling").isdisjoint(
             tokens_in(" ".join(texts_in(step.input))[:_LOOKED_AT].partition(":")[0])
         )
-        if self._free("rewording_tasks") and self._free("restyling") and (names(step.name, "restyling_tools") or asked):
+        reworded = words("cues", "rewording_tasks") - words("cues", "translating")
+        free = self._free("restyling") and self.asked_forms.isdisjoint(reworded)
+        if free and (names(step.name, "restyling_tools") or asked):
             for earlier in range(place - 1, max(-1, place - _NEARBY), -1):
                 if self._was_given(place, text_of(self.steps[earlier].output)):
                     yield Extra("enrichment", "rewords an earlier output", earlier)

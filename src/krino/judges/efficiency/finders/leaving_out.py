@@ -42,7 +42,7 @@ _NEARBY = 20
 _ACKNOWLEDGEMENT = 120
 _IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-zA-Z])\w{1,2}(?:-\w{1,2})?(?![\w-])")
 """Too short to count as a word: a letter with a number, as in R2 and m-5."""
-_PART = re.compile(r"(?<=[.!?;])\s+|\s*[(\n]")
+_PART = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)\s+|\s*[(\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class _Leaving:
             return True
         verbs = (named & self.wanted.orders) - words("cues", "search") - words("cues", "asking")
         things = stems(named - verbs) or stems(tokens_of(step.input))
-        if verbs and not things.isdisjoint(self.task_stems):
+        if verbs and (call.effect == "unclear" or not things.isdisjoint(self.task_stems)):
             return True
         return call.effect == "unclear" and not self.wanted.tells and acknowledges(step, self.task_forms)
 
@@ -418,8 +418,9 @@ class _Leaving:
         """All that the task orders was done before, nothing is waited for, and only the report speaks of it."""
         if self.wanted.tells or not self.acts or self.acts[-1] > place or min(self.handed, default=place) < place:
             return False
+        done = any(not self.task_forms.isdisjoint(name_parts(self.steps[act].name)) for act in self.acts)
         waits = self.waits_from < len(self.steps) or is_pending(self.steps[place])
-        return not waits and self.steps[place].kind != "llm"
+        return done and not waits and self.steps[place].kind != "llm"
 
     def _prepares(self, place: int) -> bool:
         """It looks at the thing that a later act works on, and that act does more than the task says word for word."""
@@ -532,7 +533,7 @@ class _Leaving:
                 sources.append(place)
                 first = first.difference(self.brought[place])
         if not sources:  # it sums up a result that the rest does not speak of
-            looked = (place for place in kept if self.reads[place] and self.asked[place])
+            looked = (place for place in kept if self.reads[place] and self.asked[place] and self.brought[place])
             sources = [place for place in looked if rest.isdisjoint(self.brought[place])]
             first = set().union(*(self.brought[place] for place in sources))
             if any(not self.given[place].isdisjoint(first) for place in kept):
@@ -626,7 +627,7 @@ def acknowledges(step: Step, of_task: Collection[str] = ()) -> bool:
         return False
     said = tokens_of(from_json(step.output))
     more = said - words("cues", "acknowledging")
-    own = {*name_parts(step.name), *tokens_of(step.input), *of_task}
+    own = {*forms(name_parts(step.name)), *tokens_of(step.input), *of_task}
     return not more or ((bool(of_task) or more < said) and more <= own)
 
 

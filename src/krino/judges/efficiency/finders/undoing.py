@@ -33,9 +33,10 @@ def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Ite
     parts = name_parts(step.name)
     verbs = [verb for verb in parts if _undone(verb) and verb not in asked]
     given = tokens_of(step.input)
-    if not verbs or not given or step.error is not None:
-        return
     things = set(parts) - set(verbs)
+    if not verbs or not (given or things) or step.error is not None:
+        return
+    between: set[str] = set()  # what the steps in between speak of
     for earlier in range(place - 1, max(-1, place - _NEARBY), -1):
         other = steps[earlier]
         if other.talks or other.error is not None:
@@ -46,10 +47,13 @@ def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Ite
         if reads_by_name(other.name):  # `open_door` is an act, `order_status` is none
             acts &= words("cues", "read")
         if acts and (does & things or things <= words("cues", "undone_things")) and given <= made:
-            yield earlier
+            if between.isdisjoint(made):
+                yield earlier
             return
-        used = tokens_of(other.input)
-        if not given.isdisjoint(used) or (not used and not reads_by_name(other.name)):
+        reads = reads_by_name(other.name)
+        between |= tokens_of(other.input) if reads else {*does, *tokens_of(other.input)}
+        lasts = names(other.name, "waiting") or not (reads or tokens_of(other.input))
+        if lasts or not given.isdisjoint(between):
             return  # it was used, or may have been, before it was taken away
 
 
@@ -72,7 +76,7 @@ def turned_round(steps: Sequence[Step], place: int, asked: Collection[str]) -> b
     one, before = step.input, other.input
     if not isinstance(one, dict) or not isinstance(before, dict) or one.keys() != before.keys():
         return False
-    if reads_by_name(step.name) or any(names(step.name, family) for family in ("moving", "paging", "on_screen")):
+    if reads_by_name(step.name) or names(step.name, "paging") or names(step.name, "on_screen"):
         return False
     differ = [key for key in one if one[key] != before[key]]
     return len(differ) == 1 and _are_opposite(one[differ[0]], before[differ[0]], asked)
