@@ -475,6 +475,9 @@ class _Beside:
             yield Extra("indirect", "is written over by the next step", place + 1)
         for earlier in taken_back(self.steps, place, self.asked_forms):
             yield Extra("indirect", "takes back an act that nothing used", earlier, undoes=True)
+        for earlier in taken_back(self.steps, place, self.asked_forms, turned=True):
+            if self.done_again(earlier, place) is not None:
+                yield Extra("indirect", "does the opposite of what is done before and after", earlier, undoes=True)
         to_and_fro = self.orders_more or not self._free("to_and_fro")
         if not to_and_fro and turned_round(self.steps, place, self.asked) and self.done_again(place - 1, place):
             yield Extra("indirect", "does the opposite of what is done before and after", place - 1, undoes=True)

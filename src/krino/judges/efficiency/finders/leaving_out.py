@@ -397,6 +397,9 @@ class _Leaving:
             first = min(known[word] for word in used)
             return None if self._is_another_thing(place, first, known) else Spare("known", first)
         asked = bool(self.asked[place] - self.covered)
+        told = words_of(self.steps[place].output)
+        if told and told <= self.task and not self.steps[place].observed:
+            return Spare("unused")  # it says what the task says
         several = self.wanted.tells and not self.wanted.single and asked
         if several or self._is_gone_through(place) or self._is_moved_on_from(place) or self._is_of_a_list(place, known):
             return None

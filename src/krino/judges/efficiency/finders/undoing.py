@@ -27,11 +27,15 @@ _FILE = re.compile(
 """What a command runs that the trace does not show: it may need any package."""
 
 
-def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Iterator[int]:
-    """The earlier act that this one undoes, if nothing in between made use of it and the task orders no undoing."""
+def taken_back(steps: Sequence[Step], place: int, asked: Collection[str], turned: bool = False) -> Iterator[int]:
+    """The earlier act that this one undoes, if nothing in between made use of it and the task orders no undoing.
+
+    With `turned`, what is undone is itself an undoing: a thing is made anew after it was deleted.
+    """
+    undone = _redone if turned else _undone
     step = steps[place]
     parts = name_parts(step.name)
-    verbs = [verb for verb in parts if _undone(verb) and verb not in asked]
+    verbs = [verb for verb in parts if undone(verb) and verb not in asked]
     given = tokens_of(step.input)
     things = set(parts) - set(verbs)
     if not verbs or not (given or things) or step.error is not None:
@@ -43,7 +47,7 @@ def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Ite
             return  # after words to the user, or a fault, there may be a ground
         does = set(name_parts(other.name))
         made = tokens_of(other.input) | tokens_of(other.output)
-        acts = does & _undone(verbs[0])
+        acts = does & undone(verbs[0])
         if reads_by_name(other.name):  # `open_door` is an act, `order_status` is none
             acts &= words("cues", "read")
         if acts and (does & things or things <= words("cues", "undone_things")) and given <= made:
@@ -68,8 +72,17 @@ def _undone(verb: str) -> frozenset[str]:
     return _undone_by().get(verb, own)
 
 
+@cache
+def _redone(act: str) -> frozenset[str]:
+    """The verbs that undo this one."""
+    return frozenset(verb for verb, acts in _undone_by().items() if act in acts)
+
+
 def turned_round(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
-    """Whether it does the opposite of the step before, with the same tool: a turn the other way, off after on."""
+    """Whether it does the opposite of the step before, with the same tool: a turn the other way, off after on.
+
+    Or it leaves what the task names for what it does not (to the kitchen, as asked, and on to the garage).
+    """
     step, other = steps[place], steps[place - 1] if place else None
     if other is None or other.name != step.name or step.error is not None or other.error is not None:
         return False
@@ -79,7 +92,11 @@ def turned_round(steps: Sequence[Step], place: int, asked: Collection[str]) -> b
     if reads_by_name(step.name) or names(step.name, "paging") or names(step.name, "on_screen"):
         return False
     differ = [key for key in one if one[key] != before[key]]
-    return len(differ) == 1 and _are_opposite(one[differ[0]], before[differ[0]], asked)
+    if len(differ) != 1:
+        return False
+    now, then = one[differ[0]], before[differ[0]]
+    leaves = bool(tokens_of(then)) and tokens_of(then) <= set(asked) and tokens_of(now).isdisjoint(asked)
+    return leaves or _are_opposite(now, then, asked)
 
 
 def _are_opposite(one: object, other: object, asked: Collection[str]) -> bool:
@@ -95,15 +112,17 @@ def _are_opposite(one: object, other: object, asked: Collection[str]) -> bool:
 def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
     """A value that the next step sets anew, in the same place of the same thing, where the task does not order both."""
     following = steps[place + 1] if place + 1 < len(steps) else None
+    last = next((other for other in reversed(steps[place : place + _NEARBY]) if other.name == steps[place].name), None)
     step = steps[place]
     if following is None or following.name != step.name or following.error:
         return False
     one, other = step.input, following.input
     if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys():
         return False
+    final = set(tokens_in(" ".join(texts_in(last.input)))) if last is not None else set()
     before, after = (set(tokens_in(" ".join(texts_in(given)))) for given in (one, other))
     corrected = acknowledges(step) and before < after <= set(asked)
-    if not corrected and (not names(step.name, "setting") or not (len(one) > 1 or after <= set(asked))):
+    if not corrected and (not names(step.name, "setting") or not (len(one) > 1 or final <= set(asked))):
         return False
     differ = [key for key in one if one[key] != other[key]]
     if len(differ) != 1 or any(isinstance(given[differ[0]], bool) for given in (one, other)):
