@@ -24,6 +24,7 @@ from krino.judges.efficiency.finders.undoing import (
     taken_back,
     turned_back,
     turned_round,
+    went_astray,
 )
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
@@ -239,7 +240,8 @@ class _Beside:
     def _unasked(self, place: int) -> Iterator[Extra]:
         """An act for good measure, any change where the task only asks, or tests where nothing is said of code."""
         for family, does in _UNASKED.items():
-            leads = name_parts(self.steps[place].name)[0] if self._is(place, family) else ""
+            asked_for = family == "formatting" and not self._free("restyling")
+            leads = name_parts(self.steps[place].name)[0] if self._is(place, family) and not asked_for else ""
             tells = family != "announcing" or leads in words("cues", "announcing") | words("cues", "sending")
             if leads and tells and not self._feeds(place) and not self.calls[place].is_empty:
                 yield Extra("enrichment", f"{does} nobody asked for")
@@ -393,17 +395,23 @@ class _Beside:
                 yield Extra("speculative", "asks to confirm what was found", earlier)
 
     def _asks_the_wrong_tool(self, place: int) -> Iterator[Extra]:
-        """A search of the whole world that found nothing, where a tool for just that then gave the answer."""
+        """A search that found nothing, where a tool for just that, or the one the task names, then gave the answer."""
         step, call = self.steps[place], self.calls[place]
-        if not (call.is_search and call.is_empty and names(step.name, "everywhere")):
+        if not (call.is_search and call.is_empty):
             return
-        query = tokens_of(step.input)
+        query = {*tokens_of(step.input), "0"}  # 0.15 is the 15 of a percentage
         for later in range(place + 1, min(place + 1 + _NEARBY, len(self.steps))):
             other, made = self.steps[later], self.calls[later]
             given = tokens_of(other.input)
-            fits = other.kind == "tool" and not made.is_search and other.error is None and made.result is not None
-            if fits and made.effect != "changes" and given and given <= query:
+            brings = other.kind == "tool" and other.error is None and made.result is not None
+            fits = names(step.name, "everywhere") and not made.is_search
+            if brings and made.effect != "changes" and given and given <= query and (fits or self._names(later, place)):
                 yield Extra("indirect", "asks where the answer cannot stand", later)
+
+    def _names(self, one: int, other: int) -> bool:
+        """Whether the task names what sets this tool apart from the other, and nothing of the other."""
+        parts, others = ({*name_parts(self.steps[place].name)} - words("cues", "search") for place in (one, other))
+        return not self.asked.isdisjoint(parts - others) and self.asked.isdisjoint(others)
 
     def _worked_out_again(self, place: int) -> Iterator[Extra]:
         """The same numbers were given in another way, or to another tool, and gave the same number."""
@@ -452,7 +460,8 @@ class _Beside:
         for earlier in range(place - 1, max(-1, place - _NEARBY), -1):
             if self.calls[earlier].effect == "changes":
                 return
-            same = self.calls[earlier].result == self.calls[place].result
+            same = _numbers(dump(self.steps[earlier].output)) == {result}
+            same = same or self.calls[earlier].result == self.calls[place].result
             if same and set(_DATA_FILE.findall(dump(self.steps[earlier].input)[:_LOOKED_AT])) == files:
                 yield Extra("speculative", "works out again what was known", earlier)
 
@@ -484,6 +493,8 @@ class _Beside:
         if self._free("checking") and "back" not in self.asked:
             for earlier in turned_back(self.steps, place):
                 yield Extra("speculative", "turns a result back into what it was made from", earlier)
+        if went_astray(self.steps, place, self.asked):
+            yield Extra("indirect", "goes where nothing is done", place + 1)
         if installs_for_nobody(self.steps, place, self.asked_forms):
             yield Extra("speculative", "installs what no later step uses")
 

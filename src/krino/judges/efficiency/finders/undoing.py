@@ -131,6 +131,17 @@ def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bo
     return differ[0] in words("cues", "value_fields") and (corrected or not first <= set(asked) or first < second)
 
 
+def went_astray(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
+    """It went to a place that neither the task nor a result names, and the next step goes on to one of the task."""
+    step, following = steps[place], steps[place + 1] if place + 1 < len(steps) else None
+    if following is None or following.name != step.name or following.error or not names(step.name, "going"):
+        return False
+    there, then = tokens_of(step.input), tokens_of(following.input)
+    if not there or not then or not acknowledges(step) or not then <= set(asked) or not there.isdisjoint(asked):
+        return False
+    return not any(there & tokens_of(other.output) for other in steps[max(0, place - _NEARBY) : place])
+
+
 def turned_back(steps: Sequence[Step], place: int) -> Iterator[int]:
     """The earlier call whose result this one was given and turned into what that call had been given."""
     step = steps[place]
