@@ -11,8 +11,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from krino.judges.efficiency.finders.asking import read_task
-from krino.judges.efficiency.finders.calls import Call, texts_in
-from krino.judges.efficiency.finders.content_words import MAX_TEXT, forms, tokens_in, tokens_of, words_in, words_of
+from krino.judges.efficiency.finders.calls import Call
+from krino.judges.efficiency.finders.content_words import forms, tokens_in, tokens_of, words_in, words_of
+from krino.judges.efficiency.finders.detours import Detours
 from krino.judges.efficiency.finders.effects import name_parts, names, ordered_by
 from krino.judges.efficiency.finders.extra import Extra
 from krino.judges.efficiency.finders.leaving_out import acknowledges
@@ -26,7 +27,7 @@ from krino.judges.efficiency.finders.undoing import (
     turned_round,
     went_astray,
 )
-from krino.judges.efficiency.tables import table, words
+from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
 
@@ -105,9 +106,9 @@ class _Beside:
         self.orders_more = ordered_by(task).perhaps_acts
         self.spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
         self.searches = [place for place, call in enumerate(calls) if call.is_search]
-        self.answer_stands_there = self._answer_stands_in(task)
         self.first_message = min(handed, default=len(steps))
         self.talking = Talking(steps, task, opening, self.spoken, handed, set_aside)
+        self.detours = Detours(steps, calls, task, self.asked, self.spoken)
 
     def look(self, place: int) -> Iterator[Extra]:
         step, call = self.steps[place], self.calls[place]
@@ -122,21 +123,12 @@ class _Beside:
             yield from self._asks_for_the_found(place)
             yield from self._beside_the_point(place)
         if step.kind in ("tool", "retrieval"):
-            yield from self._stands_in_the_task(place)
+            yield from self.detours.look(place)
         if step.kind == "tool":
-            yield from self._works_over_a_text(place)
-            yield from self._asks_whether_it_is_so(place)
-            yield from self._asks_the_wrong_tool(place)
             yield from self._worked_out_again(place)
             yield from self._read_again(place)
             yield from self._through_a_third(place)
             yield from self._comes_to_nothing(place)
-
-    def _answer_stands_in(self, task: str) -> bool:
-        if not any(phrase in task.lower() for phrase in table("cues")["in_the_task"]) or not self.spoken:
-            return False
-        said = words_of(self.steps[self.spoken[-1]].output) - words("cues", "talk")
-        return bool(said) and said <= self.asked_forms
 
     def _free(self, family: str) -> bool:
         """Whether the task says nothing of this kind of work."""
@@ -351,67 +343,6 @@ class _Beside:
             told, given = tokens_of(step.output) - self.asked, tokens_of(step.input)
             if told and given and len(told) <= _FIRST and told | given <= query and not told <= given:
                 yield Extra("speculative", "asks to confirm what was found", earlier)
-
-    def _stands_in_the_task(self, place: int) -> Iterator[Extra]:
-        """The task brings the text with it, and the answer says nothing that does not stand there."""
-        if self.answer_stands_there and self.calls[place].effect == "none":
-            yield Extra("speculative", "looks up what the task itself says")
-
-    def _works_over_a_text(self, place: int) -> Iterator[Extra]:
-        """A tool that gives an earlier result another form, or none at all, where the task asks for no other form."""
-        step = self.steps[place]
-        asked = names(step.name, "asking_models") and not words("cues", "restyling").isdisjoint(
-            tokens_in(" ".join(texts_in(step.input))[:_LOOKED_AT].partition(":")[0])
-        )
-        reworded = words("cues", "rewording_tasks") - words("cues", "translating")
-        free = self._free("restyling") and self.asked_forms.isdisjoint(reworded)
-        if free and (names(step.name, "restyling_tools") or asked):
-            for earlier in range(place - 1, max(-1, place - _NEARBY), -1):
-                if self._was_given(place, text_of(self.steps[earlier].output)):
-                    yield Extra("enrichment", "rewords an earlier output", earlier)
-        changes_form = names(step.name, "translating") or names(step.name, "restyling_tools")
-        same = text_of(step.output).strip()
-        if changes_form and self._free("translating") and same in [text.strip() for text in texts_in(step.input)]:
-            yield Extra("indirect", "gives back its input unchanged")
-
-    def _was_given(self, place: int, text: str) -> bool:
-        held = text.strip()[:MAX_TEXT]
-        return len(tokens_in(held)) > 1 and any(held in given for given in texts_in(self.steps[place].input))
-
-    def _asks_whether_it_is_so(self, place: int) -> Iterator[Extra]:
-        """A question to a model or another tool whether an earlier result is right, answered with yes or no."""
-        asks = " ".join(texts_in(self.steps[place].input))[:_LOOKED_AT]
-        said = tokens_in(text_of(self.steps[place].output)[:_LOOKED_AT])
-        if "?" not in asks or not self._free("checking") or not self._free("plausible"):
-            return
-        if not said[:1] or said[0] not in words("cues", "affirming") or len(said) > _QUERY:
-            return
-        query = set(tokens_in(asks))
-        if query.isdisjoint(words("cues", "plausible")):
-            return
-        for earlier in range(max(0, place - _NEARBY), place):
-            told = tokens_of(self.steps[earlier].output) - self.asked
-            if told and len(told) <= _FIRST and told <= query:
-                yield Extra("speculative", "asks to confirm what was found", earlier)
-
-    def _asks_the_wrong_tool(self, place: int) -> Iterator[Extra]:
-        """A search that found nothing, where a tool for just that, or the one the task names, then gave the answer."""
-        step, call = self.steps[place], self.calls[place]
-        if not (call.is_search and call.is_empty):
-            return
-        query = {*tokens_of(step.input), "0"}  # 0.15 is the 15 of a percentage
-        for later in range(place + 1, min(place + 1 + _NEARBY, len(self.steps))):
-            other, made = self.steps[later], self.calls[later]
-            given = tokens_of(other.input)
-            brings = other.kind == "tool" and other.error is None and made.result is not None
-            fits = names(step.name, "everywhere") and not made.is_search
-            if brings and made.effect != "changes" and given and given <= query and (fits or self._names(later, place)):
-                yield Extra("indirect", "asks where the answer cannot stand", later)
-
-    def _names(self, one: int, other: int) -> bool:
-        """Whether the task names what sets this tool apart from the other, and nothing of the other."""
-        parts, others = ({*name_parts(self.steps[place].name)} - words("cues", "search") for place in (one, other))
-        return not self.asked.isdisjoint(parts - others) and self.asked.isdisjoint(others)
 
     def _worked_out_again(self, place: int) -> Iterator[Extra]:
         """The same numbers were given in another way, or to another tool, and gave the same number."""

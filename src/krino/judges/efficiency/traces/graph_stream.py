@@ -163,7 +163,9 @@ def _whole(parts: list[Message]) -> Message:
             for key in known:
                 known[key] += str(call.get(key) or "")
     said = "".join(text_of(part.get("content")) for part in parts)
-    made: list[Message] = [*calls.values()] or [call for part in parts for call in objects(listed(part.get("tool_calls")))]
+    made: list[Message] = [*calls.values()] or [
+        call for part in parts for call in objects(listed(part.get("tool_calls")))
+    ]
     return {**parts[0], "content": said, "tool_calls": made}
 
 
