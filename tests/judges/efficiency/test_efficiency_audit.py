@@ -33,6 +33,8 @@ KNOWN = {
     "z-nested-agents": "the second draft says other words than the first",
     "z-git-more": "a status of few words is too little to say that nothing uses it",
     "s6-117": "a status of one word, asked for right after the act, is too little to say that nothing uses it",
+    "s6-215": "a second file of few words is too little to say that nothing uses it",
+    "s6-222": "two commands that print the same short word may have been asked for different things",
     "dw-dup-exact": "a ticket that is `waiting` reads like a job that is waited for",
 }
 """Rows that differ from the expectation, each with the reason."""

@@ -389,3 +389,10 @@ def test_a_reward_is_enrichment_unless_it_is_asked_for(word: str) -> None:
     refund, reward = tool("refund_order", {"id": 61}, "refunded"), tool(f"send_{word}", {"order": 61}, "sent")
     assert label_of(1, refund, reward, SAID, task="Refund order 61.") == "enrichment"
     assert label_of(1, refund, reward, SAID, task=f"Refund order 61 and send a {word}.") == "necessary"
+
+
+def test_a_plan_whose_numbers_are_the_answer_is_a_result() -> None:
+    plan = tool("plan_trip", {"from": "Mol", "to": "Genk"}, "line 18, 55 minutes")
+    task = "How do I get from Mol to Genk by bus?"
+    assert label_of(0, plan, {**SAID, "output": "Take line 18; it takes 55 minutes."}, task=task) == "necessary"
+    assert label_of(0, {**plan, "output": "first look, then answer"}, FACT, SAID) == "speculative"

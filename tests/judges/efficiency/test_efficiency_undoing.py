@@ -104,6 +104,11 @@ def test_what_is_undone_after_a_while_or_after_another_act_may_have_been_used() 
     assert unnecessary("Water bed q8.", opened, tool("wait", {"minutes": 5}), closed) == []
     assert unnecessary("Water bed q8.", opened, tool("start_pump", {}), closed) == []
     assert unnecessary("Water bed q8.", opened, closed, tool("report", {"bed": "z1"})) == [1, 2]
+    bare = (tool("open_hatch", {}), tool("drop_seeds", {"amount": "all"}), tool("close_hatch", {}))
+    assert unnecessary("Plant the seeds.", *bare) == []
+    assert (
+        unnecessary("Deploy v2, and roll back if it fails.", tool("deploy", {"v": 2}), tool("rollback", {"v": 2})) == []
+    )
 
 
 @pytest.mark.parametrize("state", table("cues")["switching"][1:])

@@ -222,12 +222,19 @@ class _Beside:
     # --- tools ---
 
     def _of_a_tool(self, place: int) -> Iterator[Extra]:
-        if self._is(place, "musing"):
+        if self._is(place, "musing") and not self._is_reported(place):
             yield Extra("speculative", "thinks about the work instead of doing it")
         if self._is(place, "bookkeeping"):
             yield Extra("speculative", "keeps a note that nobody asked for")
         if place < self.first_message:  # behind a message stands a user, who may have asked for it
             yield from self._unasked(place)
+
+    def _is_reported(self, place: int) -> bool:
+        """Whether the last words state a number that only this step brought: a plan of a trip is a result."""
+        known = self.asked.union(*(tokens_of(step.output) for step in self.steps[max(0, place - _NEARBY) : place]))
+        said = tokens_of(self.steps[self.spoken[-1]].output) if self.spoken else set()
+        new = tokens_of(self.steps[place].output) - known - tokens_of(self.steps[place].input)
+        return any(word[0].isdigit() and word in said for word in new)
 
     def _unasked(self, place: int) -> Iterator[Extra]:
         """An act for good measure, any change where the task only asks, or tests where nothing is said of code."""
@@ -413,14 +420,8 @@ class _Beside:
     def _comes_to_nothing(self, place: int) -> Iterator[Extra]:
         if overwritten(self.steps, place, self.asked):
             yield Extra("indirect", "is written over by the next step", place + 1)
-        for earlier in taken_back(self.steps, place, self.asked_forms):
-            yield Extra("indirect", "takes back an act that nothing used", earlier, undoes=True)
-        for earlier in taken_back(self.steps, place, self.asked_forms, turned=True):
-            if self.done_again(earlier, place) is not None:
-                yield Extra("indirect", "does the opposite of what is done before and after", earlier, undoes=True)
-        to_and_fro = self.orders_more or not self._free("to_and_fro")
-        if not to_and_fro and turned_round(self.steps, place, self.asked) and self.done_again(place - 1, place):
-            yield Extra("indirect", "does the opposite of what is done before and after", place - 1, undoes=True)
+        if self._free("to_and_fro"):
+            yield from self._to_and_fro(place)
         if self._free("checking") and "back" not in self.asked:
             for earlier in turned_back(self.steps, place):
                 yield Extra("speculative", "turns a result back into what it was made from", earlier)
@@ -428,6 +429,17 @@ class _Beside:
             yield Extra("indirect", "goes where nothing is done", place + 1)
         if installs_for_nobody(self.steps, place, self.asked_forms):
             yield Extra("speculative", "installs what no later step uses")
+
+    def _to_and_fro(self, place: int) -> Iterator[Extra]:
+        """An act that is taken back, or done, turned round and done again."""
+        for earlier in taken_back(self.steps, place, self.asked_forms):
+            yield Extra("indirect", "takes back an act that nothing used", earlier, undoes=True)
+        opposite = [*taken_back(self.steps, place, self.asked_forms, turned=True)]
+        if not self.orders_more and turned_round(self.steps, place, self.asked):
+            opposite.append(place - 1)
+        for earlier in opposite:
+            if self.done_again(earlier, place) is not None:
+                yield Extra("indirect", "does the opposite of what is done before and after", earlier, undoes=True)
 
     def _through_a_third(self, place: int) -> Iterator[Extra]:
         """Its result goes straight into the same tool again, from what the task does not name (km, miles, m)."""

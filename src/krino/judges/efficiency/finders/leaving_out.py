@@ -175,10 +175,12 @@ class _Leaving:
         if not words("cues", "delivering").isdisjoint(self.task_tokens & named):
             return True
         verbs = (named & self.wanted.orders) - words("cues", "search") - words("cues", "asking")
-        things = stems(named - verbs) or stems(tokens_of(step.input))
-        if verbs and (call.effect == "unclear" or not things.isdisjoint(self.task_stems)):
+        given = tokens_of(step.input)
+        things = stems(named - verbs) or stems(given)
+        if verbs and (call.effect == "unclear" or (given <= self.task_forms and things & self.task_stems)):
             return True
-        return call.effect == "unclear" and not self.wanted.tells and acknowledges(step, self.task_forms)
+        unclear = call.effect == "unclear" and not self.wanted.tells and bool(given)
+        return unclear and acknowledges(step, self.task_forms)
 
     def _drafts(self, place: int) -> bool:
         """Words of a model in between: not the last, and not those that choose the next call."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
 from krino.judges.efficiency.finders.calls import texts_in
-from krino.judges.efficiency.finders.content_words import MAX_TEXT, tokens_in, tokens_of
+from krino.judges.efficiency.finders.content_words import MAX_TEXT, forms, tokens_in, tokens_of
 from krino.judges.efficiency.finders.effects import name_parts, names, reads_by_name
 from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.finders.nearness import are_opposed
@@ -50,13 +50,13 @@ def taken_back(steps: Sequence[Step], place: int, asked: Collection[str], turned
         acts = does & undone(verbs[0])
         if reads_by_name(other.name):  # `open_door` is an act, `order_status` is none
             acts &= words("cues", "read")
-        if acts and (does & things or things <= words("cues", "undone_things")) and given <= made:
+        if acts and (forms(does) & things or things <= words("cues", "undone_things")) and given <= made:
             if between.isdisjoint(made):
                 yield earlier
             return
         reads = reads_by_name(other.name)
         between |= tokens_of(other.input) if reads else {*does, *tokens_of(other.input)}
-        lasts = names(other.name, "waiting") or not (reads or tokens_of(other.input))
+        lasts = names(other.name, "waiting") or not (reads or (given and tokens_of(other.input)))
         if lasts or not given.isdisjoint(between):
             return  # it was used, or may have been, before it was taken away
 
