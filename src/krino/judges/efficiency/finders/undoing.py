@@ -137,9 +137,10 @@ def went_astray(steps: Sequence[Step], place: int, asked: Collection[str]) -> bo
     if following is None or following.name != step.name or following.error or not names(step.name, "going"):
         return False
     there, then = tokens_of(step.input), tokens_of(following.input)
-    if not there or not then or not acknowledges(step) or not then <= set(asked) or not there.isdisjoint(asked):
+    own = there - then  # dock 9, where dock 3 was meant
+    if not own or not then or not acknowledges(step) or not then <= set(asked) or not own.isdisjoint(asked):
         return False
-    return not any(there & tokens_of(other.output) for other in steps[max(0, place - _NEARBY) : place])
+    return not any(own & tokens_of(other.output) for other in steps[max(0, place - _NEARBY) : place])
 
 
 def turned_back(steps: Sequence[Step], place: int) -> Iterator[int]:
