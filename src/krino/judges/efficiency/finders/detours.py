@@ -97,7 +97,8 @@ class Detours:
         query = {*tokens_of(step.input), "0"}  # 0.15 is the 15 of a percentage
         for later in range(place + 1, min(place + 1 + _NEARBY, len(self.steps))):
             other, made = self.steps[later], self.calls[later]
-            given = tokens_of(other.input)
+            every = tokens_of(other.input)
+            given = {word for word in every if word.isdigit()} or every  # the sum, not how it is written (sqrt)
             brings = other.kind == "tool" and other.error is None and made.result is not None
             fits = names(step.name, "everywhere") and not made.is_search
             if brings and made.effect != "changes" and given and given <= query and (fits or self._names(later, place)):
