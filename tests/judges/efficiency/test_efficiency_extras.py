@@ -302,3 +302,97 @@ def test_another_act_after_the_one_that_was_ordered_is_enrichment() -> None:
     assert label_of(1, taxi, alarm, SAID, task="Book a taxi for 7:30.") == "enrichment"
     assert label_of(0, alarm, taxi, SAID, task="Book a taxi for 7:30.") == "necessary"  # it may have been needed
     assert label_of(1, taxi, alarm, SAID, task="Book a taxi for 7:30 and wake me before.") == "necessary"
+
+
+WORDS_ABOUT_IT = {"name": "describe", "input": {"text": "belfry"}, "output": "The belfry is 91 metres high."}
+
+
+def tool(name: str, given: dict[str, Any], brought: Any) -> dict[str, Any]:
+    return {"type": "tool", "name": name, "input": given, "output": brought}
+
+
+@pytest.mark.parametrize("word", CUES["restyling_tools"])
+def test_every_tool_that_only_gives_a_text_another_form_is_enrichment_unless_a_form_is_asked_for(word: str) -> None:
+    step = tool(f"{word}_it", {"text": WORDS_ABOUT_IT["output"]}, "Behold a belfry of 91 metres!")
+    said = {**SAID, "output": step["output"]}
+    assert label_of(1, WORDS_ABOUT_IT, step, said) == "enrichment"
+    assert label_of(1, WORDS_ABOUT_IT, step, said, task="Describe the belfry in an elegant style.") == "necessary"
+    other = {**step, "input": {"text": "words of its own that nobody brought"}}
+    found = study(WORDS_ABOUT_IT, other, said, task="How high is the belfry of the town?").extras
+    assert "rewords an earlier output" not in [extra.why for extra in found.values()]
+
+
+@pytest.mark.parametrize("word", CUES["asking_models"])
+def test_a_model_behind_a_tool_that_is_told_to_restyle_is_enrichment(word: str) -> None:
+    told = {"prompt": f"Make this more engaging: {WORDS_ABOUT_IT['output']}"}
+    step = tool(f"{word}_it", told, "Behold a belfry of 91 metres!")
+    assert label_of(1, WORDS_ABOUT_IT, step, {**SAID, "output": step["output"]}) == "enrichment"
+
+
+def test_a_tool_that_should_change_a_text_and_gives_it_back_is_a_detour() -> None:
+    back = tool("translate", {"text": "41 * 3"}, "41 * 3")
+    result = tool("calculator", {"expr": "41 * 3"}, "123")
+    assert label_of(0, back, result, task="Multiply 41 by 3.") == "indirect"
+    assert label_of(0, back, result, task="Translate 41 * 3 and work it out.") == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["plausible"])
+def test_a_question_whether_the_found_is_so_is_speculative_unless_that_is_the_task(word: str) -> None:
+    step = tool("ask_someone", {"prompt": f"Is 91 metres {word}?"}, "Yes.")
+    assert label_of(1, FACT, step, SAID) == "speculative"
+    assert label_of(1, FACT, step, SAID, task=f"Find the height of the belfry and ask if it is {word}.") == "necessary"
+    assert 1 not in study(FACT, {**step, "output": "The tower was measured by hand in 1913."}, SAID).extras
+
+
+@pytest.mark.parametrize("word", CUES["affirming"])
+def test_every_word_that_agrees_answers_such_a_question(word: str) -> None:
+    step = tool("ask_someone", {"prompt": "Is 91 metres a plausible height?"}, f"{word}, as far as known")
+    assert label_of(1, FACT, step, SAID) == "speculative"
+
+
+def test_one_later_mention_does_not_excuse_a_second_source() -> None:
+    second = tool("other_height", {"of": "the belfry"}, "91 metres")
+    asked = tool("ask_someone", {"prompt": "Is 91 metres a plausible height?"}, "Yes.")
+    assert label_of(1, FACT, second, asked, SAID) == "redundant"
+
+
+@pytest.mark.parametrize("word", CUES["everywhere"])
+def test_a_search_everywhere_for_what_one_tool_knows_is_a_detour(word: str) -> None:
+    search = tool(f"{word}_search", {"query": "stock of article 77"}, "No results found")
+    stock = tool("get_stock", {"article": 77}, "4 pieces")
+    said = {**SAID, "output": "4 pieces."}
+    assert label_of(0, search, stock, said, task="What is the stock of article 77?") == "indirect"
+    other = {**stock, "input": {"article": 78}}
+    assert label_of(0, search, other, said, task="What is the stock of article 77?") == "necessary"
+
+
+def test_a_search_in_another_place_is_a_detour_only_where_the_task_names_the_place() -> None:
+    first = tool("calendar_search", {"query": "Bo"}, "[]")
+    second = tool("crm_search", {"query": "Bo"}, "bo@x.org")
+    said = {**SAID, "output": "bo@x.org"}
+    assert label_of(0, first, second, said, task="Find the address of Bo in the CRM.") == "indirect"
+    assert label_of(0, first, second, said, task="Find the address of Bo.") == "necessary"
+
+
+@pytest.mark.parametrize("phrase", CUES["in_the_task"])
+def test_what_stands_in_a_text_of_the_task_need_not_be_looked_up(phrase: str) -> None:
+    task = f"'Mol counts 37 thousand people.' {phrase.capitalize()}, how many people are there?"
+    search = tool("web_search", {"query": "people in Mol"}, "Mol: 37,812 (2024)")
+    assert label_of(0, search, {**SAID, "output": "37 thousand."}, task=task) == "speculative"
+    assert label_of(0, search, {**SAID, "output": "37,812 people."}, task=task) == "necessary"
+    bare = task.replace(phrase.capitalize(), "Well")
+    assert label_of(0, search, {**SAID, "output": "37 thousand."}, task=bare) == "necessary"
+
+
+@pytest.mark.parametrize("word", CUES["rewarding"])
+def test_a_reward_is_enrichment_unless_it_is_asked_for(word: str) -> None:
+    refund, reward = tool("refund_order", {"id": 61}, "refunded"), tool(f"send_{word}", {"order": 61}, "sent")
+    assert label_of(1, refund, reward, SAID, task="Refund order 61.") == "enrichment"
+    assert label_of(1, refund, reward, SAID, task=f"Refund order 61 and send a {word}.") == "necessary"
+
+
+def test_a_plan_whose_numbers_are_the_answer_is_a_result() -> None:
+    plan = tool("plan_trip", {"from": "Mol", "to": "Genk"}, "line 18, 55 minutes")
+    task = "How do I get from Mol to Genk by bus?"
+    assert label_of(0, plan, {**SAID, "output": "Take line 18; it takes 55 minutes."}, task=task) == "necessary"
+    assert label_of(0, {**plan, "output": "first look, then answer"}, FACT, SAID) == "speculative"

@@ -71,6 +71,28 @@ def test_page_addresses_are_compared_without_scheme_and_slash() -> None:
     assert facts.repeats[1].level == "normalised"
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"path": "server.conf"}, {"path": "./server.conf"}),
+        ({"path": "a/b.txt"}, {"path": ".//a/./b.txt"}),
+        ({"command": "cat a.txt"}, {"command": "cat ./a.txt"}),
+    ],
+)
+def test_a_path_from_here_is_the_same_path(one: dict[str, str], other: dict[str, str]) -> None:
+    assert study(tool("show", one, "port 1"), tool("show", other, "port 1")).repeats[1].level == "normalised"
+    up = {key: value.replace("./", "../") for key, value in other.items()}
+    assert 1 not in study(tool("show", one, "port 1"), tool("show", up, "port 2")).repeats
+    run, here = (tool("bash", {"command": command}, "1") for command in ("run.sh now", "./run.sh now"))
+    assert study(run, here).repeats.get(1) is None or study(run, here).repeats[1].level != "normalised"
+
+
+def test_a_little_word_with_a_capital_names_nothing() -> None:
+    first = tool("search", {"q": "The Sorrow of Belgium author"}, "a novel by Hugo Claus (1983)")
+    second = tool("search", {"q": "who wrote The Sorrow of Belgium"}, "a novel by Hugo Claus (1983)")
+    assert study(first, second).repeats[1].waste
+
+
 def test_paging_on_is_no_repeat_while_it_brings_something_new() -> None:
     facts = study(tool("page_down", {}, "page 2"), tool("page_down", {}, "page 3"), tool("page_down", {}, "page 3"))
     assert [facts.repeats[place].waste for place in (1, 2)] == [False, True]

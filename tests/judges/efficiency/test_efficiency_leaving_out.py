@@ -273,3 +273,38 @@ def test_the_same_thing_asked_for_in_part_was_known() -> None:
     other = {"name": "get_issue", "input": {"id": 12, "fields": "summary"}, "output": {"summary": "Login slow"}}
     assert spare(whole, part, said("Login slow."), task="Read me the summary of issue 9.") == {1: "known"}
     assert spare(whole, other, said("Login slow, both."), task="The summary of issue 9 and 12?") == {}
+
+
+def test_the_act_that_a_task_orders_is_no_reading_whatever_its_tool_is_called() -> None:
+    there = {"name": "move_to", "input": {"place": "hall 3"}, "output": "arrived"}
+    gate = {"name": "open_gate", "input": {"hall": 3}, "output": "gate open to both sides"}
+    said = {**YES, "output": "The gate of hall 3 is open."}
+    assert spare(there, gate, said, task="Open the gate of hall 3.") == {}
+    box = {**gate, "name": "open_box", "output": "a red scarf and two old coins"}
+    assert spare(there, box, said, task="Move to hall 3.") == {1: "unused"}
+
+
+def test_a_result_in_the_words_of_the_task_or_of_the_call_tells_of_an_act() -> None:
+    there = {"name": "move_to", "input": {"place": "shelf"}, "output": "arrived"}
+    put = {"name": "arrange", "input": {"shelf": 2}, "output": "box on shelf 2"}
+    said = {**YES, "output": "It is there."}
+    assert spare(there, put, said, task="Put the box on shelf 2.") == {}
+    photo = {"name": "take_photo", "input": {}, "output": "photo of a box"}
+    assert spare(there, photo, put, said, task="Put the box on shelf 2.") == {1: "unused"}
+    assert not may_be_left_out(
+        Step("1", "tool", "open_gate", {"hall": 3}, "gate open"), call_of(Step("1", "tool", "x"))
+    )
+
+
+def test_a_reading_that_says_what_the_task_says_is_unused() -> None:
+    find = {"name": "find_orders", "input": {"customer": "me"}, "output": [{"id": 4411}]}
+    status = {"name": "order_status", "input": {"id": 4411}, "output": "shipped with the post"}
+    said = {**YES, "output": "It is shipped with the post."}
+    assert spare(find, status, said, task="My order number is 4411. What is its status?") == {0: "unused"}
+    assert spare(find, status, said, task="What is the status of my order?") == {}
+
+
+def test_initials_end_no_part_of_an_answer() -> None:
+    empty = {"name": "search_wiki", "input": {"query": "author of memo 12"}, "output": "No results found"}
+    found = {"name": "search_drive", "input": {"query": "memo 12"}, "output": "memo-12.docx by L. Claes"}
+    assert spare(empty, found, {**YES, "output": "L. Claes."}, task="Who is the author of memo 12?") == {}

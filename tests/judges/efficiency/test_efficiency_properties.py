@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+import krino
 from krino import CannotJudge
 from krino.judges.efficiency import EfficiencyJudge
 from krino.judges.efficiency.case import EfficiencyCase
@@ -213,3 +214,25 @@ def test_no_record_makes_the_judge_fall_over(record: Record) -> None:
         STRICT.settle(case, facts, STRICT.label_locally([(case, facts)])[0])
     except CannotJudge as reason:
         assert str(reason)
+
+
+LONG_ID = "step-" + "z" * 700
+workings = st.builds(
+    lambda own, name, given, gave, error: {"id": own, "name": name, "input": given, "output": gave, "error": error},
+    st.sampled_from(["", "again", LONG_ID, "the best. step!\n1"]),
+    st.sampled_from(
+        ["set_volume", "add_tag", "remove_tag", "append", "delete_last_line", "pick", "place", "open_door"]
+    ),
+    st.sampled_from([{"room": "hall", "level": 10}, {"room": "hall", "level": 30}, {"page": 4, "tag": "new"}, {}]),
+    st.sampled_from(["ok", "level 30", "12", None]),
+    st.sampled_from([None, None, None, "503 service unavailable", "no such page"]),
+)
+
+
+@LEISURELY
+@given(
+    st.lists(workings, min_size=1, max_size=8), st.sampled_from(["Set the volume in the hall to 30.", "Tag page 4."])
+)
+def test_the_embedded_labeller_gives_no_labels_that_its_own_check_refuses(trace: list[Record], task: str) -> None:
+    judgement = krino.judge("efficiency", {"task": task, "trace": [*trace, {"type": "message", "output": "Done."}]})
+    assert judgement.status in ("ok", "failed"), judgement.error

@@ -83,3 +83,65 @@ def test_a_text_that_the_next_call_sets_right_is_written_over() -> None:
     task = "Put 'Happy birthday, Lou!' on the display."
     assert study(short, full, task=task).extras[0].why == "is written over by the next step"
     assert 0 not in study(full, short, task=task).extras
+
+
+@pytest.mark.parametrize("thing", table("cues")["undone_things"])
+def test_the_last_thing_that_is_taken_back_is_what_was_done_last(thing: str) -> None:
+    add = tool("append", {"path": "notes.txt", "text": "v2"})
+    back = tool(f"delete_{thing}", {"path": "notes.txt"})
+    assert unnecessary("Add v2 to notes.txt.", add, back, add) == [2, 3]
+
+
+def test_done_undone_and_done_again_was_right_the_first_time() -> None:
+    add, remove = (tool(f"{verb}_tag", {"page": 4, "tag": "new"}) for verb in ("add", "remove"))
+    assert unnecessary("Tag page 4 as new.", add, remove, add) == [2, 3]
+    assert unnecessary("Clear page 4 of the tag new.", remove, add, remove) == [2, 3]
+    assert unnecessary("Tag page 4 as new.", remove, add) == []
+
+
+def test_what_is_undone_after_a_while_or_after_another_act_may_have_been_used() -> None:
+    opened, closed = tool("open_valve", {"bed": "q8"}), tool("close_valve", {"bed": "q8"})
+    assert unnecessary("Water bed q8.", opened, tool("wait", {"minutes": 5}), closed) == []
+    assert unnecessary("Water bed q8.", opened, tool("start_pump", {}), closed) == []
+    assert unnecessary("Water bed q8.", opened, closed, tool("report", {"bed": "z1"})) == [1, 2]
+    bare = (tool("open_hatch", {}), tool("drop_seeds", {"amount": "all"}), tool("close_hatch", {}))
+    assert unnecessary("Plant the seeds.", *bare) == []
+    assert (
+        unnecessary("Deploy v2, and roll back if it fails.", tool("deploy", {"v": 2}), tool("rollback", {"v": 2})) == []
+    )
+
+
+@pytest.mark.parametrize("state", table("cues")["switching"][1:])
+def test_switched_off_and_on_again_is_in_vain_unless_the_task_says_so(state: str) -> None:
+    first, other = ({"lamp": "hall", "state": value} for value in ("on", state))
+    steps = (tool("switch_lamp", first), tool("switch_lamp", other), tool("switch_lamp", first))
+    assert unnecessary("Light the lamp in the hall.", *steps) == [2, 3]
+    assert unnecessary(f"Switch the hall lamp {state} for a moment.", *steps[:2]) == []
+
+
+@pytest.mark.parametrize("word", table("cues")["to_and_fro"])
+def test_a_task_that_goes_to_and_fro_orders_both(word: str) -> None:
+    steps = [tool("rotate", {"deg": degrees}, f"at {degrees}") for degrees in (90, -90, 90)]
+    assert unnecessary("Turn the camera to the east.", *steps) == [2, 3]
+    assert 2 not in unnecessary(f"Turn the camera to the east and {word}.", *steps)
+
+
+@pytest.mark.parametrize("verb", table("cues")["going"])
+def test_a_way_to_where_nothing_is_done_is_a_detour(verb: str) -> None:
+    astray, there = (tool(f"{verb}_to", {"place": place}, "arrived") for place in ("garden", "kitchen"))
+    assert unnecessary("Bring the cup to the kitchen.", astray, there) == [1]
+    assert unnecessary("Bring the cup to the kitchen.", astray, tool("grab", {"thing": "cup"}), there) == []
+    route = tool("find_route", {"to": "kitchen"}, "through the garden")
+    assert 2 not in unnecessary("Bring the cup to the kitchen.", route, astray, there)
+
+
+def test_left_for_what_the_task_does_not_name_and_back_again() -> None:
+    home, away = (tool("set_channel", {"channel": name}) for name in ("news", "sports"))
+    assert unnecessary("Put on the channel news.", home, away, home) == [2, 3]
+    assert unnecessary("Put on the channel news, then sports, then news.", home, away, home) == []
+
+
+def test_values_on_the_way_to_the_one_that_was_asked_for_are_written_over() -> None:
+    levels = [tool("set_volume", {"level": level}, f"level {level}") for level in (10, 20, 30)]
+    assert unnecessary("Set the volume to 30.", *levels) == [1, 2]
+    assert unnecessary("Set the volume to 10, then 20, then 30.", *levels) == []

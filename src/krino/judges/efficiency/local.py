@@ -33,6 +33,8 @@ def _label(facts: EfficiencyFacts, place: int, rephrases: int | None) -> StepLab
     label, why, of = _decide(facts, place)
     if label == "necessary" and rephrases is not None:
         label, why, of = "redundant", "asks the same in other words", rephrases
+    if of is not None and of > place:  # a label rests on what came before; a later step is told in words
+        why, of = f"{why} (step {facts.called(facts.steps[of].id)})", None
     return StepLabel(
         step=facts.steps[place].id,
         label=label,
@@ -70,7 +72,11 @@ def _decide(facts: EfficiencyFacts, place: int) -> tuple[StepLabelName, str, int
 
 def _failed(facts: EfficiencyFacts, place: int) -> tuple[StepLabelName, str, int | None]:
     if (retry := facts.recovered.get(place)) is not None:
-        return "failed", f"a passing fault: step {facts.steps[retry].id} made the call again with success", None
+        return (
+            "failed",
+            f"a passing fault: step {facts.called(facts.steps[retry].id)} made the call again with success",
+            None,
+        )
     if (use := facts.worked_on.get(place)) is not None:
         return "necessary", use, None
     return "failed", "an error, and the call was not made again with success", None

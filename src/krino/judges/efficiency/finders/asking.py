@@ -28,6 +28,8 @@ class Wanted:
     """The same, where it is put as an order to find or list something."""
     one_order: bool = False
     """Whether one thing is to be done, and nothing to be told."""
+    orders: frozenset[str] = frozenset()
+    """The words that open a clause: the verbs of what is to be done."""
 
 
 @lru_cache(maxsize=256)
@@ -42,7 +44,8 @@ def read_task(task: str) -> Wanted:
     orders = leads & (words("cues", "write") | words("cues", "acting")) or found & words("cues", "polite")
     one_order = not question and not depends and len(_ORDER.findall(task.strip(" .!\n"))) == 0
     only_asks = task.rstrip().endswith("?") and not orders
-    return Wanted(question or depends, single, only_asks, only_asks or (question and not orders), one_order)
+    seeks = only_asks or (question and not orders)
+    return Wanted(question or depends, single, only_asks, seeks, one_order, frozenset(leads))
 
 
 def _is_joined(task: str, first: list[str]) -> bool:

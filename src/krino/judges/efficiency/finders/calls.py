@@ -16,6 +16,10 @@ from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
 
 _URL = re.compile(r"(?:https?://)?(?:www\.)?([^\s#]*?)/?(?:#.*)?", re.IGNORECASE)
+_HERE = re.compile(r"^(?:\./+)+(?=.)")
+_HERE_BEHIND = re.compile(r"(?<= )\./+(?=[^\s.])")
+"""In a command; its first word is another program without the folder."""
+_SAME_FOLDER = re.compile(r"/(?:\.?/)+")
 _CODE = re.compile(r"```[\w+-]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"^\s*#[^\n]*$", re.MULTILINE)
 _MAX_TEXT = 20_000
@@ -163,11 +167,12 @@ def normal_number(value: float) -> str:
 
 
 def normal_text(text: str) -> str:
+    """Case and white space set aside, and the ways in which one address or path can be written."""
     squeezed = squeeze(text)
     if " " not in squeezed and "/" in squeezed and len(squeezed) < 2000:
         match = _URL.fullmatch(squeezed)
-        return match.group(1) if match else squeezed
-    return squeezed
+        return _SAME_FOLDER.sub("/", _HERE.sub("", match.group(1) if match else squeezed))
+    return _HERE_BEHIND.sub("", squeezed)
 
 
 def _framed(value: Any, wordings: list[str], depth: int = 0) -> Any:

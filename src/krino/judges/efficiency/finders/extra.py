@@ -10,7 +10,7 @@ from typing import Literal
 class Extra:
     """Why a step is beside the task; `of` is the step it works over, if there is one."""
 
-    label: Literal["speculative", "enrichment", "indirect"]
+    label: Literal["speculative", "enrichment", "indirect", "redundant"]
     why: str
     of: int | None = None
     undoes: bool = False

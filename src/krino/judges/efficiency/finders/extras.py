@@ -13,12 +13,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from krino.judges.efficiency.finders.asking import read_task
 from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.content_words import forms, tokens_in, tokens_of, words_in, words_of
-from krino.judges.efficiency.finders.effects import name_parts, names
+from krino.judges.efficiency.finders.detours import Detours
+from krino.judges.efficiency.finders.effects import name_parts, names, ordered_by
 from krino.judges.efficiency.finders.extra import Extra
 from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, instruction_of, works_over
 from krino.judges.efficiency.finders.talking import Talking
-from krino.judges.efficiency.finders.undoing import installs_for_nobody, overwritten, taken_back, turned_back
+from krino.judges.efficiency.finders.undoing import (
+    installs_for_nobody,
+    overwritten,
+    taken_back,
+    turned_back,
+    turned_round,
+    went_astray,
+)
 from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -39,6 +47,7 @@ _UNASKED = {
     "charting": "draws what",
     "announcing": "tells others what",
     "keeping": "keeps a copy of what",
+    "rewarding": "gives or sends what",
     "formatting": "formats what",
 }
 """Families of acts that are done for good measure, and what they do that nobody asked for."""
@@ -64,21 +73,28 @@ class Extras:
         self.wanted = read_task(task)
         self.asked = {*tokens_in(task), *(found.replace("-", "") for found in _HYPHENED.findall(task.lower()))}
         self.asked_forms = forms(self.asked)
+        self.orders_more = ordered_by(task).perhaps_acts
         self.spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
         self.searches = [place for place, call in enumerate(calls) if call.is_search]
         self.first_message = min(handed, default=len(steps))
         self.talking = Talking(steps, task, opening, self.spoken, handed, set_aside)
+        self.detours = Detours(steps, calls, task, self.asked, self.spoken)
 
     def found(self) -> dict[int, Extra]:
         """By place. What is the only step, or the only words of a model, is never called so."""
         found: dict[int, Extra] = {}
         looked_at = [place for place in range(len(self.steps)) if place not in self.set_aside]
         for place in looked_at if len(looked_at) > 1 else ():
-            extra = next(self._look(place), None)
-            if extra is not None:
-                found[place] = extra
-                if extra.undoes and extra.of is not None:
+            extra = None if place in found else next(self._look(place), None)
+            if extra is None:
+                continue
+            found[place] = extra
+            if extra.undoes and extra.of is not None:
+                again = self.done_again(extra.of, place)
+                if again is None:
                     found.setdefault(extra.of, Extra("indirect", "is taken back later, and nothing used it", place))
+                elif again not in self.set_aside:
+                    found.setdefault(again, Extra("redundant", "does again what was taken back", extra.of))
         return found
 
     def _look(self, place: int) -> Iterator[Extra]:
@@ -93,6 +109,8 @@ class Extras:
         if step.kind in ("tool", "retrieval") and call.is_search:
             yield from self._asks_for_the_found(place)
             yield from self._beside_the_point(place)
+        if step.kind in ("tool", "retrieval"):
+            yield from self.detours.look(place)
         if step.kind == "tool":
             yield from self._worked_out_again(place)
             yield from self._read_again(place)
@@ -191,17 +209,25 @@ class Extras:
     # --- tools ---
 
     def _of_a_tool(self, place: int) -> Iterator[Extra]:
-        if self._is(place, "musing"):
+        if self._is(place, "musing") and not self._is_reported(place):
             yield Extra("speculative", "thinks about the work instead of doing it")
         if self._is(place, "bookkeeping"):
             yield Extra("speculative", "keeps a note that nobody asked for")
         if place < self.first_message:  # behind a message stands a user, who may have asked for it
             yield from self._unasked(place)
 
+    def _is_reported(self, place: int) -> bool:
+        """Whether the last words state a number that only this step brought: a plan of a trip is a result."""
+        known = self.asked.union(*(tokens_of(step.output) for step in self.steps[max(0, place - _NEARBY) : place]))
+        said = tokens_of(self.steps[self.spoken[-1]].output) if self.spoken else set()
+        new = tokens_of(self.steps[place].output) - known - tokens_of(self.steps[place].input)
+        return any(word[0].isdigit() and word in said for word in new)
+
     def _unasked(self, place: int) -> Iterator[Extra]:
         """An act for good measure, any change where the task only asks, or tests where nothing is said of code."""
         for family, does in _UNASKED.items():
-            leads = name_parts(self.steps[place].name)[0] if self._is(place, family) else ""
+            asked_for = family == "formatting" and not self._free("restyling")
+            leads = name_parts(self.steps[place].name)[0] if self._is(place, family) and not asked_for else ""
             tells = family != "announcing" or leads in words("cues", "announcing") | words("cues", "sending")
             if leads and tells and not self._feeds(place) and not self.calls[place].is_empty:
                 yield Extra("enrichment", f"{does} nobody asked for")
@@ -209,7 +235,8 @@ class Extras:
         changes = changes and not names(self.steps[place].name, "answering")
         if self.wanted.only_asks and changes and not self._feeds(place):
             yield Extra("enrichment", "changes something where the task only asks")
-        goes_on = self._is(place, "going_on") or self._pushes(place)
+        bare = len(name_parts(self.steps[place].name)) == 1 and not tokens_of(self.steps[place].input)
+        goes_on = (self._is(place, "going_on") and not bare) or self._pushes(place)
         if goes_on and self._has_done_what_is_asked(place) and not self._feeds(place):
             yield Extra("enrichment", "goes on to what nobody asked for")
         if self.wanted.one_order and self._adorns(place):
@@ -358,7 +385,8 @@ class Extras:
         for earlier in range(place - 1, max(-1, place - _NEARBY), -1):
             if self.calls[earlier].effect == "changes":
                 return
-            same = self.calls[earlier].result == self.calls[place].result
+            same = _numbers(dump(self.steps[earlier].output)) == {result}
+            same = same or self.calls[earlier].result == self.calls[place].result
             if same and set(_DATA_FILE.findall(dump(self.steps[earlier].input)[:_LOOKED_AT])) == files:
                 yield Extra("speculative", "works out again what was known", earlier)
 
@@ -371,16 +399,34 @@ class Extras:
             if not self.steps[earlier].talks and {*numbers, result} <= _numbers(dump(self.steps[earlier].output)):
                 yield Extra("speculative", "works out again what was known", earlier)
 
+    def done_again(self, first: int, undone: int) -> int | None:
+        """The step that makes the same call as the first, after it was undone."""
+        nearby = range(undone + 1, min(undone + 1 + _NEARBY, len(self.steps)))
+        return next((later for later in nearby if self.calls[later].normal == self.calls[first].normal), None)
+
     def _comes_to_nothing(self, place: int) -> Iterator[Extra]:
         if overwritten(self.steps, place, self.asked):
             yield Extra("indirect", "is written over by the next step", place + 1)
-        for earlier in taken_back(self.steps, place, self.asked_forms):
-            yield Extra("indirect", "takes back an act that nothing used", earlier, undoes=True)
+        if self._free("to_and_fro"):
+            yield from self._to_and_fro(place)
         if self._free("checking") and "back" not in self.asked:
             for earlier in turned_back(self.steps, place):
                 yield Extra("speculative", "turns a result back into what it was made from", earlier)
+        if went_astray(self.steps, place, self.asked):
+            yield Extra("indirect", "goes where nothing is done", place + 1)
         if installs_for_nobody(self.steps, place, self.asked_forms):
             yield Extra("speculative", "installs what no later step uses")
+
+    def _to_and_fro(self, place: int) -> Iterator[Extra]:
+        """An act that is taken back, or done, turned round and done again."""
+        for earlier in taken_back(self.steps, place, self.asked_forms):
+            yield Extra("indirect", "takes back an act that nothing used", earlier, undoes=True)
+        opposite = [*taken_back(self.steps, place, self.asked_forms, turned=True)]
+        if not self.orders_more and turned_round(self.steps, place, self.asked):
+            opposite.append(place - 1)
+        for earlier in opposite:
+            if self.done_again(earlier, place) is not None:
+                yield Extra("indirect", "does the opposite of what is done before and after", earlier, undoes=True)
 
     def _through_a_third(self, place: int) -> Iterator[Extra]:
         """Its result goes straight into the same tool again, from what the task does not name (km, miles, m)."""

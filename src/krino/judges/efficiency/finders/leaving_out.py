@@ -42,7 +42,7 @@ _NEARBY = 20
 _ACKNOWLEDGEMENT = 120
 _IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-zA-Z])\w{1,2}(?:-\w{1,2})?(?![\w-])")
 """Too short to count as a word: a letter with a number, as in R2 and m-5."""
-_PART = re.compile(r"(?<=[.!?;])\s+|\s*[(\n]")
+_PART = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)\s+|\s*[(\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class _Leaving:
         self.task_identifiers = self._identifiers(task)
         self.answer = words_in(answer)
         self.reads = [
-            (may_be_left_out(step, call) and not self._is_ordered(step)) or self._drafts(place)
+            (may_be_left_out(step, call) and not self._is_ordered(step, call)) or self._drafts(place)
             for place, (step, call) in enumerate(zip(steps, calls, strict=True))
         ]
         if not self.wanted.seeks and not any(self._is_act(place) for place in range(len(steps))):
@@ -165,9 +165,22 @@ class _Leaving:
 
     # --- what is read once ---
 
-    def _is_ordered(self, step: Step) -> bool:
-        """A tool that reads by its name, and is the very act that the task orders ("Download the report")."""
-        return not words("cues", "delivering").isdisjoint(self.task_tokens.intersection(name_parts(step.name)))
+    def _is_ordered(self, step: Step, call: Call) -> bool:
+        """A tool that may be a reading by its name, and is the very act that the task orders.
+
+        Verb and thing are the task's ("Open the gate"), or nothing is to be told and its result says in the task's own
+        words that the thing is done ("box on shelf 2").
+        """
+        named = set(name_parts(step.name))
+        if not words("cues", "delivering").isdisjoint(self.task_tokens & named):
+            return True
+        verbs = (named & self.wanted.orders) - words("cues", "search") - words("cues", "asking")
+        given = tokens_of(step.input)
+        things = stems(named - verbs) or stems(given)
+        if verbs and (call.effect == "unclear" or (given <= self.task_forms and things & self.task_stems)):
+            return True
+        unclear = call.effect == "unclear" and not self.wanted.tells and bool(given)
+        return unclear and acknowledges(step, self.task_forms)
 
     def _drafts(self, place: int) -> bool:
         """Words of a model in between: not the last, and not those that choose the next call."""
@@ -386,6 +399,9 @@ class _Leaving:
             first = min(known[word] for word in used)
             return None if self._is_another_thing(place, first, known) else Spare("known", first)
         asked = bool(self.asked[place] - self.covered)
+        told = words_of(self.steps[place].output)
+        if told and told <= self.task and not self.steps[place].observed:
+            return Spare("unused")  # it says what the task says
         several = self.wanted.tells and not self.wanted.single and asked
         if several or self._is_gone_through(place) or self._is_moved_on_from(place) or self._is_of_a_list(place, known):
             return None
@@ -407,8 +423,9 @@ class _Leaving:
         """All that the task orders was done before, nothing is waited for, and only the report speaks of it."""
         if self.wanted.tells or not self.acts or self.acts[-1] > place or min(self.handed, default=place) < place:
             return False
+        done = any(not self.task_forms.isdisjoint(name_parts(self.steps[act].name)) for act in self.acts)
         waits = self.waits_from < len(self.steps) or is_pending(self.steps[place])
-        return not waits and self.steps[place].kind != "llm"
+        return done and not waits and self.steps[place].kind != "llm"
 
     def _prepares(self, place: int) -> bool:
         """It looks at the thing that a later act works on, and that act does more than the task says word for word."""
@@ -521,7 +538,7 @@ class _Leaving:
                 sources.append(place)
                 first = first.difference(self.brought[place])
         if not sources:  # it sums up a result that the rest does not speak of
-            looked = (place for place in kept if self.reads[place] and self.asked[place])
+            looked = (place for place in kept if self.reads[place] and self.asked[place] and self.brought[place])
             sources = [place for place in looked if rest.isdisjoint(self.brought[place])]
             first = set().union(*(self.brought[place] for place in sources))
             if any(not self.given[place].isdisjoint(first) for place in kept):
@@ -606,10 +623,17 @@ def may_be_left_out(step: Step, call: Call) -> bool:
     return not (opens and acknowledges(step))
 
 
-def acknowledges(step: Step) -> bool:
-    """Whether a result only says that a thing was done: then it was an act ("open_door", "ok")."""
-    short = len(dump(step.output)) < _ACKNOWLEDGEMENT and not step.observed
-    return short and tokens_of(from_json(step.output)) <= words("cues", "acknowledging")
+def acknowledges(step: Step, of_task: Collection[str] = ()) -> bool:
+    """Whether a result only says that a thing was done: then it was an act ("open_door", "door open").
+
+    It does so in words of acknowledgement, of the call itself, and of the task where that is given.
+    """
+    if len(dump(step.output)) >= _ACKNOWLEDGEMENT or step.observed:
+        return False
+    said = tokens_of(from_json(step.output))
+    more = said - words("cues", "acknowledging")
+    own = {*forms(name_parts(step.name)), *tokens_of(step.input), *of_task}
+    return not more or ((bool(of_task) or more < said) and more <= own)
 
 
 _ACTING = (

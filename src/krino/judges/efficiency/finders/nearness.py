@@ -56,7 +56,7 @@ def read_wording(text: str) -> Wording:
     bag = _bag(counted, short)
     joined = " ".join(sorted(bag)) if short else ""
     triples = Counter([joined[place : place + 3] for place in range(len(joined) - 2)])
-    marks = frozenset(mark.lower() for mark in _MARK.findall(text))
+    marks = frozenset(mark.lower() for mark in _MARK.findall(text)) - words("cues", "stop_words")
     turns = frozenset(_TURN.findall(text.lower())) if short else frozenset()
     quoted = _LITERAL.findall(text) if short and _CODE_MARK.search(text) else ()
     literals = frozenset((one or other).lower() for one, other in quoted)

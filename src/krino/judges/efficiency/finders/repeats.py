@@ -13,6 +13,7 @@ from functools import cache
 from typing import Literal
 
 from krino.judges.efficiency.finders.calls import Call, spoken_action, squeeze, texts_in
+from krino.judges.efficiency.finders.content_words import tokens_of
 from krino.judges.efficiency.finders.effects import ONCE, Ordered, is_pending, names
 from krino.judges.efficiency.finders.known_results import KnownResults
 from krino.judges.efficiency.finders.nearness import (
@@ -33,6 +34,8 @@ _CODE_MARK = re.compile(r"[=;{}]|\w\(")
 _WORDINGS_ENOUGH = 2
 """Earlier wordings of one question from which on another one is a repeat, even if it is less near to each."""
 _SHORT_RESULT = 200
+_TELLING = 4
+"""Letters of a word by which a step is seen to follow up an error."""
 
 
 @cache
@@ -390,5 +393,9 @@ def errors_of_use(steps: Sequence[Step], calls: Sequence[Call], search: RepeatSe
 
 
 def _works_on(failed: Step, following: Step, call: Call) -> bool:
-    """Another tool wrote something right after the error, with success."""
-    return call.is_write and following.error is None and following.name != failed.name
+    """Right after the error another tool wrote something, with success, or was given what only the error had told."""
+    if following.error is not None or following.name == failed.name:
+        return False
+    known = tokens_of(failed.input)
+    told = {word for word in tokens_of(failed.error or "") - known if len(word) >= _TELLING}
+    return call.is_write or not told.isdisjoint(tokens_of(following.input))

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
 from krino.judges.efficiency.finders.calls import texts_in
-from krino.judges.efficiency.finders.content_words import MAX_TEXT, tokens_in, tokens_of
+from krino.judges.efficiency.finders.content_words import MAX_TEXT, forms, tokens_in, tokens_of
 from krino.judges.efficiency.finders.effects import name_parts, names, reads_by_name
 from krino.judges.efficiency.finders.leaving_out import acknowledges
+from krino.judges.efficiency.finders.nearness import are_opposed
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -26,29 +27,38 @@ _FILE = re.compile(
 """What a command runs that the trace does not show: it may need any package."""
 
 
-def taken_back(steps: Sequence[Step], place: int, asked: Collection[str]) -> Iterator[int]:
-    """The earlier act that this one undoes, if nothing in between made use of it and the task orders no undoing."""
+def taken_back(steps: Sequence[Step], place: int, asked: Collection[str], turned: bool = False) -> Iterator[int]:
+    """The earlier act that this one undoes, if nothing in between made use of it and the task orders no undoing.
+
+    With `turned`, what is undone is itself an undoing: a thing is made anew after it was deleted.
+    """
+    undone = _redone if turned else _undone
     step = steps[place]
     parts = name_parts(step.name)
-    verbs = [verb for verb in parts if _undone(verb) and verb not in asked]
+    verbs = [verb for verb in parts if undone(verb) and verb not in asked]
     given = tokens_of(step.input)
-    if not verbs or not given or step.error is not None:
-        return
     things = set(parts) - set(verbs)
+    if not verbs or not (given or things) or step.error is not None:
+        return
+    between: set[str] = set()  # what the steps in between speak of
     for earlier in range(place - 1, max(-1, place - _NEARBY), -1):
         other = steps[earlier]
         if other.talks or other.error is not None:
             return  # after words to the user, or a fault, there may be a ground
         does = set(name_parts(other.name))
         made = tokens_of(other.input) | tokens_of(other.output)
-        acts = does & _undone(verbs[0])
+        acts = does & undone(verbs[0])
         if reads_by_name(other.name):  # `open_door` is an act, `order_status` is none
             acts &= words("cues", "read")
-        if acts and (does & things or not things) and given <= made:
-            yield earlier
+        if acts and (forms(does) & things or things <= words("cues", "undone_things")) and given <= made:
+            if between.isdisjoint(made):
+                yield earlier
             return
-        if not given.isdisjoint(tokens_of(other.input)):
-            return  # it was used before it was taken away
+        reads = reads_by_name(other.name)
+        between |= tokens_of(other.input) if reads else {*does, *tokens_of(other.input)}
+        lasts = names(other.name, "waiting") or not (reads or (given and tokens_of(other.input)))
+        if lasts or not given.isdisjoint(between):
+            return  # it was used, or may have been, before it was taken away
 
 
 @cache
@@ -62,24 +72,75 @@ def _undone(verb: str) -> frozenset[str]:
     return _undone_by().get(verb, own)
 
 
+@cache
+def _redone(act: str) -> frozenset[str]:
+    """The verbs that undo this one."""
+    return frozenset(verb for verb, acts in _undone_by().items() if act in acts)
+
+
+def turned_round(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
+    """Whether it does the opposite of the step before, with the same tool: a turn the other way, off after on.
+
+    Or it leaves what the task names for what it does not (to the kitchen, as asked, and on to the garage).
+    """
+    step, other = steps[place], steps[place - 1] if place else None
+    if other is None or other.name != step.name or step.error is not None or other.error is not None:
+        return False
+    one, before = step.input, other.input
+    if not isinstance(one, dict) or not isinstance(before, dict) or one.keys() != before.keys():
+        return False
+    if reads_by_name(step.name) or names(step.name, "paging") or names(step.name, "on_screen"):
+        return False
+    differ = [key for key in one if one[key] != before[key]]
+    if len(differ) != 1:
+        return False
+    now, then = one[differ[0]], before[differ[0]]
+    leaves = bool(tokens_of(then)) and tokens_of(then) <= set(asked) and tokens_of(now).isdisjoint(asked)
+    return leaves or _are_opposite(now, then, asked)
+
+
+def _are_opposite(one: object, other: object, asked: Collection[str]) -> bool:
+    if isinstance(one, bool) and isinstance(other, bool):
+        return True
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return one == -other != 0
+    said, before = set(tokens_in(str(one)[:MAX_TEXT])), set(tokens_in(str(other)[:MAX_TEXT]))
+    switched = said != before and said | before <= words("cues", "switching")
+    return said.isdisjoint(asked) and (switched or are_opposed(said, before))
+
+
 def overwritten(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
     """A value that the next step sets anew, in the same place of the same thing, where the task does not order both."""
     following = steps[place + 1] if place + 1 < len(steps) else None
+    last = next((other for other in reversed(steps[place : place + _NEARBY]) if other.name == steps[place].name), None)
     step = steps[place]
     if following is None or following.name != step.name or following.error:
         return False
     one, other = step.input, following.input
     if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys():
         return False
+    final = set(tokens_in(" ".join(texts_in(last.input)))) if last is not None else set()
     before, after = (set(tokens_in(" ".join(texts_in(given)))) for given in (one, other))
     corrected = acknowledges(step) and before < after <= set(asked)
-    if not corrected and (len(one) < 2 or not names(step.name, "setting")):
+    if not corrected and (not names(step.name, "setting") or not (len(one) > 1 or final <= set(asked))):
         return False
     differ = [key for key in one if one[key] != other[key]]
     if len(differ) != 1 or any(isinstance(given[differ[0]], bool) for given in (one, other)):
         return False
     first, second = tokens_of(one[differ[0]]), tokens_of(other[differ[0]])
     return differ[0] in words("cues", "value_fields") and (corrected or not first <= set(asked) or first < second)
+
+
+def went_astray(steps: Sequence[Step], place: int, asked: Collection[str]) -> bool:
+    """It went to a place that neither the task nor a result names, and the next step goes on to one of the task."""
+    step, following = steps[place], steps[place + 1] if place + 1 < len(steps) else None
+    if following is None or following.name != step.name or following.error or not names(step.name, "going"):
+        return False
+    there, then = tokens_of(step.input), tokens_of(following.input)
+    own = there - then  # dock 9, where dock 3 was meant
+    if not own or not then or not acknowledges(step) or not then <= set(asked) or not own.isdisjoint(asked):
+        return False
+    return not any(own & tokens_of(other.output) for other in steps[max(0, place - _NEARBY) : place])
 
 
 def turned_back(steps: Sequence[Step], place: int) -> Iterator[int]:

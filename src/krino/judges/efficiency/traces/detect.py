@@ -10,6 +10,7 @@ from krino.cases.row import describe_type
 from krino.errors import CannotJudge
 from krino.judges.efficiency.traces.agent_logs import SMOLAGENTS, SWE_AGENT
 from krino.judges.efficiency.traces.content import from_json
+from krino.judges.efficiency.traces.graph_stream import LANGGRAPH
 from krino.judges.efficiency.traces.messages import (
     ANTHROPIC,
     AUTOGEN,
@@ -38,6 +39,7 @@ Format = Literal[
     "openai_agents",
     "anthropic",
     "langchain",
+    "langgraph",
     "langsmith",
     "langfuse",
     "gemini",
@@ -54,7 +56,7 @@ Format = Literal[
 ]
 READERS = (
     *(LANGSMITH, OPENINFERENCE, MLFLOW, LANGFUSE, OPENAI_AGENTS, OTLP, DEEPEVAL),
-    *(TAU_BENCH, LANGCHAIN, AUTOGEN, GEMINI, VERCEL_AI, ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES),
+    *(TAU_BENCH, LANGCHAIN, LANGGRAPH, AUTOGEN, GEMINI, VERCEL_AI, ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES),
     *(SMOLAGENTS, SWE_AGENT, REACT, MULTI_AGENT, PLAIN),
 )
 """The most particular formats come first: a list of messages is also a list of objects."""
@@ -64,7 +66,7 @@ _SHOWN_FIELDS = 12
 
 def read_trace(value: Any, wanted: Format = "auto") -> Trace:
     """The trace with the format it was read as; raises `CannotJudge` when it cannot be read or has no steps."""
-    value = from_json(value)
+    value = _from_lines(from_json(value))
     if wanted == "auto":
         reader, seen = _detect(value)
     else:
@@ -74,6 +76,14 @@ def read_trace(value: Any, wanted: Format = "auto") -> Trace:
         where = f"read as {reader.name} ({seen})"
         raise CannotJudge(f"the trace has no steps: {where}, nothing in it is an action of the agent; {_seen(value)}")
     return replace(trace, steps=with_own_ids(list(trace.steps)), format=reader.name, seen=seen)
+
+
+def _from_lines(value: Any) -> Any:
+    """The objects of a text that holds one on each line, as a run is written out while it goes; else the value."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    found = [from_json(line) for line in value.splitlines() if line.strip()]
+    return value if any(isinstance(line, str) for line in found) else found
 
 
 def recognise(value: Any) -> tuple[Reader, str] | None:

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.tables import table, words
 
 _LOOKED_AT = 400
 _EXCEPTION = re.compile(r"(?:[\w]+\.)*[A-Z]\w*(?:Error|Exception|Timeout)\b\s*[:(]")
 _HTTP = re.compile(
     r"(?:HTTP(?:/\d(?:\.\d)?)?(?: error| status)?:? ?|status(?: code)?[:= ]+|error:? )[45]\d\d\b", re.IGNORECASE
 )
+_COMMANDS = re.compile(r"&&|[;\n|]+")
+_FILE = re.compile(r"[\w./~-]+\.\w{2,5}")
+_NAME_PART = re.compile(r"[a-z]+")
 _STATUS_FIELDS = ("status_code", "statusCode", "http_status", "httpStatus", "status", "code")
 
 
@@ -27,6 +30,21 @@ def failure_in(output: Any) -> str | None:
     if _openings().match(start) or _EXCEPTION.match(start) or _HTTP.match(start):
         return start
     return _raised(output)
+
+
+def failure_of(name: str, given: Any, output: Any) -> str | None:
+    """The same for the result of a call: what a log holds, or a command shows, is what was asked for and no failure."""
+    return None if isinstance(output, str) and _shows_errors(name, given) else failure_in(output)
+
+
+def _shows_errors(name: str, given: Any) -> bool:
+    values = given.values() if isinstance(given, Mapping) else (given,)
+    texts = [value[:_LOOKED_AT].lower() for value in values if isinstance(value, str)]
+    last = [found for text in texts if (found := _COMMANDS.split(text.strip())[-1].split())]
+    shown = any(command[0] in words("cues", "shows") for command in last if len(command) > 1)
+    files = (text for text in texts if _FILE.fullmatch(text.strip()))
+    spoken_of = {part for text in (name.lower(), *files) for part in _NAME_PART.findall(text)}
+    return shown or not spoken_of.isdisjoint(words("cues", "logs"))
 
 
 def _failed_object(output: Mapping[Any, Any]) -> str | None:

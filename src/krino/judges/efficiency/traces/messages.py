@@ -6,7 +6,7 @@ one function reads any message; the formats differ in how they are recognised an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from krino.judges.efficiency.tables import table
@@ -46,7 +46,7 @@ def messages_of(value: Any) -> list[Message]:
         return [value]  # one reply of Anthropic's API by itself
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
         return [message for step in objects(value["steps"]) for message in _vercel_messages(step)]
-    return [_unwrapped(message) for message in objects(listed(value, *_HOLDERS))]
+    return [unwrapped(message) for message in objects(listed(value, *_HOLDERS))]
 
 
 def is_message(raw: Message) -> bool:
@@ -58,10 +58,15 @@ def turns_of(value: Any) -> list[Turn]:
     return [_turn(message) for message in messages_of(value)]
 
 
+def trace_of_messages(messages: Iterable[Message]) -> Trace:
+    """The trace of messages that were gathered from elsewhere."""
+    return _read(list(messages))
+
+
 # --- one message -----------------------------------------------------------------------------------
 
 
-def _unwrapped(message: Message) -> Message:
+def unwrapped(message: Message) -> Message:
     """LangChain wraps what it stores: {"type": "ai", "data": …} and {"lc": 1, "kwargs": …}."""
     inner, kind = message.get("data"), message.get("type")
     if "lc" in message and isinstance(named := message.get("id"), list):

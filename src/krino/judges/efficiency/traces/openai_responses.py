@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from krino.judges.efficiency.traces.content import Album, clean, from_json, listed, objects, text_of
-from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.failure import failure_of
 from krino.judges.efficiency.traces.steps import Kind, Reader, Step, Trace
 
 _CALLS = frozenset(
@@ -79,13 +79,14 @@ def _call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) 
     shown = text_of(output) if isinstance(output, list) and result is not None else output
     step_kind: Kind = "retrieval" if kind in _SEARCHES else "tool"
     error = item.get("error")
+    name, handed = str(item.get("name") or kind.removesuffix("_call")), clean(from_json(given), album)
     return Step(
         id=str(item.get("call_id") or item.get("id") or ""),
         kind=step_kind,
-        name=str(item.get("name") or kind.removesuffix("_call")),
-        input=clean(from_json(given), album),
+        name=name,
+        input=handed,
         output=shown,
-        error=str(error)[:400] if error else failure_in(from_json(shown)),
+        error=str(error)[:400] if error else failure_of(name, handed, from_json(shown)),
         media=tuple(album.items),
     )
 

@@ -21,7 +21,7 @@ from krino.judges.efficiency.traces.content import (
     text_of,
     whole,
 )
-from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.failure import failure_of
 from krino.judges.efficiency.traces.steps import Kind, Reader, Step, Trace
 
 _LISTS = ("steps", "actions", "trajectory", "trace", "tool_calls", "calls")
@@ -101,13 +101,15 @@ def _step(raw: Any) -> Step:
     start, end = instant(raw.get("start_time")), instant(raw.get("end_time"))
     seconds = next((found for key in ("seconds", "duration", "latency") if (found := duration(raw.get(key)))), None)
     kind: Kind = table("fields")["kind"].get(given_kind) or ("tool" if name is not None and not given_kind else "other")
+    called = str(details.get("name") if details else name if name is not None else given_kind or "step")
+    handed = _handed(kind, clean(from_json(given), album))
     return Step(
         id=_id(raw),
         kind=kind,
-        name=str(details.get("name") if details else name if name is not None else given_kind or "step"),
-        input=_handed(kind, clean(from_json(given), album)),
+        name=called,
+        input=handed,
         output=output,
-        error=str(failed)[:400] if failed else failure_in(from_json(output)) if kind != "llm" else None,
+        error=str(failed)[:400] if failed else failure_of(called, handed, from_json(output)) if kind != "llm" else None,
         tokens=whole(raw.get("tokens", raw.get("total_tokens"))),
         seconds=seconds if seconds is not None else elapsed(start, end),
         cost=number(raw.get("cost")),

@@ -9,6 +9,7 @@ from krino.judges.efficiency.case import TASK_NAMES, TRACE_NAMES
 from krino.judges.efficiency.traces.agent_logs import is_smol_step
 from krino.judges.efficiency.traces.content import from_json
 from krino.judges.efficiency.traces.detect import recognise
+from krino.judges.efficiency.traces.graph_stream import is_chunk
 from krino.judges.efficiency.traces.messages import is_message
 from krino.judges.efficiency.traces.openai_responses import is_item
 from krino.judges.efficiency.traces.plain import is_step
@@ -22,7 +23,7 @@ _TASK_ONLY = frozenset(TASK_NAMES) - {"query", "question"}  # which are as often
 
 def is_piece(first: Any) -> bool:
     """Whether a list that begins with this is one trace: a message, span, run, item or step, not a case of its own."""
-    if isinstance(first, str):
+    if isinstance(first, str) or is_chunk(first):
         return True
     if not isinstance(first, Mapping) or names_trace(first):
         return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from krino.judges.efficiency.traces.content import Album, clean, dump, from_json, text_of
-from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.failure import failure_of
 from krino.judges.efficiency.traces.steps import Kind, Step
 
 Role = Kind | Literal["container", "glue"]
@@ -103,7 +103,7 @@ def _step(node: Node, observed: str) -> Step:
     kind: Kind = "other" if node.role == "container" or node.role == "glue" else node.role
     error = node.error
     if error is None and kind in ("tool", "retrieval"):
-        error = failure_in(output)
+        error = failure_of(node.name, from_json(node.input), output)
     return Step(
         id=node.id,
         kind=kind,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from krino.contract import Media
 from krino.judges.efficiency.traces.content import Album, clean, from_json, text_of
-from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.failure import failure_of
 from krino.judges.efficiency.traces.steps import Step, Trace
 from krino.judges.efficiency.traces.text_actions import Action, actions_in, closing_words, observations_in
 
@@ -69,10 +69,10 @@ def steps_of(turns: Sequence[Turn]) -> list[Step]:
 def call_step(call: CallMade, result: CallResult | None) -> Step:
     album = Album()
     output = None if result is None else plain_result(clean(result.output, album))
-    error = failure_in(from_json(output))
+    given = clean(from_json(call.input), album)
+    error = failure_of(call.name, given, from_json(output))
     if result is not None and result.failed:
         error = (text_of(output) or "error")[:_LONGEST_ERROR]
-    given = clean(from_json(call.input), album)
     return Step(call.id, "tool", call.name or "tool", given, output, error, media=tuple(album.items))
 
 
@@ -104,7 +104,8 @@ def _spoken(turn: Turn, following: Turn | None) -> list[Step]:
 def _action_step(turn: Turn, action: Action, observed: str | None, number: int) -> Step:
     result = action.observation if action.observation is not None else observed
     own = turn.id if number == 0 else ""
-    return Step(own, "tool", action.name, from_json(action.input), result, failure_in(from_json(result)))
+    given = from_json(action.input)
+    return Step(own, "tool", action.name, given, result, failure_of(action.name, given, from_json(result)))
 
 
 class _Results:
