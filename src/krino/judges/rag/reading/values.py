@@ -212,7 +212,11 @@ def _quarters() -> re.Pattern[str]:
 
 def may_hold_values(text: str, words: Set[str]) -> bool:
     """A first, cheap look at a text and its words in lower case: a digit, a month, a number word."""
-    return _DIGIT.search(text) is not None or not words.isdisjoint(_value_words()) or _has_compound(text.lower())
+    return not words.isdisjoint(_value_words()) or _has_digit(text) or _has_compound(text.lower())
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(text.__contains__, "0123456789")) or (not text.isascii() and _DIGIT.search(text) is not None)
 
 
 def _has_compound(lowered: str) -> bool:
