@@ -222,7 +222,7 @@ def _has_digit(text: str) -> bool:
 def _has_compound(lowered: str) -> bool:
     """Whether a text in lower case has a word such as "zweitausend". Looking for pieces is far cheaper than the
     pattern, and most texts have none."""
-    return any(piece in lowered for piece in _COMPOUND_PIECES) and _COMPOUND.search(lowered) is not None
+    return any(map(lowered.__contains__, _COMPOUND_PIECES)) and _COMPOUND.search(lowered) is not None
 
 
 @cache
