@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from itertools import chain
-
 from krino.contract import Passage, Questions
 from krino.judges.rag.facts import NumberedPassage, RagFacts
 
@@ -35,16 +32,10 @@ def _numbered(item: NumberedPassage) -> str:
     """The passage with the numbers of its sentences, by which a labeller says which of them are useful."""
     text, title = item.passage.text, item.passage.title
     starts = [sentence.start for sentence in item.sentences]
-    pieces = map(text.__getitem__, map(slice, starts, [*starts[1:], len(text)]))
-    marked = chain.from_iterable(zip(_marks(len(starts)), pieces, strict=True))
-    shown = "".join((text[: starts[0]], *marked)) if starts else text
+    ends = [*starts[1:], len(text)]
+    pieces = [f"[{number}] {text[start:end]}" for number, (start, end) in enumerate(zip(starts, ends, strict=False), 1)]
+    shown = "".join([text[: starts[0]], *pieces]) if starts else text
     return f"{title}\n{shown}" if title else shown
-
-
-@lru_cache(maxsize=512)
-def _marks(count: int) -> tuple[str, ...]:
-    """The numbers as they stand before sentences: passages have as many of them again and again."""
-    return tuple(f"[{number}] " for number in range(1, count + 1))
 
 
 def _request(facts: RagFacts) -> str:

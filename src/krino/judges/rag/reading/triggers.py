@@ -5,36 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-MOST_KNOWN = 16_384
-
 
 class Triggers:
-    """The pieces, in lower case, with no white space but plain spaces. What one of them asks of a single word is
-    remembered by word, for words come back; most are touched by none, and those are told apart all at once."""
+    """The pieces, in lower case, with no white space but plain spaces. What one
+    of them asks of a single word is remembered by word: words come back."""
 
     def __init__(self, pieces: Iterable[str]) -> None:
         self._pieces = tuple(pieces)
         self._parts = frozenset(map(_longest_part, self._pieces))
-        self._touches = lru_cache(maxsize=MOST_KNOWN)(self._is_touched)
-        self._untouched: set[str] = set()
+        self._touches = lru_cache(maxsize=16_384)(self._is_touched)
 
     def stand_in(self, text: str) -> bool:
         """Whether one of them stands in this text, which is in lower case."""
-        if not any(map(self._touches, frozenset(text.split()) - self._untouched)):
+        if not any(map(self._touches, frozenset(text.split()))):
             return False
         return any(piece in text for piece in self._pieces)
 
     def _is_touched(self, word: str) -> bool:
         """Whether a word between two spaces could be what such a piece begins, goes on or ends with."""
-        touched = any(
+        return any(
             part in word and (not opens or word.startswith(part)) and (not closes or word.endswith(part))
             for part, opens, closes in self._parts
         )
-        if not touched:
-            if len(self._untouched) >= MOST_KNOWN:
-                self._untouched.clear()
-            self._untouched.add(word)
-        return touched
 
 
 def _longest_part(piece: str) -> tuple[str, bool, bool]:
