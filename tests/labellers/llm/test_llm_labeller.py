@@ -372,7 +372,11 @@ def test_a_labeller_that_was_forgotten_closes_its_connections_without_complaint(
     be busy meanwhile."""
     labeller: Any = labeller_for(server)
     assert krino.judge(ToyJudge(), {"text": "a fine text"}, labeller=labeller).status == "ok"
-    connector, loop, collected = labeller.transport._session.connector, labeller.transport._loop, threading.Event()
+    connector, loop, collected = (
+        labeller.transport._exchange.session.connector,
+        labeller.transport._loop,
+        threading.Event(),
+    )
     loop.call_soon_threadsafe(collected.wait, 60)
     circle = [labeller.transport] if in_a_circle else []
     circle.append(circle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import threading
 import zlib
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,17 +15,10 @@ from aiohttp import web
 
 import krino
 from fake_llm import FakeServer
+from krino.labellers.llm.exchange import MOST_BYTES, MOST_ERROR_BYTES, BadBody, read_bounded
 from krino.labellers.llm.labeller import PROBLEM_KEPT, RAW_KEPT, RAW_SENT_BACK, shortened
 from krino.labellers.llm.pace import Pace
-from krino.labellers.llm.transport import (
-    CODE_KEPT,
-    MESSAGE_KEPT,
-    MOST_BYTES,
-    MOST_ERROR_BYTES,
-    BadBody,
-    Transport,
-    read_bounded,
-)
+from krino.labellers.llm.transport import CODE_KEPT, MESSAGE_KEPT, Transport
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyJudge
 
@@ -226,3 +220,40 @@ async def test_a_long_list_of_faults_is_shortened_too() -> None:
 def test_a_text_is_shortened_only_when_it_is_longer() -> None:
     assert shortened("12345", 5) == "12345"
     assert shortened("123456", 5) == "12345 [… 1 more characters left out]"
+
+
+# --- what is done while replies are awaited ----------------------------------------------------------
+
+
+async def test_the_next_cases_are_made_ready_while_as_many_requests_are_out_as_may_be() -> None:
+    studied: list[str] = []
+    may_answer = threading.Event()
+    out = most_out = 0
+
+    class Noting(ToyJudge):
+        def study(self, case: Any) -> int:
+            studied.append(case.text)
+            return super().study(case)
+
+    async def patient(request: web.BaseRequest, body: bytes) -> web.StreamResponse:
+        nonlocal out, most_out
+        out += 1
+        most_out = max(most_out, out)
+        while not may_answer.is_set():
+            await asyncio.sleep(0.01)
+        out -= 1
+        return web.Response(body=completion(orjson.dumps(GOOD).decode()), content_type="application/json")
+
+    async def judge_all(labeller: krino.Labeller) -> list[str]:
+        cases = [{"text": f"a fine text {number}"} for number in range(20)]
+        return [judgement.status async for judgement in krino.ajudge_many(Noting(), cases, labeller=labeller)]
+
+    with OddEndpoint(patient) as endpoint:
+        async with krino.llm("m", base_url=endpoint.url, concurrency=4, cache="off") as labeller:
+            work = asyncio.create_task(judge_all(labeller))
+            async with asyncio.timeout(60):
+                while endpoint.calls < 4 or len(studied) < 6:
+                    await asyncio.sleep(0.01)
+            may_answer.set()
+            assert await work == ["ok"] * 20
+    assert most_out == 4

@@ -149,13 +149,18 @@ class Code(NamedTuple):
     backwards: bytes
     hexadecimal: bytes
     base64: tuple[bytes, ...]
+    base64_letters: tuple[str, ...]
+    """Of each of them the letters and digits, those that are rare in prose first: without one of them in a text, the
+    code is not in it either."""
 
 
 @lru_cache(maxsize=256)
 def _coded(name: str) -> Code:
     plain = glance(name).decode()
     rot13 = codecs.encode(plain, "rot13").encode()
-    return Code(rot13, plain[::-1].encode(), name.encode().hex().encode(), tuple(_in_base64(name.encode())))
+    marks = tuple(_in_base64(name.encode()))
+    letters = tuple("".join(sorted(filter(str.isalnum, set(mark.decode())))) for mark in marks)
+    return Code(rot13, plain[::-1].encode(), name.encode().hex().encode(), marks, letters)
 
 
 def _in_base64(name: bytes) -> Iterator[bytes]:
@@ -178,6 +183,8 @@ def decoded(text: str, seen: bytes, name: str) -> Iterator[str]:
             for start in range(2):  # the end of a word before it may look like a digit
                 pairs = digits[start : start + (len(digits) - start) // 2 * 2]
                 yield bytes.fromhex(pairs).decode("utf-8", "replace")
+    if not any(all(letter in text for letter in letters) for letters in code.base64_letters):
+        return
     tight = text.encode("utf-8", "replace").translate(URL_SAFE, LAYOUT)
     if marks := [mark for mark in code.base64 if mark in tight]:
         yield from _from_base64(tight, marks)

@@ -112,7 +112,9 @@ class LlmLabeller(Labeller):
         """Ledgers of batch files whose earlier spending the budget knows of."""
         self._reasoning_tokens = endpoint.reasoning_tokens if settings["effort"] is None else REASONING_TOKENS
         self._prepared: dict[tuple[str, type[BaseModel]], Prepared] = {}
-        self.workers = settings["concurrency"]
+        # More cases are under way than requests may be out (the pace sees to that): the next ones are read, and those
+        # that were answered are settled, while the endpoint is kept as busy as it may be.
+        self.workers = settings["concurrency"] + settings["concurrency"] // 2
         self._description = self._describe()
 
     def already_spent(self, usage: Usage) -> None:

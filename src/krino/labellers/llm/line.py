@@ -21,7 +21,8 @@ from krino.labellers.llm import prompt
 from krino.labellers.llm.budget import Budget, believable
 from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.endpoint import Endpoint, read_key
-from krino.labellers.llm.transport import MAYBE_BILLED, MOST_BYTES, TimedOut, Transport
+from krino.labellers.llm.exchange import MOST_BYTES
+from krino.labellers.llm.transport import MAYBE_BILLED, TimedOut, Transport
 from krino.labellers.llm.wire import ApiError, HttpReply, Reply, UnreadableReply
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint

@@ -209,7 +209,8 @@ def plants_in(task: Task[Any, Any, Any], shown: Sequence[str], words: Collection
     """
     texts = [*map(_unnumbered, shown)]
     whole = "" if task.is_part else "\n".join(texts)
-    uncut = () if task.is_part else [text for text in map(_unnumbered, _texts_in(task.case)) if text not in whole]
+    own = () if task.is_part else map(_unnumbered, _texts_in(task.case))
+    uncut = [text for text in own if text not in texts and text not in whole]  # most are one of them: no search then
     return Plants((*texts, *(passage.name for passage in task.questions.passages), *uncut), words)
 
 

@@ -7,16 +7,15 @@ import contextlib
 import itertools
 import random
 import weakref
-import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import NoReturn
 
 import aiohttp
 
 from krino.errors import LabelFailed, RunStopped
 from krino.labellers.llm.endpoint import clean_address
+from krino.labellers.llm.exchange import BadBody, Exchange
 from krino.labellers.llm.pace import LONGEST_WAIT, Liveness, Pace, usual_patience
 from krino.labellers.llm.secrets import Secrets, secrets_of
 from krino.labellers.llm.wire import ApiError, HttpReply, read_error, retry_after
@@ -28,22 +27,10 @@ HOPELESS = 10  # cases in a row without any answer before the run stops
 MESSAGE_KEPT = 1_000  # characters of what a refusal says
 CODE_KEPT = 100
 QUIET = 1.0  # seconds without a reply before the progress display mentions it
-CONNECT_SECONDS = 30.0
-MOST_BYTES = 4 * 1024 * 1024
-"""Of a reply, unpacked. The longest useful answer is a small part of it."""
-MOST_ERROR_BYTES = 64 * 1024
-"""Of a refusal, which nobody reads further than its first sentences."""
-PIECE = 64 * 1024
-ENCODINGS = "gzip, deflate"
-"""What we say we can unpack. We unpack it ourselves, piece by piece: the HTTP library may unpack a bomb in one go."""
 
 
 class TimedOut(Exception):
     """No reply came in time. The endpoint may still be writing it, so the same request is not sent again."""
-
-
-class BadBody(Exception):
-    """The body cannot be unpacked."""
 
 
 LOST = (aiohttp.ClientError, TimeoutError, BadBody)
@@ -79,9 +66,9 @@ class Transport:
     _lost_in_a_row: int = 0
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
     _sleepers: set[asyncio.Future[None]] = field(default_factory=set)
-    _session: aiohttp.ClientSession | None = None
-    _retired: list[aiohttp.ClientSession] = field(default_factory=list)
-    """Sessions with a key of before: requests may still be on their way in them."""
+    _exchange: Exchange | None = None
+    _retired: list[Exchange] = field(default_factory=list)
+    """Those with a key of before: requests may still be on their way in them."""
     _loop: asyncio.AbstractEventLoop | None = None
     _random: random.Random = field(default_factory=random.Random)
 
@@ -202,8 +189,6 @@ class Transport:
         self.in_flight += 1
         try:
             return await self._once(body, seconds)
-        except aiohttp.ServerTimeoutError:  # nothing was sent yet, so this is like a refused connection
-            raise aiohttp.ClientConnectionError(f"no connection within {CONNECT_SECONDS:.3g} s") from None
         except TimeoutError:
             raise TimeoutError(f"no reply within {seconds:.3g} s (--timeout)") from None
         finally:
@@ -250,39 +235,27 @@ class Transport:
 
     async def _once(self, body: bytes, seconds: float) -> HttpReply:
         """What comes back, with our own secrets struck out before anybody reads it."""
-        session = self._session
-        if session is None or session.closed or self._loop is not asyncio.get_running_loop():
-            session = await self._open()
-        limit = _time_limit(seconds)
-        async with session.post(self.url, data=body, allow_redirects=False, timeout=limit) as response:
-            ok = response.status == 200
-            content, whole = await read_bounded(
-                response.content.iter_chunked(PIECE),
-                response.headers.get("Content-Encoding"),
-                MOST_BYTES if ok else MOST_ERROR_BYTES,
-            )
-            content = self.secrets.strike(content)
-            if ok:
-                return HttpReply(200, body=content, whole=whole)
-            strike = self.secrets.strike_text
-            headers = {strike(name.lower()): strike(value) for name, value in response.headers.items()}
-            return HttpReply(response.status, headers, content, whole=whole)
+        exchange = self._exchange
+        if exchange is None or exchange.session.closed or self._loop is not asyncio.get_running_loop():
+            exchange = await self._open()
+        status, told, content, whole = await exchange.post(body, seconds)
+        content = self.secrets.strike(content)
+        if status == 200:
+            return HttpReply(200, body=content, whole=whole)
+        strike = self.secrets.strike_text
+        headers = {strike(name.lower()): strike(value) for name, value in told.items()}
+        return HttpReply(status, headers, content, whole=whole)
 
-    async def _open(self) -> aiohttp.ClientSession:
-        """A session on the running loop; one that is left over from a loop that has ended is closed."""
-        old, loop = self._session, asyncio.get_running_loop()
+    async def _open(self) -> Exchange:
+        """An exchange on the running loop; one that is left over from a loop that has ended is closed."""
+        old, loop = self._exchange, asyncio.get_running_loop()
         self._loop = loop
-        self._session = session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
-            headers={"Content-Type": "application/json", "Accept-Encoding": ENCODINGS, **self.headers},
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),  # a model's endpoint has no use for them, and looking for them costs
-        )
-        weakref.finalize(self, _close_forgotten, session, loop).atexit = False
-        if old is not None and not old.closed:
+        self._exchange = exchange = Exchange(self.url, self.headers)
+        weakref.finalize(self, _close_forgotten, exchange.session, loop).atexit = False
+        if old is not None and not old.session.closed:
             with contextlib.suppress(RuntimeError):
-                await old.close()
-        return session
+                await old.session.close()
+        return exchange
 
     def _worth_retrying(self, reply: HttpReply) -> bool:
         said = reply.headers.get("x-should-retry")
@@ -312,17 +285,17 @@ class Transport:
         """Send these from now on (they hold a new key); what is on its way ends with the old ones."""
         self.headers = headers
         self.secrets = self.secrets.with_more(secrets_of(self.url, headers))
-        session, self._session = self._session, None
-        if session is not None:
-            self._retired.append(session)
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            self._retired.append(exchange)
 
     async def aclose(self) -> None:
         for retired in self._retired:
-            await retired.close()
+            await retired.session.close()
         self._retired.clear()
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            await exchange.session.close()
 
 
 def _close_forgotten(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
@@ -332,41 +305,5 @@ def _close_forgotten(session: aiohttp.ClientSession, loop: asyncio.AbstractEvent
         loop.call_soon_threadsafe(lambda: asyncio.ensure_future(session.close(), loop=loop))
 
 
-@lru_cache(maxsize=16)
-def _time_limit(seconds: float) -> aiohttp.ClientTimeout:
-    """Nearly every request has the same one."""
-    return aiohttp.ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_SECONDS))
-
-
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
-
-
-async def read_bounded(pieces: AsyncIterator[bytes], encoding: str | None, most: int) -> tuple[bytes, bool]:
-    """The body as far as `most` bytes, and whether that is all of it. Nothing is unpacked beyond the bound."""
-    named = (encoding or "identity").strip().lower()
-    if named not in {"identity", "gzip", "deflate"}:
-        raise BadBody(f"the reply is packed as {named[:40]!r}, which was not asked for")
-    kept = bytearray()
-    unpack = None
-    async for packed in pieces:
-        if named == "identity":
-            kept += packed
-        else:
-            unpack = unpack or _unpacker(named, packed)
-            try:
-                kept += unpack.decompress(packed, most + 1 - len(kept))
-            except zlib.error as error:
-                raise BadBody(f"the reply cannot be unpacked: {error}") from None
-        if len(kept) > most:
-            return bytes(kept[:most]), False
-    if unpack is not None and not unpack.eof:
-        raise BadBody("the reply ends before it is unpacked")
-    return bytes(kept), True
-
-
-def _unpacker(named: str, first: bytes) -> zlib._Decompress:
-    """`deflate` means a zlib stream, but some servers send a bare one: the low half of its first byte tells."""
-    if named == "gzip":
-        return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    return zlib.decompressobj(wbits=zlib.MAX_WBITS if first[:1] and first[0] & 0x0F == 8 else -zlib.MAX_WBITS)

@@ -80,17 +80,19 @@ def _words_of(text: str) -> tuple[str, frozenset[str]]:
 def _own_are_names(ours: frozenset[str], theirs: frozenset[str], text: str) -> bool:
     """Whether all that one text has and the other lacks may be names; no plain word that the other has in no form."""
     own = ours - theirs
-    small = [word for word in own if word not in any_stop() and not _has_capital(word, text)]
+    names = frozenset(word for word in own if _has_capital(word, text))
+    small = own - names - any_stop()
     if not small:
         return bool(own)
-    known = theirs | {word for word in own if _has_capital(word, text)}
+    known = theirs | names
     roots = frozenset(map(stem, known)) | frozenset(map(root_of, known))
     return all(stem(word) in roots or root_of(word) in roots for word in small)
 
 
 def _has_capital(word: str, text: str) -> bool:
     """Whether a word stands in the text with a capital, or holds what is no letter and may be cut elsewhere."""
-    return not word.isalpha() or word[0].upper() + word[1:] in text or word.upper() in text
+    first = word[0].upper()
+    return not word.isalpha() or (first in text and (first + word[1:] in text or word.upper() in text))
 
 
 def _are_brief(answer: str, reference: str) -> bool:

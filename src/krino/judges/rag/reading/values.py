@@ -212,13 +212,17 @@ def _quarters() -> re.Pattern[str]:
 
 def may_hold_values(text: str, words: Set[str]) -> bool:
     """A first, cheap look at a text and its words in lower case: a digit, a month, a number word."""
-    return _DIGIT.search(text) is not None or not words.isdisjoint(_value_words()) or _has_compound(text.lower())
+    return not words.isdisjoint(_value_words()) or _has_digit(text) or _has_compound(text.lower())
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(text.__contains__, "0123456789")) or (not text.isascii() and _DIGIT.search(text) is not None)
 
 
 def _has_compound(lowered: str) -> bool:
     """Whether a text in lower case has a word such as "zweitausend". Looking for pieces is far cheaper than the
     pattern, and most texts have none."""
-    return any(piece in lowered for piece in _COMPOUND_PIECES) and _COMPOUND.search(lowered) is not None
+    return any(map(lowered.__contains__, _COMPOUND_PIECES)) and _COMPOUND.search(lowered) is not None
 
 
 @cache

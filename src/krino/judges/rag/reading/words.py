@@ -76,7 +76,7 @@ def may_be_opposed(first: Set[str], second: Set[str]) -> bool:
     if any(not second.isdisjoint(known[word]) for word in first & _poles()):
         return True
     apart = first ^ second
-    return any((bare := _without_prefix(word)) is not None and bare in apart for word in apart)
+    return not apart.isdisjoint(filter(None, map(_without_prefix, apart)))
 
 
 @cache

@@ -13,8 +13,9 @@ import orjson
 
 from krino.errors import RunStopped
 from krino.labellers.llm.endpoint import clean_address
+from krino.labellers.llm.exchange import CONNECT_SECONDS
 from krino.labellers.llm.pace import LONGEST_WAIT
-from krino.labellers.llm.transport import BACKOFF_CAP, CONNECT_SECONDS, LOST, RETRIED, Transport
+from krino.labellers.llm.transport import BACKOFF_CAP, LOST, RETRIED, Transport
 from krino.labellers.llm.wire import ApiError, read_error, retry_after
 
 MOST_JSON = 32 * 1024 * 1024
