@@ -9,13 +9,15 @@ two cores.
 
 The clients work on the same cores. So requests are written before the clock starts, answers are read when it has
 stopped, and between the two a client does no more than send and receive. `labelling` is the mean time in which the
-models and rules answered for one case (as its judgement says): what is beyond it is waiting, and some HTTP.
+models and rules answered for one case, or its share where two were judged together (as its judgement says): what is
+beyond it is waiting, and some HTTP.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import itertools
 import json
 import os
@@ -126,6 +128,8 @@ async def waits(port: int, kind: str, clients: int, seconds: float) -> tuple[lis
     given = requests(port, kind, 1_000 * clients, int(MOST_A_SECOND * (warm + seconds)))
     await Client(port).send(given, 0.01)  # one request: when it is answered, models are loaded
     await asyncio.gather(*(Client(port).send(given, warm) for _ in range(clients)))
+    gc.collect()
+    gc.freeze()  # all clients are in one process: they must not stop together to look for garbage
     asking, started = [Client(port) for _ in range(clients)], time.perf_counter()
     await asyncio.gather(*(client.send(given, seconds) for client in asking))
     elapsed = time.perf_counter() - started
