@@ -93,3 +93,11 @@ def test_closed_benches_give_up_what_a_process_has_begun() -> None:
     with pytest.raises(asyncio.CancelledError):
         under_way.result(60)
     assert benches.submit("party", slow, CaseItem(0, "0", {"text": "late"})).cancelled()
+
+
+def test_what_a_case_leaves_is_gone_before_the_next_and_what_is_kept_is_not_searched_through_again() -> None:
+    judge = load_judge(f"{Path(__file__).parents[1] / 'littering_judge.py'}:Littering")
+    with BenchApart() as apart:
+        found = [timeless(apart.judged([(judge, CaseItem(0, "0", {"text": "abc"}))])[0])["verdict"] for _ in range(60)]
+    assert {one["litter"] for one in found} == {0}
+    assert {one["searches"] for one in found[1:]} == {found[1]["searches"]}

@@ -13,7 +13,7 @@ import pytest
 from krino.errors import UsageProblem
 from krino.labellers.local import LocalLabeller
 from krino.web.bench import MOST_JUDGES
-from krino.web.benches import LONG, Benches
+from krino.web.benches import LONG, Benches, taken_together
 from krino.web.desk import Desk, plain_options
 from krino.web.fair_places import FairPlaces
 from krino.web.meters import Meters
@@ -255,12 +255,19 @@ async def test_who_is_called_up_and_cancelled_in_the_same_moment_gives_the_place
 # --- benches -----------------------------------------------------------------------------------------
 
 
-async def test_where_few_wait_a_bench_takes_one_case_at_a_time(desk: OfWatched) -> None:
-    waiting = [asyncio.create_task(desk.judged("rag", texts(f"case {place}"))) for place in range(5)]
-    await until(lambda: desk.under_way == 5)
+@pytest.mark.parametrize(("waiting", "taken"), [(2, [1, 1]), (4, [1, 1, 2])])
+async def test_a_bench_takes_one_case_of_few_that_wait_and_pairs_where_more_wait_than_benches(
+    desk: OfWatched, waiting: int, taken: list[int]
+) -> None:
+    asked = []
+    for busy in (1, 2):
+        asked.append(asyncio.create_task(desk.judged("rag", texts(f"first {busy}"))))
+        await until(lambda busy=busy: len(desk.watched.batches) == busy)
+    asked += [asyncio.create_task(desk.judged("rag", texts(f"case {place}"))) for place in range(waiting)]
+    await until(lambda: desk.under_way == 2 + waiting)
     desk.watched.go.set()
-    await asyncio.gather(*waiting)
-    assert [len(batch) for batch in desk.watched.batches] == [1] * 5
+    await asyncio.gather(*asked)
+    assert sorted(len(batch) for batch in desk.watched.batches[2:]) == taken
 
 
 async def test_long_cases_hold_up_only_each_other(desk: OfWatched) -> None:
@@ -290,3 +297,12 @@ def test_closed_benches_take_nothing() -> None:
     benches = Benches(1)
     benches.close()
     assert benches.submit("party", ToyJudge(), CaseItem(0, "0", {"text": "late"})).cancelled()
+
+
+@pytest.mark.parametrize(
+    ("waiting", "taken"), [(1, 1), (2, 1), (3, 2), (4, 2), (6, 2), (11, 2), (12, 3), (30, 7), (1_000, 8)]
+)
+def test_two_benches_take_one_case_each_of_few_pairs_where_more_wait_and_up_to_eight_of_many(
+    waiting: int, taken: int
+) -> None:
+    assert taken_together(waiting, benches=2) == taken

@@ -24,6 +24,11 @@ from krino.judges.reference import JudgeReference
 from krino.judges.registry import OURS, load_judge
 from krino.web.bench import MOST_JUDGES, BenchDied, BenchHere, Case, Outcome
 
+SELDOM = 100_000
+"""Objects that one batch may make before Python's collector comes by itself, which only long cases do. Left to its own
+count it came in the middle of a case, and the more was remembered of earlier ones, the longer it took: a tenth of a
+second after a thousand of them, while others waited."""
+
 Sent = list[tuple[bytes, CaseItem]]
 """Cases on their way, each with the reference of its judge, pickled: the same bytes are the same judge."""
 
@@ -106,8 +111,10 @@ def work(pipe: Connection[list[Outcome], Sent]) -> None:
             pipe.send(_outcomes(bench, pipe.recv()))
             gc.collect()
             gc.freeze()  # what the first cases have loaded stays: looking through it takes time from the next ones
+            gc.set_threshold(SELDOM)
             while True:
                 pipe.send(_outcomes(bench, pipe.recv()))
+                gc.collect(1)  # what these cases left behind, and nothing older
         except (EOFError, OSError):  # the server is gone, and nobody waits
             return
 

@@ -2,7 +2,8 @@
 
 A case that is taken is judged to its end at one bench, which hands nothing over and waits for nobody, so that each
 client waits for those before it and no longer. Where few wait, a bench takes one case at a time; where many wait, it
-takes several together, of whatever clients. Long cases have a bench of their own: they hold up only each other.
+takes two or more together, of whatever clients. Long cases have a bench of their own, one after the other: they hold
+up only each other.
 
 When whoever judges at a bench dies (a process that was killed, or out of memory), the next one judges what was under
 way once more, one case at a time. A case that is alone at a bench when that happens again ends as an error.
@@ -77,6 +78,16 @@ class Queue:
         return job
 
 
+def taken_together(waiting: int, benches: int) -> int:
+    """How many of the cases that wait one bench takes: those that are judged together are answered together.
+
+    A pair costs a tenth less than two alone, which outweighs that where more wait than there are benches. Larger
+    batches gain little more, and whoever comes just after one has begun waits for all of it: they are for crowds.
+    """
+    together = 2 if waiting > benches else 1
+    return min(waiting, BATCH, max(together, waiting // (2 * benches)))
+
+
 class Benches:
     """Thread-safe. What waits when it is closed is given up."""
 
@@ -147,5 +158,5 @@ class Benches:
         with self._lock:
             while not queue and not self._closed:
                 queue.news.wait()
-            together = max(1, min(BATCH, len(queue) // (2 * self._count)))
-            return [queue.next() for _ in range(min(together, len(queue)))]
+            together = taken_together(len(queue), self._count) if queue is self._usual else min(1, len(queue))
+            return [queue.next() for _ in range(together)]

@@ -14,8 +14,11 @@ ASK_OF_A_RUN = frozenset({"/runs/{run}", "/runs/{run}/cases/{case:path}", "/v1/r
 refuses what it cannot read, the pages tell it."""
 
 
-def only_known_names(request: Request) -> None:
-    """For every route but those of watching, which probes may call with anything."""
+async def only_known_names(request: Request) -> None:
+    """For every route but those of watching, which probes may call with anything.
+
+    A coroutine that waits for nothing: FastAPI would send a plain function to a thread and back with each request.
+    """
     route = request.scope["route"]
     if route.path in ASK_OF_A_RUN:
         return

@@ -178,11 +178,8 @@ class Entrance:
         if self._doorkeeper.locked and not (by_token or signed_in or _is_open(scope["path"])):
             await _turned_away(scope, headers)(scope, receive, send)
             return
-        if scope["method"] not in SAFE_METHODS and not by_token and takes(scope, scope["method"]):
-            # where no route takes it, nothing can happen, and the router says so better (405)
-            _refuse_other_sites(headers)
-            if scope["method"] == "POST" and not _is_json(headers):
-                receive = await self._our_form(visit, headers, receive)
+        if scope["method"] not in SAFE_METHODS and not by_token:
+            receive = await self._ours(scope, visit, headers, receive)
         cookie = f"{self._visit}={visit}; Path=/; HttpOnly; SameSite=Lax{secure(scope)}" if is_new else None
         await self.app(scope, receive, _setting(cookie, send))
 
@@ -195,6 +192,22 @@ class Entrance:
         if kind.lower() == "bearer" and self._doorkeeper.knows(token.strip()):
             return True
         raise _unknown("that is not the token of this server")
+
+    async def _ours(self, scope: Scope, visit: str, headers: Headers, receive: Receive) -> Receive:
+        """What the body is read from, once it is plain that no other site's page sends it."""
+        foreign, is_form = _told_by_browser(headers), scope["method"] == "POST" and not _is_json(headers)
+        if foreign is None and not is_form:
+            return receive
+        if not takes(scope, scope["method"]):  # then nothing can happen, and the router says so better (405)
+            return receive
+        if foreign is not None:
+            raise Problem(
+                403,
+                "a page of another site may not change anything here",
+                where=f"header {foreign}",
+                remedy="use the pages of the workbench, or a program that sends no Origin",
+            )
+        return await self._our_form(visit, headers, receive)
 
     async def _our_form(self, visit: str, headers: Headers, receive: Receive) -> Receive:
         """The body again, once a token in it, or in a header, has shown that the form is one of ours."""
@@ -241,17 +254,12 @@ def _turned_away(scope: Scope, headers: Headers) -> ASGIApp:
     raise _unknown("this server wants a token")
 
 
-def _refuse_other_sites(headers: Headers) -> None:
-    """What a browser says of where a request comes from cannot be set by the page that sends it."""
+def _told_by_browser(headers: Headers) -> str | None:
+    """The header by which a browser tells that a page of another site sends this: that page cannot set it."""
     origin, fetched = headers.get("origin"), headers.get("sec-fetch-site")
-    foreign = origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
-    if foreign or fetched not in (None, "same-origin", "none"):
-        raise Problem(
-            403,
-            "a page of another site may not change anything here",
-            where="header Origin" if foreign else "header Sec-Fetch-Site",
-            remedy="use the pages of the workbench, or a program that sends no Origin",
-        )
+    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        return "Origin"
+    return None if fetched in (None, "same-origin", "none") else "Sec-Fetch-Site"
 
 
 def _is_json(headers: Headers) -> bool:
