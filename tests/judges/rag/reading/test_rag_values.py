@@ -126,7 +126,8 @@ def test_more_is_not_stated_where_less_is(claimed: str, said: str) -> None:
 
 
 def test_a_rate_is_no_length_of_time() -> None:
-    assert [value.text for value in find_values("20 euros a month, twice a day")] == ["20 euros"]
+    found = find_values("20 euros a month, twice a day")
+    assert [(value.text, value.kind) for value in found] == [("20 euros", "number"), ("twice a day", "frequency")]
 
 
 def test_a_range_has_one_unit() -> None:

@@ -276,9 +276,11 @@ def _known_keys(pair: Pair) -> frozenset[str]:
 
 
 def absent_values(pair: Pair) -> list[Value]:
-    """Numbers and dates of the claim that its evidence and the question lack, small counts in words aside."""
+    """Numbers and dates of the claim that its evidence and the question lack; not what tells how often, nor small
+    counts in words."""
     known = _known_keys(pair)
-    return [value for value in pair.claimed.values if not stated(value, known) and not _small_count(value)]
+    missing = [value for value in pair.claimed.values if not stated(value, known) and value.kind != "frequency"]
+    return [value for value in missing if not _small_count(value)]
 
 
 def _small_count(value: Value) -> bool:
