@@ -69,7 +69,7 @@ def test_a_quantity_by_the_stretch_tells_how_often_too(word: str) -> None:
     ("unit", "word"), [(unit, word) for unit, words in TOLD["stretches"].items() for word in words.split()]
 )
 def test_further_names_of_stretches_are_known(unit: str, word: str) -> None:
-    (value,) = often(f"every {word}")
+    (value,) = often(f"1 times per {word}")
     assert stated(value, offered(often(BY_UNIT[unit])))
 
 

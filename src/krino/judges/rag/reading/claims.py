@@ -9,12 +9,13 @@ from functools import cache, lru_cache
 from itertools import islice
 
 from krino.judges.rag.reading.grammar import verb_form, word_list
-from krino.judges.rag.reading.values import number_words
+from krino.judges.rag.reading.values import Value, find_values, number_words
 from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _JOINT = re.compile(r",?\s+(?:and|but)\s+|;\s+", re.I)
 _PARTED = re.compile(r";\s+|,?\s+(?:and|but|while|whereas)\s+", re.I)
+_LISTED = re.compile(r",\s+(?:(?:and|but|et|en|und|y)\s+)?|;\s+|\s+(?:and|but|et|en|und|y)\s+", re.I)
 _RELATIVE = re.compile(r"(?P<who>[^,;:]{2,60}), (?:who|which) (?P<said>[^,;:]{4,120}), (?P<rest>[^,;:]+)$")
 _LONGEST = 600
 _MOST_PARTS = 3
@@ -25,7 +26,11 @@ _NEAR = 6
 _ROUGHLY = frozenset({"about", "around", "nearly", "almost", "roughly", "approximately", "over", "some"})
 """What may stand before the number that opens a half."""
 _ASIDE = re.compile(r"[(\[\"“«]")
-_OPENING = re.compile(r"^(?:[^\W\d_]+,\s+)?")
+_OPENING = re.compile(
+    r"^(?:[^\W\d_]+,\s+|(?:on|in|at|during|since|from|after|before|by|until)\s[^,.;:]{2,30}?,?\s+(?=(?:it|he|she|they|its|his|her|their)\s))?",
+    re.I,
+)
+"""What may stand before a subject: "However, it", "On Thursdays it"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,31 @@ def clauses(sentence: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=4_096)
+def parted_values(text: str) -> tuple[str, ...]:
+    """A statement cut at its commas and at "and", where every part has a value of one kind, each with the subject of
+    the first where it has none: "a ticket is 4 euros in the app and 5 euros on board"; else as it is."""
+    pieces = _LISTED.split(text) if len(text) <= _LONGEST else [text]
+    told = [find_values(piece) for piece in pieces]
+    alike = [value for value in told[0] if all(any(_is_alike(value, other) for other in others) for others in told)]
+    if len(pieces) == 1 or not alike:
+        return (text,)
+    head = _head(pieces[0])
+    if head is None or find_values(head.subject):
+        return tuple(pieces)
+    return (pieces[0], *(piece if _is_named(piece) else f"{head.subject} {piece}" for piece in pieces[1:]))
+
+
+def _is_alike(value: Value, other: Value) -> bool:
+    return value.kind == other.kind and (value.unit == other.unit or not other.unit)
+
+
+def _is_named(piece: str) -> bool:
+    """Whether a part says of what its value is told: "the battery for two", but not "5 euros on board"."""
+    opening = piece[: find_values(piece)[0].start].lower().split()
+    return any(word not in _before_nouns() and word not in word_list("beside") for word in opening)
+
+
 def _is_finite(word: str) -> bool:
     form = verb_form(word)
     return form is not None and form[1] not in ("base", "gerund")
@@ -111,7 +141,7 @@ def _goes_on(words: Sequence[str], first: str, head: _Head) -> bool:
     place = words.index(first)
     after = words[place + 1].lower() if place + 1 < len(words) else ""
     if form[1] == "third" and head.form == "third":
-        return True
+        return bool(after)  # "12 doctors and nurses"
     return after in _openers() or after[:1].isdigit() or (form[1] != "third" and not after)
 
 

@@ -8,7 +8,7 @@ fit, nothing is said about it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal
@@ -94,7 +94,8 @@ def _tells(between: tuple[Word, ...]) -> bool:
     """Whether what stands between two things relates them, one way: no mere list and nothing that holds both ways."""
     if any(word.text == "then" for word in between):
         return True
-    if any(word.root in _symmetric() or word.text in _STOPS for word in between):
+    said = [word for word in between if word.said] or between  # of "must be asked" only what is asked
+    if any(word.root in _symmetric() for word in said) or any(word.text in _STOPS for word in between):
         return False
     if any(word.text in word_list("conjunctions") for word in between):
         return False
@@ -128,6 +129,28 @@ def says_the_same(claim: str, found: str) -> bool:
 def other_subject(claim: str, found: str) -> bool:
     """Whether the sentence says all that the claim says, of another name."""
     return any(_is_of_another(ours, theirs) for ours in frames(claim) for theirs in frames(found))
+
+
+def of_another(claim: str, found: Iterable[str]) -> Literal["surely", "perhaps"] | None:
+    """Whether statements say it of another: surely where they say something else of the claim's own in the same words
+    ("the landlord pays for repairs, the tenant for bulbs"), else perhaps: that could be another word for the same."""
+    theirs = [frame for text in found for frame in frames(text) if frame.doer]
+    for ours in frames(claim):
+        said = frozenset(root for root in _undergone(ours) if not root.isdecimal())
+        alike = [frame for frame in theirs if frame.pivot == ours.pivot and _undergone(frame)]
+        own = [frame for frame in alike if not ours.doer.isdisjoint(frame.doer)]
+        if not said or not ours.doer or not any(said <= _undergone(frame) for frame in alike if frame not in own):
+            continue
+        if not own and all(ours.doer.isdisjoint(_undergone(frame)) for frame in alike):
+            return "perhaps"
+        if own and all(said.isdisjoint(_undergone(frame)) and ours.doer <= frame.doer for frame in own):
+            return "surely"
+    return None
+
+
+def _undergone(frame: Frame) -> frozenset[str]:
+    """What is done to, or with: of a passive its subject."""
+    return frame.subject if frame.voice == "by" else frame.right
 
 
 def _is_of_another(ours: Frame, theirs: Frame) -> bool:
@@ -182,7 +205,8 @@ def _is_noun(words: list[Word], place: int) -> bool:
     """A word that could be a verb, before another that is one: "the harbour board lent"."""
     form, after = verb_form(words[place].text), words[place + 1 : place + 2]
     beside_verb = bool(after) and (after[0].verb or after[0].text in word_list("auxiliary"))
-    return form is not None and form[1] in ("base", "third") and beside_verb
+    counted = place > 0 and words[place - 1].text.isdecimal()  # "the 6% fall in sales"
+    return form is not None and form[1] in ("base", "third") and (beside_verb or counted)
 
 
 def _word(token: str, lowered: str, before: str, place: int) -> Word:

@@ -10,13 +10,22 @@ from typing import Any, Protocol
 from krino.judges.lazy import lazy
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.amounts import other_amount, share_roots
-from krino.judges.rag.reading.claims import clauses
-from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
-from krino.judges.rag.reading.grammar import root_of, word_list
+from krino.judges.rag.reading.claims import clauses, parted_values
+from krino.judges.rag.reading.frames import (
+    compare_roles,
+    of_another,
+    other_subject,
+    says_the_same,
+    told_from_far_end,
+)
+from krino.judges.rag.reading.grammar import root_of, verb_form, word_list
+from krino.judges.rag.reading.leave import other_leave
 from krino.judges.rag.reading.lists import added_item
 from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
+from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, same_scope, scope_roots
 from krino.judges.rag.reading.slots import in_place_of
+from krino.judges.rag.reading.sums import is_reckoned, reckoning_roots
 from krino.judges.rag.reading.values import Value, comparable, stated
 from krino.judges.rag.reading.words import (
     Reading,
@@ -35,6 +44,8 @@ _ALIKE = 0.5
 _FEWEST_ELSE = 2
 """Words beside a value that a statement must share with the claim to be the one that it is about."""
 _MOST_LACKED = 3
+_MOST_OF = 0.6
+"""Share of the claim's words that must stand with a value for it to be the one that belongs there."""
 _SMALL_COUNT = 12
 """Spelled-out numbers up to here often count what the answer lists ("three reasons"), so they prove nothing."""
 
@@ -75,6 +86,16 @@ class Pair:
     @lazy
     def conflict(self) -> Conflict | None:
         return find_conflict(self)
+
+    @lazy
+    def reckoned(self) -> frozenset[Value]:
+        """Its values that stand in no evidence, but follow from those that do."""
+        known = _known_keys(self)
+        missing = [value for value in self.claimed.values if not stated(value, known)]
+        words = frozenset([*plain_words(self.claim), *self.claimed.content]) if missing else frozenset[str]()
+        found = [value for reading in self.found for value in reading.values]
+        beside = [*self.claimed.values, *self.asked.values]
+        return frozenset(value for value in missing if is_reckoned(value, found, beside, words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +153,18 @@ def decide(pair: Pair) -> Support | None:
         return Support(conflict.label, figures["conflict"], conflict.text)
     if conflict is None and not pair.strangers and not absent_values(pair) and _agrees(pair):
         return Support("supported", figures["same"], "one sentence says the same in other order or words")
+    if conflict is None and pair.reckoned and not absent_values(pair) and _is_about_them(pair):
+        told = ", ".join(value.text for value in pair.claimed.values if value in pair.reckoned)
+        return Support("supported", figures["same"], f"{told} follows from the values of the passage")
     return None
+
+
+def _is_about_them(pair: Pair) -> bool:
+    """Whether nothing is claimed but what is done with the values, of things that the evidence speaks of."""
+    known = pair.asked.stems.union(*(reading.stems for reading in pair.found)) | reckoning_roots()
+    values = pair.claimed.value_keys
+    left = [root for root in pair.claimed.content if root not in known and root not in values]
+    return pair.claimed.denials == 0 and all(verb_form(pair.claimed.surface[root]) is not None for root in left)
 
 
 def _agrees(pair: Pair) -> bool:
@@ -140,6 +172,9 @@ def _agrees(pair: Pair) -> bool:
     if not _is_english(pair):
         return False
     claimed = pair.claimed
+    said = frozenset(claimed.content) - scope_roots(pair.language)
+    if said <= pair.found[0].stems and same_scope(pair.claim, pair.evidence[0], pair.language):
+        return True
     return any(
         reading.stems.issuperset(claimed.content)
         and _is_close(pair, reading)
@@ -160,14 +195,15 @@ def find_conflict(pair: Pair) -> Conflict | None:
         return conflict
     if conflict := _misjoined_value(pair):
         return conflict
-    if conflict := _amount_conflict(pair, limits["negation"]):
+    if conflict := _amount_conflict(pair, limits["negation"]) or _scope_conflict(pair, limits["negation"]):
         return conflict
     if (pair.share >= limits["negation"] or _matter_share(pair) >= limits["negation"]) and (
         conflict := _negation_conflict(pair)
     ):
         return conflict
     return (
-        _opposite_conflict(pair, limits["negation"])
+        _leave_conflict(pair, limits["negation"])
+        or _opposite_conflict(pair, limits["negation"])
         or _role_conflict(pair)
         or _name_conflict(pair, limits["negation"])
         or _slot_conflict(pair)
@@ -207,6 +243,51 @@ def _amount_conflict(pair: Pair, topical: float) -> Conflict | None:
     return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=True)
 
 
+def _scope_conflict(pair: Pair, topical: float) -> Conflict | None:
+    """It holds for all or always what the sentence holds only for some, or of what the sentence takes out."""
+    if not pair.whole:
+        return None
+    found, best = pair.evidence[0], pair.found[0]
+    told = other_scope(pair.claim, found, pair.language)
+    if told is None and pair.claimed.denials == 0 and best.denials in (0, -1):
+        told = is_taken_out(pair.claim, found, pair.language)
+    hint = may_be_wider(pair.claim, found) if told is None and _is_english(pair) else None
+    told, plain = told or hint, hint is None
+    if told is None or _share_without(pair, told[0]) < topical:
+        return None
+    others = zip(pair.evidence[1:], pair.found[1:], strict=True)
+    if any(
+        other_scope(pair.claim, text, pair.language) is None and _is_close(pair, reading) for text, reading in others
+    ):
+        return None
+    return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain)
+
+
+def _leave_conflict(pair: Pair, topical: float) -> Conflict | None:
+    """It gives leave where the sentence refuses it, makes a duty of what is free, or the other way round."""
+    if not pair.whole:
+        return None
+    halves = clauses(pair.evidence[0]) if _is_english(pair) else pair.evidence[:1]
+    for half in halves:
+        told = other_leave(pair.claim, half, pair.language)
+        if told and _share_without(pair, told[0], (read_sentence(half, pair.language),)) >= topical:
+            return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=True)
+    return None
+
+
+def _share_without(pair: Pair, told: str, readings: Sequence[Reading] = ()) -> float:
+    """How much of the claim, these words aside, the deciding sentence or other readings hold."""
+    said = {root_of(word, pair.language) for word in plain_words(told)} | _light()
+    rest = {root: weight for root, weight in pair.weights.items() if root not in said}
+    return coverage(rest, readings or pair.found[:1])
+
+
+@cache
+def _light() -> frozenset[str]:
+    """Words that change nothing in what a sentence is about."""
+    return frozenset(map(root_of, word_list("words", "light")))
+
+
 def _role_conflict(pair: Pair) -> Conflict | None:
     """The same words with the sides exchanged, or said of another name, where no sentence has them as the claim has."""
     most = table("local")["decided"]["words"]
@@ -222,6 +303,9 @@ def _role_conflict(pair: Pair) -> Conflict | None:
         )
     if "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short):
         return Conflict("the passage says this of another", plain=True, label="unsupported")
+    another = of_another(pair.claim, [part for text, _ in short for part in clauses(text)])
+    if "same" not in told.values() and another is not None:
+        return Conflict("the passage says this of another", plain=another == "surely", label="unsupported")
     return None
 
 
@@ -280,7 +364,7 @@ def absent_values(pair: Pair) -> list[Value]:
     counts in words."""
     known = _known_keys(pair)
     missing = [value for value in pair.claimed.values if not stated(value, known) and value.kind != "frequency"]
-    return [value for value in missing if not _small_count(value)]
+    return [value for value in missing if not _small_count(value) and value not in pair.reckoned]
 
 
 def _small_count(value: Value) -> bool:
@@ -293,7 +377,7 @@ def _value_conflict(pair: Pair, topical: float) -> Conflict | None:
     known, best = _known_keys(pair), pair.found[0]
     if counted := _counted_otherwise(pair):
         return Conflict(f"it says {counted[0].text} {counted[0].unit}, the passage {counted[1].text}", plain=True)
-    missing = [value for value in pair.claimed.values if not stated(value, known)]
+    missing = [value for value in pair.claimed.values if not stated(value, known) and value not in pair.reckoned]
     if not missing or _topic_share(pair) < topical:
         return None
     claimed = pair.claimed.offered
@@ -339,25 +423,68 @@ def _borrowed_value(pair: Pair, topical: float) -> Conflict | None:
 
 
 def _misjoined_value(pair: Pair) -> Conflict | None:
-    """A value that a statement has which lacks something of the claim, where the one that has all else has another.
-
-    Statements are sentences, or the halves of one: "joined in 2011 and became head in 2017".
+    """A value that stands with other things than the claim's, where another stands with those: "a child ticket costs
+    12 euros" beside "an adult ticket costs 12 euros and a child ticket 6 euros".
     """
-    if not _is_english(pair) or not pair.claimed.values or not pair.whole:
+    if not pair.claimed.values or not pair.whole:
         return None
-    told: list[Reading] = []
-    for value in pair.claimed.values:
-        rest = frozenset(pair.claimed.content) - frozenset(value.keys)
-        if not any(rest <= reading.stems for reading in pair.found):
-            continue
-        told = told or [read_sentence(half, pair.language) for text in pair.evidence for half in clauses(text)]
-        own = [reading for reading in told if rest <= reading.stems]
-        if len(rest) < _FEWEST_ELSE or any(stated(value, reading.offered) for reading in own):
-            continue
-        for other in own[0].values if own else ():
-            if comparable(value, other) and not stated(other, pair.claimed.offered):
+    told = [read_sentence(part, pair.language) for text in pair.evidence for part in _statements(text, pair)]
+    if len(told) == 1:
+        return None
+    for claimed in (read_sentence(part, pair.language) for part in parted_values(pair.claim)):
+        for value in claimed.values:
+            other = _bound_to(claimed, value, told) or _paired_with(claimed, value, told)
+            if other is not None:
                 return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
     return None
+
+
+def _may_stand_for(value: Value, other: Value) -> bool:
+    return comparable(value, other) and value.keys != other.keys
+
+
+def _statements(text: str, pair: Pair) -> tuple[str, ...]:
+    """The parts of a sentence that each tell one thing: its clauses, cut further at commas where each has a value."""
+    parts = clauses(text) if _is_english(pair) else (text,)
+    return tuple(piece for part in parts for piece in parted_values(part))
+
+
+def _bound_to(claimed: Reading, value: Value, told: Sequence[Reading]) -> Value | None:
+    """The value that stands with all else that is claimed, where none of the parts that have the claim's own does so.
+
+    What is done is left aside: a later part of a sentence leaves it out ("and a child ticket 6 euros").
+    """
+    rest = frozenset(claimed.content) - frozenset(value.keys)
+    things = frozenset(root for root in rest if verb_form(claimed.surface.get(root, "")) is None)
+    own = [things & reading.stems for reading in told if stated(value, reading.offered)]
+    if len(rest) < _FEWEST_ELSE or not own or any(_may_stand_for(value, other) for other in claimed.values):
+        return None
+    for reading in told:
+        held = things & reading.stems
+        other = _instead(value, reading, claimed)
+        if other is not None and len(held) >= _MOST_OF * len(things) and all(ours < held for ours in own):
+            return other
+    return None
+
+
+def _paired_with(claimed: Reading, value: Value, told: Sequence[Reading]) -> Value | None:
+    """The value beside another of the claim's, which has this one nowhere beside it: Friday with Thursday's hour."""
+    own = [reading for reading in told if stated(value, reading.offered)]
+    for beside in claimed.values:
+        parts = [reading for reading in told if stated(beside, reading.offered)]
+        if comparable(value, beside) or not own or not parts or any(reading in own for reading in parts):
+            continue
+        if all(_instead(beside, reading, claimed) is not None for reading in own):
+            found = [_instead(value, reading, claimed) for reading in parts]
+            if found[0] is not None and None not in found:
+                return found[0]
+    return None
+
+
+def _instead(value: Value, reading: Reading, claimed: Reading) -> Value | None:
+    """What stands in a part for a value of the claim."""
+    others = (other for other in reading.values if _may_stand_for(value, other))
+    return next((other for other in others if not stated(other, claimed.offered)), None)
 
 
 def _matter(reading: Reading) -> frozenset[str] | None:
@@ -403,7 +530,7 @@ def _opposite_conflict(pair: Pair, topical: float) -> Conflict | None:
         return None
     if words[0] in _leaning() and _behind(words[0], pair.claim) != _behind(words[1], pair.evidence[0]):
         return None  # "from there" and "into sleep mode" speak of different things
-    turned = {root_of(word, pair.language) for word in (words[0], *opposed_poles(pair.claimed, best))}
+    turned = {root_of(word, pair.language) for word in (words[0], *opposed_poles(pair.claimed, best))} | _light()
     rest = {root: weight for root, weight in pair.weights.items() if root not in turned}
     if not rest or coverage(rest, pair.found[:1]) < topical:
         return None

@@ -1,0 +1,97 @@
+"""Reckons: whether a value that stands nowhere is the sum, difference, product or length of time of values that do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import cache
+from itertools import combinations
+
+from krino.judges.rag.reading.grammar import root_of
+from krino.judges.rag.reading.values import Value
+from krino.judges.rag.tables import table
+
+_MOST = 8
+"""Values that are reckoned with."""
+_MOST_SUMMED = 4
+_HALF_DAY = 12 * 3600
+
+
+def is_reckoned(value: Value, found: Sequence[Value], said: Sequence[Value], words: frozenset[str]) -> bool:
+    """Whether a value of a claim follows from values found, by what the claim's words say is reckoned; `said` are the
+    claim's other values and the question's: how many of it there are."""
+    if value.kind != "number":
+        return False
+    told, amount = _amount(value)
+    if told == "" and value.unit == "":
+        return False
+    alike = [other for other in found if other.kind == "number" and _amount(other)[0] == told][:_MOST]
+    cued = not words.isdisjoint(_cues())
+    amounts = [_amount(other)[1] for other in alike]
+    if cued and (amount in _sums(amounts) or amount in _between(told, found)):
+        return True
+    if amount in _sums([_amount(other)[1] for other in alike if other.unit in words]):
+        return told == ""  # "42 doctors and nurses"
+    return amount in set(_products(value, alike, [*said, *(found if cued else ())]))
+
+
+@cache
+def _cues() -> frozenset[str]:
+    return frozenset(table("values")["sums"]["cues"].split())
+
+
+@cache
+def reckoning_roots() -> frozenset[str]:
+    """The roots of those words."""
+    return frozenset(map(root_of, _cues()))
+
+
+def _amount(value: Value) -> tuple[str, Decimal]:
+    """What is measured, and how much; counts measure nothing."""
+    told, _, number = value.keys[0].rpartition(" ")
+    try:
+        return told, Decimal(number)
+    except ArithmeticError:
+        return "?", Decimal(0)
+
+
+def _sums(amounts: Sequence[Decimal]) -> set[Decimal]:
+    """Of two and more, and what is between two."""
+    found = {sum(chosen, Decimal(0)) for size in range(2, _MOST_SUMMED + 1) for chosen in combinations(amounts, size)}
+    return found | {abs(first - second) for first, second in combinations(amounts, 2) if first != second}
+
+
+def _products(value: Value, alike: Sequence[Value], counts: Sequence[Value]) -> Iterator[Decimal]:
+    """So many times the same, a share of it, and by the year what is told by the month."""
+    factors = [_amount(count)[1] for count in counts if count.kind == "number" and _amount(count)[0] == ""]
+    shares = [_amount(count)[1] / 100 for count in counts if count.kind == "number" and _amount(count)[0] == "#percent"]
+    for other in alike:
+        amount = _amount(other)[1]
+        yield from (amount * factor for factor in factors if factor > 1)
+        yield from (amount * by for share in shares for by in (share, 1 - share, 1 + share))
+        ours, theirs = _stretch(value), _stretch(other)
+        if ours and theirs and ours != theirs:
+            yield amount * ours / theirs
+
+
+def _stretch(value: Value) -> Decimal | None:
+    """Of "25 euros a month": the month."""
+    told = next((key.split() for key in value.also if key.startswith("#every") and key.endswith("months")), None)
+    return Decimal(told[1]) if told and told[1].isdecimal() else None
+
+
+def _between(told: str, found: Sequence[Value]) -> set[Decimal]:
+    """The time between two years, or two times of day."""
+    if told == "#months":
+        years = [int(value.keys[0]) for value in found if value.kind == "date" and value.keys[0].isdecimal()]
+        return {Decimal(12 * abs(first - second)) for first, second in combinations(years[:_MOST], 2)}
+    if told != "#duration":
+        return set()
+    times = [_seconds(value) for value in found if value.kind == "time"][:_MOST]
+    spans = {Decimal((second - first) % (2 * _HALF_DAY)) for first, second in combinations(times, 2)}
+    return spans | {Decimal((second - first) % _HALF_DAY) for first, second in combinations(times, 2)}
+
+
+def _seconds(value: Value) -> int:
+    hour, minute = value.keys[0].split(" ")[1].split(":")
+    return int(hour) * 3600 + int(minute) * 60
