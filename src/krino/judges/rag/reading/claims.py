@@ -16,6 +16,12 @@ _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _JOINT = re.compile(r",?\s+(?:and|but)\s+|;\s+", re.I)
 _PARTED = re.compile(r";\s+|,?\s+(?:and|but|while|whereas)\s+", re.I)
 _LISTED = re.compile(r",\s+(?:(?:and|but|et|en|und|y)\s+)?|;\s+|\s+(?:and|but|et|en|und|y)\s+", re.I)
+_DONE_BY = re.compile(
+    r"\b(?P<done>(?:is|are|was|were|(?:must|will|can|may|should|has|have|had) be(?:en)?) [a-z]+(?: [a-z]+)?) by "
+)
+_BY = re.compile(r"(?P<what>[^,;:]{2,60}?) by (?P<whom>[^,;:]{2,60})")
+_SPAN = re.compile(r"\b(?:between|entre|tussen|zwischen)\b", re.I)
+"""Before two values that belong together."""
 _RELATIVE = re.compile(r"(?P<who>[^,;:]{2,60}), (?:who|which) (?P<said>[^,;:]{4,120}), (?P<rest>[^,;:]+)$")
 _LONGEST = 600
 _MOST_PARTS = 3
@@ -84,7 +90,7 @@ def clauses(sentence: str) -> tuple[str, ...]:
 def parted_values(text: str) -> tuple[str, ...]:
     """A statement cut at its commas and at "and", where every part has a value of one kind, each with the subject of
     the first where it has none: "a ticket is 4 euros in the app and 5 euros on board"; else as it is."""
-    pieces = _LISTED.split(text) if len(text) <= _LONGEST else [text]
+    pieces = _LISTED.split(text) if len(text) <= _LONGEST and not _SPAN.search(text) else [text]
     told = [find_values(piece) for piece in pieces]
     alike = [value for value in told[0] if all(any(_is_alike(value, other) for other in others) for others in told)]
     if len(pieces) == 1 or not alike:
@@ -121,7 +127,13 @@ def _completed(head: _Head | None, left: str, right: str, parted: bool) -> str |
         return f"{head.subject}{auxiliary} {right}"
     if parted and _has_own_subject(words):
         return _possessed(right, head.subject)
-    return None
+    return _by_another(left, right)
+
+
+def _by_another(left: str, right: str) -> str | None:
+    """ "Repairs are paid for by the owner, and bulbs by the tenant": the second half with the verb of the first."""
+    ours, theirs = _DONE_BY.search(left), _BY.fullmatch(right)
+    return f"{theirs['what']} {ours['done']} by {theirs['whom']}" if ours and theirs else None
 
 
 def _says_enough(left: str) -> bool:

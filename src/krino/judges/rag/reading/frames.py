@@ -20,8 +20,12 @@ _TOKEN = re.compile(r"['’]s\b|[^\W_]+(?:[.,]\d+)*|[,;:()]")
 _STOPS = frozenset(",;:()")
 _SPEAKERS = frozenset({"you", "we", "i"})
 _RELATIVE = frozenset({"who", "which", "that"})
+_STANDING_IN = _SPEAKERS | {"it", "he", "she", "they", "this", "re", "ve", "ll", "d"}
+"""Who or what may be anybody: "you", "they" of "they're"."""
 _LONGEST = 600
 _MOST_PIVOTS = 12
+_MOST_OF = 0.7
+"""Share of a claim's words that a frame must hold to be what it says."""
 _LONGEST_NAME = 4
 """Words that a stretch may have which changes places with another."""
 Voice = Literal["active", "by", "passive"]
@@ -139,7 +143,13 @@ def of_another(claim: str, found: Iterable[str]) -> Literal["surely", "perhaps"]
         said = frozenset(root for root in _undergone(ours) if not root.isdecimal())
         alike = [frame for frame in theirs if frame.pivot == ours.pivot and _undergone(frame)]
         own = [frame for frame in alike if not ours.doer.isdisjoint(frame.doer)]
-        if not said or not ours.doer or not any(said <= _undergone(frame) for frame in alike if frame not in own):
+        whole = len(said | ours.doer) + 1 >= _MOST_OF * len(_said(read_words(claim)))
+        if (
+            not said
+            or not whole
+            or not ours.doer.isdisjoint(_STANDING_IN)
+            or not any(said <= _undergone(frame) for frame in alike if frame not in own)
+        ):
             continue
         if not own and all(ours.doer.isdisjoint(_undergone(frame)) for frame in alike):
             return "perhaps"
@@ -206,7 +216,7 @@ def _is_noun(words: list[Word], place: int) -> bool:
     form, after = verb_form(words[place].text), words[place + 1 : place + 2]
     beside_verb = bool(after) and (after[0].verb or after[0].text in word_list("auxiliary"))
     counted = place > 0 and words[place - 1].text.isdecimal()  # "the 6% fall in sales"
-    return form is not None and form[1] in ("base", "third") and (beside_verb or counted)
+    return form is not None and form[1] in ("base", "third", "gerund") and (beside_verb or counted)
 
 
 def _word(token: str, lowered: str, before: str, place: int) -> Word:

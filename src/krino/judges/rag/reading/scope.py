@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from krino.judges.rag.reading.frequencies import often_words
 from krino.judges.rag.reading.grammar import root_of, verb_form, word_list
+from krino.judges.rag.reading.values import find_values
 from krino.judges.rag.tables import table
 from krino.text.words import stop_words
 
@@ -123,7 +124,7 @@ def read_scope(text: str, language: str | None) -> Scope:
     if known.telling.isdisjoint(words):
         return Scope("", "", None, None, None, "")
     joined = " ".join(words)
-    every = [(word, _is_often(words, place)) for place, word in enumerate(words) if word in known.all]
+    every = [(word, _is_often(words, place)) for place, word in enumerate(words) if _says_all(words, place, known)]
     return Scope(
         next((word for word, often in every if not often), ""),
         next((word for word, often in every if often), ""),
@@ -156,6 +157,12 @@ def _known(language: str) -> _Known:
     patterns = {name: re.compile(rf"\b(?:{'|'.join(map(re.escape, told))})\b") for name, told in phrases.items()}
     first = {word for told in phrases.values() for phrase in told for word in _TOKEN.findall(phrase)[:1]}
     return _Known(every, only, *patterns.values(), every | only | first)
+
+
+def _says_all(words: list[str], place: int, known: _Known) -> bool:
+    """ "All dogs" and "always", but not "that is all there is to it" nor "at all"."""
+    after, before = words[place + 1 : place + 2], words[place - 1 : place]
+    return words[place] in known.all and after != ["there"] and before not in (["at"], ["after"], ["above"], ["that's"])
 
 
 def _is_often(words: list[str], place: int) -> bool:
@@ -198,7 +205,8 @@ def _limit(told: str, after: list[str], language: str | None) -> Limit | None:
             break
         if word not in stop_words(language):
             named.append(word)
-    if not named:
+    counted = bool(named) and any(value.kind == "number" for value in find_values(named[0]))
+    if not named or counted:  # "only eighteen people" limits no people
         return None
     narrowed = english and len(named) > 1 and verb_form(named[-1]) is None and not named[0].isdecimal()
     roots = frozenset(root_of(word, language) for word in named)

@@ -26,13 +26,15 @@ def is_reckoned(value: Value, found: Sequence[Value], said: Sequence[Value], wor
     if told == "" and value.unit == "":
         return False
     alike = [other for other in found if other.kind == "number" and _amount(other)[0] == told][:_MOST]
+    listed = [other for other in alike if told == "" and other.unit in words]  # "42 doctors and nurses"
+    if len(listed) > 1 and amount == sum(_amount(other)[1] for other in listed):
+        return True
+    alike = [other for other in alike if other.unit == value.unit]
     cued = not words.isdisjoint(_cues())
     amounts = [_amount(other)[1] for other in alike]
-    if cued and (amount in _sums(amounts) or amount in _between(told, found)):
+    if cued and (amount in _sums(amounts) or amount in _mixed(amounts, said) or amount in _between(told, found)):
         return True
-    if amount in _sums([_amount(other)[1] for other in alike if other.unit in words]):
-        return told == ""  # "42 doctors and nurses"
-    return amount in set(_products(value, alike, [*said, *(found if cued else ())]))
+    return told != "" and amount in set(_products(value, alike, [*said, *(found if cued else ())]))
 
 
 @cache
@@ -59,6 +61,13 @@ def _sums(amounts: Sequence[Decimal]) -> set[Decimal]:
     """Of two and more, and what is between two."""
     found = {sum(chosen, Decimal(0)) for size in range(2, _MOST_SUMMED + 1) for chosen in combinations(amounts, size)}
     return found | {abs(first - second) for first, second in combinations(amounts, 2) if first != second}
+
+
+def _mixed(amounts: Sequence[Decimal], said: Sequence[Value]) -> set[Decimal]:
+    """Two of the one and one of the other."""
+    counts = {Decimal(1), *(_amount(value)[1] for value in said if value.kind == "number" and not _amount(value)[0])}
+    pairs = combinations(amounts[:_MOST_SUMMED], 2)
+    return {many * first + few * second for first, second in pairs for many in counts for few in counts}
 
 
 def _products(value: Value, alike: Sequence[Value], counts: Sequence[Value]) -> Iterator[Decimal]:

@@ -9,6 +9,7 @@ from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
 from krino.judges.rag.reading.answer import is_talk
 from krino.judges.rag.reading.claims import clauses, split_claims
 from krino.judges.rag.reading.question import QuestionPart
+from krino.judges.rag.reading.values import Value
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
 from krino.judges.rag.support.evidence import Evidence, Index, coverage
 from krino.judges.rag.support.lexical_support import Pair
@@ -19,6 +20,8 @@ _BARE = 3
 """Content words up to which an answer is the bare name or value that was asked for."""
 _BRIEF = 6
 """Words up to which a cry at either end of an answer is one, whoever it is meant for."""
+_FEW_VALUES = 8
+"""Values of a passage up to which an answer may have reckoned with any of them."""
 _PICTURES = "".join(map(chr, (*range(0x1F300, 0x1FAFF), *range(0x2600, 0x27C0), 0xFE0F)))
 _DRESS = " *_)\"'”’»"
 """What may stand behind the last sign of a sentence, beside pictures: quotes and emphasis."""
@@ -97,6 +100,7 @@ def _draft(facts: RagFacts, index: Index, number: int, text: str, polarity: bool
     weights = index.weigh_claim(claimed)
     evidence = index.find(weights)
     known = claimed.value_keys
+    absent = tuple(value for value in index.absent.get(number, ()) if known.issuperset(value.keys))
     pair = Pair(
         question=facts.case.question,
         claim=text if polarity is None else f"{facts.case.question} {text}",
@@ -108,14 +112,23 @@ def _draft(facts: RagFacts, index: Index, number: int, text: str, polarity: bool
         weights=weights,
         anywhere=index.share_anywhere(weights),
         strangers=tuple(name for name in facts.strangers.get(number, ()) if name in text),
-        absent=tuple(value for value in index.absent.get(number, ()) if known.issuperset(value.keys)),
+        absent=absent,
         language=facts.language,
         company=company,
         whole=polarity is None,
         misplaced=polarity is None and not company and _is_misplaced(facts, index, claimed),
+        nearby=_nearby(index, evidence) if absent else (),
     )
     denied = None if polarity is None else _denied(facts, index, evidence)
     return Draft(number, text, evidence, pair, polarity, denied)
+
+
+def _nearby(index: Index, evidence: Evidence) -> tuple[Value, ...]:
+    """The values of the passage that decides, where there are few enough to reckon with."""
+    if evidence.best is None:
+        return ()
+    found = [value for item in index.by_passage[evidence.best.passage] for value in item.reading.values]
+    return tuple(found) if len(found) <= _FEW_VALUES else ()
 
 
 def _denied(facts: RagFacts, index: Index, evidence: Evidence) -> bool | None:

@@ -64,7 +64,9 @@ class Weighing:
 
     @classmethod
     def of(cls, pair: Pair, said: Entailment) -> Weighing:
-        return cls(pair, said, pair.share, pair.conflict)
+        agreed = said.contradicted >= table("local")["contradiction"]["decisive"]
+        conflict = None if pair.conflict is not None and pair.conflict.hint and not agreed else pair.conflict
+        return cls(pair, said, pair.share, conflict)
 
     @property
     def texts(self) -> list[TextPair]:

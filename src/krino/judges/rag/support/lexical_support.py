@@ -77,6 +77,8 @@ class Pair:
     """Whether it is told in words of its own; a bare yes or no borrows those of the question."""
     misplaced: bool = False
     """A bare name or value that stands in the passages, but not where they speak of what is asked."""
+    nearby: tuple[Value, ...] = ()
+    """The values of the passage that it rests on, where some of its own stand in none and there are few."""
 
     @lazy
     def share(self) -> float:
@@ -92,19 +94,24 @@ class Pair:
         """Its values that stand in no evidence, but follow from those that do."""
         known = _known_keys(self)
         missing = [value for value in self.claimed.values if not stated(value, known)]
-        words = frozenset([*plain_words(self.claim), *self.claimed.content]) if missing else frozenset[str]()
-        found = [value for reading in self.found for value in reading.values]
+        if not missing or len(self.claimed.content) > table("local")["decided"]["words"]:
+            return frozenset()
+        told = {word for text in self.evidence for word in plain_words(text)}  # "by 90 points" for "by 70 points"
+        words = frozenset(self.claimed.content).union(set(plain_words(self.claim)) - told)
+        found = [*self.nearby] or [value for reading in self.found for value in reading.values]
         beside = [*self.claimed.values, *self.asked.values]
         return frozenset(value for value in missing if is_reckoned(value, found, beside, words))
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What the deciding sentence says otherwise; `plain` where that needs no second opinion."""
+    """What the deciding sentence says otherwise; `plain` where that needs no second opinion, and `hint` where it counts
+    only if a model speaks against the claim too."""
 
     text: str
     plain: bool = False
     label: ClaimLabel = "contradicted"
+    hint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,7 @@ class LexicalSupport:
             return Support("unsupported", 0.0, "no passage comes near it")
         share = pair.share
         measure = f"{share:.0%} of its weighted words found"
-        if conflict := pair.conflict:
+        if (conflict := pair.conflict) and not conflict.hint:
             return Support(conflict.label, share, conflict.text)
         if pair.misplaced:
             return Support("unsupported", share, MISPLACED)
@@ -148,7 +155,7 @@ def decide(pair: Pair) -> Support | None:
     figures: Mapping[str, float] = table("local")["decided"]
     if not pair.found or pair.misplaced or not pair.whole:
         return None
-    conflict = pair.conflict
+    conflict = None if pair.conflict is not None and pair.conflict.hint else pair.conflict
     if conflict is not None and conflict.plain:
         return Support(conflict.label, figures["conflict"], conflict.text)
     if conflict is None and not pair.strangers and not absent_values(pair) and _agrees(pair):
@@ -252,7 +259,7 @@ def _scope_conflict(pair: Pair, topical: float) -> Conflict | None:
     if told is None and pair.claimed.denials == 0 and best.denials in (0, -1):
         told = is_taken_out(pair.claim, found, pair.language)
     hint = may_be_wider(pair.claim, found) if told is None and _is_english(pair) else None
-    told, plain = told or hint, hint is None
+    told = told or hint
     if told is None or _share_without(pair, told[0]) < topical:
         return None
     others = zip(pair.evidence[1:], pair.found[1:], strict=True)
@@ -260,7 +267,7 @@ def _scope_conflict(pair: Pair, topical: float) -> Conflict | None:
         other_scope(pair.claim, text, pair.language) is None and _is_close(pair, reading) for text, reading in others
     ):
         return None
-    return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain)
+    return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=hint is None, hint=hint is not None)
 
 
 def _leave_conflict(pair: Pair, topical: float) -> Conflict | None:
@@ -305,7 +312,8 @@ def _role_conflict(pair: Pair) -> Conflict | None:
         return Conflict("the passage says this of another", plain=True, label="unsupported")
     another = of_another(pair.claim, [part for text, _ in short for part in clauses(text)])
     if "same" not in told.values() and another is not None:
-        return Conflict("the passage says this of another", plain=another == "surely", label="unsupported")
+        sure = another == "surely"
+        return Conflict("the passage says this of another", plain=sure, label="unsupported", hint=not sure)
     return None
 
 
@@ -456,15 +464,23 @@ def _bound_to(claimed: Reading, value: Value, told: Sequence[Reading]) -> Value 
     """
     rest = frozenset(claimed.content) - frozenset(value.keys)
     things = frozenset(root for root in rest if verb_form(claimed.surface.get(root, "")) is None)
-    own = [things & reading.stems for reading in told if stated(value, reading.offered)]
+    parts = [reading for reading in told if stated(value, reading.offered)]
+    own = [things & reading.stems for reading in parts]
+    deeds = (rest - things).intersection(*(reading.stems for reading in parts))
     if len(rest) < _FEWEST_ELSE or not own or any(_may_stand_for(value, other) for other in claimed.values):
         return None
     for reading in told:
         held = things & reading.stems
+        if len(held) < _MOST_OF * len(things) or not all(ours < held for ours in own):
+            continue
         other = _instead(value, reading, claimed)
-        if other is not None and len(held) >= _MOST_OF * len(things) and all(ours < held for ours in own):
+        if other is not None and (deeds <= reading.stems or not _tells_a_deed(reading)):
             return other
     return None
+
+
+def _tells_a_deed(reading: Reading) -> bool:
+    return any(verb_form(word) is not None for word in reading.surface.values())
 
 
 def _paired_with(claimed: Reading, value: Value, told: Sequence[Reading]) -> Value | None:
