@@ -37,7 +37,7 @@ _SHORTEST_COUNTRY = 4
 """Letters that a country and its people must share."""
 _SENTENCE_NUMBER = re.compile(r"(?:^|(?<=\s))\[\d{1,4}\]\s?")
 _LIST_NUMBER = re.compile(
-    r"(?:(?P<sure>passage\s\d{1,3}:\s*|\d{1,2}(?:[.)]\s+|\s{2,}))|\d{1,2}\s)(?P<after>[^\W\d_]+)(?:\s(?P<next>[^\W\d_]+))?",
+    r"(?:(?P<sure>\d{1,2}(?:[.)]\s+|\s{2,}))|\d{1,2}\s)(?P<after>[^\W\d_]+)(?:\s(?P<next>[^\W\d_]+))?",
     re.I,
 )
 _BROKEN = "\x00\ufffd"
@@ -380,8 +380,8 @@ def _told(sentences: list[tuple[int, Sentence]], language: str | None) -> Iterat
 
 
 def _unnumbered(text: str) -> str:
-    """The text less the number of a list or a passage before it, which is no quantity: "2  Peel the garlic"."""
-    found = _LIST_NUMBER.match(text) if text[:1].isdecimal() or text[:1] in "pP" else None
+    """The text less the number of a list before it, which is no quantity: "2  Peel the garlic"."""
+    found = _LIST_NUMBER.match(text) if text[:1].isdecimal() else None
     if found is None:
         return text
     after = found.group("after")

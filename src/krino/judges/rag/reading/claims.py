@@ -20,6 +20,11 @@ _DONE_BY = re.compile(
     r"\b(?P<done>(?:is|are|was|were|(?:must|will|can|may|should|has|have|had) be(?:en)?) [a-z]+(?: [a-z]+)?) by "
 )
 _BY = re.compile(r"(?P<what>[^,;:]{2,60}?) by (?P<whom>[^,;:]{2,60})")
+_GAP = re.compile(
+    r"(?P<what>(?:the|a|an|its|their|his|her|[A-Z])[^,;:]{1,40}?) (?P<by>to|from|by|at|on|in|for|with|until|into) "
+    r"(?P<rest>.+)"
+)
+_VERB = re.compile(r" (?P<verb>[a-z]+(?: [a-z]+ed)?)\b")
 _SPAN = re.compile(r"\b(?:between|entre|tussen|zwischen)\b", re.I)
 """Before two values that belong together."""
 _RELATIVE = re.compile(r"(?P<who>[^,;:]{2,60}), (?:who|which) (?P<said>[^,;:]{4,120}), (?P<rest>[^,;:]+)$")
@@ -80,10 +85,24 @@ def clauses(sentence: str) -> tuple[str, ...]:
         words = [word.lower() for word in _TOKEN.findall(piece)[:_NEAR]]
         verbs = [word in word_list("auxiliary") or _is_finite(word) for word in words]
         if not any(verbs):
-            found[-1] = f"{found[-1]} and {piece}"
+            gapped = _gapped(found[-1], piece, head)
+            found[-1:] = [found[-1], gapped] if gapped else [f"{found[-1]} and {piece}"]
         else:
             found.append(f"{head.subject} {piece}" if verbs[0] and head is not None else piece)
     return tuple(found)
+
+
+def _gapped(left: str, right: str, head: _Head | None) -> str | None:
+    """ "The red line goes to the harbour and the green one to the stadium": the right half with the left one's verb."""
+    ours, theirs = _GAP.fullmatch(right), head and _VERB.match(left, len(head.subject))
+    if (
+        ours is None
+        or not theirs
+        or find_values(ours["what"])
+        or ours["by"].lower() not in (word.lower() for word in _TOKEN.findall(left))
+    ):
+        return None
+    return f"{ours['what']} {theirs['verb']} {ours['by']} {ours['rest']}"
 
 
 @lru_cache(maxsize=4_096)

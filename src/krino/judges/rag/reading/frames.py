@@ -8,7 +8,7 @@ fit, nothing is said about it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal
@@ -99,9 +99,10 @@ def _tells(between: tuple[Word, ...]) -> bool:
     if any(word.text == "then" for word in between):
         return True
     said = [word for word in between if word.said] or between  # of "must be asked" only what is asked
-    if any(word.root in _symmetric() for word in said) or any(word.text in _STOPS for word in between):
+    if any(word.root in _symmetric() for word in said):
         return False
-    if any(word.text in word_list("conjunctions") for word in between):
+    joined = any(word.text in _STOPS or word.text in word_list("conjunctions") for word in between)
+    if joined and not any(word.verb for word in between):  # a list, and no two statements
         return False
     return any(word.said or word.text in word_list("directions") for word in between)
 
@@ -135,27 +136,37 @@ def other_subject(claim: str, found: str) -> bool:
     return any(_is_of_another(ours, theirs) for ours in frames(claim) for theirs in frames(found))
 
 
-def of_another(claim: str, found: Iterable[str]) -> Literal["surely", "perhaps"] | None:
-    """Whether statements say it of another: surely where they say something else of the claim's own in the same words
-    ("the landlord pays for repairs, the tenant for bulbs"), else perhaps: that could be another word for the same."""
-    theirs = [frame for text in found for frame in frames(text) if frame.doer]
+def of_another(claim: str, found: Iterable[Sequence[str]]) -> Literal["surely", "perhaps"] | None:
+    """Whether sentences, given by their clauses, say it of another: surely where they tell something else of the
+    claim's own in the same words or beside it ("the landlord pays for repairs, the tenant for bulbs"), else perhaps:
+    the other could be another word for the same."""
+    told = [[[frame for frame in frames(clause) if frame.doer] for clause in sentence] for sentence in found]
     for ours in frames(claim):
         said = frozenset(root for root in _undergone(ours) if not root.isdecimal())
-        alike = [frame for frame in theirs if frame.pivot == ours.pivot and _undergone(frame)]
-        own = [frame for frame in alike if not ours.doer.isdisjoint(frame.doer)]
         whole = len(said | ours.doer) + 1 >= _MOST_OF * len(_said(read_words(claim)))
-        if (
-            not said
-            or not whole
-            or not ours.doer.isdisjoint(_STANDING_IN)
-            or not any(said <= _undergone(frame) for frame in alike if frame not in own)
-        ):
+        if not said or not whole or not ours.doer.isdisjoint(_STANDING_IN):
             continue
-        if not own and all(ours.doer.isdisjoint(_undergone(frame)) for frame in alike):
-            return "perhaps"
-        if own and all(said.isdisjoint(_undergone(frame)) and ours.doer <= frame.doer for frame in own):
+        alike = [frame for frame in _all(told) if frame.pivot == ours.pivot and _undergone(frame)]
+        own = [frame for frame in alike if ours.doer <= frame.doer]
+        holding = [frame for frame in alike if said <= _undergone(frame) and _are_two(frame.doer, ours.doer)]
+        if not holding or any(not said.isdisjoint(_undergone(frame)) for frame in own):
+            continue
+        beside = [clause for sentence in told if holding[0] in _all([sentence]) for clause in sentence]
+        others = [frame for clause in beside if holding[0] not in clause for frame in clause]
+        apart = [frame for sentence in told for clause in sentence if holding[0] not in clause for frame in clause]
+        if any(frame in apart for frame in own) or any(ours.doer <= frame.doer for frame in others):
             return "surely"
+        if all(ours.doer.isdisjoint(frame.doer | _undergone(frame)) for frame in alike):
+            return "perhaps"
     return None
+
+
+def _all(told: Iterable[Iterable[Iterable[Frame]]]) -> list[Frame]:
+    return [frame for sentence in told for clause in sentence for frame in clause]
+
+
+def _are_two(first: frozenset[str], second: frozenset[str]) -> bool:
+    return not first <= second and not second <= first and first.isdisjoint(_STANDING_IN)
 
 
 def _undergone(frame: Frame) -> frozenset[str]:

@@ -16,11 +16,12 @@ _ABOUT = ((1, 28), (1, 30), (3, 90), (3, 91), (6, 182), (12, 364), (12, 365))
 
 
 class Frequency(NamedTuple):
-    """Where it stands, the key of the stretch between two times, and the keys under which it can be found too."""
+    """Where it stands, the key of the stretch between two times (and of the day of the week, where one is told), and
+    the keys under which it can be found too."""
 
     start: int
     end: int
-    key: str
+    keys: tuple[str, ...]
     also: tuple[str, ...]
 
 
@@ -52,7 +53,7 @@ def _stretches() -> dict[str, Stretch]:
 @cache
 def often_words() -> frozenset[str]:
     """Words of which a text needs one to say how often something happens."""
-    return frozenset(_stretches()) | frequency_words()
+    return frozenset(_stretches()) | frequency_words() | frozenset(_weekdays())
 
 
 @cache
@@ -76,7 +77,9 @@ def _pattern() -> re.Pattern[str]:
     counted = rf"(?:{number})(?=[ -](?:{_any(told['times'])})\b)"
     often = rf"(?P<often>{_any([*told['once'], *told['twice'], *told['thrice']])}|{counted})"
     many = rf"{often}(?:[ -](?:{_any(told['times'])}))?(?: (?:{_any(told['in'])}))? (?P<per>{stretch})"
-    every = rf"(?:{_any(told['each'])}) (?:(?P<number>{number}|{_any(told['second'])}) )?(?P<unit>{stretch})"
+    days = _any(_weekdays())
+    every = rf"(?:{_any(told['each'])}) (?:(?P<number>{number}|{_any(told['second'])}|{_any(told['half'])})[ -])?"
+    every += rf"(?:(?P<unit>{stretch})|(?P<day>{days}))"
     return re.compile(rf"\b(?:{many}|{every}|(?P<adverb>{_any(frequency_words())}))\b")
 
 
@@ -92,12 +95,13 @@ def frequencies(plain: str, lowered: str) -> Iterator[Frequency]:
     for found in _pattern().finditer(lowered):
         if found.start() and plain[found.start()].isupper() and lowered[found.start() - 2] not in ".!?:":
             continue
-        unit = found["per"] or found["unit"] or found["adverb"]
-        length, months = _stretches()[unit]
+        unit, day = found["per"] or found["unit"] or found["adverb"], found["day"]
+        length, months = (Fraction(7 * _DAY), False) if day else _stretches()[unit]
         count = _number(found["often"] or found["number"])
         between = length / count if found["often"] else length * count
-        also = (_duration(length * count, months), str(count)) if found["number"] else ()
-        yield Frequency(*found.span(), _key(between, months), (*_about(between, months), *also))
+        also = (_duration(length * count, months), str(count)) if found["number"] and not day else ()
+        keys = (_key(between, months), *((f"#weekday {_weekdays()[day]}",) if day else ()))
+        yield Frequency(*found.span(), keys, (*_about(between, months), *also))
 
 
 def rate_behind(lowered: str, end: int) -> tuple[str, ...]:
@@ -109,10 +113,19 @@ def rate_behind(lowered: str, end: int) -> tuple[str, ...]:
     return _key(length, months), *_about(length, months)
 
 
-def _number(told: str | None) -> int:
+def _number(told: str | None) -> Fraction:
     if told is None:
-        return 1
-    return max(1, int(told)) if told.isdecimal() else max(1, _counts()[told])
+        return Fraction(1)
+    if told in table("values")["frequencies"]["half"]:
+        return Fraction(1, 2)
+    return Fraction(max(1, int(told) if told.isdecimal() else _counts()[told]))
+
+
+@cache
+def _weekdays() -> dict[str, int]:
+    """Each name of a day in the singular: what happens on "Mondays" is not told as how often."""
+    days = table("values")["dates"]["weekdays"]
+    return {name: number for number, names in enumerate(days, 1) for name in names.split() if not name.endswith("days")}
 
 
 def _key(length: Fraction, months: bool) -> str:

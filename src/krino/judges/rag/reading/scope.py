@@ -97,7 +97,7 @@ def may_be_wider(claim: str, found: str) -> tuple[str, str] | None:
     """A hint only, in English: "everyone" where the sentence speaks of some, "only" where it knows no limit."""
     ours, theirs = read_scope(claim, "en"), read_scope(found, "en")
     if ours.all in _people() and not theirs.all and not theirs.often:
-        return ours.all, "some"
+        return ours.all, "some only"
     return (ours.only.text, "no such limit") if ours.only and theirs.is_open else None
 
 

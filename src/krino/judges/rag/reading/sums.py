@@ -29,7 +29,7 @@ def is_reckoned(value: Value, found: Sequence[Value], said: Sequence[Value], wor
     listed = [other for other in alike if told == "" and other.unit in words]  # "42 doctors and nurses"
     if len(listed) > 1 and amount == sum(_amount(other)[1] for other in listed):
         return True
-    alike = [other for other in alike if other.unit == value.unit]
+    alike = [other for other in alike if other.unit in ("", value.unit)]
     cued = not words.isdisjoint(_cues())
     amounts = [_amount(other)[1] for other in alike]
     if cued and (amount in _sums(amounts) or amount in _mixed(amounts, said) or amount in _between(told, found)):

@@ -260,7 +260,7 @@ def find_values(text: str) -> tuple[Value, ...]:
         for found in _LETTERS.finditer(lowered)
         if found.group() in _speaking_words() or (compounds and _compound(found.group()) is not None)
     ]
-    often = not often_words().isdisjoint(_LETTERS.findall(lowered))
+    often = not often_words().isdisjoint(_LETTERS.findall(lowered))  # days of the week among them
     if not digits and not words and not often:
         return ()
     taken = [
@@ -276,7 +276,7 @@ def find_values(text: str) -> tuple[Value, ...]:
 
 def _frequencies(plain: str, lowered: str) -> Iterator[Value]:
     for found in frequencies(plain, lowered):
-        yield Value("frequency", (found.key,), plain[found.start : found.end], *found[:2], also=found.also)
+        yield Value("frequency", found.keys, plain[found.start : found.end], *found[:2], also=found.also)
 
 
 def _with_rate(value: Value, lowered: str) -> Value:

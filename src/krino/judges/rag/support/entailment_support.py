@@ -156,7 +156,9 @@ def _label(balance: float, reading: Weighing) -> ClaimLabel:
         return "supported"
     limits = table("local")["contradiction"]
     spoken_against = reading.said.contradicted >= limits["against"] and reading.share >= limits["evidence_words"]
-    return "contradicted" if reading.conflict or spoken_against else "unsupported"
+    if reading.conflict is not None:
+        return reading.conflict.label
+    return "contradicted" if spoken_against else "unsupported"
 
 
 def _why(reading: Weighing, label: ClaimLabel) -> str:

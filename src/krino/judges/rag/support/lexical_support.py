@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -23,7 +23,7 @@ from krino.judges.rag.reading.leave import other_leave
 from krino.judges.rag.reading.lists import added_item
 from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
-from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, same_scope, scope_roots
+from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, read_scope, same_scope, scope_roots
 from krino.judges.rag.reading.slots import in_place_of
 from krino.judges.rag.reading.sums import is_reckoned, reckoning_roots
 from krino.judges.rag.reading.values import Value, comparable, stated
@@ -44,6 +44,7 @@ _ALIKE = 0.5
 _FEWEST_ELSE = 2
 """Words beside a value that a statement must share with the claim to be the one that it is about."""
 _MOST_LACKED = 3
+_TWICE = 2
 _MOST_OF = 0.6
 """Share of the claim's words that must stand with a value for it to be the one that belongs there."""
 _SMALL_COUNT = 12
@@ -216,6 +217,7 @@ def find_conflict(pair: Pair) -> Conflict | None:
         or _slot_conflict(pair)
         or _plan_conflict(pair, limits)
         or _longer_list(pair)
+        or _hint(pair, limits["negation"])
     )
 
 
@@ -258,16 +260,32 @@ def _scope_conflict(pair: Pair, topical: float) -> Conflict | None:
     told = other_scope(pair.claim, found, pair.language)
     if told is None and pair.claimed.denials == 0 and best.denials in (0, -1):
         told = is_taken_out(pair.claim, found, pair.language)
-    hint = may_be_wider(pair.claim, found) if told is None and _is_english(pair) else None
-    told = told or hint
     if told is None or _share_without(pair, told[0]) < topical:
         return None
-    others = zip(pair.evidence[1:], pair.found[1:], strict=True)
-    if any(
-        other_scope(pair.claim, text, pair.language) is None and _is_close(pair, reading) for text, reading in others
-    ):
+    if told[1] == read_scope(found, pair.language).condition and not _is_close(pair, best):
         return None
-    return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=hint is None, hint=hint is not None)
+    for text, reading in zip(pair.evidence[1:], pair.found[1:], strict=True):
+        if other_scope(pair.claim, text, pair.language) is None and _is_close(pair, reading):
+            return None
+    return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=True)
+
+
+def _hint(pair: Pair, topical: float) -> Conflict | None:
+    """What counts only where the entailment model speaks against the claim too: it could be told in other words."""
+    if not _is_english(pair) or not pair.whole:
+        return None
+    wider = may_be_wider(pair.claim, pair.evidence[0])
+    if wider is not None and _share_without(pair, wider[0]) >= topical:
+        return Conflict(f"it says '{wider[0]}', the passage knows {wider[1]}", hint=True)
+    if len(pair.claimed.content) <= table("local")["decided"]["words"] and _of_another(pair) == "perhaps":
+        return Conflict("the passage says this of another", label="unsupported", hint=True)
+    return None
+
+
+def _of_another(pair: Pair) -> str | None:
+    most = table("local")["decided"]["words"]
+    told = zip(pair.evidence, pair.found, strict=True)
+    return of_another(pair.claim, [clauses(text) for text, reading in told if len(reading.content) <= most])
 
 
 def _leave_conflict(pair: Pair, topical: float) -> Conflict | None:
@@ -308,12 +326,9 @@ def _role_conflict(pair: Pair) -> Conflict | None:
         return Conflict(
             "it has the same words as the passage, with who and whom or first and last exchanged", plain=True
         )
-    if "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short):
+    another = "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short)
+    if another or _of_another(pair) == "surely":
         return Conflict("the passage says this of another", plain=True, label="unsupported")
-    another = of_another(pair.claim, [part for text, _ in short for part in clauses(text)])
-    if "same" not in told.values() and another is not None:
-        sure = another == "surely"
-        return Conflict("the passage says this of another", plain=sure, label="unsupported", hint=not sure)
     return None
 
 
@@ -480,7 +495,8 @@ def _bound_to(claimed: Reading, value: Value, told: Sequence[Reading]) -> Value 
 
 
 def _tells_a_deed(reading: Reading) -> bool:
-    return any(verb_form(word) is not None for word in reading.surface.values())
+    forms = map(verb_form, reading.surface.values())
+    return any(form is not None and form[1] not in ("base", "gerund") for form in forms)
 
 
 def _paired_with(claimed: Reading, value: Value, told: Sequence[Reading]) -> Value | None:
@@ -527,13 +543,29 @@ def _negation_conflict(pair: Pair) -> Conflict | None:
     best = pair.found[0]
     if len((pair.claimed.stems | pair.asked.stems) & best.stems) < _ALIKE * len(best.stems):
         return None
-    for root in opposed_words(pair.claimed, best):
+    for root in _opposed(pair):
         denied = root in pair.claimed.negated
         if all((root in reading.negated) != denied for reading in pair.found if root in reading.stems):
             return Conflict(
                 f"only one of the two denies '{pair.claimed.surface[root]}'", plain=_is_close(pair, best, "denied")
             )
     return None
+
+
+def _opposed(pair: Pair) -> Iterator[str]:
+    """The words that one side denies, in the clause that is about the claim; none of what an exception is made for."""
+    if is_taken_out(pair.claim, pair.evidence[0], pair.language):
+        return
+    best = pair.found[0]
+    halves = clauses(pair.evidence[0]) if _is_english(pair) else ()
+    if len(halves) > 1:
+        best = max(
+            (read_sentence(half, pair.language) for half in halves), key=lambda half: coverage(pair.weights, (half,))
+        )
+    twice = abs(pair.claimed.denials - best.denials) == _TWICE
+    if twice and "without" in plain_words(pair.evidence[0]) + plain_words(pair.claim):
+        return  # "not without a ticket" and "with a ticket"
+    yield from (root for root in opposed_words(pair.claimed, pair.found[0]) if root in best.stems)
 
 
 def _opposite_conflict(pair: Pair, topical: float) -> Conflict | None:
