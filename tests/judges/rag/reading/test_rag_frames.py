@@ -293,6 +293,10 @@ def test_a_half_without_a_verb_has_that_of_the_first() -> None:
     assert split_claims("The clinic employs 12 doctors and nurses.") == ("The clinic employs 12 doctors and nurses.",)
 
 
+def test_a_question_gives_no_subject() -> None:
+    assert resolve(["Why don't more planets have rings?", "They may have lost them."])[1] == "They may have lost them."
+
+
 def test_a_pronoun_behind_a_time_is_resolved() -> None:
     assert (
         resolve(["The pool opens at 7:00.", "At weekends it opens at 9:00."])[1]

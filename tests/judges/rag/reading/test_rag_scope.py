@@ -23,7 +23,7 @@ def test_every_language_that_is_read_has_its_words() -> None:
 )
 def test_a_word_that_says_all_goes_beyond_a_limit(language: str, word: str) -> None:
     only = table("scope")[language]["only"].split()[0]
-    claim, found = f"x {word} x", f"{only} {NOUN[language]}, x"
+    claim, found = f"x {word}", f"{only} {NOUN[language]}, x"
     assert other_scope(claim, found, language) == (word, f"{only} {NOUN[language]}")
     assert other_scope(f"{claim} {NOUN[language]}", found, language) is None
 

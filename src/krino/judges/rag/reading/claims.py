@@ -25,6 +25,7 @@ _GAP = re.compile(
     r"(?P<rest>.+)"
 )
 _VERB = re.compile(r" (?P<verb>[a-z]+(?: [a-z]+ed)?)\b")
+_PLURAL = re.compile(r"(?P<who>(?:[^\W\d_]+ )?[^\W\d_]+s) (?P<verb>[a-z]+)\b")
 _SPAN = re.compile(r"\b(?:between|entre|tussen|zwischen)\b", re.I)
 """Before two values that belong together."""
 _RELATIVE = re.compile(r"(?P<who>[^,;:]{2,60}), (?:who|which) (?P<said>[^,;:]{4,120}), (?P<rest>[^,;:]+)$")
@@ -79,7 +80,7 @@ def split_claims(sentence: str) -> tuple[str, ...]:
 def clauses(sentence: str) -> tuple[str, ...]:
     """The statements of a sentence of a passage, cut more freely than claims: wherever a verb follows what joins."""
     pieces = _PARTED.split(sentence) if len(sentence) <= _LONGEST else [sentence]
-    head = _head(sentence) if len(pieces) > 1 else None
+    head = (_head(sentence, kinds=True) or _plural_head(sentence)) if len(pieces) > 1 else None
     found = pieces[:1]
     for piece in pieces[1:]:
         words = [word.lower() for word in _TOKEN.findall(piece)[:_NEAR]]
@@ -210,8 +211,9 @@ def _has_own_subject(words: Sequence[str]) -> bool:
 
 
 @lru_cache(maxsize=8_192)
-def _head(text: str) -> _Head | None:
-    """What stands before the first verb of a sentence, if that is short enough to be its subject."""
+def _head(text: str, kinds: bool = False) -> _Head | None:
+    """What stands before the first verb of a sentence, if that is short enough to be its subject; with `kinds` also one
+    that opens with what could be an order ("Express delivery")."""
     tokens = list(islice(_TOKEN.finditer(text), _LONGEST_SUBJECT + 2))
     before_nouns, auxiliaries = _before_nouns(), word_list("auxiliary")
     lowered = before = ""
@@ -220,8 +222,10 @@ def _head(text: str) -> _Head | None:
         before, lowered = lowered, word.lower()
         form = None if before in before_nouns or (place and word[0].isupper()) else verb_form(lowered)
         auxiliary = lowered in auxiliaries
-        if place == 0 and (auxiliary or form is not None):
+        if place == 0 and (auxiliary or (form is not None and not (kinds and _names_a_kind(tokens)))):
             return None
+        if place == 0:
+            continue
         if auxiliary or (form is not None and form[1] not in ("base", "gerund") and not _before_verb(tokens, place)):
             told = "" if form is None else form[1]
             end = place
@@ -229,6 +233,19 @@ def _head(text: str) -> _Head | None:
                 end -= 1
             return _Head(text[: tokens[end].start()].strip(), word if auxiliary else "", told)
     return None
+
+
+def _names_a_kind(tokens: Sequence[re.Match[str]]) -> bool:
+    """ "Express delivery arrives": the first word is no order, for the next is what it names a kind of."""
+    after = tokens[1].group().lower() if len(tokens) > 1 else ""
+    return bool(after) and after not in _openers() and verb_form(after) is None and after not in word_list("auxiliary")
+
+
+def _plural_head(text: str) -> _Head | None:
+    """ "Applications open in May and close in June": a plural before a verb in its plainest form."""
+    found = _PLURAL.match(text)
+    form = verb_form(found["verb"]) if found else None
+    return _Head(found["who"], "", "base") if found and form is not None and form[1] == "base" else None
 
 
 @cache
@@ -253,7 +270,7 @@ def resolve(sentences: Sequence[str]) -> list[str]:
     subject = ""
     for sentence in sentences:
         sentence = _named(sentence, subject) if subject else sentence
-        head = _head(sentence)
+        head = None if sentence.endswith("?") else _head(sentence)  # what is asked about is told in no such order
         found = _OPENING.sub("", head.subject) if head is not None else ""
         if found and not _is_pronoun(found.split()[0].lower()):
             subject = found

@@ -32,6 +32,8 @@ class Scope(NamedTuple):
 
     all: str
     """The word that says that it holds for each or always."""
+    whom: str
+    """The word behind it."""
     often: str
     """The same in "every day", which says how often."""
     only: Limit | None
@@ -53,7 +55,7 @@ def other_scope(claim: str, found: str, language: str | None) -> tuple[str, str]
     said = _roots(claim, language)
     if theirs.only and not theirs.only.roots <= said:
         if ours.all:
-            return ours.all, theirs.only.text
+            return f"{ours.all} {ours.whom}".strip(), theirs.only.text
         if theirs.only.head in said and _is_bare(claim, theirs.only.head, language):
             return theirs.only.head, theirs.only.text
     if theirs.taken_out and (ours.all or ours.often) and said.isdisjoint(theirs.taken_out.roots):
@@ -96,7 +98,11 @@ def scope_roots(language: str | None) -> frozenset[str]:
 def may_be_wider(claim: str, found: str) -> tuple[str, str] | None:
     """A hint only, in English: "everyone" where the sentence speaks of some, "only" where it knows no limit."""
     ours, theirs = read_scope(claim, "en"), read_scope(found, "en")
-    if ours.all in _people() and not theirs.all and not theirs.often:
+    form = verb_form(ours.whom)
+    named = (
+        ours.whom != "" and (form is None or form[1] in ("base", "third")) and root_of(ours.whom) in _roots(found, "en")
+    )
+    if (ours.all in _people() or named) and not theirs.all and not theirs.often:
         return ours.all, "some only"
     return (ours.only.text, "no such limit") if ours.only and theirs.is_open else None
 
@@ -122,11 +128,12 @@ def read_scope(text: str, language: str | None) -> Scope:
     known = _Known.of(language)
     words = _TOKEN.findall(text[:_LONGEST].lower())
     if known.telling.isdisjoint(words):
-        return Scope("", "", None, None, None, "")
+        return Scope("", "", "", None, None, None, "")
     joined = " ".join(words)
     every = [(word, _is_often(words, place)) for place, word in enumerate(words) if _says_all(words, place, known)]
     return Scope(
         next((word for word, often in every if not often), ""),
+        next((_whom(words, word, language) for word, often in every if not often), ""),
         next((word for word, often in every if often), ""),
         _only(words, joined, known, language),
         _behind(known.taken_out, joined, language),
@@ -163,6 +170,11 @@ def _says_all(words: list[str], place: int, known: _Known) -> bool:
     """ "All dogs" and "always", but not "that is all there is to it" nor "at all"."""
     after, before = words[place + 1 : place + 2], words[place - 1 : place]
     return words[place] in known.all and after != ["there"] and before not in (["at"], ["after"], ["above"], ["that's"])
+
+
+def _whom(words: list[str], every: str, language: str | None) -> str:
+    after = words[words.index(every) + 1 :][:3]
+    return next((word for word in after if word not in stop_words(language) and word not in ",;:.()"), "")
 
 
 def _is_often(words: list[str], place: int) -> bool:

@@ -74,10 +74,12 @@ def _products(value: Value, alike: Sequence[Value], counts: Sequence[Value]) -> 
     """So many times the same, a share of it, and by the year what is told by the month."""
     factors = [_amount(count)[1] for count in counts if count.kind == "number" and _amount(count)[0] == ""]
     shares = [_amount(count)[1] / 100 for count in counts if count.kind == "number" and _amount(count)[0] == "#percent"]
+    lengths = [_amount(count)[1] for count in counts if count.kind == "number" and _amount(count)[0] == "#months"]
     for other in alike:
         amount = _amount(other)[1]
         yield from (amount * factor for factor in factors if factor > 1)
         yield from (amount * by for share in shares for by in (share, 1 - share, 1 + share))
+        yield from (amount * length / stretch for length in lengths if (stretch := _stretch(other)))
         ours, theirs = _stretch(value), _stretch(other)
         if ours and theirs and ours != theirs:
             yield amount * ours / theirs

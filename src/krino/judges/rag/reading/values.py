@@ -338,8 +338,13 @@ def _dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[
 
 
 def _is_month(plain: str, start: int, name: str) -> bool:
-    """Away from a number only a full name with a capital is a month: `may`, `mars` and short forms are words."""
-    return len(name) > 4 and plain[start : start + 1].isupper() and name != "march"
+    """Away from a number only a full name with a capital is a month: `may`, `mars` and short forms are words, unless
+    they stand behind one such as "in"."""
+    if not plain[start : start + 1].isupper():
+        return False
+    before = _LETTERS.findall(plain[max(0, start - _LOOK_BACK) : start].lower())
+    dated = bool(before) and before[-1] in _words("dates", "before_month") and plain[start - 1] == " "
+    return (len(name) > 4 and name != "march") or (len(name) > 3 and dated) or (name == "may" and dated)
 
 
 def _date(plain: str, span: tuple[int, int], year: int | None, month: int, day: int | None) -> Value:
@@ -511,7 +516,8 @@ def _one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
     half = _and_half().match(lowered, unit[1] + 1)
     if first.group() in _words("numbers", "article") and half is None:
         before = _LETTERS.findall(lowered[max(0, first.start() - _LOOK_BACK) : first.start()])
-        if not before or before[-1] not in _words("numbers", "before_article"):
+        opens = not before and first.start() == 0 and plain[0].islower()  # a part of a sentence, cut at "and"
+        if not opens and (not before or before[-1] not in _words("numbers", "before_article")):
             return None
     if half is not None:  # "une heure et demie"
         return _quantity(plain, first.start(), half.end(), Decimal("1.5"), unit[0], spelled=True)

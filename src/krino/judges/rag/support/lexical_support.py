@@ -454,11 +454,28 @@ def _misjoined_value(pair: Pair) -> Conflict | None:
     told = [read_sentence(part, pair.language) for text in pair.evidence for part in _statements(text, pair)]
     if len(told) == 1:
         return None
-    for claimed in (read_sentence(part, pair.language) for part in parted_values(pair.claim)):
+    gapped = [tuple(read_sentence(part, pair.language) for part in parted_values(text)) for text in pair.evidence]
+    parts = parted_values(pair.claim)
+    for claimed in (read_sentence(part, pair.language) for part in parts if " than " not in part or len(parts) == 1):
         for value in claimed.values:
             other = _bound_to(claimed, value, told) or _paired_with(claimed, value, told)
+            other = other or next(filter(None, (_in_later_part(claimed, value, row) for row in gapped)), None)
             if other is not None:
                 return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
+    return None
+
+
+def _in_later_part(claimed: Reading, value: Value, parts: Sequence[Reading]) -> Value | None:
+    """The value of the later part of a sentence that the claim is about, where it has that of the first: "le menu du
+    jour coûte 16 euros, le menu gourmand 34". What is done stands in the first part only, in whatever language."""
+    first, said = parts[0], frozenset(claimed.content)
+    for part in parts[1:]:
+        own = frozenset(part.content) - first.stems - part.value_keys
+        others = frozenset(first.content) - part.stems - first.value_keys
+        if not own or not own <= said or others <= said or stated(value, part.offered):
+            continue
+        if stated(value, first.offered) and said - claimed.value_keys <= first.stems | part.stems:
+            return _instead(value, part, claimed)
     return None
 
 
@@ -484,6 +501,10 @@ def _bound_to(claimed: Reading, value: Value, told: Sequence[Reading]) -> Value 
     deeds = (rest - things).intersection(*(reading.stems for reading in parts))
     if len(rest) < _FEWEST_ELSE or not own or any(_may_stand_for(value, other) for other in claimed.values):
         return None
+    if not any(rest <= reading.stems for reading in parts):
+        whole = (_instead(value, reading, claimed) for reading in told if rest <= reading.stems)
+        if (other := next(filter(None, whole), None)) is not None:
+            return other
     for reading in told:
         held = things & reading.stems
         if len(held) < _MOST_OF * len(things) or not all(ours < held for ours in own):
