@@ -94,6 +94,7 @@ ORDINARY = {
     "eighth": 44,
     "ninth": 159,
     "tenth": 87,
+    "eleventh": 57,
 }
 LEAST = {
     "roles": 0.6,

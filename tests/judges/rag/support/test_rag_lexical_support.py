@@ -44,6 +44,13 @@ def decided(question: str, context: str, answer: str) -> Support | None:
         ("The owner pays for repairs. The tenant pays for bulbs.", "The tenant pays for repairs.", "unsupported"),
         ("The red line goes to the port and the blue line to the zoo.", "The red line goes to the zoo.", "unsupported"),
         ("Boys travel free, while girls pay 5 euros.", "Girls travel free, while boys pay 5 euros.", "contradicted"),
+        ("Entries open on 2 March and close on 30 April.", "Entries close on 2 March.", "contradicted"),
+        (
+            "Interviews are in June in Leeds. Entries close in April.",
+            "Interviews are in April in Leeds.",
+            "contradicted",
+        ),
+        ("A visit takes 40 minutes in May and an hour in June.", "In June a visit takes 40 minutes.", "contradicted"),
         ("The play begins at 19:00 and ends at 21:00.", "The play lasts two hours.", "supported"),
         ("Only guide dogs are allowed on board.", "Dogs are not allowed on board, except guide dogs.", "supported"),
     ],
@@ -67,6 +74,7 @@ def test_what_a_sentence_says_otherwise_or_the_same_is_decided(context: str, ans
         ("Only guide dogs are allowed on board.", "Guide dogs are welcome on board."),
         ("No pets are allowed here, with the exception of fish.", "Fish are allowed here."),
         ("Visitors may not enter without a ticket.", "Visitors with a ticket may enter."),
+        ("Dogs are kept on a lead from April to July.", "Dogs have to be on a lead from April to July."),
         ("Check that the tray is not full.", "Check whether the tray is full."),
         ("The old mill was built in 1854. The mill was automated in 1986.", "The old mill was automated in 1986."),
         ("The 6% fall in sales followed a flood.", "Sales fell by 6% after a flood."),
@@ -132,3 +140,19 @@ def test_a_hint_decides_nothing_by_itself(context: str, answer: str) -> None:
     for against, counts in ((0.9, True), (0.1, False)):
         weighing = Weighing.of(draft.pair, Entailment(supported=1 - against, unsupported=0.0, contradicted=against))
         assert (weighing.conflict is not None) is counts
+
+
+@pytest.mark.parametrize(
+    ("context", "answer"),
+    [
+        ("Le menu du jour coûte 16 euros, le menu gourmand 34 euros.", "Le menu gourmand coûte 16 euros."),
+        ("Een volwassene betaalt 12 euro, een kind 6 euro.", "Een kind betaalt 12 euro."),
+        ("Für Mitglieder beträgt die Gebühr 20 Euro, für Gäste 35 Euro.", "Für Gäste beträgt die Gebühr 20 Euro."),
+        ("La entrada general cuesta 12 euros, la entrada infantil 6 euros.", "La entrada infantil cuesta 12 euros."),
+    ],
+)
+def test_the_value_of_a_later_part_belongs_to_it_in_any_language(context: str, answer: str) -> None:
+    found = decided("?".join((context.split()[0], "")), context, answer)
+    assert found is not None and found.label == "contradicted"
+    right = context.split(",")[0] + "."
+    assert (told := decided("?".join((context.split()[0], "")), context, right)) is None or told.label == "supported"

@@ -163,7 +163,9 @@ def _known(language: str) -> _Known:
     phrases = {name: sorted(told[name], key=len, reverse=True) for name in ("kept", "except", "unless", "if")}
     patterns = {name: re.compile(rf"\b(?:{'|'.join(map(re.escape, told))})\b") for name, told in phrases.items()}
     first = {word for told in phrases.values() for phrase in told for word in _TOKEN.findall(phrase)[:1]}
-    return _Known(every, only, *patterns.values(), every | only | first)
+    return _Known(
+        every, only, patterns["kept"], patterns["except"], patterns["unless"], patterns["if"], every | only | first
+    )
 
 
 def _says_all(words: list[str], place: int, known: _Known) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
 from krino.judges.rag.reading.answer import is_talk
 from krino.judges.rag.reading.claims import clauses, split_claims
+from krino.judges.rag.reading.grammar import verb_form
 from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.values import Value
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
@@ -116,7 +117,7 @@ def _draft(facts: RagFacts, index: Index, number: int, text: str, polarity: bool
         language=facts.language,
         company=company,
         whole=polarity is None,
-        misplaced=polarity is None and not company and _is_misplaced(facts, index, claimed),
+        misplaced=polarity is None and not company and _is_misplaced(facts, index, claimed, text),
         nearby=_nearby(index, evidence) if absent else (),
     )
     denied = None if polarity is None else _denied(facts, index, evidence)
@@ -154,10 +155,12 @@ def _nearest_clause(facts: RagFacts, index: Index, sentence: PassageSentence) ->
     )
 
 
-def _is_misplaced(facts: RagFacts, index: Index, claimed: Reading) -> bool:
+def _is_misplaced(facts: RagFacts, index: Index, claimed: Reading, text: str) -> bool:
     """A bare name or value for an answer that the passages have, but not where they speak of what is asked."""
     if not 0 < len(claimed.content) <= _BARE or claimed.stems & facts.question_reading.stems:
         return False
+    if any(verb_form(word) is not None for word in claimed.surface.values() if f" {word}" in text):
+        return False  # "It is measured in f-stops" says something by itself
     asked = [(index.asked_share(item), item.reading) for item in index.sentences]
     holding = [share for share, reading in asked if claimed.stems <= reading.stems]
     nearest = max((share for share, _ in asked), default=0.0)
