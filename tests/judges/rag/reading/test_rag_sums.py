@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from krino.judges.rag.reading.sums import is_reckoned
+import krino
+from krino.judges.rag.reading.sums import cue_words, is_reckoned
 from krino.judges.rag.reading.values import find_values
-from krino.judges.rag.reading.words import plain_words
+from krino.judges.rag.reading.words import plain_words, read_sentence
 from krino.judges.rag.tables import table
 from krino.text.words import stem
 
@@ -58,3 +59,16 @@ def test_dates_bare_numbers_and_other_units_follow_from_nothing() -> None:
     assert not reckoned("In total, in 2004.", "2000 and 4")
     assert not reckoned("In total, 45.", "40 and 5")
     assert not reckoned("In total, 45 euros.", "40 dollars and 5 euros")
+
+
+def test_a_word_that_the_passage_has_too_is_no_sign_of_reckoning() -> None:
+    claim = "It fell by 90 points."
+    assert "by" not in cue_words(claim, read_sentence(claim, "en"), ["It fell by 70 points."])
+    assert "by" in cue_words(claim, read_sentence(claim, "en"), ["It fell 70 points, then 20."])
+
+
+def test_what_was_reckoned_is_no_other_value_than_the_quotation_has() -> None:
+    case = {"question": "What is the total?", "context": ["The ticket costs 40 euros and the fee is 5 euros."]}
+    told = krino.judge("rag", {**case, "answer": "The ticket and the fee cost 45 euros in total."})
+    assert told.verdict is not None and told.verdict["faithfulness"] == 1.0
+    assert "RAG-N9" not in {finding.rule for finding in told.findings}

@@ -9,6 +9,7 @@ from itertools import combinations
 
 from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.reading.values import Value
+from krino.judges.rag.reading.words import Reading, plain_words
 from krino.judges.rag.tables import table
 
 _MOST = 8
@@ -35,6 +36,13 @@ def is_reckoned(value: Value, found: Sequence[Value], said: Sequence[Value], wor
     if cued and (amount in _sums(amounts) or amount in _mixed(amounts, said) or amount in _between(told, found)):
         return True
     return told != "" and amount in set(_products(value, alike, [*said, *(found if cued else ())]))
+
+
+def cue_words(claim: str, claimed: Reading, found: Sequence[str]) -> frozenset[str]:
+    """The words of a claim that may say that it reckons, and what it is about: no word that the passage has in its
+    place ("by 90 points" for "by 70 points")."""
+    told = {word for text in found for word in plain_words(text)}
+    return frozenset(claimed.content).union(set(plain_words(claim)) - told)
 
 
 @cache

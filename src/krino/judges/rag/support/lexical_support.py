@@ -25,7 +25,7 @@ from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, read_scope, same_scope, scope_roots
 from krino.judges.rag.reading.slots import in_place_of
-from krino.judges.rag.reading.sums import is_reckoned, reckoning_roots
+from krino.judges.rag.reading.sums import cue_words, is_reckoned, reckoning_roots
 from krino.judges.rag.reading.values import Value, comparable, stated
 from krino.judges.rag.reading.words import (
     Reading,
@@ -97,8 +97,7 @@ class Pair:
         missing = [value for value in self.claimed.values if not stated(value, known)]
         if not missing or len(self.claimed.content) > table("local")["decided"]["words"]:
             return frozenset()
-        told = {word for text in self.evidence for word in plain_words(text)}  # "by 90 points" for "by 70 points"
-        words = frozenset(self.claimed.content).union(set(plain_words(self.claim)) - told)
+        words = cue_words(self.claim, self.claimed, self.evidence)
         found = [*self.nearby] or [value for reading in self.found for value in reading.values]
         beside = [*self.claimed.values, *self.asked.values]
         return frozenset(value for value in missing if is_reckoned(value, found, beside, words))
