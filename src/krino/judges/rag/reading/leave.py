@@ -57,12 +57,3 @@ def _pattern(code: str, kind: str) -> re.Pattern[str]:
 @cache
 def _limits(code: str) -> frozenset[str]:
     return frozenset(table("scope")["leave"]["limits"][code].split())
-
-
-def leave_words(text: str, language: str | None) -> frozenset[str]:
-    """The words of a text that only say whether something may be done."""
-    code = language if language in table("scope")["leave"] else "en"
-    lowered = straighten(text[:_LONGEST]).lower()
-    return frozenset(
-        word for kind in _KINDS for found in _pattern(code, kind).findall(lowered) for word in _WORD.findall(found)
-    )
