@@ -29,7 +29,7 @@ def rows(half: str | None) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=["first", "later", "last", "fourth", "fifth", "sixth", "seventh", "eighth"])
+    parser.add_argument("--half", choices=sorted(path.stem for path in AUDIT.glob("*.jsonl")))
     parser.add_argument("--wrong", action="store_true")
     args = parser.parse_args()
     sys.path[:0] = [str(TESTS), str(AUDIT.parents[1])]

@@ -95,3 +95,25 @@ def test_a_people_is_known_by_its_country(people: str, country: str) -> None:
     assert known.absent_names == ()
     other = facts_of(question="Who?", context=["Citizens of Peru may normally enter."], answer=f"A {people} may enter.")
     assert [name for _, name in other.absent_names] == [people]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("2  Peel the garlic.", "Peel the garlic."),
+        ("3. Peel the garlic.", "Peel the garlic."),
+        ("1 Preheat your oven.", "Preheat your oven."),
+        ("2 The oven is hot.", "The oven is hot."),
+        ("3 March 1990 was a Saturday.", "3 March 1990 was a Saturday."),
+        ("12 Monkeys came out late.", "12 Monkeys came out late."),
+        ("90 days have passed.", "90 days have passed."),
+    ],
+)
+def test_the_number_of_a_list_is_no_quantity(text: str, told: str) -> None:
+    assert facts_of(context=[text]).passage_sentences[0].told == told
+
+
+def test_a_day_of_the_week_is_a_value_and_no_name() -> None:
+    facts = facts_of(context=["It is closed on Tuesday."], answer="It is closed on Tuesdays.")
+    assert facts.absent_names == ()
+    assert facts.absent_values == ()

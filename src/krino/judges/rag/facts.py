@@ -14,6 +14,7 @@ from krino.judges.rag.reading.answer import find_instructions, split_answer, tel
 from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.reading.difference import find_difference, may_differ
 from krino.judges.rag.reading.goals import Goal, read_goal
+from krino.judges.rag.reading.grammar import verb_form, word_list
 from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
 from krino.judges.rag.reading.values import (
@@ -35,6 +36,10 @@ _NEAR_COPY = 0.9
 _SHORTEST_COUNTRY = 4
 """Letters that a country and its people must share."""
 _SENTENCE_NUMBER = re.compile(r"(?:^|(?<=\s))\[\d{1,4}\]\s?")
+_LIST_NUMBER = re.compile(
+    r"(?:(?P<sure>\d{1,2}(?:[.)]\s+|\s{2,}))|\d{1,2}\s)(?P<after>[^\W\d_]+)(?:\s(?P<next>[^\W\d_]+))?",
+    re.I,
+)
 _BROKEN = "\x00\ufffd"
 _BROKEN_SHARE = 10
 """A text is broken when one character in so many is."""
@@ -261,12 +266,13 @@ class RagFacts:
 
     @lazy
     def absent_names(self) -> tuple[tuple[int, str], ...]:
-        """Capitalised words of the answer, by sentence, that stand in no passage nor in the question."""
+        """Capitalised words of the answer, by sentence, that stand in no passage nor in the question; those that are
+        values, as days of the week are, are compared as values."""
         stated = [
             (number, name) for number, sentence in enumerate(self.sentences, 1) for name in find_names(sentence.text)
         ]
         known = self._known_text if stated else ""
-        absent = [(number, name) for number, name in stated if name.lower() not in known]
+        absent = [(number, name) for number, name in stated if name.lower() not in known and not find_values(name)]
         return tuple((number, name) for number, name in absent if not self._has_their_country(name))
 
     def _has_their_country(self, name: str) -> bool:
@@ -369,8 +375,20 @@ def _numbered(item: NumberedPassage) -> Iterator[tuple[int, Sentence]]:
 
 def _told(sentences: list[tuple[int, Sentence]], language: str | None) -> Iterator[tuple[tuple[int, Sentence], str]]:
     """Sentences in a row, each with its text as it reads by itself."""
-    texts = tell_rows([sentence.text for _, sentence in sentences])
+    texts = tell_rows([_unnumbered(sentence.text) for _, sentence in sentences])
     return zip(sentences, resolve(texts) if language in (None, "en") else texts, strict=True)
+
+
+def _unnumbered(text: str) -> str:
+    """The text less the number of a list before it, which is no quantity: "2  Peel the garlic"."""
+    found = _LIST_NUMBER.match(text) if text[:1].isdecimal() else None
+    if found is None:
+        return text
+    after = found.group("after")
+    opens = not word_list("determiners").isdisjoint((after.lower(), found.group("next")))
+    begins = after[0].isupper() and (opens or verb_form(after.lower()) is not None)
+    dated = find_values(f"1 {after}")[0].kind == "date"  # "3 March" is no third step
+    return text[found.start("after") :] if found.group("sure") or (begins and not dated) else text
 
 
 def locate_quote(quote: str, text: str) -> tuple[int, int] | None:

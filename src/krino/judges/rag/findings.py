@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from krino.contract import Finding
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.reading.sums import cue_words, is_reckoned
 from krino.judges.rag.reading.values import Value, comparable, find_values, may_hold_values, offered, stated
 from krino.judges.rag.reading.words import (
     Reading,
@@ -87,7 +88,7 @@ def _odd_support(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]
             yield Finding("RAG-N7", f"only one of the two denies '{claimed.surface[words[0]]}'", where)
         elif pair := opposite_words(claimed, quoted):
             yield Finding("RAG-N9", f"it says '{pair[0]}', its quotation '{pair[1]}'", where)
-        elif values := _other_value(claimed, quoted):
+        elif values := _other_value(claimed, quoted, cue_words(claim.text, claimed, [claim.quote])):
             yield Finding("RAG-N9", f"it says {values[0].text}, its quotation {values[1].text}", where)
 
 
@@ -99,9 +100,11 @@ def _may_conflict(claim: str, quote: str) -> bool:
     return may_hold_values(claim, ours) and may_hold_values(quote, theirs)
 
 
-def _other_value(claimed: Reading, quoted: Reading) -> tuple[Value, Value] | None:
+def _other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) -> tuple[Value, Value] | None:
     known, said = quoted.offered, claimed.offered
     for value in claimed.values:
+        if is_reckoned(value, quoted.values, claimed.values, words):
+            continue
         for other in quoted.values:
             if not stated(value, known) and not stated(other, said) and comparable(value, other):
                 return value, other

@@ -236,6 +236,51 @@ def test_whom_to_ask_is_told_where_no_doubt_is(text: str) -> None:
     assert text in [item.text for item in split_answer(f"{text} The mill grinds oats.")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yours sincerely, the Mill Team",
+        "Kind regards, Ida from the front desk",
+        "Met vriendelijke groeten, het team van de molen",
+        "Cordialement, l'équipe du moulin",
+        "Mit freundlichen Grüßen, Ihr Mühlenteam",
+        "Saludos cordiales, el equipo del molino",
+        "For the full terms, please refer to your contract.",
+        "For more about the mill, do visit our page.",
+        "You'll find more on our page.",
+        "More details are available from the office.",
+        "Vous trouverez plus de détails sur notre site.",
+        "Meer informatie vindt u op onze website.",
+        "Weitere Informationen finden Sie auf unserer Website.",
+        "Encontrará más información en nuestra página web.",
+    ],
+)
+def test_who_signs_and_where_more_is_told_state_nothing(text: str) -> None:
+    assert [item.text for item in split_answer(f"The mill grinds oats.\n\n{text}")] == ["The mill grinds oats."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "For full use of the mill, a key is needed.",
+        "The office has more mills.",
+        "You will find the key under the stone.",
+        "More details are lost.",
+        "For more flour, call the miller, who lives next door.",
+        "Cheers are heard from the mill.",
+        "Meer bezoekers komen via de trein.",
+    ],
+)
+def test_what_only_sounds_like_that_is_told(text: str) -> None:
+    assert text in [item.text for item in split_answer(f"The mill grinds oats. {text}")]
+
+
+def test_the_marks_of_code_are_no_part_of_it() -> None:
+    assert (
+        split_answer("It is sent to `/oauth/token` with `--key`.")[0].text == "It is sent to /oauth/token with --key."
+    )
+
+
 def test_a_picture_ends_a_sentence_before_a_capital() -> None:
     told = [item.text for item in split_answer("The mill grinds oats 🌾 It is shut on Mondays. The wind 🌬 blows.")]
     assert told == ["The mill grinds oats 🌾", "It is shut on Mondays.", "The wind 🌬 blows."]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from krino.judges.rag.reading.amounts import other_amount
-from krino.judges.rag.reading.claims import clauses, resolve, split_claims
-from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
+from krino.judges.rag.reading.claims import clauses, parted_values, resolve, split_claims
+from krino.judges.rag.reading.frames import compare_roles, of_another, other_subject, says_the_same, told_from_far_end
 from krino.judges.rag.reading.grammar import DEGREES, all_forms, in_one_word, root_of, verb_form, word_list
 from krino.judges.rag.reading.words import opposed_words, opposite_words, read_sentence
 from krino.judges.rag.tables import table
@@ -263,3 +263,57 @@ def test_a_bound_that_is_denied_bounds_from_the_other_side(claim: str, found: st
     for word, other in (("go over", "go under"), ("larger", "smaller"), ("more", "less"), ("below", "above")):
         if word in claim:
             assert other_amount(claim.replace(word, other), found) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "A ticket is 4 euros in the app and 5 euros on board",
+            ("A ticket is 4 euros in the app", "A ticket 5 euros on board"),
+        ),
+        ("The frame lasts ten years, the battery two", ("The frame lasts ten years", "the battery two")),
+        ("On Mondays it opens at 8:00, on Fridays at 9:00", ("On Mondays it opens at 8:00", "on Fridays at 9:00")),
+        ("It stood between 1990 and 1995", ("It stood between 1990 and 1995",)),
+        ("On Monday, the shop opens at 8:00", ("On Monday, the shop opens at 8:00",)),
+        ("It has rooms and a bar", ("It has rooms and a bar",)),
+    ],
+)
+def test_a_statement_is_cut_where_each_part_has_a_value_of_one_kind(text: str, parts: tuple[str, ...]) -> None:
+    assert parted_values(text) == parts
+
+
+def test_a_half_without_a_verb_has_that_of_the_first() -> None:
+    told = clauses("The red line goes to the port and the blue line to the zoo.")
+    assert told == ("The red line goes to the port", "the blue line goes to the zoo.")
+    assert split_claims("Big repairs are paid for by the owner, and bulbs by the tenant.") == (
+        "Big repairs are paid for by the owner.",
+        "Bulbs are paid for by the tenant.",
+    )
+    assert split_claims("The clinic employs 12 doctors and nurses.") == ("The clinic employs 12 doctors and nurses.",)
+
+
+def test_a_question_gives_no_subject() -> None:
+    assert resolve(["Why don't more planets have rings?", "They may have lost them."])[1] == "They may have lost them."
+
+
+def test_a_pronoun_behind_a_time_is_resolved() -> None:
+    assert (
+        resolve(["The pool opens at 7:00.", "At weekends it opens at 9:00."])[1]
+        == "At weekends The pool opens at 9:00."
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "found", "told"),
+    [
+        ("The tenant pays for repairs.", [["The owner pays for repairs.", "The tenant pays for bulbs."]], "surely"),
+        ("Passengers pay a fee.", [["Passengers travel free", "cars pay a fee."]], "surely"),
+        ("The hotel won the prize.", [["The bakery won the prize."]], "perhaps"),
+        ("The tenant pays for repairs.", [["The tenant pays for repairs and bulbs."]], None),
+        ("They won the prize.", [["The bakery won the prize."]], None),
+        ("The tower was built in iron.", [["The tower is a landmark that was built in iron."]], "perhaps"),
+    ],
+)
+def test_what_is_said_of_another_is_told_from_what_may_be(claim: str, found: list[list[str]], told: str | None) -> None:
+    assert of_another(claim, found) == told

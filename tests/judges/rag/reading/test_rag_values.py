@@ -15,6 +15,7 @@ from krino.judges.rag.reading.values import (
     plainly_no_values,
     stated,
 )
+from krino.judges.rag.tables import table
 
 
 @pytest.mark.parametrize(
@@ -125,8 +126,15 @@ def test_more_is_not_stated_where_less_is(claimed: str, said: str) -> None:
     assert not stated(value, offered(find_values(said)))
 
 
+@pytest.mark.parametrize("word", sorted(set(table("values")["dates"]["before_month"].split())))
+def test_a_short_name_is_a_month_behind_a_word_for_when(word: str) -> None:
+    assert [value.keys for value in find_values(f"It is open {word} June here")] == [("#month 6",)]
+    assert find_values(f"It is open {word} june here") == ()
+
+
 def test_a_rate_is_no_length_of_time() -> None:
-    assert [value.text for value in find_values("20 euros a month, twice a day")] == ["20 euros"]
+    found = find_values("20 euros a month, twice a day")
+    assert [(value.text, value.kind) for value in found] == [("20 euros", "number"), ("twice a day", "frequency")]
 
 
 def test_a_range_has_one_unit() -> None:

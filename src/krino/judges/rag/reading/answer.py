@@ -25,7 +25,7 @@ _TALK_WORD = re.compile(r"(?<!')\b[^\W\d_]+")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.M)
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
 _LINE = re.compile(r"[^\n]*")
-_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_`](?=\w)|(?<=[\w.!?])[*_`](?!\w)")
+_EMPHASIS = re.compile(r"`|\*\*|__|(?<!\w)[*_](?=\w)|(?<=[\w.!?])[*_](?!\w)")
 _PICTURES = re.compile(rf"^(?:[\s>]*[{PICTURES}\ufe0f\u200d]+)+[\s>]*(?=\S)|^>[\s>]*(?=\S)")
 """What stands before a sentence and is no part of it: pictures, and the marks of a quotation."""
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}:?\*\*:?[ \t]*$)")

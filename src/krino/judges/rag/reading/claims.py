@@ -9,12 +9,25 @@ from functools import cache, lru_cache
 from itertools import islice
 
 from krino.judges.rag.reading.grammar import verb_form, word_list
-from krino.judges.rag.reading.values import number_words
+from krino.judges.rag.reading.values import Value, find_values, number_words
 from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _JOINT = re.compile(r",?\s+(?:and|but)\s+|;\s+", re.I)
 _PARTED = re.compile(r";\s+|,?\s+(?:and|but|while|whereas)\s+", re.I)
+_LISTED = re.compile(r",\s+(?:(?:and|but|et|en|und|y)\s+)?|;\s+|\s+(?:and|but|et|en|und|y)\s+", re.I)
+_DONE_BY = re.compile(
+    r"\b(?P<done>(?:is|are|was|were|(?:must|will|can|may|should|has|have|had) be(?:en)?) [a-z]+(?: [a-z]+)?) by "
+)
+_BY = re.compile(r"(?P<what>[^,;:]{2,60}?) by (?P<whom>[^,;:]{2,60})")
+_GAP = re.compile(
+    r"(?P<what>(?:the|a|an|its|their|his|her|[A-Z])[^,;:]{1,40}?) (?P<by>to|from|by|at|on|in|for|with|until|into) "
+    r"(?P<rest>.+)"
+)
+_VERB = re.compile(r" (?P<verb>[a-z]+(?: [a-z]+ed)?)\b")
+_PLURAL = re.compile(r"(?P<who>(?:[^\W\d_]+ )?[^\W\d_]+s) (?P<verb>[a-z]+)\b")
+_SPAN = re.compile(r"\b(?:between|entre|tussen|zwischen)\b", re.I)
+"""Before two values that belong together."""
 _RELATIVE = re.compile(r"(?P<who>[^,;:]{2,60}), (?:who|which) (?P<said>[^,;:]{4,120}), (?P<rest>[^,;:]+)$")
 _LONGEST = 600
 _MOST_PARTS = 3
@@ -25,7 +38,11 @@ _NEAR = 6
 _ROUGHLY = frozenset({"about", "around", "nearly", "almost", "roughly", "approximately", "over", "some"})
 """What may stand before the number that opens a half."""
 _ASIDE = re.compile(r"[(\[\"“«]")
-_OPENING = re.compile(r"^(?:[^\W\d_]+,\s+)?")
+_OPENING = re.compile(
+    r"^(?:[^\W\d_]+,\s+|(?:on|in|at|during|since|from|after|before|by|until)\s[^,.;:]{2,30}?,?\s+(?=(?:it|he|she|they|its|his|her|their)\s))?",
+    re.I,
+)
+"""What may stand before a subject: "However, it", "On Thursdays it"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +80,55 @@ def split_claims(sentence: str) -> tuple[str, ...]:
 def clauses(sentence: str) -> tuple[str, ...]:
     """The statements of a sentence of a passage, cut more freely than claims: wherever a verb follows what joins."""
     pieces = _PARTED.split(sentence) if len(sentence) <= _LONGEST else [sentence]
-    head = _head(sentence) if len(pieces) > 1 else None
+    head = (_head(sentence, kinds=True) or _plural_head(sentence)) if len(pieces) > 1 else None
     found = pieces[:1]
     for piece in pieces[1:]:
         words = [word.lower() for word in _TOKEN.findall(piece)[:_NEAR]]
         verbs = [word in word_list("auxiliary") or _is_finite(word) for word in words]
         if not any(verbs):
-            found[-1] = f"{found[-1]} and {piece}"
+            gapped = _gapped(found[-1], piece, head)
+            found[-1:] = [found[-1], gapped] if gapped else [f"{found[-1]} and {piece}"]
         else:
             found.append(f"{head.subject} {piece}" if verbs[0] and head is not None else piece)
     return tuple(found)
+
+
+def _gapped(left: str, right: str, head: _Head | None) -> str | None:
+    """ "The red line goes to the harbour and the green one to the stadium": the right half with the left one's verb."""
+    ours, theirs = _GAP.fullmatch(right), head and _VERB.match(left, len(head.subject))
+    if (
+        ours is None
+        or not theirs
+        or find_values(ours["what"])
+        or ours["by"].lower() not in (word.lower() for word in _TOKEN.findall(left))
+    ):
+        return None
+    return f"{ours['what']} {theirs['verb']} {ours['by']} {ours['rest']}"
+
+
+@lru_cache(maxsize=4_096)
+def parted_values(text: str) -> tuple[str, ...]:
+    """A statement cut at its commas and at "and", where every part has a value of one kind, each with the subject of
+    the first where it has none: "a ticket is 4 euros in the app and 5 euros on board"; else as it is."""
+    pieces = _LISTED.split(text) if len(text) <= _LONGEST and not _SPAN.search(text) else [text]
+    told = [find_values(piece) for piece in pieces]
+    alike = [value for value in told[0] if all(any(_is_alike(value, other) for other in others) for others in told)]
+    if len(pieces) == 1 or not alike:
+        return (text,)
+    head = _head(pieces[0])
+    if head is None or find_values(head.subject):
+        return tuple(pieces)
+    return (pieces[0], *(piece if _is_named(piece) else f"{head.subject} {piece}" for piece in pieces[1:]))
+
+
+def _is_alike(value: Value, other: Value) -> bool:
+    return value.kind == other.kind and (value.unit == other.unit or not other.unit)
+
+
+def _is_named(piece: str) -> bool:
+    """Whether a part says of what its value is told: "the battery for two", but not "5 euros on board"."""
+    opening = piece[: find_values(piece)[0].start].lower().split()
+    return any(word not in _before_nouns() and word not in word_list("beside") for word in opening)
 
 
 def _is_finite(word: str) -> bool:
@@ -91,7 +147,13 @@ def _completed(head: _Head | None, left: str, right: str, parted: bool) -> str |
         return f"{head.subject}{auxiliary} {right}"
     if parted and _has_own_subject(words):
         return _possessed(right, head.subject)
-    return None
+    return _by_another(left, right)
+
+
+def _by_another(left: str, right: str) -> str | None:
+    """ "Repairs are paid for by the owner, and bulbs by the tenant": the second half with the verb of the first."""
+    ours, theirs = _DONE_BY.search(left), _BY.fullmatch(right)
+    return f"{theirs['what']} {ours['done']} by {theirs['whom']}" if ours and theirs else None
 
 
 def _says_enough(left: str) -> bool:
@@ -111,7 +173,7 @@ def _goes_on(words: Sequence[str], first: str, head: _Head) -> bool:
     place = words.index(first)
     after = words[place + 1].lower() if place + 1 < len(words) else ""
     if form[1] == "third" and head.form == "third":
-        return True
+        return bool(after)  # "12 doctors and nurses"
     return after in _openers() or after[:1].isdigit() or (form[1] != "third" and not after)
 
 
@@ -149,8 +211,9 @@ def _has_own_subject(words: Sequence[str]) -> bool:
 
 
 @lru_cache(maxsize=8_192)
-def _head(text: str) -> _Head | None:
-    """What stands before the first verb of a sentence, if that is short enough to be its subject."""
+def _head(text: str, kinds: bool = False) -> _Head | None:
+    """What stands before the first verb of a sentence, if that is short enough to be its subject; with `kinds` also one
+    that opens with what could be an order ("Express delivery")."""
     tokens = list(islice(_TOKEN.finditer(text), _LONGEST_SUBJECT + 2))
     before_nouns, auxiliaries = _before_nouns(), word_list("auxiliary")
     lowered = before = ""
@@ -159,8 +222,10 @@ def _head(text: str) -> _Head | None:
         before, lowered = lowered, word.lower()
         form = None if before in before_nouns or (place and word[0].isupper()) else verb_form(lowered)
         auxiliary = lowered in auxiliaries
-        if place == 0 and (auxiliary or form is not None):
+        if place == 0 and (auxiliary or (form is not None and not (kinds and _names_a_kind(tokens)))):
             return None
+        if place == 0:
+            continue
         if auxiliary or (form is not None and form[1] not in ("base", "gerund") and not _before_verb(tokens, place)):
             told = "" if form is None else form[1]
             end = place
@@ -168,6 +233,19 @@ def _head(text: str) -> _Head | None:
                 end -= 1
             return _Head(text[: tokens[end].start()].strip(), word if auxiliary else "", told)
     return None
+
+
+def _names_a_kind(tokens: Sequence[re.Match[str]]) -> bool:
+    """ "Express delivery arrives": the first word is no order, for the next is what it names a kind of."""
+    after = tokens[1].group().lower() if len(tokens) > 1 else ""
+    return bool(after) and after not in _openers() and verb_form(after) is None and after not in word_list("auxiliary")
+
+
+def _plural_head(text: str) -> _Head | None:
+    """ "Applications open in May and close in June": a plural before a verb in its plainest form."""
+    found = _PLURAL.match(text)
+    form = verb_form(found["verb"]) if found else None
+    return _Head(found["who"], "", "base") if found and form is not None and form[1] == "base" else None
 
 
 @cache
@@ -192,7 +270,7 @@ def resolve(sentences: Sequence[str]) -> list[str]:
     subject = ""
     for sentence in sentences:
         sentence = _named(sentence, subject) if subject else sentence
-        head = _head(sentence)
+        head = None if sentence.endswith("?") else _head(sentence)  # what is asked about is told in no such order
         found = _OPENING.sub("", head.subject) if head is not None else ""
         if found and not _is_pronoun(found.split()[0].lower()):
             subject = found

@@ -8,7 +8,7 @@ fit, nothing is said about it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal
@@ -20,8 +20,12 @@ _TOKEN = re.compile(r"['’]s\b|[^\W_]+(?:[.,]\d+)*|[,;:()]")
 _STOPS = frozenset(",;:()")
 _SPEAKERS = frozenset({"you", "we", "i"})
 _RELATIVE = frozenset({"who", "which", "that"})
+_STANDING_IN = _SPEAKERS | {"it", "he", "she", "they", "this", "re", "ve", "ll", "d"}
+"""Who or what may be anybody: "you", "they" of "they're"."""
 _LONGEST = 600
 _MOST_PIVOTS = 12
+_MOST_OF = 0.7
+"""Share of a claim's words that a frame must hold to be what it says."""
 _LONGEST_NAME = 4
 """Words that a stretch may have which changes places with another."""
 Voice = Literal["active", "by", "passive"]
@@ -94,9 +98,11 @@ def _tells(between: tuple[Word, ...]) -> bool:
     """Whether what stands between two things relates them, one way: no mere list and nothing that holds both ways."""
     if any(word.text == "then" for word in between):
         return True
-    if any(word.root in _symmetric() or word.text in _STOPS for word in between):
+    said = [word for word in between if word.said] or between  # of "must be asked" only what is asked
+    if any(word.root in _symmetric() for word in said):
         return False
-    if any(word.text in word_list("conjunctions") for word in between):
+    joined = any(word.text in _STOPS or word.text in word_list("conjunctions") for word in between)
+    if joined and not any(word.verb for word in between):  # a list, and no two statements
         return False
     return any(word.said or word.text in word_list("directions") for word in between)
 
@@ -128,6 +134,44 @@ def says_the_same(claim: str, found: str) -> bool:
 def other_subject(claim: str, found: str) -> bool:
     """Whether the sentence says all that the claim says, of another name."""
     return any(_is_of_another(ours, theirs) for ours in frames(claim) for theirs in frames(found))
+
+
+def of_another(claim: str, found: Iterable[Sequence[str]]) -> Literal["surely", "perhaps"] | None:
+    """Whether sentences, given by their clauses, say it of another: surely where they tell something else of the
+    claim's own in the same words or beside it ("the landlord pays for repairs, the tenant for bulbs"), else perhaps:
+    the other could be another word for the same."""
+    told = [[[frame for frame in frames(clause) if frame.doer] for clause in sentence] for sentence in found]
+    for ours in frames(claim):
+        said = frozenset(root for root in _undergone(ours) if not root.isdecimal())
+        whole = len(said | ours.doer) + 1 >= _MOST_OF * len(_said(read_words(claim)))
+        if not said or not whole or not ours.doer.isdisjoint(_STANDING_IN):
+            continue
+        alike = [frame for frame in _all(told) if frame.pivot == ours.pivot and _undergone(frame)]
+        own = [frame for frame in alike if ours.doer <= frame.doer]
+        holding = [frame for frame in alike if said <= _undergone(frame) and _are_two(frame.doer, ours.doer)]
+        if not holding or any(not said.isdisjoint(_undergone(frame)) for frame in own):
+            continue
+        beside = [clause for sentence in told if holding[0] in _all([sentence]) for clause in sentence]
+        others = [frame for clause in beside if holding[0] not in clause for frame in clause]
+        apart = [frame for sentence in told for clause in sentence if holding[0] not in clause for frame in clause]
+        if any(frame in apart for frame in own) or any(ours.doer <= frame.doer for frame in others):
+            return "surely"
+        if all(ours.doer.isdisjoint(frame.doer | _undergone(frame)) for frame in alike):
+            return "perhaps"
+    return None
+
+
+def _all(told: Iterable[Iterable[Iterable[Frame]]]) -> list[Frame]:
+    return [frame for sentence in told for clause in sentence for frame in clause]
+
+
+def _are_two(first: frozenset[str], second: frozenset[str]) -> bool:
+    return not first <= second and not second <= first and first.isdisjoint(_STANDING_IN)
+
+
+def _undergone(frame: Frame) -> frozenset[str]:
+    """What is done to, or with: of a passive its subject."""
+    return frame.subject if frame.voice == "by" else frame.right
 
 
 def _is_of_another(ours: Frame, theirs: Frame) -> bool:
@@ -182,7 +226,8 @@ def _is_noun(words: list[Word], place: int) -> bool:
     """A word that could be a verb, before another that is one: "the harbour board lent"."""
     form, after = verb_form(words[place].text), words[place + 1 : place + 2]
     beside_verb = bool(after) and (after[0].verb or after[0].text in word_list("auxiliary"))
-    return form is not None and form[1] in ("base", "third") and beside_verb
+    counted = place > 0 and words[place - 1].text.isdecimal()  # "the 6% fall in sales"
+    return form is not None and form[1] in ("base", "third", "gerund") and (beside_verb or counted)
 
 
 def _word(token: str, lowered: str, before: str, place: int) -> Word:

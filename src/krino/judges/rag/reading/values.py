@@ -6,15 +6,16 @@ import re
 import sys
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Literal
 
+from krino.judges.rag.reading.frequencies import frequencies, frequency_words, often_words, rate_behind
 from krino.judges.rag.tables import table
 from krino.text.words import stem, stop_words
 
-ValueKind = Literal["number", "date", "time", "weekday"]
+ValueKind = Literal["number", "date", "time", "weekday", "frequency"]
 
 _CITATION = re.compile(r"\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]|\((?:passage|source|doc(?:ument)?)s?\s*\d{1,3}\)", re.I)
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_]+")
@@ -238,7 +239,7 @@ def _stretches() -> frozenset[str]:
 
 @cache
 def _value_words() -> frozenset[str]:
-    return _telling_words() | _stretches()
+    return _telling_words() | _stretches() | frequency_words()
 
 
 def plainly_no_values(text: str) -> bool:
@@ -263,12 +264,29 @@ def find_values(text: str) -> tuple[Value, ...]:
         for found in _LETTERS.finditer(lowered)
         if found.group() in _speaking_words() or (compounds and _compound(found.group()) is not None)
     ]
-    if not digits and not words:
+    often = not often_words().isdisjoint(_LETTERS.findall(lowered))  # days of the week among them
+    if not digits and not words and not often:
         return ()
-    taken = [*_dates(plain, lowered, digits, {word.group() for word in words}), *_times(lowered, digits, words)]
+    taken = [
+        *_dates(plain, lowered, digits, {word.group() for word in words}),
+        *_times(lowered, digits, words),
+        *(_frequencies(plain, lowered) if often else ()),
+    ]
     spans = sorted((value.start, value.end) for value in taken)
-    found = [*taken, *_numbers(plain, lowered, digits, [word.start() for word in words], spans)]
+    numbers = _numbers(plain, lowered, digits, [word.start() for word in words], spans)
+    found = [*taken, *(_with_rate(value, lowered) for value in numbers)]
     return tuple(sorted(found, key=lambda value: value.start))
+
+
+def _frequencies(plain: str, lowered: str) -> Iterator[Value]:
+    for found in frequencies(plain, lowered):
+        yield Value("frequency", found.keys, plain[found.start : found.end], *found[:2], also=found.also)
+
+
+def _with_rate(value: Value, lowered: str) -> Value:
+    """ "25 euros a month" tells too how often they are paid."""
+    often = rate_behind(lowered, value.end)
+    return replace(value, also=(*often, *value.also)) if often else value
 
 
 def lower(text: str) -> str:
@@ -324,8 +342,13 @@ def _dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[
 
 
 def _is_month(plain: str, start: int, name: str) -> bool:
-    """Away from a number only a full name with a capital is a month: `may`, `mars` and short forms are words."""
-    return len(name) > 4 and plain[start : start + 1].isupper() and name != "march"
+    """Away from a number only a full name with a capital is a month: `may`, `mars` and short forms are words, unless
+    they stand behind one such as "in"."""
+    if not plain[start : start + 1].isupper():
+        return False
+    before = _LETTERS.findall(plain[max(0, start - _LOOK_BACK) : start].lower())
+    dated = bool(before) and before[-1] in _words("dates", "before_month") and plain[start - 1] == " "
+    return (len(name) > 4 and name != "march") or (len(name) > 3 and dated) or (name == "may" and dated)
 
 
 def _date(plain: str, span: tuple[int, int], year: int | None, month: int, day: int | None) -> Value:
@@ -497,7 +520,8 @@ def _one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
     half = _and_half().match(lowered, unit[1] + 1)
     if first.group() in _words("numbers", "article") and half is None:
         before = _LETTERS.findall(lowered[max(0, first.start() - _LOOK_BACK) : first.start()])
-        if not before or before[-1] not in _words("numbers", "before_article"):
+        opens = not before and first.start() == 0 and plain[0].islower()  # a part of a sentence, cut at "and"
+        if not opens and (not before or before[-1] not in _words("numbers", "before_article")):
             return None
     if half is not None:  # "une heure et demie"
         return _quantity(plain, first.start(), half.end(), Decimal("1.5"), unit[0], spelled=True)

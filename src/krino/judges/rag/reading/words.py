@@ -194,6 +194,11 @@ def _denied_deeds() -> frozenset[str]:
 
 
 @cache
+def _held() -> frozenset[str]:
+    return frozenset(table("words")["denied_deed"]["held"].split())
+
+
+@cache
 def _kept() -> frozenset[str]:
     return frozenset(table("words")["denied_deed"]["kept"].split())
 
@@ -201,8 +206,13 @@ def _kept() -> frozenset[str]:
 def _denies_deed(tokens: list[tuple[str, Value | None]], place: int) -> bool:
     """ "refused to sign", "prevented her from signing": what follows was not done."""
     word = tokens[place][0]
-    following = [told for told, _ in tokens[place + 1 : place + 2 + _KEPT_FROM]]
-    return "from" in following if word in _kept() else following[:1] == ["to"]
+    following = [told for told, _ in tokens[place + 1 : place + 3 + _KEPT_FROM]]
+    if word not in _kept():
+        return following[:1] == ["to"]
+    at = following.index("from") if "from" in following[:-1] else -1
+    if word not in _held():
+        return at >= 0
+    return at >= 0 and following[at + 1].endswith("ing")  # "kept on a lead from April" denies nothing
 
 
 @lru_cache(maxsize=16_384)

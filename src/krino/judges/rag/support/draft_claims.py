@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
 from krino.judges.rag.reading.answer import is_talk
 from krino.judges.rag.reading.claims import clauses, split_claims
+from krino.judges.rag.reading.grammar import verb_form
 from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.sentences import PICTURES
+from krino.judges.rag.reading.values import Value
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
 from krino.judges.rag.support.evidence import Evidence, Index, coverage
 from krino.judges.rag.support.lexical_support import Pair
@@ -22,6 +24,8 @@ _BRIEF = 6
 """Words up to which a cry at either end of an answer is one, whoever it is meant for."""
 _CRIED = re.compile(rf"(?:!|\.\.\.|[{PICTURES}\ufe0f])[ *_)\"'”’»]*\Z")
 """How a cry ends: quotes and emphasis may stand behind its last sign."""
+_FEW_VALUES = 8
+"""Values of a passage up to which an answer may have reckoned with any of them."""
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -97,6 +101,7 @@ def _draft(facts: RagFacts, index: Index, number: int, text: str, polarity: bool
     weights = index.weigh_claim(claimed)
     evidence = index.find(weights)
     known = claimed.value_keys
+    absent = tuple(value for value in index.absent.get(number, ()) if known.issuperset(value.keys))
     pair = Pair(
         question=facts.case.question,
         claim=text if polarity is None else f"{facts.case.question} {text}",
@@ -108,14 +113,23 @@ def _draft(facts: RagFacts, index: Index, number: int, text: str, polarity: bool
         weights=weights,
         anywhere=index.share_anywhere(weights),
         strangers=tuple(name for name in facts.strangers.get(number, ()) if name in text),
-        absent=tuple(value for value in index.absent.get(number, ()) if known.issuperset(value.keys)),
+        absent=absent,
         language=facts.language,
         company=company,
         whole=polarity is None,
-        misplaced=polarity is None and not company and _is_misplaced(facts, index, claimed),
+        misplaced=polarity is None and not company and _is_misplaced(facts, index, claimed, text),
+        nearby=_nearby(index, evidence) if absent else (),
     )
     denied = None if polarity is None else _denied(facts, index, evidence)
     return Draft(number, text, evidence, pair, polarity, denied)
+
+
+def _nearby(index: Index, evidence: Evidence) -> tuple[Value, ...]:
+    """The values of the passage that decides, where there are few enough to reckon with."""
+    if evidence.best is None:
+        return ()
+    found = [value for item in index.by_passage[evidence.best.passage] for value in item.reading.values]
+    return tuple(found) if len(found) <= _FEW_VALUES else ()
 
 
 def _denied(facts: RagFacts, index: Index, evidence: Evidence) -> bool | None:
@@ -141,10 +155,12 @@ def _nearest_clause(facts: RagFacts, index: Index, sentence: PassageSentence) ->
     )
 
 
-def _is_misplaced(facts: RagFacts, index: Index, claimed: Reading) -> bool:
+def _is_misplaced(facts: RagFacts, index: Index, claimed: Reading, text: str) -> bool:
     """A bare name or value for an answer that the passages have, but not where they speak of what is asked."""
     if not 0 < len(claimed.content) <= _BARE or claimed.stems & facts.question_reading.stems:
         return False
+    if any(verb_form(word) is not None for word in claimed.surface.values() if f" {word}" in text):
+        return False  # "It is measured in f-stops" says something by itself
     asked = [(index.asked_share(item), item.reading) for item in index.sentences]
     holding = [share for share, reading in asked if claimed.stems <= reading.stems]
     nearest = max((share for share, _ in asked), default=0.0)

@@ -64,7 +64,9 @@ class Weighing:
 
     @classmethod
     def of(cls, pair: Pair, said: Entailment) -> Weighing:
-        return cls(pair, said, pair.share, pair.conflict)
+        agreed = said.contradicted >= table("local")["contradiction"]["decisive"]
+        conflict = None if pair.conflict is not None and pair.conflict.hint and not agreed else pair.conflict
+        return cls(pair, said, pair.share, conflict)
 
     @property
     def texts(self) -> list[TextPair]:
@@ -154,7 +156,9 @@ def _label(balance: float, reading: Weighing) -> ClaimLabel:
         return "supported"
     limits = table("local")["contradiction"]
     spoken_against = reading.said.contradicted >= limits["against"] and reading.share >= limits["evidence_words"]
-    return "contradicted" if reading.conflict or spoken_against else "unsupported"
+    if reading.conflict is not None:
+        return reading.conflict.label
+    return "contradicted" if spoken_against else "unsupported"
 
 
 def _why(reading: Weighing, label: ClaimLabel) -> str:

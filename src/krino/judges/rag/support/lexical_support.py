@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -10,13 +10,22 @@ from typing import Any, Protocol
 from krino.judges.lazy import lazy
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.amounts import other_amount, share_roots
-from krino.judges.rag.reading.claims import clauses
-from krino.judges.rag.reading.frames import compare_roles, other_subject, says_the_same, told_from_far_end
-from krino.judges.rag.reading.grammar import root_of, word_list
+from krino.judges.rag.reading.claims import clauses, parted_values
+from krino.judges.rag.reading.frames import (
+    compare_roles,
+    of_another,
+    other_subject,
+    says_the_same,
+    told_from_far_end,
+)
+from krino.judges.rag.reading.grammar import root_of, verb_form, word_list
+from krino.judges.rag.reading.leave import other_leave
 from krino.judges.rag.reading.lists import added_item
 from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
+from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, read_scope, same_scope, scope_roots
 from krino.judges.rag.reading.slots import in_place_of
+from krino.judges.rag.reading.sums import cue_words, is_reckoned, reckoning_roots
 from krino.judges.rag.reading.values import Value, comparable, stated
 from krino.judges.rag.reading.words import (
     Reading,
@@ -35,6 +44,9 @@ _ALIKE = 0.5
 _FEWEST_ELSE = 2
 """Words beside a value that a statement must share with the claim to be the one that it is about."""
 _MOST_LACKED = 3
+_TWICE = 2
+_MOST_OF = 0.6
+"""Share of the claim's words that must stand with a value for it to be the one that belongs there."""
 _SMALL_COUNT = 12
 """Spelled-out numbers up to here often count what the answer lists ("three reasons"), so they prove nothing."""
 
@@ -66,6 +78,8 @@ class Pair:
     """Whether it is told in words of its own; a bare yes or no borrows those of the question."""
     misplaced: bool = False
     """A bare name or value that stands in the passages, but not where they speak of what is asked."""
+    nearby: tuple[Value, ...] = ()
+    """The values of the passage that it rests on, where some of its own stand in none and there are few."""
 
     @lazy
     def share(self) -> float:
@@ -76,14 +90,28 @@ class Pair:
     def conflict(self) -> Conflict | None:
         return find_conflict(self)
 
+    @lazy
+    def reckoned(self) -> frozenset[Value]:
+        """Its values that stand in no evidence, but follow from those that do."""
+        known = _known_keys(self)
+        missing = [value for value in self.claimed.values if not stated(value, known)]
+        if not missing or len(self.claimed.content) > table("local")["decided"]["words"]:
+            return frozenset()
+        words = cue_words(self.claim, self.claimed, self.evidence)
+        found = [*self.nearby] or [value for reading in self.found for value in reading.values]
+        beside = [*self.claimed.values, *self.asked.values]
+        return frozenset(value for value in missing if is_reckoned(value, found, beside, words))
+
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What the deciding sentence says otherwise; `plain` where that needs no second opinion."""
+    """What the deciding sentence says otherwise; `plain` where that needs no second opinion, and `hint` where it counts
+    only if a model speaks against the claim too."""
 
     text: str
     plain: bool = False
     label: ClaimLabel = "contradicted"
+    hint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +140,7 @@ class LexicalSupport:
             return Support("unsupported", 0.0, "no passage comes near it")
         share = pair.share
         measure = f"{share:.0%} of its weighted words found"
-        if conflict := pair.conflict:
+        if (conflict := pair.conflict) and not conflict.hint:
             return Support(conflict.label, share, conflict.text)
         if pair.misplaced:
             return Support("unsupported", share, MISPLACED)
@@ -127,12 +155,23 @@ def decide(pair: Pair) -> Support | None:
     figures: Mapping[str, float] = table("local")["decided"]
     if not pair.found or pair.misplaced or not pair.whole:
         return None
-    conflict = pair.conflict
+    conflict = None if pair.conflict is not None and pair.conflict.hint else pair.conflict
     if conflict is not None and conflict.plain:
         return Support(conflict.label, figures["conflict"], conflict.text)
     if conflict is None and not pair.strangers and not absent_values(pair) and _agrees(pair):
         return Support("supported", figures["same"], "one sentence says the same in other order or words")
+    if conflict is None and pair.reckoned and not absent_values(pair) and _is_about_them(pair):
+        told = ", ".join(value.text for value in pair.claimed.values if value in pair.reckoned)
+        return Support("supported", figures["same"], f"{told} follows from the values of the passage")
     return None
+
+
+def _is_about_them(pair: Pair) -> bool:
+    """Whether nothing is claimed but what is done with the values, of things that the evidence speaks of."""
+    known = pair.asked.stems.union(*(reading.stems for reading in pair.found)) | reckoning_roots()
+    values = pair.claimed.value_keys
+    left = [root for root in pair.claimed.content if root not in known and root not in values]
+    return pair.claimed.denials == 0 and all(verb_form(pair.claimed.surface[root]) is not None for root in left)
 
 
 def _agrees(pair: Pair) -> bool:
@@ -140,6 +179,9 @@ def _agrees(pair: Pair) -> bool:
     if not _is_english(pair):
         return False
     claimed = pair.claimed
+    said = frozenset(claimed.content) - scope_roots(pair.language)
+    if said <= pair.found[0].stems and same_scope(pair.claim, pair.evidence[0], pair.language):
+        return True
     return any(
         reading.stems.issuperset(claimed.content)
         and _is_close(pair, reading)
@@ -160,19 +202,21 @@ def find_conflict(pair: Pair) -> Conflict | None:
         return conflict
     if conflict := _misjoined_value(pair):
         return conflict
-    if conflict := _amount_conflict(pair, limits["negation"]):
+    if conflict := _amount_conflict(pair, limits["negation"]) or _scope_conflict(pair, limits["negation"]):
         return conflict
     if (pair.share >= limits["negation"] or _matter_share(pair) >= limits["negation"]) and (
         conflict := _negation_conflict(pair)
     ):
         return conflict
     return (
-        _opposite_conflict(pair, limits["negation"])
+        _leave_conflict(pair, limits["negation"])
+        or _opposite_conflict(pair, limits["negation"])
         or _role_conflict(pair)
         or _name_conflict(pair, limits["negation"])
         or _slot_conflict(pair)
         or _plan_conflict(pair, limits)
         or _longer_list(pair)
+        or _hint(pair, limits["negation"])
     )
 
 
@@ -207,6 +251,67 @@ def _amount_conflict(pair: Pair, topical: float) -> Conflict | None:
     return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=True)
 
 
+def _scope_conflict(pair: Pair, topical: float) -> Conflict | None:
+    """It holds for all or always what the sentence holds only for some, or of what the sentence takes out."""
+    if not pair.whole:
+        return None
+    found, best = pair.evidence[0], pair.found[0]
+    told = other_scope(pair.claim, found, pair.language)
+    if told is None and pair.claimed.denials == 0 and best.denials in (0, -1):
+        told = is_taken_out(pair.claim, found, pair.language)
+    if told is None or _share_without(pair, told[0]) < topical:
+        return None
+    if told[1] == read_scope(found, pair.language).condition and not _is_close(pair, best):
+        return None
+    for text, reading in zip(pair.evidence[1:], pair.found[1:], strict=True):
+        if other_scope(pair.claim, text, pair.language) is None and _is_close(pair, reading):
+            return None
+    return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=True)
+
+
+def _hint(pair: Pair, topical: float) -> Conflict | None:
+    """What counts only where the entailment model speaks against the claim too: it could be told in other words."""
+    if not _is_english(pair) or not pair.whole:
+        return None
+    wider = may_be_wider(pair.claim, pair.evidence[0])
+    if wider is not None and _share_without(pair, wider[0]) >= topical:
+        return Conflict(f"it says '{wider[0]}', the passage knows {wider[1]}", hint=True)
+    if len(pair.claimed.content) <= table("local")["decided"]["words"] and _of_another(pair) == "perhaps":
+        return Conflict("the passage says this of another", label="unsupported", hint=True)
+    return None
+
+
+def _of_another(pair: Pair) -> str | None:
+    most = table("local")["decided"]["words"]
+    told = zip(pair.evidence, pair.found, strict=True)
+    return of_another(pair.claim, [clauses(text) for text, reading in told if len(reading.content) <= most])
+
+
+def _leave_conflict(pair: Pair, topical: float) -> Conflict | None:
+    """It gives leave where the sentence refuses it, makes a duty of what is free, or the other way round."""
+    if not pair.whole:
+        return None
+    halves = clauses(pair.evidence[0]) if _is_english(pair) else pair.evidence[:1]
+    for half in halves:
+        told = other_leave(pair.claim, half, pair.language)
+        if told and _share_without(pair, told[0], (read_sentence(half, pair.language),)) >= topical:
+            return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=True)
+    return None
+
+
+def _share_without(pair: Pair, told: str, readings: Sequence[Reading] = ()) -> float:
+    """How much of the claim, these words aside, the deciding sentence or other readings hold."""
+    said = {root_of(word, pair.language) for word in plain_words(told)} | _light()
+    rest = {root: weight for root, weight in pair.weights.items() if root not in said}
+    return coverage(rest, readings or pair.found[:1])
+
+
+@cache
+def _light() -> frozenset[str]:
+    """Words that change nothing in what a sentence is about."""
+    return frozenset(map(root_of, word_list("words", "light")))
+
+
 def _role_conflict(pair: Pair) -> Conflict | None:
     """The same words with the sides exchanged, or said of another name, where no sentence has them as the claim has."""
     most = table("local")["decided"]["words"]
@@ -220,7 +325,8 @@ def _role_conflict(pair: Pair) -> Conflict | None:
         return Conflict(
             "it has the same words as the passage, with who and whom or first and last exchanged", plain=True
         )
-    if "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short):
+    another = "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short)
+    if another or _of_another(pair) == "surely":
         return Conflict("the passage says this of another", plain=True, label="unsupported")
     return None
 
@@ -276,9 +382,11 @@ def _known_keys(pair: Pair) -> frozenset[str]:
 
 
 def absent_values(pair: Pair) -> list[Value]:
-    """Numbers and dates of the claim that its evidence and the question lack, small counts in words aside."""
+    """Numbers and dates of the claim that its evidence and the question lack; not what tells how often, nor small
+    counts in words."""
     known = _known_keys(pair)
-    return [value for value in pair.claimed.values if not stated(value, known) and not _small_count(value)]
+    missing = [value for value in pair.claimed.values if not stated(value, known) and value.kind != "frequency"]
+    return [value for value in missing if not _small_count(value) and value not in pair.reckoned]
 
 
 def _small_count(value: Value) -> bool:
@@ -291,7 +399,7 @@ def _value_conflict(pair: Pair, topical: float) -> Conflict | None:
     known, best = _known_keys(pair), pair.found[0]
     if counted := _counted_otherwise(pair):
         return Conflict(f"it says {counted[0].text} {counted[0].unit}, the passage {counted[1].text}", plain=True)
-    missing = [value for value in pair.claimed.values if not stated(value, known)]
+    missing = [value for value in pair.claimed.values if not stated(value, known) and value not in pair.reckoned]
     if not missing or _topic_share(pair) < topical:
         return None
     claimed = pair.claimed.offered
@@ -337,25 +445,98 @@ def _borrowed_value(pair: Pair, topical: float) -> Conflict | None:
 
 
 def _misjoined_value(pair: Pair) -> Conflict | None:
-    """A value that a statement has which lacks something of the claim, where the one that has all else has another.
-
-    Statements are sentences, or the halves of one: "joined in 2011 and became head in 2017".
+    """A value that stands with other things than the claim's, where another stands with those: "a child ticket costs
+    12 euros" beside "an adult ticket costs 12 euros and a child ticket 6 euros".
     """
-    if not _is_english(pair) or not pair.claimed.values or not pair.whole:
+    if not pair.claimed.values or not pair.whole:
         return None
-    told: list[Reading] = []
-    for value in pair.claimed.values:
-        rest = frozenset(pair.claimed.content) - frozenset(value.keys)
-        if not any(rest <= reading.stems for reading in pair.found):
-            continue
-        told = told or [read_sentence(half, pair.language) for text in pair.evidence for half in clauses(text)]
-        own = [reading for reading in told if rest <= reading.stems]
-        if len(rest) < _FEWEST_ELSE or any(stated(value, reading.offered) for reading in own):
-            continue
-        for other in own[0].values if own else ():
-            if comparable(value, other) and not stated(other, pair.claimed.offered):
+    told = [read_sentence(part, pair.language) for text in pair.evidence for part in _statements(text, pair)]
+    if len(told) == 1:
+        return None
+    gapped = [tuple(read_sentence(part, pair.language) for part in parted_values(text)) for text in pair.evidence]
+    parts = parted_values(pair.claim)
+    for claimed in (read_sentence(part, pair.language) for part in parts if " than " not in part or len(parts) == 1):
+        for value in claimed.values:
+            other = _bound_to(claimed, value, told) or _paired_with(claimed, value, told)
+            other = other or next(filter(None, (_in_later_part(claimed, value, row) for row in gapped)), None)
+            if other is not None:
                 return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
     return None
+
+
+def _in_later_part(claimed: Reading, value: Value, parts: Sequence[Reading]) -> Value | None:
+    """The value of the later part of a sentence that the claim is about, where it has that of the first: "le menu du
+    jour coûte 16 euros, le menu gourmand 34". What is done stands in the first part only, in whatever language."""
+    first, said = parts[0], frozenset(claimed.content)
+    for part in parts[1:]:
+        own = frozenset(part.content) - first.stems - part.value_keys
+        others = frozenset(first.content) - part.stems - first.value_keys
+        if not own or not own <= said or others <= said or stated(value, part.offered):
+            continue
+        if stated(value, first.offered) and said - claimed.value_keys <= first.stems | part.stems:
+            return _instead(value, part, claimed)
+    return None
+
+
+def _may_stand_for(value: Value, other: Value) -> bool:
+    return comparable(value, other) and value.keys != other.keys
+
+
+def _statements(text: str, pair: Pair) -> tuple[str, ...]:
+    """The parts of a sentence that each tell one thing: its clauses, cut further at commas where each has a value."""
+    parts = clauses(text) if _is_english(pair) else (text,)
+    return tuple(piece for part in parts for piece in parted_values(part))
+
+
+def _bound_to(claimed: Reading, value: Value, told: Sequence[Reading]) -> Value | None:
+    """The value that stands with all else that is claimed, where none of the parts that have the claim's own does so.
+
+    What is done is left aside: a later part of a sentence leaves it out ("and a child ticket 6 euros").
+    """
+    rest = frozenset(claimed.content) - frozenset(value.keys)
+    things = frozenset(root for root in rest if verb_form(claimed.surface.get(root, "")) is None)
+    parts = [reading for reading in told if stated(value, reading.offered)]
+    own = [things & reading.stems for reading in parts]
+    deeds = (rest - things).intersection(*(reading.stems for reading in parts))
+    if len(rest) < _FEWEST_ELSE or not own or any(_may_stand_for(value, other) for other in claimed.values):
+        return None
+    if not any(rest <= reading.stems for reading in parts):
+        whole = (_instead(value, reading, claimed) for reading in told if rest <= reading.stems)
+        if (other := next(filter(None, whole), None)) is not None:
+            return other
+    for reading in told:
+        held = things & reading.stems
+        if len(held) < _MOST_OF * len(things) or not all(ours < held for ours in own):
+            continue
+        other = _instead(value, reading, claimed)
+        if other is not None and (deeds <= reading.stems or not _tells_a_deed(reading)):
+            return other
+    return None
+
+
+def _tells_a_deed(reading: Reading) -> bool:
+    forms = map(verb_form, reading.surface.values())
+    return any(form is not None and form[1] not in ("base", "gerund") for form in forms)
+
+
+def _paired_with(claimed: Reading, value: Value, told: Sequence[Reading]) -> Value | None:
+    """The value beside another of the claim's, which has this one nowhere beside it: Friday with Thursday's hour."""
+    own = [reading for reading in told if stated(value, reading.offered)]
+    for beside in claimed.values:
+        parts = [reading for reading in told if stated(beside, reading.offered)]
+        if comparable(value, beside) or not own or not parts or any(reading in own for reading in parts):
+            continue
+        if all(_instead(beside, reading, claimed) is not None for reading in own):
+            found = [_instead(value, reading, claimed) for reading in parts]
+            if found[0] is not None and None not in found:
+                return found[0]
+    return None
+
+
+def _instead(value: Value, reading: Reading, claimed: Reading) -> Value | None:
+    """What stands in a part for a value of the claim."""
+    others = (other for other in reading.values if _may_stand_for(value, other))
+    return next((other for other in others if not stated(other, claimed.offered)), None)
 
 
 def _matter(reading: Reading) -> frozenset[str] | None:
@@ -382,13 +563,29 @@ def _negation_conflict(pair: Pair) -> Conflict | None:
     best = pair.found[0]
     if len((pair.claimed.stems | pair.asked.stems) & best.stems) < _ALIKE * len(best.stems):
         return None
-    for root in opposed_words(pair.claimed, best):
+    for root in _opposed(pair):
         denied = root in pair.claimed.negated
         if all((root in reading.negated) != denied for reading in pair.found if root in reading.stems):
             return Conflict(
                 f"only one of the two denies '{pair.claimed.surface[root]}'", plain=_is_close(pair, best, "denied")
             )
     return None
+
+
+def _opposed(pair: Pair) -> Iterator[str]:
+    """The words that one side denies, in the clause that is about the claim; none of what an exception is made for."""
+    if is_taken_out(pair.claim, pair.evidence[0], pair.language):
+        return
+    best = pair.found[0]
+    halves = clauses(pair.evidence[0]) if _is_english(pair) else ()
+    if len(halves) > 1:
+        best = max(
+            (read_sentence(half, pair.language) for half in halves), key=lambda half: coverage(pair.weights, (half,))
+        )
+    twice = abs(pair.claimed.denials - best.denials) == _TWICE
+    if twice and "without" in plain_words(pair.evidence[0]) + plain_words(pair.claim):
+        return  # "not without a ticket" and "with a ticket"
+    yield from (root for root in opposed_words(pair.claimed, pair.found[0]) if root in best.stems)
 
 
 def _opposite_conflict(pair: Pair, topical: float) -> Conflict | None:
@@ -401,7 +598,7 @@ def _opposite_conflict(pair: Pair, topical: float) -> Conflict | None:
         return None
     if words[0] in _leaning() and _behind(words[0], pair.claim) != _behind(words[1], pair.evidence[0]):
         return None  # "from there" and "into sleep mode" speak of different things
-    turned = {root_of(word, pair.language) for word in (words[0], *opposed_poles(pair.claimed, best))}
+    turned = {root_of(word, pair.language) for word in (words[0], *opposed_poles(pair.claimed, best))} | _light()
     rest = {root: weight for root, weight in pair.weights.items() if root not in turned}
     if not rest or coverage(rest, pair.found[:1]) < topical:
         return None

@@ -59,7 +59,7 @@ def _may_be_talk(draft: Draft) -> bool:
     pair = draft.pair
     if len(draft.text) > _LONGEST or draft.polarity is not None or not reads(pair.language):
         return False
-    if pair.claimed.values or not pair.claimed.names <= _no_names():
+    if any(value.kind != "frequency" for value in pair.claimed.values) or not pair.claimed.names <= _no_names():
         return False
     return not pair.found or (pair.anywhere <= _MOST_FOUND and pair.conflict is None)
 

@@ -1,0 +1,116 @@
+"""Reckons: whether a value that stands nowhere is the sum, difference, product or length of time of values that do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import cache
+from itertools import combinations
+
+from krino.judges.rag.reading.grammar import root_of
+from krino.judges.rag.reading.values import Value
+from krino.judges.rag.reading.words import Reading, plain_words
+from krino.judges.rag.tables import table
+
+_MOST = 8
+"""Values that are reckoned with."""
+_MOST_SUMMED = 4
+_HALF_DAY = 12 * 3600
+
+
+def is_reckoned(value: Value, found: Sequence[Value], said: Sequence[Value], words: frozenset[str]) -> bool:
+    """Whether a value of a claim follows from values found, by what the claim's words say is reckoned; `said` are the
+    claim's other values and the question's: how many of it there are."""
+    if value.kind != "number":
+        return False
+    told, amount = _amount(value)
+    if told == "" and value.unit == "":
+        return False
+    alike = [other for other in found if other.kind == "number" and _amount(other)[0] == told][:_MOST]
+    listed = [other for other in alike if told == "" and other.unit in words]  # "42 doctors and nurses"
+    if len(listed) > 1 and amount == sum(_amount(other)[1] for other in listed):
+        return True
+    alike = [other for other in alike if other.unit in ("", value.unit)]
+    cued = not words.isdisjoint(_cues())
+    amounts = [_amount(other)[1] for other in alike]
+    if cued and (amount in _sums(amounts) or amount in _mixed(amounts, said) or amount in _between(told, found)):
+        return True
+    return told != "" and amount in set(_products(value, alike, [*said, *(found if cued else ())]))
+
+
+def cue_words(claim: str, claimed: Reading, found: Sequence[str]) -> frozenset[str]:
+    """The words of a claim that may say that it reckons, and what it is about: no word that the passage has in its
+    place ("by 90 points" for "by 70 points")."""
+    told = {word for text in found for word in plain_words(text)}
+    return frozenset(claimed.content).union(set(plain_words(claim)) - told)
+
+
+@cache
+def _cues() -> frozenset[str]:
+    return frozenset(table("values")["sums"]["cues"].split())
+
+
+@cache
+def reckoning_roots() -> frozenset[str]:
+    """The roots of those words."""
+    return frozenset(map(root_of, _cues()))
+
+
+def _amount(value: Value) -> tuple[str, Decimal]:
+    """What is measured, and how much; counts measure nothing."""
+    told, _, number = value.keys[0].rpartition(" ")
+    try:
+        return told, Decimal(number)
+    except ArithmeticError:
+        return "?", Decimal(0)
+
+
+def _sums(amounts: Sequence[Decimal]) -> set[Decimal]:
+    """Of two and more, and what is between two."""
+    found = {sum(chosen, Decimal(0)) for size in range(2, _MOST_SUMMED + 1) for chosen in combinations(amounts, size)}
+    return found | {abs(first - second) for first, second in combinations(amounts, 2) if first != second}
+
+
+def _mixed(amounts: Sequence[Decimal], said: Sequence[Value]) -> set[Decimal]:
+    """Two of the one and one of the other."""
+    counts = {Decimal(1), *(_amount(value)[1] for value in said if value.kind == "number" and not _amount(value)[0])}
+    pairs = combinations(amounts[:_MOST_SUMMED], 2)
+    return {many * first + few * second for first, second in pairs for many in counts for few in counts}
+
+
+def _products(value: Value, alike: Sequence[Value], counts: Sequence[Value]) -> Iterator[Decimal]:
+    """So many times the same, a share of it, and by the year what is told by the month."""
+    factors = [_amount(count)[1] for count in counts if count.kind == "number" and _amount(count)[0] == ""]
+    shares = [_amount(count)[1] / 100 for count in counts if count.kind == "number" and _amount(count)[0] == "#percent"]
+    lengths = [_amount(count)[1] for count in counts if count.kind == "number" and _amount(count)[0] == "#months"]
+    for other in alike:
+        amount = _amount(other)[1]
+        yield from (amount * factor for factor in factors if factor > 1)
+        yield from (amount * by for share in shares for by in (share, 1 - share, 1 + share))
+        yield from (amount * length / stretch for length in lengths if (stretch := _stretch(other)))
+        ours, theirs = _stretch(value), _stretch(other)
+        if ours and theirs and ours != theirs:
+            yield amount * ours / theirs
+
+
+def _stretch(value: Value) -> Decimal | None:
+    """Of "25 euros a month": the month."""
+    told = next((key.split() for key in value.also if key.startswith("#every") and key.endswith("months")), None)
+    return Decimal(told[1]) if told and told[1].isdecimal() else None
+
+
+def _between(told: str, found: Sequence[Value]) -> set[Decimal]:
+    """The time between two years, or two times of day."""
+    if told == "#months":
+        years = [int(value.keys[0]) for value in found if value.kind == "date" and value.keys[0].isdecimal()]
+        return {Decimal(12 * abs(first - second)) for first, second in combinations(years[:_MOST], 2)}
+    if told != "#duration":
+        return set()
+    times = [_seconds(value) for value in found if value.kind == "time"][:_MOST]
+    spans = {Decimal((second - first) % (2 * _HALF_DAY)) for first, second in combinations(times, 2)}
+    return spans | {Decimal((second - first) % _HALF_DAY) for first, second in combinations(times, 2)}
+
+
+def _seconds(value: Value) -> int:
+    hour, minute = value.keys[0].split(" ")[1].split(":")
+    return int(hour) * 3600 + int(minute) * 60

@@ -1,0 +1,126 @@
+"""For whom and when something holds: what is said more widely than the passage does, and what only sounds so."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, read_scope, same_scope
+from krino.judges.rag.tables import table
+from krino.text.language import READ_LANGUAGES
+
+LANGUAGES = [name for name in table("scope") if name != "leave"]
+NOUN = {"en": "members", "fr": "membres", "nl": "leden", "de": "mitglieder", "es": "socios"}
+
+
+def test_every_language_that_is_read_has_its_words() -> None:
+    assert sorted(LANGUAGES) == sorted(READ_LANGUAGES)
+
+
+@pytest.mark.parametrize(
+    ("language", "word"), [(name, word) for name in LANGUAGES for word in table("scope")[name]["all"].split()]
+)
+def test_a_word_that_says_all_goes_beyond_a_limit(language: str, word: str) -> None:
+    only = table("scope")[language]["only"].split()[0]
+    claim, found = f"x {word}", f"{only} {NOUN[language]}, x"
+    assert other_scope(claim, found, language) == (word, f"{only} {NOUN[language]}")
+    assert other_scope(f"{claim} {NOUN[language]}", found, language) is None
+
+
+@pytest.mark.parametrize(
+    ("language", "word"), [(name, word) for name in LANGUAGES for word in table("scope")[name]["only"].split()]
+)
+def test_a_word_that_narrows_sets_a_limit(language: str, word: str) -> None:
+    limit = read_scope(f"x x {word} {NOUN[language]}.", language).only
+    assert limit is not None
+    assert limit.text == f"{word} {NOUN[language]}"
+
+
+@pytest.mark.parametrize(
+    ("language", "phrase"), [(name, phrase) for name in LANGUAGES for phrase in table("scope")[name]["kept"]]
+)
+def test_a_phrase_that_narrows_sets_a_limit(language: str, phrase: str) -> None:
+    limit = read_scope(f"x x {phrase} {NOUN[language]}.", language).only
+    assert limit is not None
+    assert limit.text.endswith(NOUN[language])
+
+
+@pytest.mark.parametrize(
+    ("language", "phrase"), [(name, phrase) for name in LANGUAGES for phrase in table("scope")[name]["except"]]
+)
+def test_what_is_taken_out_is_not_said_of_all(language: str, phrase: str) -> None:
+    every = table("scope")[language]["all"].split()[0]
+    found = f"{every} x x, {phrase} {NOUN[language]}."
+    assert other_scope(f"{every} x x.", found, language) is not None
+    assert is_taken_out(f"{NOUN[language]} x x.", found, language) is not None
+    assert is_taken_out("x x.", found, language) is None
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "phrase"),
+    [(code, name, phrase) for code in LANGUAGES for name in ("unless", "if") for phrase in table("scope")[code][name]],
+)
+def test_a_condition_is_no_always(language: str, name: str, phrase: str) -> None:
+    every = table("scope")[language]["all"].split()[-1]
+    found = f"x x {phrase} {NOUN[language]} y."
+    assert other_scope(f"x {every} x.", found, language) is not None, name
+    assert other_scope(f"x {every} x {phrase} {NOUN[language]} y.", found, language) is None
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("All dogs are allowed.", "Only assistance dogs are allowed."),
+        ("Dogs are allowed.", "Only assistance dogs are allowed."),
+        ("The pool is open to everyone.", "The pool is open to members only."),
+        ("It is open every day.", "It is open every day except Monday."),
+        ("Delivery is always free.", "Delivery is free unless the order is small."),
+    ],
+)
+def test_what_holds_more_widely_is_found(claim: str, found: str) -> None:
+    assert other_scope(claim, found, "en") is not None
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("Assistance dogs are allowed.", "Only assistance dogs are allowed."),
+        ("Guide dogs are allowed.", "Only assistance dogs are allowed."),
+        ("You are billed each month.", "You are billed each month unless you cancel."),
+        ("That's all there is to it.", "If it rings, leave."),
+        ("It is open every day but Monday.", "It is open every day except Monday."),
+        ("All were found.", "Only eighteen people were found."),
+        ("All staff must leave.", "If the alarm rings, all staff must leave."),
+    ],
+)
+def test_what_only_sounds_wider_is_left(claim: str, found: str) -> None:
+    assert other_scope(claim, found, "en") is None
+    assert is_taken_out(claim, found, "en") is None
+
+
+def test_a_limit_told_the_other_way_round_is_the_same() -> None:
+    only = "Only assistance dogs are allowed."
+    assert same_scope("Dogs are not allowed, except assistance dogs.", only, "en")
+    assert not same_scope("Dogs are not allowed, except guide dogs.", only, "en")
+    found = "Items can be returned, except underwear."
+    assert same_scope("Items can be returned, but underwear cannot be returned.", found, "en")
+    assert not same_scope("Items cannot be returned, but underwear can.", found, "en")
+
+
+@pytest.mark.parametrize("word", table("scope")["en"]["people"].split())
+def test_everyone_where_some_are_told_of_is_a_hint(word: str) -> None:
+    assert may_be_wider(f"{word.capitalize()} gets a discount.", "Students get a discount.") is not None
+    assert may_be_wider(f"{word.capitalize()} gets a discount.", "All visitors get a discount.") is None
+
+
+def test_a_limit_that_the_passage_does_not_set_is_a_hint() -> None:
+    assert may_be_wider("Only holders of the green pass pay less.", "Holders of either pass pay less.") is not None
+    assert may_be_wider("Only eighteen people came.", "Eighteen people came.") is None
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.sampled_from([*READ_LANGUAGES, "pt", None]))
+def test_any_text_can_be_read(claim: str, found: str, language: str | None) -> None:
+    assert other_scope(claim, claim, language) is None or read_scope(claim, language).all
+    is_taken_out(claim, found, language)
+    same_scope(claim, found, language)
