@@ -23,11 +23,14 @@ from sklearn.linear_model import LogisticRegression
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import rag_data  # noqa: E402
+from kinds import Kinds  # noqa: E402
+from ordinary import Ordinary  # noqa: E402
 
+from krino.errors import CannotJudge  # noqa: E402
 from krino.judges.rag.case import RagCase  # noqa: E402
 from krino.judges.rag.facts import RagFacts  # noqa: E402
 from krino.judges.rag.risk import signs, worst_odds  # noqa: E402
-from krino.judges.rag.support.draft_claims import lay_out  # noqa: E402
+from krino.judges.rag.support.draft_claims import Desk, lay_out  # noqa: E402
 from krino.judges.rag.support.entailment_support import Weighing, told_claim  # noqa: E402
 from krino.judges.rag.support.lexical_support import decide  # noqa: E402
 from krino.judges.rag.support.nearness import measure as meaning  # noqa: E402
@@ -36,6 +39,7 @@ from krino.models.entailment import entail  # noqa: E402
 
 BATCH = 64
 SHIFTS = np.arange(-0.8, 0.81, 0.1)
+FIRST_DRAW = 3
 FEWEST = 200
 """Texts of a set that a shift is chosen by."""
 GIVEN_DOCUMENTS = {"alpaca_wdoc", "gpt3_wdoc", "gpt3_whudoc", "webgpt"}
@@ -67,13 +71,19 @@ class Row:
 
 def measure(name: str, items: Sequence[rag_data.Item]) -> Iterator[Row]:
     for start in range(0, len(items), BATCH):
-        desks = [lay_out(RagFacts(RagCase.model_validate(item.case))) for item in items[start : start + BATCH]]
-        drafts = [(place, desk, draft) for place, desk in enumerate(desks) for draft in desk.drafts if draft.pair.found]
+        desks = [(start + place, _desk(item)) for place, item in enumerate(items[start : start + BATCH])]
+        drafts = [
+            (place, desk, draft)
+            for place, desk in desks
+            if desk is not None
+            for draft in desk.drafts
+            if draft.pair.found
+        ]
         said = entail([(draft.pair.shown, told_claim(draft.pair)) for _, _, draft in drafts])
         read = [Weighing.of(draft.pair, found) for (_, _, draft), found in zip(drafts, said, strict=True)]
         near = meaning(texts for reading in read for texts in reading.texts)
         for (place, desk, draft), reading in zip(drafts, read, strict=True):
-            item, nearest = items[start + place], max((near[texts] for texts in reading.texts), default=0.0)
+            item, nearest = items[place], max((near[texts] for texts in reading.texts), default=0.0)
             if desk.is_copied(draft):
                 settled: float | None = table("local")["calibration"]["copied"]
             else:
@@ -81,9 +91,24 @@ def measure(name: str, items: Sequence[rag_data.Item]) -> Iterator[Row]:
                 settled = None if decided is None else decided.score
             values, alone = reading.values(nearest), len(desk.drafts) == 1
             claim = draft.pair.claim
-            yield Row(
-                name, start + place, item.source, claim, values, reading.most, settled, item.good, alone, desk.facts
-            )
+            yield Row(name, place, item.source, claim, values, reading.most, settled, item.good, alone, desk.facts)
+
+
+def _desk(item: rag_data.Item) -> Desk | None:
+    """None for what no judge can read."""
+    try:
+        return lay_out(RagFacts(RagCase.model_validate(item.case)))
+    except CannotJudge:
+        return None
+
+
+def ordinary(_: Path) -> list[rag_data.Item]:
+    """Our own texts and claims that the entailment model was not trained on."""
+    cases = Ordinary(FIRST_DRAW, kept=True, talk=Kinds(FIRST_DRAW, kept=True)).cases()
+    return [
+        rag_data.Item({"question": "What does it say?", "context": text, "answer": answer}, good, source)
+        for text, answer, good, source in cases
+    ]
 
 
 def telling(rows: Sequence[Row]) -> list[Row]:
@@ -251,6 +276,7 @@ def main() -> None:
         "factcheck": rag_data.factcheck,
         "wice": rag_data.wice,
         "summedits": rag_data.summedits,
+        "ordinary": ordinary,
         "lfqa_answers": rag_data.lfqa_answers,
     }
     show(folder, [row for name, reader in readers.items() for row in measure(name, reader(folder))])

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from kinds import Kinds
 from lexicon import Lexicon, read_lexicon
+from ordinary import Ordinary
 from pairs import NLI_SETS, Pair, answer_pairs, documents, elsewhere, inference_pairs, similar_pairs
 from split import part_sources
 from synthesis import Maker
@@ -29,6 +30,8 @@ from wordpiece import WordPiece  # noqa: E402  (the package's own tokenizer, wit
 PREMISE_TOKENS, CLAIM_TOKENS = 320, 96
 COMPOSED = ("fever_nli_dev", "mnli_dev_matched_mismatched", "scitail_dev", "fever_symmetric")
 """Sets of statements about the world; captions of pictures would say each other's opposite."""
+ROUNDS = 12
+"""How often a group of `ordinary.jsonl` is drawn for training, with other values and surroundings; kept out: twice."""
 STATEMENTS = 40_000
 """Statements of known truth (`kinds.py`) for training; two pairs each. Kept out: a tenth."""
 
@@ -57,6 +60,7 @@ def make(sources: Sequence[Pair | str], words: Lexicon, seed: int, kept: bool) -
     kinds = Kinds(seed, kept, maker.names)
     made = [*maker.pairs(most_a_document=6), *maker.retold(words, kinds)]
     made += kinds.pairs(STATEMENTS // 10 if kept else STATEMENTS, strangers)
+    made += Ordinary(seed, kept, kinds).pairs(2 if kept else ROUNDS, strangers)
     again = [*maker.surrounded(people, 0.5), *maker.edited(people + answers, 0.5)]
     again += maker.composed([pair for pair in people if pair.origin in COMPOSED], len(people) * 2 // 3)
     return [*people, *answers * (1 if kept else 3), *made, *again]

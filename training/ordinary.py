@@ -1,0 +1,92 @@
+"""Ordinary texts of our own with claims about them: what leaflets, policies, manuals, reports and pages of answers say.
+
+`ordinary.jsonl` has a group a line: a text `p`, claims that it supports (`s`), that it speaks against (`c`) and that it
+leaves open (`u`). False claims are built from the text's own words and true ones from others, so that neither tells
+them apart. Slots such as `{day}` take another value each time (`ordinary.toml`). One group in six is kept out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kinds import KEPT, Kinds, sentence
+from pairs import CONTRADICTED, SUPPORTED, UNSUPPORTED, Pair
+
+_FOLDER = Path(__file__).parent
+_SLOT = re.compile(r"\{(\w+?)(\d?)\}")
+_LABELS = {"s": SUPPORTED, "c": CONTRADICTED, "u": UNSUPPORTED}
+_MOST_OF_A_KIND = 3
+
+
+class Ordinary:
+    """Draws pairs from the groups of one side; the same seed draws the same pairs."""
+
+    def __init__(self, seed: int, kept: bool, talk: Kinds) -> None:
+        lines = (_FOLDER / "ordinary.jsonl").read_text("utf-8").splitlines()
+        self.groups = [json.loads(line) for n, line in enumerate(lines) if (n % KEPT == KEPT - 1) == kept]
+        self.words: dict[str, list[str]] = tomllib.loads((_FOLDER / "ordinary.toml").read_text("utf-8"))
+        self.random, self.talk = Random(seed), talk
+
+    def pairs(self, rounds: int, strangers: Sequence[str]) -> Iterator[Pair]:
+        """In each round, every claim of every group once, with values drawn anew; as many that hold as do not."""
+        for _ in range(rounds):
+            for group in self.groups:
+                yield from self._drawn(group, strangers)
+
+    def _drawn(self, group: dict[str, Any], strangers: Sequence[str]) -> Iterator[Pair]:
+        values = self._values()
+        premise = self.talk.surrounded(_filled(group["p"], values), strangers)
+        good = [(claim, "s") for claim in group["s"]]
+        bad = [(claim, key) for key in "cu" for claim in group.get(key, ())]
+        count = min(len(good), len(bad))
+        for claim, key in [*self.random.sample(good, count), *self.random.sample(bad, count)]:
+            told = self.talk.chatty(_filled(claim, values), share=0.1)
+            yield Pair(premise, told, _LABELS[key], f"ordinary: {group['k']}")
+
+    def cases(self) -> Iterator[tuple[str, str, bool, str]]:
+        """Text, answer, whether all of it holds, and the text as it stands here: claims alone, and three in a row."""
+        for group in self.groups:
+            values = self._values()
+            text = _filled(group["p"], values)
+            good = [_filled(claim, values) for claim in group["s"]]
+            bad = [_filled(claim, values) for key in "cu" for claim in group.get(key, ())]
+            count = min(len(good), len(bad))
+            yield from ((text, claim, claim in good, group["p"]) for claim in [*good[:count], *bad[:count]])
+            for worst in (good, bad):
+                answer = [*self.random.sample(good, 2), self.random.choice(worst)]
+                if len(set(answer)) == len(answer):
+                    self.random.shuffle(answer)
+                    yield text, " ".join(map(sentence, answer)), worst is good, group["p"]
+
+    def _values(self) -> dict[str, str]:
+        """A value for every slot; where a kind has an order, the slots keep it."""
+        draw = self.random
+        found = {kind: draw.sample(words, _MOST_OF_A_KIND) for kind, words in self.words.items()}
+        found["year"] = [str(year) for year in sorted(draw.sample(range(1890, 2026), 3))]
+        found["n"] = [str(number) for number in sorted(draw.sample(range(2, draw.choice((12, 31, 91))), 3))]
+        sign = draw.choice(("%", " percent"))
+        found["pct"] = [f"{share}{sign}" for share in draw.sample(range(2, 96), _MOST_OF_A_KIND)]
+        found["price"] = self._prices()
+        hours = sorted(draw.sample(range(12, 44), 3))
+        found["time"] = [f"{half // 2}:{'30' if half % 2 else '00'}" for half in hours]
+        return {f"{kind}{place or ''}": value for kind, values in found.items() for place, value in _numbered(values)}
+
+    def _prices(self) -> list[str]:
+        amounts = sorted(self.random.sample(range(3, 400), 3))
+        pattern = self.random.choice(("€{}", "${}", "£{}", "{} euros", "{} dollars", "{} pounds", "EUR {}"))
+        cents = self.random.choice(("", "", ".50", ".99"))
+        return [pattern.format(f"{amount}{cents}") for amount in amounts]
+
+
+def _numbered(values: Sequence[str]) -> list[tuple[str, str]]:
+    return [(str(place) if place > 1 else "", value) for place, value in enumerate(values, 1)]
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    return _SLOT.sub(lambda slot: values[slot[1] + slot[2]], text)
