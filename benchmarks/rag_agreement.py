@@ -199,6 +199,7 @@ PARTS: dict[str, Callable[[Path], None]] = {
         "LFQA, answers with an unsupported sentence", rag_data.lfqa_answers(folder), True
     ),
     "summedits": lambda folder: support("SummEdits", rag_data.summedits(folder), False),
+    "ordinary": lambda _: support("Texts where words mislead", rag_data.ordinary(), False),
     "wice": lambda folder: support("WiCE", rag_data.wice(folder), False),
     "factcheck": lambda folder: support("Factcheck-GPT", rag_data.factcheck(folder), False),
     "stsb": stsb,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,6 +97,18 @@ def wice(folder: Path) -> list[Item]:
             row["id"],
         )
         for row in rows(folder / "wice" / "claim_dev_test.jsonl.gz")
+    ]
+
+
+def ordinary() -> list[Item]:
+    """Short texts of our own: false claims use the text's words and true ones others, so that words mislead."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "training"))
+    from kinds import Kinds
+    from ordinary import Ordinary
+
+    return [
+        Item({"question": _NO_QUESTION, "context": [text], "answer": answer}, good, source)
+        for text, answer, good, source in Ordinary(0, kept=True, talk=Kinds(0, kept=True)).cases()
     ]
 
 

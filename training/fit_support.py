@@ -23,8 +23,6 @@ from sklearn.linear_model import LogisticRegression
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import rag_data  # noqa: E402
-from kinds import Kinds  # noqa: E402
-from ordinary import Ordinary  # noqa: E402
 
 from krino.errors import CannotJudge  # noqa: E402
 from krino.judges.rag.case import RagCase  # noqa: E402
@@ -39,7 +37,6 @@ from krino.models.entailment import entail  # noqa: E402
 
 BATCH = 64
 SHIFTS = np.arange(-0.8, 0.81, 0.1)
-FIRST_DRAW = 3
 FEWEST = 200
 """Texts of a set that a shift is chosen by."""
 GIVEN_DOCUMENTS = {"alpaca_wdoc", "gpt3_wdoc", "gpt3_whudoc", "webgpt"}
@@ -100,15 +97,6 @@ def _desk(item: rag_data.Item) -> Desk | None:
         return lay_out(RagFacts(RagCase.model_validate(item.case)))
     except CannotJudge:
         return None
-
-
-def ordinary(_: Path) -> list[rag_data.Item]:
-    """Our own texts and claims that the entailment model was not trained on."""
-    cases = Ordinary(FIRST_DRAW, kept=True, talk=Kinds(FIRST_DRAW, kept=True)).cases()
-    return [
-        rag_data.Item({"question": "What does it say?", "context": text, "answer": answer}, good, source)
-        for text, answer, good, source in cases
-    ]
 
 
 def telling(rows: Sequence[Row]) -> list[Row]:
@@ -276,7 +264,6 @@ def main() -> None:
         "factcheck": rag_data.factcheck,
         "wice": rag_data.wice,
         "summedits": rag_data.summedits,
-        "ordinary": ordinary,
         "lfqa_answers": rag_data.lfqa_answers,
     }
     show(folder, [row for name, reader in readers.items() for row in measure(name, reader(folder))])

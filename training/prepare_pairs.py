@@ -38,18 +38,18 @@ STATEMENTS = 40_000
 Sides = tuple[list[Pair], list[Pair]]
 
 
-def gather(folder: Path, words: Lexicon, seed: int, sets: tuple[str, ...]) -> Sides:
+def gather(folder: Path, words: Lexicon, seed: int, sets: tuple[str, ...], ordinary: bool) -> Sides:
     """The pairs to learn from and those kept out."""
     sources: list[Pair | str] = [*inference_pairs(folder, sets), *similar_pairs(folder), *answer_pairs(folder)]
     learned, kept = part_sources([*sources, *documents(folder)], _texts)
-    return make(learned, words, seed, kept=False), make(kept, words, seed, kept=True)
+    return make(learned, words, seed, ordinary, kept=False), make(kept, words, seed, ordinary, kept=True)
 
 
 def _texts(source: Pair | str) -> tuple[str, ...]:
     return (source,) if isinstance(source, str) else (source.premise, source.claim)
 
 
-def make(sources: Sequence[Pair | str], words: Lexicon, seed: int, kept: bool) -> list[Pair]:
+def make(sources: Sequence[Pair | str], words: Lexicon, seed: int, ordinary: bool, kept: bool) -> list[Pair]:
     """From one side's sources: pairs that people labelled, some in longer surroundings, and pairs made by rule."""
     pairs = [source for source in sources if isinstance(source, Pair)]
     people = [pair for pair in pairs if pair.origin != "clapnq"]
@@ -60,7 +60,8 @@ def make(sources: Sequence[Pair | str], words: Lexicon, seed: int, kept: bool) -
     kinds = Kinds(seed, kept, maker.names)
     made = [*maker.pairs(most_a_document=6), *maker.retold(words, kinds)]
     made += kinds.pairs(STATEMENTS // 10 if kept else STATEMENTS, strangers)
-    made += Ordinary(seed, kept, kinds).pairs(2 if kept else ROUNDS, strangers)
+    if ordinary:
+        made += Ordinary(seed, kept, kinds).pairs(2 if kept else ROUNDS, strangers)
     again = [*maker.surrounded(people, 0.5), *maker.edited(people + answers, 0.5)]
     again += maker.composed([pair for pair in people if pair.origin in COMPOSED], len(people) * 2 // 3)
     return [*people, *answers * (1 if kept else 3), *made, *again]
@@ -96,8 +97,9 @@ def main() -> None:
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn while pairs are made; the split has none")
     parser.add_argument("--sets", nargs="+", default=list(NLI_SETS))
+    parser.add_argument("--ordinary", action="store_true", help="with `ordinary.jsonl`; README says why not")
     args = parser.parse_args()
-    learned, kept = gather(args.data, read_lexicon(args.wordnet), args.seed, tuple(args.sets))
+    learned, kept = gather(args.data, read_lexicon(args.wordnet), args.seed, tuple(args.sets), args.ordinary)
     for name, side in (("learned", learned), ("kept", kept)):
         print(f"{name}: {len(side)} pairs;", dict(sorted(Counter(pair.origin for pair in side).items())), flush=True)
     np.savez_compressed(args.into, **packed(learned, "learned"), **packed(kept, "kept"))
