@@ -13,6 +13,7 @@ import signal
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import count
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Self
@@ -28,6 +29,9 @@ SELDOM = 100_000
 """Objects that one batch may make before Python's collector comes by itself, which only long cases do. Left to its own
 count it came in the middle of a case, and the more was remembered of earlier ones, the longer it took: a tenth of a
 second after a thousand of them, while others waited."""
+
+THOROUGH = 1_000
+"""Batches between two looks at everything, which take up to a tenth of a second."""
 
 Sent = list[tuple[bytes, CaseItem]]
 """Cases on their way, each with the reference of its judge, pickled: the same bytes are the same judge."""
@@ -112,9 +116,10 @@ def work(pipe: Connection[list[Outcome], Sent]) -> None:
             gc.collect()
             gc.freeze()  # what the first cases have loaded stays: looking through it takes time from the next ones
             gc.set_threshold(SELDOM)
-            while True:
+            for batch in count(1):
                 pipe.send(_outcomes(bench, pipe.recv()))
-                gc.collect(1)  # what these cases left behind, and nothing older
+                # What these cases left behind, and nothing older; seldom everything, or a little would pile up for ever.
+                gc.collect(1 if batch % THOROUGH else 2)
         except (EOFError, OSError):  # the server is gone, and nobody waits
             return
 
