@@ -118,7 +118,7 @@ def work(pipe: Connection[list[Outcome], Sent]) -> None:
             gc.set_threshold(SELDOM)
             for batch in count(1):
                 pipe.send(_outcomes(bench, pipe.recv()))
-                # What these cases left behind, and nothing older; seldom everything, or a little would pile up for ever.
+                # What these cases left behind, and nothing older; seldom everything, or a little would pile up.
                 gc.collect(1 if batch % THOROUGH else 2)
         except (EOFError, OSError):  # the server is gone, and nobody waits
             return
