@@ -17,6 +17,8 @@ NO_LANGUAGE = "zxx"
 """What the detector calls text in no language at all: keys hit at random."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+_MEASURE = re.compile(r"\d\s?[^\W\d_]\b")
+"""A letter behind a number is a unit: "5 m" is no French."""
 _SAMPLE = 400
 _PLAINLY_ENGLISH = " the "
 _LATIN_END = "ɏ"
@@ -40,7 +42,7 @@ def language_name(code: str) -> str:
 def guess_language(text: str) -> str | None:
     """The code of the language, or None where there is too little to tell; a short text is taken for a read one."""
     sample = text[:_SAMPLE]
-    words = _WORD.findall(sample.lower())
+    words = _WORD.findall(_MEASURE.sub(" ", sample.lower()))
     if not words:
         return None
     if _is_other_script(words):

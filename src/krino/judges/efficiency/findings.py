@@ -30,7 +30,8 @@ def gather_findings(
     trace = facts.trace
     if by_facts:
         yield Finding("EFF-N9", _NOT_LOOKED_FOR, "score")
-    yield Finding("EFF-N1", f"read as {trace.format} ({trace.seen}): {len(trace.steps)} steps")
+    steps = "1 step" if len(trace.steps) == 1 else f"{len(trace.steps)} steps"
+    yield Finding("EFF-N1", f"read as {trace.format} ({trace.seen}): {steps}")
     if trace.orphans:
         yield Finding("EFF-N7", f"{trace.orphans} of its spans name a parent that is not in the record")
     for place in sorted(facts.unknown):
