@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import AnyStr as S
 from typing import TypeVar
@@ -24,8 +24,12 @@ def until(found: Callable[[], T], seconds: float = 60.0) -> T:
 
 
 def children(pid: int) -> list[int]:
-    listed = Path(f"/proc/{pid}/task").glob("*/children")  # each thread has its own
-    return [int(child) for path in listed for child in path.read_text().split()]
+    """Each thread has its own, and may end while it is looked at; another one then has them."""
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += [int(child) for child in path.read_text().split()]
+    return found
 
 
 def is_alive(pid: int) -> bool:

@@ -35,8 +35,14 @@ def _one_bench_and_none_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 def at_work() -> list[int]:
     """The processes that judge; not the one that multiprocessing keeps for itself."""
-    alive = [pid for pid in children(os.getpid()) if is_alive(pid)]
-    return [pid for pid in alive if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [pid for pid in children(os.getpid()) if is_alive(pid) and _judges(pid)]
+
+
+def _judges(pid: int) -> bool:
+    try:
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it ended after it was listed
+        return False
 
 
 def timeless(outcome: Outcome) -> dict[str, Any]:
