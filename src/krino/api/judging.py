@@ -121,8 +121,8 @@ async def ajudge_many(
             "for one case use krino.judge, for files krino.run or the command `krino judge`"
         )
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
-    given = looked_for_slips((as_item(index, case) for index, case in enumerate(cases)), ready, _warn)
-    items = split_items(given, ready)
+    given = split_items((as_item(index, case) for index, case in enumerate(cases)), ready)
+    items = looked_for_slips(given, ready, _warn)  # of the cases as they are judged: a judge may read what holds them
     async with _closing(settings.get("labeller", "local")) as chosen:
         window = _WINDOW * chosen.workers
         stream = judged_in_order(LocalPool(), Assignment(ready, chosen), rehearsed(items, ready), window)
