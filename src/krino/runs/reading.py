@@ -197,8 +197,6 @@ def unpaid(usage: dict[str, Any]) -> dict[str, Any]:
 def load_run(folder: str | PathLike[str]) -> StoredRun:
     """The run in a folder that `krino judge` has written."""
     path = Path(folder)
-    if not path.is_dir():
-        raise UsageProblem(f"{path} is no run folder: there is no such folder")
     return StoredRun(path, Manifest.load(path))
 
 

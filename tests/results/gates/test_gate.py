@@ -249,9 +249,9 @@ def test_a_rule_about_what_is_not_there_is_wrong_usage(tmp_path: Path, given: di
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ("match_correctness:CORECT=5%", "no label `CORECT`; it has CORRECT"),
+        ("match_correctness:CORECT=5%", r"no label `CORECT` \(did you mean CORRECT\?\); it has CORRECT"),
         ("errors:CEILING=5%", "no label `CEILING`"),
-        ("roll_up:passed=5%", "no label `passed`; it has fail, pass, review"),
+        ("roll_up:passed=5%", r"no label `passed` \(did you mean pass\?\); it has fail, pass, review"),
     ],
 )
 def test_a_label_that_the_judge_does_not_know_is_wrong_usage(tmp_path: Path, rule: str, words: str) -> None:

@@ -29,6 +29,7 @@ from krino.results.wording import listed, shown
 from krino.runs.journal import CODES
 from krino.runs.reading import load_run
 from krino.stats.resample import DRAWS, LEVEL
+from krino.text.guessing import guessed
 
 WORST = 10
 _SHOWN_IDS = 3
@@ -118,7 +119,8 @@ def _compared(
     for name in wanted or ():
         if name not in verdicts.names or name not in labels.columns:
             side, there = ("labels", labels.columns) if name in verdicts.names else ("verdict", verdicts.names)
-            raise UsageProblem(f"field {shown(name)}: no such field in the {side}; there are {listed(there)}")
+            guess = guessed(name, there)
+            raise UsageProblem(f"field {shown(name)}: no such field in the {side}{guess}; there are {listed(there)}")
     skipped = [
         Skipped(column=name, why="no field of the verdict")
         for name in labels.columns
@@ -168,8 +170,8 @@ def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[lis
     known: dict[int, Any] = _from_labels(column, labels) if in_labels else dict(verdicts.clusters)
     if not known:
         raise UsageProblem(
-            f"cluster {shown(column)}: neither the labels nor the metadata of the labelled cases have such a column; "
-            f"the labels have {listed(labels.columns)}"
+            f"cluster {shown(column)}: neither the labels nor the metadata of the labelled cases have such a "
+            f"column{guessed(column, labels.columns)}; the labels have {listed(labels.columns)}"
         )
     groups: list[Hashable] = [("named", known[case]) if case in known else case for case in range(len(labels.ids))]
     return groups, Clusters(
