@@ -22,7 +22,7 @@ FILES = (
     "is one case for each."
 )
 MINUTE = 60.0
-NOT_IN_FILE = frozenset({"ctx", "judge_name", "files", "min", "max", "junit", "markdown"})
+NOT_IN_FILE = frozenset({"ctx", "judge_name", "files", "min", "max", "point", "junit", "markdown"})
 """What krino.toml's section judge cannot set: the rules of a gate have a section of their own."""
 
 
@@ -47,6 +47,7 @@ def judge(
     gate: options.GateToo = False,
     min: options.GateMin = None,  # noqa: A002 - the flag's name
     max: options.GateMax = None,  # noqa: A002 - the flag's name
+    point: options.GatePoint = None,
     junit: options.Junit = None,
     markdown: options.GateMarkdown = None,
     fresh: options.Fresh = False,
@@ -74,7 +75,8 @@ def judge(
     text = read_prompt(within_its_folder(ctx, "prompt", prompt))
     ready = load_judge(judge_name, judge_options(judge_name, option), text)
     keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
-    gating = gating_of_judge(ready, gate, {"min": min, "max": max}, {"junit": junit, "markdown": markdown}, run)
+    rules, kept = {"min": min, "max": max}, {"junit": junit, "markdown": markdown}
+    gating = gating_of_judge(ready, gate, rules, point, kept, run)
     chosen = options.labeller_of(labeller, repeat, llm, keys, prices=load_settings().prices, dry_run=dry_run)
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
     settings = RunSettings(run, None, format, mapping, splits, fresh)
