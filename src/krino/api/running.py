@@ -219,7 +219,12 @@ class Running:
 
         fresh, engine = self.settings.fresh or self.settings.again, self.make_engine
         session = Session(self.judge, self.labeller, plan, location.folder, fresh, engine, self.on_progress)
-        manifest = await conduct(session, cases)
+        try:
+            manifest = await conduct(session, cases)
+        except UsageProblem:
+            if self.tell is not None and not location.folder.exists():
+                self.tell(f"nothing was judged, and {location.folder} was not kept")
+            raise
         self.stopped, self._lines = session.stopped, session.lines
         return Run(location.folder, manifest)
 
