@@ -311,8 +311,8 @@ def _close_forgotten(session: aiohttp.ClientSession, loop: asyncio.AbstractEvent
 
 def _reason(error: OSError) -> str:
     """In the system's words; asyncio's own repeat the address in the form of a Python tuple."""
-    known = error.errno is not None and error.errno > 0
-    return os.strerror(error.errno) if known else error.strerror or str(error)
+    number = error.errno or 0  # below 0 it is one of the resolver's, which says it well itself
+    return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
 def _cut(text: str, most: int) -> str:
