@@ -123,11 +123,15 @@ def _engine_for(
 
 def _dry_run(running: Any, as_json: bool) -> int:
     """What a run would call and cost, before anything is spent."""
+    import asyncio
     from dataclasses import asdict
 
     import orjson
 
-    found = running.estimate()
+    from krino.engine.processes import AllCores
+    from krino.judges.registry import OURS
+
+    found = running.estimate() if running.address in OURS else asyncio.run(running.estimate_safely(AllCores(1)))
     if as_json:
         typer.echo(orjson.dumps(asdict(found)).decode())
         return exits.DONE

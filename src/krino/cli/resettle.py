@@ -40,6 +40,7 @@ def resettle(
     from krino.api.running import resettling
     from krino.cli import runner
     from krino.cli.judge import parse_options
+    from krino.engine.processes import AllCores
 
     with resettling(
         load_run(run),
@@ -49,6 +50,7 @@ def resettle(
         judge=judge,
         trust=trust,
         tell=runner.tell,
+        make_engine=lambda: AllCores(1),
     ) as running:
         code = runner.carry_out(running, as_json=json)
     raise typer.Exit(code)
