@@ -323,13 +323,16 @@ class Estimate:
     calls: int = 0
     input_tokens: int = 0
     input_cost: float | None = None
-    """Null where no price is known."""
+    """Null where no price is known; where some calls have one, what those take."""
+    unpriced: int = 0
+    """Calls without a price."""
 
     def add(self, kind: str, forecast: Forecast) -> None:
         self.cases += 1
         setattr(self, kind, getattr(self, kind) + 1)
         self.calls += forecast.calls
         self.input_tokens += forecast.input_tokens
+        self.unpriced += forecast.unpriced
         if forecast.input_cost is not None:
             self.input_cost = (self.input_cost or 0.0) + forecast.input_cost
 

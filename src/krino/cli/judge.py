@@ -142,7 +142,8 @@ def _dry_run(running: Any, as_json: bool) -> int:
     typer.echo(f"{found.calls:>9,} model calls")
     typer.echo(f"{found.input_tokens:>9,} input tokens (estimate: four characters a token; replies come on top)")
     if found.input_cost is not None:
-        typer.echo(f"{found.input_cost:>9.4f} cost of the input at the stated price")
+        rest = f", at least: {found.unpriced:,} calls have none" if found.unpriced else ""
+        typer.echo(f"{found.input_cost:>9.4f} cost of the input at the stated price{rest}")
     return exits.DONE
 
 
