@@ -197,7 +197,8 @@ class LlmLabeller(Labeller):
         if self.is_cached(task):
             return Forecast(cached=1, input_cost=self.budget.prices.cost(0, 0))
         tokens = self.estimate(task)
-        return Forecast(calls=1, input_tokens=tokens, input_cost=self.budget.prices.cost(tokens, 0))
+        cost = self.budget.prices.cost(tokens, 0)
+        return Forecast(calls=1, input_tokens=tokens, input_cost=cost, unpriced=int(cost is None))
 
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
