@@ -199,7 +199,7 @@ def unreadable(facts: RagFacts) -> str | None:
 
 
 def _uncertainty(facts: RagFacts) -> str | None:
-    """The labeller was made for English; elsewhere, and across languages, it says that it is weaker."""
+    """The models know English; elsewhere, and across languages, the labeller says that it is weaker."""
     guessed = (facts.question_language, facts.answer_language, facts.context_language)
     seen = [language for language in guessed if language is not None]
     distinct = list(dict.fromkeys(seen))
@@ -207,5 +207,6 @@ def _uncertainty(facts: RagFacts) -> str | None:
         named = " and ".join(language_name(lang) for lang in distinct)
         return f"labelled across {named}, where words and meanings find little in common."
     if distinct and distinct[0] != "en":
-        return f"labelled by word matching, which was made for English; this is {language_name(distinct[0])}."
+        named = language_name(distinct[0])
+        return f"labelled by words and rules for {named} alone: the models that weigh meaning read English only."
     return None

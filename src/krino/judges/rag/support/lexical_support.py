@@ -24,6 +24,7 @@ from krino.judges.rag.reading.lists import added_item
 from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, read_scope, same_scope, scope_roots
+from krino.judges.rag.reading.sides import are_exchanged
 from krino.judges.rag.reading.slots import in_place_of
 from krino.judges.rag.reading.sums import cue_words, is_reckoned, reckoning_roots
 from krino.judges.rag.reading.values import Value, comparable, stated
@@ -39,6 +40,7 @@ from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.tables import table
 
 MISPLACED = "the passages have it, but not where they speak of what is asked"
+_EXCHANGED = "it has the same words as the passage, with who and whom or first and last exchanged"
 _ALIKE = 0.5
 """Share of the deciding sentence that question and claim must repeat before a negation tells them apart."""
 _FEWEST_ELSE = 2
@@ -186,9 +188,18 @@ def _agrees(pair: Pair) -> bool:
         reading.stems.issuperset(claimed.content)
         and _is_close(pair, reading)
         and claimed.denials == reading.denials == 0
-        and (claimed.content == reading.content or says_the_same(pair.claim, text))
+        and (_tells_alike(claimed, reading) or says_the_same(pair.claim, text))
         for text, reading in zip(pair.evidence, pair.found, strict=True)
     )
+
+
+def _tells_alike(claimed: Reading, reading: Reading) -> bool:
+    """The same words in the same order, with a day for the span of days that holds it."""
+    if claimed.content == reading.content:
+        return True
+    days = [value for value in claimed.values if value.kind == "weekday"]
+    ours, theirs = ([root for root in one.content if root not in one.value_keys] for one in (claimed, reading))
+    return bool(ours) and ours == theirs and len(days) == len(claimed.values) > 0
 
 
 def _is_english(pair: Pair) -> bool:
@@ -315,20 +326,29 @@ def _light() -> frozenset[str]:
 def _role_conflict(pair: Pair) -> Conflict | None:
     """The same words with the sides exchanged, or said of another name, where no sentence has them as the claim has."""
     most = table("local")["decided"]["words"]
-    if not _is_english(pair) or not pair.whole or len(pair.claimed.content) > most:
+    if not pair.whole or len(pair.claimed.content) > most:
+        return None
+    if _are_sides_exchanged(pair):
+        return Conflict(_EXCHANGED, plain=True)
+    if not _is_english(pair):
         return None
     short = [
         (text, reading) for text, reading in zip(pair.evidence, pair.found, strict=True) if len(reading.content) <= most
     ]
     told = {text: compare_roles(pair.claim, text) for text, reading in short if _is_close(pair, reading)}
     if "turned" in told.values() and "same" not in told.values():
-        return Conflict(
-            "it has the same words as the passage, with who and whom or first and last exchanged", plain=True
-        )
+        return Conflict(_EXCHANGED, plain=True)
     another = "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short)
     if another or _of_another(pair) == "surely":
         return Conflict("the passage says this of another", plain=True, label="unsupported")
     return None
+
+
+def _are_sides_exchanged(pair: Pair) -> bool:
+    """A sentence has who and whom the other way round, and none that holds all of the claim has them as it has."""
+    turned = [are_exchanged(pair.claim, text, pair.language) for text in pair.evidence]
+    told = zip(turned, pair.found, strict=True)
+    return any(turned) and not any(not way and item.stems.issuperset(pair.claimed.content) for way, item in told)
 
 
 def _slot_conflict(pair: Pair) -> Conflict | None:
