@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from krino.judges.rag.facts import RagFacts
-from krino.judges.rag.labels import Claim, Need, Part, PassageUse, RagLabels, RefusalLabel
+from krino.judges.rag.labels import Claim, ClaimLabel, Need, Part, PassageUse, RagLabels, RefusalLabel
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm
 from krino.judges.rag.risk import at_level_of_answer
@@ -123,11 +123,8 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
     probability: float | None = round(support.score, 3)
     if copy is not None and not copy.exact:
         why = f"{why}; nearly a copy of the passage"
-    if draft.polarity is not None and best is not None:
-        why, probability = "a bare yes or no, held against the sentence nearest to the question", None
-        label = "unsupported" if draft.denied is None else "supported"
-        if draft.denied is not None and draft.denied == draft.polarity:
-            label = "contradicted"
+    if draft.polarity is not None:
+        label, why, probability = _yes_or_no(draft, support)
     quoted = best if label != "unsupported" else None
     return Claim(
         text=draft.text,
@@ -139,6 +136,21 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
         critical=label == "contradicted" and _is_asked(desk, draft),
         probability=probability,
     )
+
+
+def _yes_or_no(draft: Draft, support: Support) -> tuple[ClaimLabel, str, float | None]:
+    """A yes is what it says; a no is right where that is contradicted, and wrong where it is supported.
+
+    How likely a no is right was never measured, so no probability is told for it.
+    """
+    if draft.statement is None:
+        return "unsupported", "a bare yes or no to a question that cannot be told as a statement", None
+    says = "says" if draft.polarity else "denies"
+    why = f'with the question it {says} "{draft.statement}": {support.why}'
+    if draft.polarity:
+        return support.label, why, round(support.score, 3)
+    turned: dict[ClaimLabel, ClaimLabel] = {"supported": "contradicted", "contradicted": "supported"}
+    return turned.get(support.label, "unsupported"), why, None
 
 
 def _is_asked(desk: Desk, draft: Draft) -> bool:

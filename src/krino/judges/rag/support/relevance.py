@@ -192,7 +192,7 @@ def _answer_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool |
         return None, False
     drafts = {draft.sentence: draft for draft in _answering(desk)}
     if yes_or_no := next((draft for draft in drafts.values() if draft.polarity is not None), None):
-        return yes_or_no.sentence, True
+        return yes_or_no.sentence, yes_or_no.statement is not None
     asked = _read_part(facts, part)
     weights = _own_weights(desk, part, asked)
     told = {number: _with_evidence(reading, drafts.get(number)) for number, reading in said.items()}
