@@ -321,9 +321,14 @@ class RagFacts:
         """The language of the exchange: a short answer is taken to be in the question's, or the passages'."""
         return self.answer_language or self.question_language or self.context_language
 
+    @property
+    def matter_language(self) -> str | None:
+        """The language of question and passages: the answer has no say in how what was retrieved is read."""
+        return self.question_language or self.context_language
+
     @lazy
     def question_reading(self) -> Reading:
-        return read_sentence(self.case.question, self.question_language or self.language)
+        return read_sentence(self.case.question, self.matter_language)
 
     @lazy
     def readings(self) -> tuple[Reading, ...]:
@@ -334,7 +339,7 @@ class RagFacts:
     @lazy
     def passage_sentences(self) -> tuple[PassageSentence, ...]:
         """What may be cited as evidence."""
-        language = self.context_language or self.language
+        language = self.context_language or self.question_language
         return tuple(
             PassageSentence(item.number, number, sentence, read_sentence(told, language), told)
             for item in self.passages

@@ -21,7 +21,7 @@ from krino.judges.rag.support.relevance import (
     answering_sentence,
     declines,
     directness,
-    holding_passage,
+    held_in,
     open_pairs,
     several_hold,
     useful_sentences,
@@ -56,41 +56,24 @@ def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) 
         )
         for desk, decided in zip(desks, settled, strict=True)
     ]
-    cited = list(map(_cited, desks, claims))
-    near = measure(pair for desk, texts in zip(desks, cited, strict=True) for pair in _pairs(desk, texts))
-    return [_label(*case, near) for case in zip(desks, claims, cited, strict=True)]
+    near = measure(pair for desk in desks for pair in _pairs(desk))
+    return [_label(*case, near) for case in zip(desks, claims, strict=True)]
 
 
 def _copied() -> Support:
     return Support("supported", table("local")["calibration"]["copied"], "copied from the passage")
 
 
-def _cited(desk: Desk, claims: Sequence[Claim]) -> frozenset[str]:
-    """The sentences on which claims rest, or that speak against them."""
-    return frozenset(
-        item.sentence.text
-        for draft, claim in zip(desk.drafts, claims, strict=True)
-        if claim.label != "unsupported"
-        for item in draft.evidence.sentences
-    )
+def _pairs(desk: Desk) -> list[TextPair]:
+    return [*open_pairs(desk, question_parts(desk.facts.case.question)), *reference_pair(desk.facts)]
 
 
-def _pairs(desk: Desk, cited: frozenset[str]) -> list[TextPair]:
-    return [*open_pairs(desk, question_parts(desk.facts.case.question), cited), *reference_pair(desk.facts)]
-
-
-def _label(desk: Desk, claims: list[Claim], cited: frozenset[str], near: Mapping[TextPair, float]) -> RagLabels:
+def _label(desk: Desk, claims: list[Claim], near: Mapping[TextPair, float]) -> RagLabels:
     facts = desk.facts
     parts = question_parts(facts.case.question)
     answered = [None if declines(facts) else answering_sentence(desk, part, near) for part in parts]
-    useful = {item.number: useful_sentences(desk, item.number, cited, near) for item in facts.passages}
-    # A claim that is contradicted shows as well that the passages speak of the matter: what the answer makes of it
-    # must not change what was retrieved.
-    grounds = [claim.passage for claim in claims if claim.label != "unsupported" and claim.passage in useful]
-    held = [
-        holding_passage(desk, part) or next((item for item in grounds if done is not None and useful[item or 0]), None)
-        for part, done in zip(parts, answered, strict=True)
-    ]
+    useful = {item.number: useful_sentences(desk, item.number, near) for item in facts.passages}
+    held = [held_in(desk, part, near) for part in parts]
     likeness = place_on_scale(facts, near)
     return RagLabels(
         unreadable=None,

@@ -23,7 +23,7 @@ _LONGEST = 300
 @lru_cache(maxsize=4_096)
 def statement_of(question: str, language: str | None) -> str | None:
     """What a yes to the question says, in the order of a statement as far as its subject can be told."""
-    code = language if language in table("questions")["closed"] else "en"
+    code = language if language is not None and language in table("questions")["closed"] else "en"
     asked = [item.text for item in split_sentences(question[:_LONGEST]) if item.text.rstrip().endswith("?")]
     if len(asked) != 1 or len(question_parts(question)) != 1:
         return None

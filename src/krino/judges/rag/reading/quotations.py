@@ -28,7 +28,7 @@ class Quotation(NamedTuple):
 
 
 def find_quotations(text: str) -> list[Quotation]:
-    """Every stretch in quotation marks that is long enough to be somebody's words; none in JSON, where they mark text."""
+    """Every stretch in quotation marks that is long enough to be somebody's words; none in JSON, where all text is."""
     if text.lstrip()[:1] in ("{", "["):
         return []
     found = []

@@ -51,7 +51,7 @@ class Told(NamedTuple):
 
 def are_exchanged(claim: str, found: str, language: str | None) -> bool:
     """Whether a sentence has what the claim has, with who and whom exchanged."""
-    code = language if language in table("sides") else "en"
+    code = language if language is not None and language in table("sides") else "en"
     ours, theirs = _read(claim, code), _read(found, code)
     if not _words(code, "both").isdisjoint(side.text for side in (*ours.said, *theirs.said)):
         return False
