@@ -38,6 +38,7 @@ def test_what_is_left_out_or_put_in_openly_is_quoted_all_the_same(quotation: str
     [
         'The novel "North of the River" won.',
         'It is called "the old mill".',
+        'He played in "The Long Road to the Northern Harbour of Dreams" then.',
         '{"answer": "the kettle must always be unplugged before it is cleaned"}',
         "It's the guide's job to open the gates at nine.",
         '5" pipes and 6" pipes',

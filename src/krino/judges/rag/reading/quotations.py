@@ -17,6 +17,8 @@ _FEWEST = 6
 _FEWEST_ALONE = 4
 """The same where nothing else stands in the sentence."""
 _SIGNS = " ,;:.!?"
+_SHORT = 3
+"""Letters up to which a word has a small letter in a title too."""
 
 
 class Quotation(NamedTuple):
@@ -37,9 +39,15 @@ def find_quotations(text: str) -> list[Quotation]:
         alone = not _LETTER.search(text[: match.start()].rpartition("\n")[2]) and not _LETTER.search(
             text[match.end() :]
         )
-        if len(said.split()) >= (_FEWEST_ALONE if alone else _FEWEST):
+        if len(said.split()) >= (_FEWEST_ALONE if alone else _FEWEST) and not _is_title(said):
             found.append(Quotation(said, match.start(), match.end()))
     return found
+
+
+def _is_title(said: str) -> bool:
+    """Whether most of its longer words have a capital, as in the title of a work or the name of a building."""
+    longer = [word for word in said.split()[1:] if len(word) > _SHORT and word[0].isalpha()]
+    return 2 * sum(word[0].isupper() for word in longer) > len(longer)
 
 
 def is_quoted(quotation: str, texts: Iterable[str]) -> bool:
