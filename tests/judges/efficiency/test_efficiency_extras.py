@@ -396,3 +396,13 @@ def test_a_plan_whose_numbers_are_the_answer_is_a_result() -> None:
     task = "How do I get from Mol to Genk by bus?"
     assert label_of(0, plan, {**SAID, "output": "Take line 18; it takes 55 minutes."}, task=task) == "necessary"
     assert label_of(0, {**plan, "output": "first look, then answer"}, FACT, SAID) == "speculative"
+
+
+@pytest.mark.parametrize("word", CUES["reckoning"])
+def test_a_search_for_a_sum_told_in_words_is_a_detour_where_it_is_then_worked_out(word: str) -> None:
+    search = {"name": "search", "input": {"q": f"6 {word} 7"}, "output": "Tables for children"}
+    works = {"name": "calculator", "input": {"a": 6, "b": 7}, "output": "42"}
+    told = {**SAID, "output": "42."}
+    assert label_of(0, search, works, told, task="How much is it?") == "indirect"
+    beside = {**search, "input": {"q": f"6 {word} 7 belfry"}}
+    assert label_of(0, beside, works, told, task="How much is it?") != "indirect"

@@ -64,13 +64,28 @@ def test_another_name_contradicts_only_where_a_name_is_asked_for() -> None:
     assert told.claims[0].label == "unsupported"
 
 
-def test_what_a_grounded_answer_says_was_held_by_the_passages() -> None:
-    verdict = verdict_of(
-        question="Which river flows through Ghent?",
-        context=["Ghent lies where the Scheldt and the Lys meet."],
-        answer="Ghent lies where the Scheldt and the Lys meet.",
-    )
-    assert verdict["context_relevance"] == 1.0
+@pytest.mark.parametrize(
+    ("question", "context"),
+    [
+        ("Which river flows through Ghent?", ["Ghent lies where the Scheldt and the Lys meet.", "Copper conducts."]),
+        ("Who bought whom?", ["Alpha acquired Beta in 2019. Snow fell on the hills."]),
+        ("When?", ["The eruption began on 4 March 1902."]),
+        ("Why?", ["The road is shut because of ice.", "Bananas are sweet."]),
+        ("Wie is de burgemeester van Varde?", ["De burgemeester van Varde is Erik Buhl.", "Varde ligt aan zee."]),
+    ],
+)
+def test_the_relevance_of_a_context_does_not_depend_on_the_answer(question: str, context: list[str]) -> None:
+    answers = [
+        *context,
+        "Beta.",
+        "No.",
+        "Bananas are sweet and snow fell.",
+        "I cannot answer that, because the passages do not say it.",
+        "Het museum is op zondag open.",
+        "Le pont a été ouvert en 1904.",
+    ]
+    told = [verdict_of(question=question, context=context, answer=answer) for answer in answers]
+    assert len({verdict["context_relevance"] for verdict in told}) == 1
 
 
 def test_a_paraphrase_is_supported_by_its_meaning() -> None:
@@ -188,6 +203,7 @@ def test_other_languages_work_and_are_said_to_be_less_certain(question: str, con
     verdict = verdict_of(question=question, context=[context], answer=answer)
     assert verdict["faithfulness"] == 1.0
     assert "Less certain" in verdict["faithfulness_explanation"]
+    assert "alone: the models that weigh meaning read English only" in verdict["faithfulness_explanation"]
     changed = verdict_of(question=question, context=[context], answer=answer.replace("1904", "1931"))
     assert changed["faithfulness"] == 0.0
 
@@ -243,7 +259,9 @@ def test_a_huge_case_is_labelled_in_reasonable_time() -> None:
         ("Is smoking allowed in the hall?", "Smoking is not allowed in the hall.", "No.", "supported"),
         ("Is smoking allowed in the hall?", "Smoking is not allowed in the hall.", "Yes.", "contradicted"),
         ("Is the shop open on Sunday?", "The shop is open on Sunday.", "No.", "contradicted"),
-        ("Is the charger included?", "The 45 W charger is sold separately.", "No.", "unsupported"),
+        ("Is the charger included?", "The 45 W charger is sold separately.", "No.", "supported"),
+        ("Is the charger included?", "The screen has 40 pixels a centimetre.", "No.", "unsupported"),
+        ("Which charger is included?", "The 45 W charger is included.", "Yes.", "unsupported"),
     ],
 )
 def test_a_bare_yes_or_no_is_read_with_the_denial_or_the_opposite_in_the_passage(
@@ -255,7 +273,7 @@ def test_a_bare_yes_or_no_is_read_with_the_denial_or_the_opposite_in_the_passage
 
 def test_a_yes_or_no_that_nothing_settles_does_not_count_beside_a_real_claim() -> None:
     passage = "The 45 W charger is sold separately."
-    facts = facts_of(question="Is the charger included?", context=[passage], answer=f"No. {passage}")
+    facts = facts_of(question="Is the charger heavy?", context=[passage], answer=f"No. {passage}")
     labels = label_locally([facts])[0]
     assert [claim.text for claim in labels.claims] == [passage]
     assert labels.empty_sentences == [1]

@@ -15,6 +15,7 @@ from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.reading.difference import find_difference, may_differ
 from krino.judges.rag.reading.goals import Goal, read_goal
 from krino.judges.rag.reading.grammar import verb_form, word_list
+from krino.judges.rag.reading.quotations import find_quotations, is_quoted
 from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
 from krino.judges.rag.reading.values import (
@@ -275,6 +276,10 @@ class RagFacts:
         absent = [(number, name) for number, name in stated if name.lower() not in known and not find_values(name)]
         return tuple((number, name) for number, name in absent if not self._has_their_country(name))
 
+    def stands_in_passage(self, name: str) -> bool:
+        lowered = name.lower()
+        return any(lowered in item.text.lower() for item in self.passages)
+
     def _has_their_country(self, name: str) -> bool:
         """ "Canadian" where a passage or the question has "Canada"."""
         lowered = name.lower()
@@ -284,6 +289,20 @@ class RagFacts:
                 pattern = re.compile(rf"\b{re.escape(country.capitalize())}\w{{0,3}}\b")
                 return any(pattern.search(text) for text in (self.case.question, *(p.text for p in self.passages)))
         return False
+
+    @lazy
+    def misquoted(self) -> dict[int, str]:
+        """By sentence of the answer: what it puts in quotation marks though no passage, nor the question, has it so."""
+        if not self.passages:
+            return {}
+        texts = [self.case.question, *(item.text for item in self.passages)]
+        wrong = [item for item in find_quotations(self.case.answer) if not is_quoted(item.text, texts)]
+        return {
+            number: item.text
+            for item in wrong
+            for number, sentence in enumerate(self.sentences, 1)
+            if sentence.start < item.end and item.start < sentence.end
+        }
 
     @lazy
     def strangers(self) -> dict[int, tuple[str, ...]]:
@@ -302,9 +321,14 @@ class RagFacts:
         """The language of the exchange: a short answer is taken to be in the question's, or the passages'."""
         return self.answer_language or self.question_language or self.context_language
 
+    @property
+    def matter_language(self) -> str | None:
+        """The language of question and passages: the answer has no say in how what was retrieved is read."""
+        return self.question_language or self.context_language
+
     @lazy
     def question_reading(self) -> Reading:
-        return read_sentence(self.case.question, self.question_language or self.language)
+        return read_sentence(self.case.question, self.matter_language)
 
     @lazy
     def readings(self) -> tuple[Reading, ...]:
@@ -315,7 +339,7 @@ class RagFacts:
     @lazy
     def passage_sentences(self) -> tuple[PassageSentence, ...]:
         """What may be cited as evidence."""
-        language = self.context_language or self.language
+        language = self.context_language or self.question_language
         return tuple(
             PassageSentence(item.number, number, sentence, read_sentence(told, language), told)
             for item in self.passages

@@ -30,6 +30,7 @@ def find_remarks(facts: RagFacts, labels: RagLabels | None) -> tuple[Finding, ..
         *_goal(facts),
         *_instructions(facts),
         *_absent(facts),
+        *_misquoted(facts),
         *_unchecked_numbers(facts, labels),
         *_odd_support(facts, labels),
         *_uncertainty(labels),
@@ -59,6 +60,13 @@ def _absent(facts: RagFacts) -> Iterator[Finding]:
     for number in sorted(by_sentence)[:_MOST]:
         listed = ", ".join(dict.fromkeys(by_sentence[number][:_MOST]))
         yield Finding("RAG-N2", f"stands in no passage: {listed}", f"sentence {number}")
+
+
+def _misquoted(facts: RagFacts) -> Iterator[Finding]:
+    for number, quotation in sorted(facts.misquoted.items())[:_MOST]:
+        yield Finding(
+            "RAG-N10", f"quoted, but in no passage in these words: {quotation[:_LONGEST]}", f"sentence {number}"
+        )
 
 
 def _unchecked_numbers(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:

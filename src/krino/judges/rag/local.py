@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from krino.judges.rag.facts import RagFacts
-from krino.judges.rag.labels import Claim, Need, Part, PassageUse, RagLabels, RefusalLabel
+from krino.judges.rag.labels import Claim, ClaimLabel, Need, Part, PassageUse, RagLabels, RefusalLabel
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm
 from krino.judges.rag.risk import at_level_of_answer
@@ -21,7 +21,7 @@ from krino.judges.rag.support.relevance import (
     answering_sentence,
     declines,
     directness,
-    holding_passage,
+    held_in,
     open_pairs,
     several_hold,
     useful_sentences,
@@ -56,41 +56,24 @@ def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) 
         )
         for desk, decided in zip(desks, settled, strict=True)
     ]
-    cited = list(map(_cited, desks, claims))
-    near = measure(pair for desk, texts in zip(desks, cited, strict=True) for pair in _pairs(desk, texts))
-    return [_label(*case, near) for case in zip(desks, claims, cited, strict=True)]
+    near = measure(pair for desk in desks for pair in _pairs(desk))
+    return [_label(*case, near) for case in zip(desks, claims, strict=True)]
 
 
 def _copied() -> Support:
     return Support("supported", table("local")["calibration"]["copied"], "copied from the passage")
 
 
-def _cited(desk: Desk, claims: Sequence[Claim]) -> frozenset[str]:
-    """The sentences on which claims rest, or that speak against them."""
-    return frozenset(
-        item.sentence.text
-        for draft, claim in zip(desk.drafts, claims, strict=True)
-        if claim.label != "unsupported"
-        for item in draft.evidence.sentences
-    )
+def _pairs(desk: Desk) -> list[TextPair]:
+    return [*open_pairs(desk, question_parts(desk.facts.case.question)), *reference_pair(desk.facts)]
 
 
-def _pairs(desk: Desk, cited: frozenset[str]) -> list[TextPair]:
-    return [*open_pairs(desk, question_parts(desk.facts.case.question), cited), *reference_pair(desk.facts)]
-
-
-def _label(desk: Desk, claims: list[Claim], cited: frozenset[str], near: Mapping[TextPair, float]) -> RagLabels:
+def _label(desk: Desk, claims: list[Claim], near: Mapping[TextPair, float]) -> RagLabels:
     facts = desk.facts
     parts = question_parts(facts.case.question)
     answered = [None if declines(facts) else answering_sentence(desk, part, near) for part in parts]
-    useful = {item.number: useful_sentences(desk, item.number, cited, near) for item in facts.passages}
-    # A claim that is contradicted shows as well that the passages speak of the matter: what the answer makes of it
-    # must not change what was retrieved.
-    grounds = [claim.passage for claim in claims if claim.label != "unsupported" and claim.passage in useful]
-    held = [
-        holding_passage(desk, part) or next((item for item in grounds if done is not None and useful[item or 0]), None)
-        for part, done in zip(parts, answered, strict=True)
-    ]
+    useful = {item.number: useful_sentences(desk, item.number, near) for item in facts.passages}
+    held = [held_in(desk, part, near) for part in parts]
     likeness = place_on_scale(facts, near)
     return RagLabels(
         unreadable=None,
@@ -123,11 +106,8 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
     probability: float | None = round(support.score, 3)
     if copy is not None and not copy.exact:
         why = f"{why}; nearly a copy of the passage"
-    if draft.polarity is not None and best is not None:
-        why, probability = "a bare yes or no, held against the sentence nearest to the question", None
-        label = "unsupported" if draft.denied is None else "supported"
-        if draft.denied is not None and draft.denied == draft.polarity:
-            label = "contradicted"
+    if draft.polarity is not None:
+        label, why, probability = _yes_or_no(draft, support)
     quoted = best if label != "unsupported" else None
     return Claim(
         text=draft.text,
@@ -139,6 +119,21 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
         critical=label == "contradicted" and _is_asked(desk, draft),
         probability=probability,
     )
+
+
+def _yes_or_no(draft: Draft, support: Support) -> tuple[ClaimLabel, str, float | None]:
+    """A yes is what it says; a no is right where that is contradicted, and wrong where it is supported.
+
+    How likely a no is right was never measured, so no probability is told for it.
+    """
+    if draft.statement is None:
+        return "unsupported", "a bare yes or no to a question that cannot be told as a statement", None
+    says = "says" if draft.polarity else "denies"
+    why = f'with the question it {says} "{draft.statement}": {support.why}'
+    if draft.polarity:
+        return support.label, why, round(support.score, 3)
+    turned: dict[ClaimLabel, ClaimLabel] = {"supported": "contradicted", "contradicted": "supported"}
+    return turned.get(support.label, "unsupported"), why, None
 
 
 def _is_asked(desk: Desk, draft: Draft) -> bool:
@@ -199,7 +194,7 @@ def unreadable(facts: RagFacts) -> str | None:
 
 
 def _uncertainty(facts: RagFacts) -> str | None:
-    """The labeller was made for English; elsewhere, and across languages, it says that it is weaker."""
+    """The models know English; elsewhere, and across languages, the labeller says that it is weaker."""
     guessed = (facts.question_language, facts.answer_language, facts.context_language)
     seen = [language for language in guessed if language is not None]
     distinct = list(dict.fromkeys(seen))
@@ -207,5 +202,6 @@ def _uncertainty(facts: RagFacts) -> str | None:
         named = " and ".join(language_name(lang) for lang in distinct)
         return f"labelled across {named}, where words and meanings find little in common."
     if distinct and distinct[0] != "en":
-        return f"labelled by word matching, which was made for English; this is {language_name(distinct[0])}."
+        named = language_name(distinct[0])
+        return f"labelled by words and rules for {named} alone: the models that weigh meaning read English only."
     return None

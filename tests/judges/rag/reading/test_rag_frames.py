@@ -150,6 +150,9 @@ def test_a_share_allows_itself_and_what_it_holds(name: str) -> None:
     ("claim", "found", "told"),
     [
         ("Rome beat Carthage.", "Carthage beat Rome.", "turned"),
+        ("It was Rome that beat Carthage.", "Carthage beat Rome.", "turned"),
+        ("It was Carthage that Rome beat.", "Rome beat Carthage.", None),
+        ("It is clear that Rome beat Carthage.", "Rome beat Carthage.", "same"),
         ("Rome was beaten by Carthage.", "Carthage beat Rome.", "same"),
         ("Rome was beaten by Carthage.", "Rome beat Carthage.", "turned"),
         ("In spring, Rome beat Carthage.", "Rome beat Carthage in spring.", "same"),
@@ -275,6 +278,8 @@ def test_a_bound_that_is_denied_bounds_from_the_other_side(claim: str, found: st
         ("The frame lasts ten years, the battery two", ("The frame lasts ten years", "the battery two")),
         ("On Mondays it opens at 8:00, on Fridays at 9:00", ("On Mondays it opens at 8:00", "on Fridays at 9:00")),
         ("It stood between 1990 and 1995", ("It stood between 1990 and 1995",)),
+        ("On Sunday and on Monday it is closed", ("On Sunday and on Monday it is closed",)),
+        ("De balie is dinsdag tot en met zondag open", ("De balie is dinsdag tot en met zondag open",)),
         ("On Monday, the shop opens at 8:00", ("On Monday, the shop opens at 8:00",)),
         ("It has rooms and a bar", ("It has rooms and a bar",)),
     ],

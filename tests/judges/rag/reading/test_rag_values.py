@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from krino.judges.rag.reading.claims import parted_values
 from krino.judges.rag.reading.values import (
     comparable,
     find_names,
@@ -261,3 +262,22 @@ def test_a_code_is_a_name_wherever_it_stands() -> None:
 def test_pounds_are_of_money_or_of_weight(told: str, found: str, holds: bool) -> None:
     (value,) = find_values(told)
     assert stated(value, offered(find_values(found))) == holds
+
+
+@pytest.mark.parametrize("through", table("values")["dates"]["through"])
+def test_a_span_of_days_offers_the_days_between(through: str) -> None:
+    joint = through if through in "-–" else f" {through} "
+    days = offered(find_values(f"dinsdag{joint}zondag"))
+    assert {f"#weekday {number}" for number in range(2, 8)} == days
+    assert "#weekday 1" in offered(find_values(f"vrijdag{joint}dinsdag"))
+
+
+def test_days_that_are_only_listed_offer_no_others() -> None:
+    for text in ("Tuesday and Sunday", "mardi et dimanche", "dinsdag, zondag", "Dienstag oder Sonntag"):
+        assert offered(find_values(text)) == {"#weekday 2", "#weekday 7"}
+
+
+@pytest.mark.parametrize("word", table("values")["dates"]["spans"])
+def test_a_text_is_not_cut_inside_a_span(word: str) -> None:
+    text = f"It stood {word} 1990 and then 1995" if word != "tot en met" else "Het stond er 1990 tot en met 1995"
+    assert parted_values(text) == (text,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from krino.judges.efficiency.finders.calls import Call, texts_in
@@ -13,6 +14,8 @@ from krino.judges.efficiency.traces.content import text_of
 from krino.judges.efficiency.traces.steps import Step
 
 _LOOKED_AT = 300
+_SIGN = re.compile(r"\d\s*(?:[+*/×÷^%]|[-−]\s)\s*(?:of\s+)?\(?\d|\d\s*%|√\s*\d")
+"""A sum in figures; a hyphen alone may join two numbers ("2022-23")."""
 _NEARBY = 20
 _FEW = 5
 _LONGEST_REPLY = 40
@@ -41,6 +44,7 @@ class Detours:
             yield from self._works_over_a_text(place)
             yield from self._asks_whether_it_is_so(place)
             yield from self._asks_the_wrong_tool(place)
+            yield from self._searches_for_a_sum(place)
 
     def _free(self, family: str) -> bool:
         """Whether the task says nothing of this kind of work."""
@@ -103,6 +107,29 @@ class Detours:
             fits = names(step.name, "everywhere") and not made.is_search
             if brings and made.effect != "changes" and given and given <= query and (fits or self._names(later, place)):
                 yield Extra("indirect", "asks where the answer cannot stand", later)
+
+    def _searches_for_a_sum(self, place: int) -> Iterator[Extra]:
+        """A search for nothing but a sum, which a later step then works out, whatever the search has brought."""
+        query = self._sum_asked(place)
+        if not query or not self._free("search"):
+            return
+        for later in range(place + 1, min(place + 1 + _NEARBY, len(self.steps))):
+            other, made = self.steps[later], self.calls[later]
+            given = {word for word in tokens_of(other.input) if word.isdigit()}
+            works = other.kind == "tool" and other.error is None and made.result is not None and not made.is_search
+            if works and made.effect != "changes" and given and given <= query:
+                yield Extra("indirect", "asks a search for a sum that is then worked out", later)
+
+    def _sum_asked(self, place: int) -> set[str]:
+        """The numbers of a question to a search that has nothing but them, signs and words of reckoning."""
+        if not self.calls[place].is_search:
+            return set()
+        wording = " ".join(texts_in(self.steps[place].input))[:_LOOKED_AT]
+        told = set(tokens_in(wording))
+        numbers = {word for word in told if word.isdigit()}
+        reckons = _SIGN.search(wording) is not None or not told.isdisjoint(words("cues", "reckoning"))
+        known = words("cues", "reckoning") | words("cues", "stop_words") | words("cues", "asking")
+        return {*numbers, "0"} if numbers and reckons and told - numbers <= known else set()
 
     def _names(self, one: int, other: int) -> bool:
         """Whether the task names what sets this tool apart from the other, and nothing of the other."""

@@ -246,7 +246,7 @@ class _Leaving:
             if not self.reads[place] or self.calls[place].is_empty:
                 continue
             spare = None
-            if place not in self.settled and not self.calls[place].is_paging:
+            if place not in self.settled and not self.calls[place].is_paging and not self._checks_silence(place):
                 spare = self._spare(place, known, looked_at)
             if spare is not None:
                 found[place] = spare
@@ -257,6 +257,20 @@ class _Leaving:
         if self.resting and not any(self.asked[place] for place in kept):
             return {}  # an answer that rests on readings, of which the task names none: any may be the one
         return found or self._beyond(kept)
+
+    def _checks_silence(self, place: int) -> bool:
+        """A look right after an act that told nothing of what came of it, at the same thing: only this shows it.
+
+        A command that says nothing has done its work.
+        """
+        before = self.steps[place - 1] if place else None
+        if before is None or not self._is_act(place - 1) or before.output not in (None, "", {}, []):
+            return False
+        if names(before.name, "runs"):
+            return False
+        step, alike = self.steps[place], set(name_parts(self.steps[place].name)) - _verbs()
+        looks_at = tokens_of(step.input) | forms(alike)
+        return not looks_at.isdisjoint(tokens_of(before.input) | forms(set(name_parts(before.name))))
 
     def _finders(self) -> list[int]:
         """The first calls that brought all that the answer states, where one thing is asked for, not a comparison."""

@@ -29,6 +29,7 @@ from krino.judges.efficiency.traces.otlp import LANGFUSE, MLFLOW, OPENAI_AGENTS,
 from krino.judges.efficiency.traces.plain import PLAIN
 from krino.judges.efficiency.traces.run_tree import LANGSMITH
 from krino.judges.efficiency.traces.steps import Reader, Trace, with_own_ids
+from krino.judges.efficiency.traces.stream_events import LANGCHAIN_EVENTS
 
 Format = Literal[
     "auto",
@@ -39,6 +40,7 @@ Format = Literal[
     "openai_agents",
     "anthropic",
     "langchain",
+    "langchain_events",
     "langgraph",
     "langsmith",
     "langfuse",
@@ -55,7 +57,7 @@ Format = Literal[
     "multi_agent",
 ]
 READERS = (
-    *(LANGSMITH, OPENINFERENCE, MLFLOW, LANGFUSE, OPENAI_AGENTS, OTLP, DEEPEVAL),
+    *(LANGSMITH, LANGCHAIN_EVENTS, OPENINFERENCE, MLFLOW, LANGFUSE, OPENAI_AGENTS, OTLP, DEEPEVAL),
     *(TAU_BENCH, LANGCHAIN, LANGGRAPH, AUTOGEN, GEMINI, VERCEL_AI, ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES),
     *(SMOLAGENTS, SWE_AGENT, REACT, MULTI_AGENT, PLAIN),
 )

@@ -10,7 +10,7 @@ from krino.judges.efficiency.traces.content import dump, elapsed, instant, liste
 from krino.judges.efficiency.traces.steps import Reader, Trace
 from krino.judges.efficiency.traces.tree import Node, Role, root_input, tree_steps
 
-_ROLES: Mapping[str, Role] = {
+ROLES: Mapping[str, Role] = {
     "llm": "llm",
     "chat_model": "llm",
     "tool": "tool",
@@ -79,7 +79,7 @@ def _runs(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
 
 def _node(run: Mapping[str, Any]) -> Node:
     start, end = instant(run.get("start_time")), instant(run.get("end_time"))
-    role = _ROLES.get(str(run.get("run_type")), "other")
+    role = ROLES.get(str(run.get("run_type")), "other")
     return Node(
         id=str(run.get("id") or ""),
         name=str(run.get("name") or run.get("run_type") or "run"),

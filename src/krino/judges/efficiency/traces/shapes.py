@@ -15,6 +15,7 @@ from krino.judges.efficiency.traces.openai_responses import is_item
 from krino.judges.efficiency.traces.plain import is_step
 from krino.judges.efficiency.traces.run_tree import runs_by_trace
 from krino.judges.efficiency.traces.spans import is_span, raw_spans, trace_id_of
+from krino.judges.efficiency.traces.stream_events import is_event
 
 _EXPORTS = ("resourceSpans", "resource_spans")
 _HOLDERS = frozenset({*TRACE_NAMES, *_EXPORTS, "spans", "data", "runs", "observations", "id"})
@@ -23,7 +24,7 @@ _TASK_ONLY = frozenset(TASK_NAMES) - {"query", "question"}  # which are as often
 
 def is_piece(first: Any) -> bool:
     """Whether a list that begins with this is one trace: a message, span, run, item or step, not a case of its own."""
-    if isinstance(first, str) or is_chunk(first):
+    if isinstance(first, str) or is_chunk(first) or is_event(first):
         return True
     if not isinstance(first, Mapping) or names_trace(first):
         return False

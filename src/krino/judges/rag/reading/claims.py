@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from krino.judges.rag.reading.grammar import verb_form, word_list
-from krino.judges.rag.reading.values import Value, find_values, number_words
+from krino.judges.rag.reading.values import Value, any_stop, find_values, number_words
 from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -26,8 +26,6 @@ _GAP = re.compile(
 )
 _VERB = re.compile(r" (?P<verb>[a-z]+(?: [a-z]+ed)?)\b")
 _PLURAL = re.compile(r"(?P<who>(?:[^\W\d_]+ )?[^\W\d_]+s) (?P<verb>[a-z]+)\b")
-_SPAN = re.compile(r"\b(?:between|entre|tussen|zwischen)\b", re.I)
-"""Before two values that belong together."""
 _RELATIVE = re.compile(r"(?P<who>[^,;:]{2,60}), (?:who|which) (?P<said>[^,;:]{4,120}), (?P<rest>[^,;:]+)$")
 _LONGEST = 600
 _MOST_PARTS = 3
@@ -110,15 +108,30 @@ def _gapped(left: str, right: str, head: _Head | None) -> str | None:
 def parted_values(text: str) -> tuple[str, ...]:
     """A statement cut at its commas and at "and", where every part has a value of one kind, each with the subject of
     the first where it has none: "a ticket is 4 euros in the app and 5 euros on board"; else as it is."""
-    pieces = _LISTED.split(text) if len(text) <= _LONGEST and not _SPAN.search(text) else [text]
+    pieces = _LISTED.split(text) if len(text) <= _LONGEST and not _spans().search(text) else [text]
     told = [find_values(piece) for piece in pieces]
     alike = [value for value in told[0] if all(any(_is_alike(value, other) for other in others) for others in told)]
-    if len(pieces) == 1 or not alike:
+    if len(pieces) == 1 or not alike or _stand_together(text):
         return (text,)
     head = _head(pieces[0])
     if head is None or find_values(head.subject):
         return tuple(pieces)
     return (pieces[0], *(piece if _is_named(piece) else f"{head.subject} {piece}" for piece in pieces[1:]))
+
+
+def _stand_together(text: str) -> bool:
+    """Whether two values of a kind have nothing between them but function words: "closed on Sunday and on Monday"."""
+    told = find_values(text)
+    return any(
+        _is_alike(first, second) and any_stop().issuperset(_TOKEN.findall(text[first.end : second.start].lower()))
+        for first, second in pairwise(told)
+    )
+
+
+@cache
+def _spans() -> re.Pattern[str]:
+    """Between two values that belong together, or before them."""
+    return re.compile(rf"\b(?:{'|'.join(table('values')['dates']['spans'])})\b", re.I)
 
 
 def _is_alike(value: Value, other: Value) -> bool:

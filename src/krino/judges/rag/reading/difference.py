@@ -9,6 +9,7 @@ from krino.judges.rag.reading.frames import compare_roles, told_from_far_end
 from krino.judges.rag.reading.grammar import has_phrases, in_one_word, root_of
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.sentences import split_sentences
+from krino.judges.rag.reading.sides import are_exchanged
 from krino.judges.rag.reading.values import any_stop, comparable, find_names, may_hold_values, offered, stated
 from krino.judges.rag.reading.words import (
     Reading,
@@ -117,9 +118,11 @@ def _compare(text: str, reading: Reading, other_text: str, other: Reading, langu
 
 def _are_turned(text: str, reading: Reading, other_text: str, other: Reading, language: str | None) -> bool:
     ours, theirs = frozenset(reading.content), frozenset(other.content)
-    if language not in (None, "en") or len(ours & theirs) < _NEARLY_ALL * max(len(ours), len(theirs)):
+    if len(ours & theirs) < _NEARLY_ALL * max(len(ours), len(theirs)):
         return False
-    return compare_roles(text, other_text) == "turned"
+    if language in (None, "en") and compare_roles(text, other_text) == "turned":
+        return True
+    return are_exchanged(text, other_text, language)
 
 
 def _read(text: str, language: str | None) -> list[Told]:

@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from typing import Literal
 
 from krino.judges.rag.reading.grammar import in_one_word, root_of, verb_form, word_list
+from krino.judges.rag.reading.sides import find_exchange
 from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"['’]s\b|[^\W_]+(?:[.,]\d+)*|[,;:()]")
@@ -27,7 +28,10 @@ _MOST_PIVOTS = 12
 _MOST_OF = 0.7
 """Share of a claim's words that a frame must hold to be what it says."""
 _LONGEST_NAME = 4
-"""Words that a stretch may have which changes places with another."""
+"""Words that whoever stands behind "by" may have."""
+_CLEFT = re.compile(
+    r"^it (?:is|was) (?P<who>(?:the |an? )?[^,;:.]{2,60}?) (?:that|who|which) (?=(?P<verb>[a-z]+))", re.I
+)
 Voice = Literal["active", "by", "passive"]
 
 
@@ -80,18 +84,11 @@ def compare_roles(claim: str, found: str) -> Verdict:
 
 def _are_exchanged(ours: tuple[Word, ...], theirs: tuple[Word, ...]) -> bool:
     """The same words throughout but for two stretches that have changed places, with something between that tells."""
-    first, second = [word.root for word in ours], [word.root for word in theirs]
-    if len(first) != len(second) or first == second or sorted(first) != sorted(second):
+    stretch = find_exchange([word.root for word in ours], [word.root for word in theirs])
+    if stretch is None:
         return False
-    start = next(place for place in range(len(first)) if first[place] != second[place])
-    end = len(first) - next(back for back in range(len(first)) if first[-1 - back] != second[-1 - back])
-    for head in range(1, min(_LONGEST_NAME, end - start - 1) + 1):
-        for tail in range(1, min(_LONGEST_NAME, end - start - head - 1) + 1):
-            between = first[start + head : end - tail]
-            turned = first[end - tail : end] + between + first[start : start + head]
-            if turned == second[start:end]:
-                return _tells(ours[start + head : end - tail])
-    return False
+    start, head, tail, end = stretch
+    return _tells(ours[start + head : end - tail])
 
 
 def _tells(between: tuple[Word, ...]) -> bool:
@@ -204,8 +201,8 @@ def _dated() -> re.Pattern[str]:
 
 @lru_cache(maxsize=8_192)
 def read_words(text: str) -> tuple[Word, ...]:
-    """The words in order; "After X, Y" is read as "Y after X"."""
-    found = _TOKEN.findall(in_one_word(_dated().sub("", text[:_LONGEST])))
+    """The words in order; "After X, Y" is read as "Y after X", and "it was X that did" as "X did"."""
+    found = _TOKEN.findall(in_one_word(_straight(_dated().sub("", text[:_LONGEST]))))
     if found and found[0].lower() in _relations() and "," in found:
         cut = found.index(",")
         found = [*found[cut + 1 :], found[0].lower(), *found[1:cut]]
@@ -220,6 +217,15 @@ def read_words(text: str) -> tuple[Word, ...]:
         replace(word, verb=False, root=root_of(word.text)) if word.verb and _is_noun(words, place) else word
         for place, word in enumerate(words)
     )
+
+
+def _straight(text: str) -> str:
+    """ "It was Alpha that acquired Beta" names who did it; "it is clear that" names nobody."""
+    found = _CLEFT.match(text)
+    if found is None or not (found["who"][0].isupper() or found["who"].startswith(("the ", "a ", "an "))):
+        return text
+    acts = found["verb"] in word_list("auxiliary") or verb_form(found["verb"]) is not None
+    return f"{found['who']} {text[found.end() :]}" if acts else text
 
 
 def _is_noun(words: list[Word], place: int) -> bool:

@@ -35,6 +35,11 @@ class QuestionPart:
         return next(named, None)
 
     @property
+    def matter(self) -> str:
+        """What it asks about: of "in which country does it lie" only that it lies."""
+        return _pattern("kinds", self.kind).sub(" ", self.text) if self.kind in ("date", "place") else self.text
+
+    @property
     def wants_name(self) -> bool:
         """Whether a name would answer it: "who", "where", and most of "what is" and "which"."""
         if self.kind is not None:

@@ -336,9 +336,25 @@ def _dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[
         yield Value("date", (f"#quarter {number}",), plain[slice(*found.span())], *found.span())
     for found in _centuries().finditer(lowered) if digits else ():
         yield Value("date", (f"#century {int(found.group(1))}",), plain[slice(*found.span())], *found.span())
-    for found in _LETTERS.finditer(lowered) if not words.isdisjoint(_ordered("weekdays")) else ():
-        if number := _ordered("weekdays").get(found.group()):
-            yield Value("weekday", (f"#weekday {number}",), plain[slice(*found.span())], *found.span())
+    if not words.isdisjoint(_ordered("weekdays")):
+        yield from _weekdays(plain, lowered)
+
+
+def _weekdays(plain: str, lowered: str) -> Iterator[Value]:
+    """The days of the week; the first of a span ("Tuesday to Sunday") offers those between as well."""
+    known = _ordered("weekdays")
+    days = [found for found in _LETTERS.finditer(lowered) if found.group() in known]
+    for day, after in zip(days, [*days[1:], None], strict=True):
+        first = known[day.group()]
+        upto = after is not None and _through().fullmatch(lowered, day.end(), after.start())
+        length = (known[after.group()] - first) % 7 if after is not None and upto else 0
+        between = tuple(f"#weekday {(first + days - 1) % 7 + 1}" for days in range(1, length))
+        yield Value("weekday", (f"#weekday {first}",), plain[slice(*day.span())], *day.span(), also=between)
+
+
+@cache
+def _through() -> re.Pattern[str]:
+    return re.compile(rf"\s?(?:{'|'.join(map(re.escape, table('values')['dates']['through']))})\s?")
 
 
 def _is_month(plain: str, start: int, name: str) -> bool:

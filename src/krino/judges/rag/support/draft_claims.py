@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
 from krino.judges.rag.reading.answer import is_talk
 from krino.judges.rag.reading.claims import clauses, split_claims
+from krino.judges.rag.reading.closed import statement_of
 from krino.judges.rag.reading.grammar import verb_form
 from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.sentences import PICTURES
-from krino.judges.rag.reading.values import Value
+from krino.judges.rag.reading.values import Value, find_names, offered, stated
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
 from krino.judges.rag.support.evidence import Evidence, Index, coverage
 from krino.judges.rag.support.lexical_support import Pair
@@ -31,7 +32,10 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A claim on the desk: of which sentence, what it could rest on, and whether it is a bare yes or no."""
+    """A claim on the desk: of which sentence, what it could rest on, and whether it is a bare yes or no.
+
+    Of those the evidence is for what is asked, told as a statement: a yes says it, a no denies it.
+    """
 
     sentence: int
     text: str
@@ -39,8 +43,10 @@ class Draft:
     evidence: Evidence
     pair: Pair
     polarity: bool | None
-    denied: bool | None = None
-    """For a bare yes or no: whether the nearest sentence denies what is asked; None where that cannot be told."""
+    statement: str | None = None
+    """What a bare yes says; None where the question cannot be told as a statement."""
+    settled: bool = True
+    """For a bare yes or no: whether the nearest sentence speaks of nearly all that is asked, or against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,7 @@ def lay_out(facts: RagFacts) -> Desk:
         for text in _texts(facts, number, polarity, copies.get(number))
     )
     if any(draft.polarity is None for draft in drafts):  # a yes or no that nothing settles adds nothing to the rest
-        unsettled = {draft.sentence for draft in drafts if draft.polarity is not None and draft.denied is None}
+        unsettled = {draft.sentence for draft in drafts if draft.polarity is not None and not draft.settled}
         drafts = tuple(draft for draft in drafts if draft.sentence not in unsettled)
         empty = sorted({*empty, *unsettled})
     return Desk(facts, index, drafts, tuple(empty), copies)
@@ -97,14 +103,28 @@ def _says_something(facts: RagFacts, text: str) -> bool:
 
 
 def _draft(facts: RagFacts, index: Index, number: int, text: str, polarity: bool | None, *, company: bool) -> Draft:
-    claimed = read_sentence(text, facts.language) if polarity is None else facts.question_reading
+    if polarity is not None:
+        return _draft_yes_or_no(facts, index, number, text, polarity, company=company)
+    claimed = read_sentence(text, facts.language)
+    absent = tuple(v for v in index.absent.get(number, ()) if claimed.value_keys.issuperset(v.keys))
+    evidence, pair = _pair(facts, index, text, claimed, absent, company)
+    pair = replace(
+        pair,
+        strangers=tuple(name for name in facts.strangers.get(number, ()) if name in text),
+        misplaced=not company and _is_misplaced(facts, index, claimed, text),
+        misquoted=facts.misquoted.get(number, ""),
+    )
+    return Draft(number, text, evidence, pair, None)
+
+
+def _pair(
+    facts: RagFacts, index: Index, text: str, claimed: Reading, absent: tuple[Value, ...], company: bool
+) -> tuple[Evidence, Pair]:
     weights = index.weigh_claim(claimed)
     evidence = index.find(weights)
-    known = claimed.value_keys
-    absent = tuple(value for value in index.absent.get(number, ()) if known.issuperset(value.keys))
-    pair = Pair(
+    return evidence, Pair(
         question=facts.case.question,
-        claim=text if polarity is None else f"{facts.case.question} {text}",
+        claim=text,
         evidence=tuple(item.told for item in evidence.sentences),
         shown=index.surroundings(weights, evidence),
         asked=facts.question_reading,
@@ -112,16 +132,28 @@ def _draft(facts: RagFacts, index: Index, number: int, text: str, polarity: bool
         found=tuple(item.reading for item in evidence.sentences),
         weights=weights,
         anywhere=index.share_anywhere(weights),
-        strangers=tuple(name for name in facts.strangers.get(number, ()) if name in text),
+        strangers=(),
         absent=absent,
         language=facts.language,
         company=company,
-        whole=polarity is None,
-        misplaced=polarity is None and not company and _is_misplaced(facts, index, claimed, text),
         nearby=_nearby(index, evidence) if absent else (),
     )
-    denied = None if polarity is None else _denied(facts, index, evidence)
-    return Draft(number, text, evidence, pair, polarity, denied)
+
+
+def _draft_yes_or_no(facts: RagFacts, index: Index, number: int, text: str, polarity: bool, *, company: bool) -> Draft:
+    """A bare yes or no is read with the question: its words are claimed now, so none of them counts as known."""
+    language = facts.question_language or facts.language
+    statement = statement_of(facts.case.question, language)
+    told = statement or facts.case.question
+    claimed = read_sentence(told, language)
+    known = offered(value for item in index.sentences for value in item.reading.values)
+    absent = tuple(value for value in claimed.values if not stated(value, known))
+    evidence, pair = _pair(facts, index, told, claimed, absent, company)
+    names = () if language == "de" else find_names(told)
+    strangers = tuple(name for name in names if not facts.stands_in_passage(name))
+    pair = replace(pair, asked=read_sentence("", language), strangers=strangers, language=language)
+    settled = statement is not None and _is_settled(facts, index, evidence)
+    return Draft(number, text, evidence, pair, polarity, statement, settled)
 
 
 def _nearby(index: Index, evidence: Evidence) -> tuple[Value, ...]:
@@ -132,17 +164,15 @@ def _nearby(index: Index, evidence: Evidence) -> tuple[Value, ...]:
     return tuple(found) if len(found) <= _FEW_VALUES else ()
 
 
-def _denied(facts: RagFacts, index: Index, evidence: Evidence) -> bool | None:
-    """A denial or an opposite in the sentence nearest to the question; agreement where it holds nearly all of it."""
+def _is_settled(facts: RagFacts, index: Index, evidence: Evidence) -> bool:
+    """A denial or an opposite in the sentence nearest to the question, or one that holds nearly all of it."""
     if evidence.best is None:
-        return None
+        return False
     asked, best = facts.question_reading, _nearest_clause(facts, index, evidence.best)
-    if opposite_words(asked, best) is not None:
-        return True
-    if not best.negated.isdisjoint(asked.stems):
+    if opposite_words(asked, best) is not None or not best.negated.isdisjoint(asked.stems):
         return True
     near: float = table("local")["thresholds"]["negation"]
-    return False if index.asked_share(evidence.best) >= near else None
+    return index.asked_share(evidence.best) >= near
 
 
 def _nearest_clause(facts: RagFacts, index: Index, sentence: PassageSentence) -> Reading:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from krino.judges.lazy import lazy
 from krino.judges.rag.facts import PassageSentence, RagFacts
+from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.reading.values import Value
 from krino.judges.rag.reading.words import Reading
 from krino.judges.rag.tables import table
@@ -81,6 +82,21 @@ class Index:
     def asked_share(self, item: PassageSentence) -> float:
         """The share of the question's words that one of the sentences holds."""
         return self._asked_shares.get(self._places[id(item)], 0.0)
+
+    def spoken_share(self, item: PassageSentence) -> float:
+        """The same with words that are told where others are asked for: "acquired" where who "bought" is asked."""
+        return self._spoken_shares.get(self._places[id(item)], 0.0)
+
+    @lazy
+    def _spoken_shares(self) -> dict[int, float]:
+        weights = self.question_weights
+        total = sum(weights.values())
+        shares = {place: share * total for place, share in self._asked_shares.items()}
+        for root, weight in weights.items():
+            for place in {place for other in told_for(root) for place in self._by_stem.get(other, ())}:
+                if root not in self.sentences[place].reading.stems:
+                    shares[place] = shares.get(place, 0.0) + weight * PREFIX_CREDIT
+        return {place: min(share / total, 1.0) for place, share in shares.items()}
 
     @lazy
     def _asked_shares(self) -> dict[int, float]:
@@ -213,6 +229,17 @@ def _asking() -> frozenset[str]:
     return frozenset(stem(word) for word in table("questions")["words"].split())
 
 
+@cache
+def _told_for() -> dict[str, frozenset[str]]:
+    groups = [frozenset(map(root_of, group.split())) for group in table("questions")["told"]["groups"]]
+    return {root: group - {root} for group in groups for root in group}
+
+
+def told_for(root: str) -> frozenset[str]:
+    """The roots of words that a passage may have where a question has this one."""
+    return _told_for().get(root, frozenset())
+
+
 def _stands_in(root: str, sentences: Iterable[PassageSentence]) -> bool:
     return any(root in item.reading.stems for item in sentences)
 
@@ -235,6 +262,17 @@ def _together(readings: tuple[Reading, ...]) -> tuple[frozenset[str], frozenset[
         return readings[0].stems, readings[0].prefixes
     nothing = frozenset[str]()
     return nothing.union(*(item.stems for item in readings)), nothing.union(*(item.prefixes for item in readings))
+
+
+def asked_coverage(weights: Mapping[str, float], readings: Sequence[Reading]) -> float:
+    """The same for the words of a question, with those that are told where others are asked for."""
+    total = sum(weights.values())
+    stems = _together(tuple(readings))[0]
+    told = {
+        root: weight for root, weight in weights.items() if root not in stems and not told_for(root).isdisjoint(stems)
+    }
+    rest = {root: weight for root, weight in weights.items() if root not in told}
+    return (covered_weight(rest, readings) + PREFIX_CREDIT * sum(told.values())) / total if total else 0.0
 
 
 def coverage(weights: Mapping[str, float], readings: Iterable[Reading]) -> float:

@@ -24,6 +24,7 @@ from krino.judges.rag.reading.lists import added_item
 from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, read_scope, same_scope, scope_roots
+from krino.judges.rag.reading.sides import are_exchanged
 from krino.judges.rag.reading.slots import in_place_of
 from krino.judges.rag.reading.sums import cue_words, is_reckoned, reckoning_roots
 from krino.judges.rag.reading.values import Value, comparable, stated
@@ -39,6 +40,7 @@ from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.tables import table
 
 MISPLACED = "the passages have it, but not where they speak of what is asked"
+_EXCHANGED = "it has the same words as the passage, with who and whom or first and last exchanged"
 _ALIKE = 0.5
 """Share of the deciding sentence that question and claim must repeat before a negation tells them apart."""
 _FEWEST_ELSE = 2
@@ -74,10 +76,10 @@ class Pair:
     language: str | None
     company: bool
     """Whether the answer makes other claims beside this one."""
-    whole: bool = True
-    """Whether it is told in words of its own; a bare yes or no borrows those of the question."""
     misplaced: bool = False
     """A bare name or value that stands in the passages, but not where they speak of what is asked."""
+    misquoted: str = ""
+    """What it puts in quotation marks though no passage has these words."""
     nearby: tuple[Value, ...] = ()
     """The values of the passage that it rests on, where some of its own stand in none and there are few."""
 
@@ -153,7 +155,9 @@ class LexicalSupport:
 def decide(pair: Pair) -> Support | None:
     """What code settles to the letter, so that no score can outvote it; None where a model must weigh."""
     figures: Mapping[str, float] = table("local")["decided"]
-    if not pair.found or pair.misplaced or not pair.whole:
+    if pair.misquoted:
+        return Support("unsupported", figures["conflict"], "it stands in quotation marks, but so in no passage")
+    if not pair.found or pair.misplaced:
         return None
     conflict = None if pair.conflict is not None and pair.conflict.hint else pair.conflict
     if conflict is not None and conflict.plain:
@@ -186,9 +190,18 @@ def _agrees(pair: Pair) -> bool:
         reading.stems.issuperset(claimed.content)
         and _is_close(pair, reading)
         and claimed.denials == reading.denials == 0
-        and (claimed.content == reading.content or says_the_same(pair.claim, text))
+        and (_tells_alike(claimed, reading) or says_the_same(pair.claim, text))
         for text, reading in zip(pair.evidence, pair.found, strict=True)
     )
+
+
+def _tells_alike(claimed: Reading, reading: Reading) -> bool:
+    """The same words in the same order, with a day for the span of days that holds it."""
+    if claimed.content == reading.content:
+        return True
+    days = [value for value in claimed.values if value.kind == "weekday"]
+    ours, theirs = ([root for root in one.content if root not in one.value_keys] for one in (claimed, reading))
+    return bool(ours) and ours == theirs and len(days) == len(claimed.values) > 0
 
 
 def _is_english(pair: Pair) -> bool:
@@ -253,8 +266,6 @@ def _amount_conflict(pair: Pair, topical: float) -> Conflict | None:
 
 def _scope_conflict(pair: Pair, topical: float) -> Conflict | None:
     """It holds for all or always what the sentence holds only for some, or of what the sentence takes out."""
-    if not pair.whole:
-        return None
     found, best = pair.evidence[0], pair.found[0]
     told = other_scope(pair.claim, found, pair.language)
     if told is None and pair.claimed.denials == 0 and best.denials in (0, -1):
@@ -271,7 +282,7 @@ def _scope_conflict(pair: Pair, topical: float) -> Conflict | None:
 
 def _hint(pair: Pair, topical: float) -> Conflict | None:
     """What counts only where the entailment model speaks against the claim too: it could be told in other words."""
-    if not _is_english(pair) or not pair.whole:
+    if not _is_english(pair):
         return None
     wider = may_be_wider(pair.claim, pair.evidence[0])
     if wider is not None and _share_without(pair, wider[0]) >= topical:
@@ -289,8 +300,6 @@ def _of_another(pair: Pair) -> str | None:
 
 def _leave_conflict(pair: Pair, topical: float) -> Conflict | None:
     """It gives leave where the sentence refuses it, makes a duty of what is free, or the other way round."""
-    if not pair.whole:
-        return None
     halves = clauses(pair.evidence[0]) if _is_english(pair) else pair.evidence[:1]
     for half in halves:
         told = other_leave(pair.claim, half, pair.language)
@@ -315,25 +324,34 @@ def _light() -> frozenset[str]:
 def _role_conflict(pair: Pair) -> Conflict | None:
     """The same words with the sides exchanged, or said of another name, where no sentence has them as the claim has."""
     most = table("local")["decided"]["words"]
-    if not _is_english(pair) or not pair.whole or len(pair.claimed.content) > most:
+    if len(pair.claimed.content) > most:
+        return None
+    if _are_sides_exchanged(pair):
+        return Conflict(_EXCHANGED, plain=True)
+    if not _is_english(pair):
         return None
     short = [
         (text, reading) for text, reading in zip(pair.evidence, pair.found, strict=True) if len(reading.content) <= most
     ]
     told = {text: compare_roles(pair.claim, text) for text, reading in short if _is_close(pair, reading)}
     if "turned" in told.values() and "same" not in told.values():
-        return Conflict(
-            "it has the same words as the passage, with who and whom or first and last exchanged", plain=True
-        )
+        return Conflict(_EXCHANGED, plain=True)
     another = "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short)
     if another or _of_another(pair) == "surely":
         return Conflict("the passage says this of another", plain=True, label="unsupported")
     return None
 
 
+def _are_sides_exchanged(pair: Pair) -> bool:
+    """A sentence has who and whom the other way round, and none that holds all of the claim has them as it has."""
+    turned = [are_exchanged(pair.claim, text, pair.language) for text in pair.evidence]
+    told = zip(turned, pair.found, strict=True)
+    return any(turned) and not any(not way and item.stems.issuperset(pair.claimed.content) for way, item in told)
+
+
 def _slot_conflict(pair: Pair) -> Conflict | None:
     """One thing in the place of another that the passage has there, where no sentence has all of the claim."""
-    if not _is_english(pair) or not pair.whole:
+    if not _is_english(pair):
         return None
     told = [
         in_place_of(pair.claim, text) if _lacks_little(pair.claimed, reading) else None
@@ -355,7 +373,7 @@ def _lacks_little(claimed: Reading, found: Reading) -> bool:
 
 def _plan_conflict(pair: Pair, limits: Mapping[str, Any]) -> Conflict | None:
     """It tells as done what the passage only expects, or as certain what the passage only holds possible."""
-    if not _is_english(pair) or not pair.whole:
+    if not _is_english(pair):
         return None
     share = coverage(pair.weights, pair.found[:1])
     if share >= limits["topical"] and (told := told_as_done(pair.claim, pair.evidence)):
@@ -367,7 +385,7 @@ def _plan_conflict(pair: Pair, limits: Mapping[str, Any]) -> Conflict | None:
 
 def _longer_list(pair: Pair) -> Conflict | None:
     """It lists all that the passage lists, and a thing more that no evidence speaks of."""
-    if not _is_english(pair) or not pair.whole:
+    if not _is_english(pair):
         return None
     for text in pair.evidence:
         added = added_item(pair.claim, text)
@@ -448,7 +466,7 @@ def _misjoined_value(pair: Pair) -> Conflict | None:
     """A value that stands with other things than the claim's, where another stands with those: "a child ticket costs
     12 euros" beside "an adult ticket costs 12 euros and a child ticket 6 euros".
     """
-    if not pair.claimed.values or not pair.whole:
+    if not pair.claimed.values:
         return None
     told = [read_sentence(part, pair.language) for text in pair.evidence for part in _statements(text, pair)]
     if len(told) == 1:

@@ -12,7 +12,7 @@ from krino.judges.rag.reading.question import QuestionPart, gives_reason, questi
 from krino.judges.rag.reading.values import Value
 from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.support.draft_claims import Desk, Draft
-from krino.judges.rag.support.evidence import coverage
+from krino.judges.rag.support.evidence import asked_coverage, coverage
 from krino.judges.rag.support.nearness import TextPair, reads
 from krino.judges.rag.tables import table
 from krino.text.words import stem, stop_words
@@ -30,32 +30,31 @@ _MEASURES = frozenset({"money", "mass", "area", "speed", "length", "duration", "
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def open_pairs(desk: Desk, parts: tuple[QuestionPart, ...], cited: frozenset[str]) -> Iterator[TextPair]:
+def open_pairs(desk: Desk, parts: tuple[QuestionPart, ...]) -> Iterator[TextPair]:
     """The texts whose nearness decides where words alone do not."""
     facts = desk.facts
+    question = facts.case.question
+    if desk.index.question_weights and reads(facts.matter_language):
+        speakers = list(_all_speakers(desk))
+        unclear = [item for item in speakers if desk.index.spoken_share(item) < _limit("useful")]
+        yield from ((question, item.sentence.text) for item in unclear)
+        for part in parts:
+            if holding_passage(desk, part) is None:
+                yield from ((part.text, item.sentence.text) for item in speakers)
     if not reads(facts.language):
         return
-    question = facts.case.question
-    if desk.index.question_weights:  # else what bears on the question is told without a model
-        yield from ((question, item.sentence.text) for item in _unclear(desk, cited))
+    bare = _bare_answer(desk)
+    if bare is not None and bare.evidence.best is not None and desk.index.question_weights:
+        yield question, bare.evidence.best.sentence.text
     for part in parts if not declines(facts) else ():
         if _answered_by_words(desk, part)[1] is None:
             yield part.text, facts.said
 
 
-def _unclear(desk: Desk, cited: frozenset[str]) -> Iterator[PassageSentence]:
-    """Sentences that may bear on the question by their meaning: those of a passage that speak of it most, and those
-    that claims rest on."""
-    share, bound = desk.index.asked_share, {True: _limit("useful_as_evidence"), False: _limit("useful")}
+def _all_speakers(desk: Desk) -> list[PassageSentence]:
+    """Sentences that may bear on the question by their meaning: those of each passage that speak of it most."""
     speakers = [item for passage in desk.facts.passages for item in _speakers(desk, passage.number)]
-    unclear = [item for item in speakers if share(item) < bound[item.sentence.text in cited]]
-    yield from nlargest(_MOST_SPEAKERS, unclear, key=share)
-    bare = _bare_answer(desk)
-    for draft in desk.drafts:
-        best = draft.evidence.best
-        rests = best is not None and (best.sentence.text in cited or draft is bare)
-        if best is not None and rests and share(best) < bound[True]:
-            yield best
+    return nlargest(_MOST_SPEAKERS, speakers, key=desk.index.spoken_share)
 
 
 def declines(facts: RagFacts) -> bool:
@@ -65,17 +64,19 @@ def declines(facts: RagFacts) -> bool:
 # --- the passages ----------------------------------------------------------------------------------
 
 
-def useful_sentences(desk: Desk, number: int, cited: frozenset[str], near: Mapping[TextPair, float]) -> list[int]:
-    """Numbers of the sentences of a passage that bear on the question, by their words, their meaning or as evidence.
+def useful_sentences(desk: Desk, number: int, near: Mapping[TextPair, float]) -> list[int]:
+    """Numbers of the sentences of a passage that bear on the question, by their words or their meaning.
 
-    Where only the passage as a whole has the words of the question, the sentences that add to them do.
+    What the answer makes of them has no say. Where only the passage as a whole has the words of the question, the
+    sentences that add to them do.
     """
     sentences = desk.index.by_passage.get(number, [])
-    shares = [desk.index.asked_share(item) for item in sentences]
+    shares = [desk.index.spoken_share(item) for item in sentences]
+    speakers = frozenset(item.number for item in _speakers(desk, number))
     useful = {
         item.number
         for item, share in zip(sentences, shares, strict=True)
-        if share >= _limit("useful") or _bears_on(desk, item, share, item.sentence.text in cited, near)
+        if share >= _limit("useful") or _bears_on(desk, item, near, item.number in speakers)
     }
     if not useful and _held_together(desk, sentences) >= _limit("useful"):
         least = _limit("useful_together")
@@ -85,19 +86,33 @@ def useful_sentences(desk: Desk, number: int, cited: frozenset[str], near: Mappi
     return sorted(useful - {0})
 
 
-def _bears_on(desk: Desk, item: PassageSentence, share: float, cited: bool, near: Mapping[TextPair, float]) -> bool:
-    """A sentence with few of the question's words: by its meaning, or because a claim rests on it that is not far off.
+def _bears_on(desk: Desk, item: PassageSentence, near: Mapping[TextPair, float], speaks: bool) -> bool:
+    """A sentence with few of the question's words: by its meaning, whole or of one part that it holds.
 
-    A question without words of its own ("When?") is met by anything of the kind it asks for, or that the answer uses.
+    A question without words of its own ("When?") is met by anything of the kind that it asks for.
     """
-    question = desk.facts.case.question
+    parts = question_parts(desk.facts.case.question)
     if not desk.index.question_weights:
-        kinds = [part for part in question_parts(question) if part.kind in ("date", "number")]
-        return any(_has_value(item.reading, part) for part in kinds) if kinds else cited
-    meant = near.get((question, item.sentence.text), 0.0)
-    if cited and (share >= _limit("useful_as_evidence") or meant >= _limit("useful_meant")):
+        return any(_is_of_kind(desk, item, part) for part in parts)
+    weighed = [(desk.index.weigh(_read_part(desk.facts, part)), part) for part in parts if len(parts) > 1]
+    if any(_holds_by_words(desk, weights, [item], part) for weights, part in weighed):
         return True
-    return meant >= _limit("useful_by_meaning")
+    if not speaks:
+        return False
+    if near.get((desk.facts.case.question, item.sentence.text), 0.0) >= _limit("useful_by_meaning"):
+        return True
+    return any(_holds_by_meaning(desk, item, part, near) for part in parts)
+
+
+def _is_of_kind(desk: Desk, item: PassageSentence, part: QuestionPart) -> bool:
+    """Whether a sentence has what a question of no words asks for: a value, a name, a place, a reason."""
+    if part.kind in ("date", "number"):
+        return _has_value(item.reading, part)
+    if part.kind == "place":
+        return bool(item.reading.names) and _tells_place(item.told, item.reading)
+    if part.kind == "person":
+        return bool(item.reading.names)
+    return part.wants_reason and gives_reason(item.told)
 
 
 def _held_together(desk: Desk, sentences: Sequence[PassageSentence]) -> float:
@@ -107,27 +122,60 @@ def _held_together(desk: Desk, sentences: Sequence[PassageSentence]) -> float:
 def _speakers(desk: Desk, number: int) -> list[PassageSentence]:
     """The sentences of a passage that are nearest to the question in words."""
     most = _SPEAKERS_ALONE if len(desk.facts.passages) == 1 else _SPEAKERS
-    return nlargest(most, desk.index.by_passage.get(number, ()), key=desk.index.asked_share)
+    return nlargest(most, desk.index.by_passage.get(number, ()), key=desk.index.spoken_share)
+
+
+def held_in(desk: Desk, part: QuestionPart, near: Mapping[TextPair, float]) -> int | None:
+    """The passage that holds what a part asks for, by its words or by the meaning of a sentence."""
+    by_words = holding_passage(desk, part)
+    if by_words is not None or not desk.index.question_weights:
+        return by_words
+    holding = (item.passage for item in _all_speakers(desk) if _holds_by_meaning(desk, item, part, near))
+    return next(holding, None)
+
+
+def _holds_by_meaning(desk: Desk, item: PassageSentence, part: QuestionPart, near: Mapping[TextPair, float]) -> bool:
+    """Whether a sentence is near enough in meaning, and has a value of the kind that is asked for.
+
+    Texts about a topic are near to every question about it. So what shares some of the question's words must be the
+    nearer, unless it shares many; and where no sentence has any of them, the nearest speaks of it in other words.
+    """
+    meant = near.get((part.text, item.sentence.text), 0.0)
+    if meant < _limit("held_of_kind") or not _could_hold(desk.facts, item.reading, part):
+        return False
+    share = desk.index.spoken_share(item)
+    spoken_of = any(desk.index.asked_share(other) > _limit("held_unspoken") for other in desk.index.sentences)
+    if not spoken_of:
+        told = part.kind is not None and _is_of_kind(desk, item, part)
+        return told or share >= _limit("held_told") or meant >= _limit("held_in_other_words")
+    return meant >= _limit("held_by_words_and_meaning" if share >= _limit("held_in_part") else "held_by_meaning")
 
 
 def holding_passage(desk: Desk, part: QuestionPart) -> int | None:
     """The passage that has, in one place, the words of the part and a value of the kind it asks for."""
     weights = desk.index.weigh(_read_part(desk.facts, part))
     sentences = desk.index.sentences
-    if not weights and part.kind in ("date", "number"):
-        return next((item.passage for item in sentences if _has_value(item.reading, part)), None)
+    if not weights:
+        return next((item.passage for item in sentences if _is_of_kind(desk, item, part)), None)
     for place, item in enumerate(sentences):
-        window = [item.reading]
-        if place + 1 < len(sentences) and sentences[place + 1].passage == item.passage:
-            window.append(sentences[place + 1].reading)
-        if coverage(weights, window) >= _limit("held") and any(_could_hold(desk.facts, one, part) for one in window):
+        following = [other for other in sentences[place + 1 : place + 2] if other.passage == item.passage]
+        if _holds_by_words(desk, weights, [item, *following], part):
             return item.passage
     return None
 
 
+def _holds_by_words(
+    desk: Desk, weights: Mapping[str, float], items: Sequence[PassageSentence], part: QuestionPart
+) -> bool:
+    readings = [item.reading for item in items]
+    if asked_coverage(weights, readings) < _limit("held"):
+        return False
+    return any(_could_hold(desk.facts, reading, part) for reading in readings)
+
+
 def _could_hold(facts: RagFacts, reading: Reading, part: QuestionPart) -> bool:
     """Whether a sentence has a value of the kind that is asked for, or for "who" a name that the question lacks."""
-    if part.kind == "person" and facts.language != "de":
+    if part.kind == "person" and facts.matter_language != "de":
         return bool(reading.names - facts.question_reading.stems) or not reading.names
     return _has_value(reading, part)
 
@@ -168,7 +216,7 @@ def _is_taken_from_near(desk: Desk, near: Mapping[TextPair, float]) -> bool:
         return False
     said = desk.facts.said
     most = max((value for (first, text), value in near.items() if first == question and text != said), default=0.0)
-    return near.get((question, best.sentence.text), 0.0) >= max(_limit("useful_meant"), most)
+    return near.get((question, best.sentence.text), 0.0) >= max(_limit("taken_from"), most)
 
 
 def _bare_answer(desk: Desk) -> Draft | None:
@@ -192,7 +240,7 @@ def _answer_by_words(desk: Desk, part: QuestionPart) -> tuple[int | None, bool |
         return None, False
     drafts = {draft.sentence: draft for draft in _answering(desk)}
     if yes_or_no := next((draft for draft in drafts.values() if draft.polarity is not None), None):
-        return yes_or_no.sentence, True
+        return yes_or_no.sentence, yes_or_no.statement is not None
     asked = _read_part(facts, part)
     weights = _own_weights(desk, part, asked)
     told = {number: _with_evidence(reading, drafts.get(number)) for number, reading in said.items()}
@@ -302,13 +350,14 @@ def _has_kind(facts: RagFacts, number: int, reading: Reading, part: QuestionPart
     known = facts.question_reading.stems | reading.value_keys | {value.unit for value in reading.values} | counting
     if all(root in known for root in reading.content):
         return False
-    return part.kind == "person" or bool(reading.names - known) or _names_place(facts, number, reading)
+    told = facts.sentences[number - 1].text
+    return part.kind == "person" or bool(reading.names - known) or _tells_place(told, reading)
 
 
-def _names_place(facts: RagFacts, number: int, reading: Reading) -> bool:
+def _tells_place(text: str, reading: Reading) -> bool:
     """A word of place with something after it that is no value: "on the coast", but not "in 1875"."""
     before = frozenset(table("questions")["place"]["before"].split())
-    words = _WORD.findall(facts.sentences[number - 1].text.lower())
+    words = _WORD.findall(text.lower())
     places = [place for place, word in enumerate(words) if word in before]
     return any(stem(word) in reading.stems for place in places for word in words[place + 1 : place + 4])
 
@@ -346,7 +395,7 @@ def _is_padded(desk: Desk, on_topic: Sequence[bool]) -> bool:
 
 
 def _read_part(facts: RagFacts, part: QuestionPart) -> Reading:
-    return read_sentence(part.text, facts.question_language or facts.language)
+    return read_sentence(part.matter, facts.matter_language)
 
 
 def _limit(name: str) -> float:

@@ -1,0 +1,57 @@
+"""What an answer puts in quotation marks as somebody's own words, and whether a text has them so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from krino.text.forms import locate
+
+_QUOTED = re.compile(r"“([^“”]{2,2000})”|„([^„“”]{2,2000})[“”]|«([^«»]{2,2000})»|\"([^\"\n]{2,2000})\"")
+_CUT = re.compile(r"\.{3,}|…|\[[^\]]*\]")
+"""Where words were left out, or put in by whoever quotes."""
+_LETTER = re.compile(r"[^\W_]")
+_FEWEST = 6
+"""Words from which on a stretch in quotation marks is a quotation, and no name, title or word that is spoken about."""
+_FEWEST_ALONE = 4
+"""The same where nothing else stands in the sentence."""
+_SIGNS = " ,;:.!?"
+_SHORT = 3
+"""Letters up to which a word has a small letter in a title too."""
+
+
+class Quotation(NamedTuple):
+    """The words in quotation marks, with the place of the marks in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def find_quotations(text: str) -> list[Quotation]:
+    """Every stretch in quotation marks that is long enough to be somebody's words; none in JSON, where all text is."""
+    if text.lstrip()[:1] in ("{", "["):
+        return []
+    found = []
+    for match in _QUOTED.finditer(text):
+        said = next(filter(None, match.groups())).strip()
+        alone = not _LETTER.search(text[: match.start()].rpartition("\n")[2]) and not _LETTER.search(
+            text[match.end() :]
+        )
+        if len(said.split()) >= (_FEWEST_ALONE if alone else _FEWEST) and not _is_title(said):
+            found.append(Quotation(said, match.start(), match.end()))
+    return found
+
+
+def _is_title(said: str) -> bool:
+    """Whether most of its longer words have a capital, as in the title of a work or the name of a building."""
+    longer = [word for word in said.split()[1:] if len(word) > _SHORT and word[0].isalpha()]
+    return 2 * sum(word[0].isupper() for word in longer) > len(longer)
+
+
+def is_quoted(quotation: str, texts: Iterable[str]) -> bool:
+    """Whether one of the texts has these words, piece by piece where some were left out."""
+    pieces = [piece.strip(_SIGNS) for piece in _CUT.split(quotation)]
+    told = [piece for piece in pieces if _LETTER.search(piece)]
+    return any(all(locate(piece, text) is not None for piece in told) for text in texts)
