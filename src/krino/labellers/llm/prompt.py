@@ -38,7 +38,6 @@ CONTROL_TOKEN = re.compile(
     r"<(?=[|｜])|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\])"
     r"|<(?=</?SYS>>)|<(?=/?s>)|<(?=[be]os>)|<(?=(?:start|end)_of_turn>)|(?<![^\n])(?=(?:Human|Assistant):)"
 )
-_BRACKETED = re.compile(r"\[/?[A-Z]")  # brackets are common where sentences are numbered; these stand in no such text
 # Control characters, bidirectional overrides and invisible tag characters carry no meaning worth judging; a lone
 # surrogate is half a character, and no request can carry it.
 INVISIBLE = re.compile(
@@ -52,7 +51,8 @@ def neutralise(text: str) -> str:
     # Plain prose, by far the most common, is told apart with a few cheap looks.
     if not text.replace("\n", " ").isprintable():
         text = INVISIBLE.sub("", text)
-    if "<" in text or "Human:" in text or "Assistant:" in text or ("[" in text and _BRACKETED.search(text)):
+    bracketed = "T]" in text or "S]" in text  # as those in brackets end; brackets alone are in every numbered text
+    if bracketed or "<" in text or "Human:" in text or "Assistant:" in text:
         text = CONTROL_TOKEN.sub(lambda match: match.group(0) + SEPARATOR, text)
     return text
 
