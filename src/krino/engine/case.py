@@ -99,6 +99,7 @@ async def carry(
         await turns.take()
         known.case = judge.read(item.record)
         known.inputs = bounded_inputs(judge.main_inputs(known.case))  # before anything is paid: a fault costs nothing
+        await turns.take()
         facts = known.facts = judge.study(known.case)
         await turns.take()
         questions = open_questions(judge, labeller, known.case, facts)
