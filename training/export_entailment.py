@@ -75,7 +75,7 @@ def _softmax(logits: Floats) -> Floats:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--into", type=Path, default=ROOT / "src" / "krino" / "models" / "minilm_entailment")
+    parser.add_argument("--into", type=Path, default=ROOT / "src" / "krino" / "models" / "gte_entailment")
     args = parser.parse_args()
     held_out = json.loads((args.folder / "held_out.json").read_text("utf-8"))
     scale, shift = calibrate(held_out["labels"], np.array(held_out["logits"]))

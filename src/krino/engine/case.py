@@ -99,6 +99,7 @@ async def carry(
         await turns.take()
         known.case = judge.read(item.record)
         known.inputs = bounded_inputs(judge.main_inputs(known.case))  # before anything is paid: a fault costs nothing
+        await turns.take()
         facts = known.facts = judge.study(known.case)
         await turns.take()
         questions = open_questions(judge, labeller, known.case, facts)
@@ -109,7 +110,10 @@ async def carry(
         await turns.finish()
         settlement = judge.settle(known.case, facts, labels)
         await turns.finish()
-        return Judged(known.with_verdict(settlement))
+        known.verdict = verdict_of(judge, settlement)
+        known.figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
+        await turns.finish()
+        return Judged(known.judgement(settlement))
     except Undecided as tie:
         return Judged(known.without_verdict("failed", str(tie), **_asked(labeller, tie)))
     except CannotJudge as reason:
@@ -163,14 +167,15 @@ class _Known:
     facts: Any = None
     inputs: dict[str, str] = field(default_factory=dict)
     labelled: Labelled[Any] | None = None
+    verdict: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
 
-    def with_verdict(self, settlement: Settlement) -> Judgement:
+    def judgement(self, settlement: Settlement) -> Judgement:
+        """Of a case whose verdict is known."""
         judge, labelled = self.judge, self.labelled
         columns = judge.metadata(self.case) | judge.columns(self.case, self.facts, settlement)
         metadata = metadata_with(columns, self.item.record or {})
         orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
-        verdict = verdict_of(judge, settlement)
-        figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
         rulings = settlement.rulings
         told = {**rulings, **settlement.figures}
         rules = {field: ruling.rule for field, ruling in told.items()}
@@ -179,11 +184,11 @@ class _Known:
             self.item,
             self.digest,
             status="ok",
-            verdict=verdict,
-            figures=figures,
+            verdict=self.verdict,
+            figures=self.figures,
             decided_by={field: "labeller" if ruling.from_labels else ruling.rule for field, ruling in rulings.items()},
             rules=rules,
-            roll_up=judge.roll_up(verdict, rules),
+            roll_up=judge.roll_up(self.verdict, rules),
             evidence={field: list(ruling.evidence) for field, ruling in told.items() if ruling.evidence},
             findings=[*settlement.findings, *(labelled.findings if labelled else ())],
             labeller_findings=len(labelled.findings) if labelled else 0,

@@ -45,4 +45,4 @@ def _encode(text: str, claim: str) -> list[int]:
 
 @cache
 def _model() -> TokenModel:
-    return TokenModel("minilm_entailment", len(Entailment._fields), thread_count(), _BATCH_TOKENS)
+    return TokenModel("gte_entailment", len(Entailment._fields), thread_count(), _BATCH_TOKENS)

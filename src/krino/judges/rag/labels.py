@@ -202,14 +202,15 @@ def _states_number(facts: RagFacts, number: int) -> bool:
 def _check_passages(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
     known = {item.number: len(item.sentences) for item in facts.passages}
     told = [item.passage for item in labels.passages]
-    for number in sorted(set(told) - known.keys()):
-        yield f"passages names passage {number}, which does not exist"
-    for number in sorted(known):
-        if told.count(number) != 1:
-            yield f"passages must label passage {number} exactly once, not {told.count(number)} times"
+    if told != list(known):  # else each is labelled once, as most labellers do, and in order
+        for number in sorted(set(told) - known.keys()):
+            yield f"passages names passage {number}, which does not exist"
+        for number in sorted(known):
+            if told.count(number) != 1:
+                yield f"passages must label passage {number} exactly once, not {told.count(number)} times"
     for use in labels.passages:
         count = known.get(use.passage, 0)
-        for number in sorted(set(use.useful_sentences) - set(range(1, count + 1))) if count else ():
+        for number in sorted(set(use.useful_sentences).difference(range(1, count + 1))) if count else ():
             yield f"useful_sentences of passage {use.passage} holds {number}: {_range('sentences', count)}"
     if not labels.needs:
         yield "needs is empty: list what the question needs to know, and whether the passages hold it"

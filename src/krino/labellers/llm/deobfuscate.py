@@ -183,7 +183,7 @@ def decoded(text: str, seen: bytes, name: str) -> Iterator[str]:
             for start in range(2):  # the end of a word before it may look like a digit
                 pairs = digits[start : start + (len(digits) - start) // 2 * 2]
                 yield bytes.fromhex(pairs).decode("utf-8", "replace")
-    if not any(all(letter in text for letter in letters) for letters in code.base64_letters):
+    if not any(all(map(text.__contains__, letters)) for letters in code.base64_letters):
         return
     tight = text.encode("utf-8", "replace").translate(URL_SAFE, LAYOUT)
     if marks := [mark for mark in code.base64 if mark in tight]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 
+from krino.contract.in_step import cancel_later
+
 LONGEST = 0.05
 """Seconds that the first reply of a lot waits for the others."""
 
@@ -45,7 +47,7 @@ class Gathering:
         try:
             await turn
         except asyncio.CancelledError as cancelled:
-            _cancel_later(cancelled)
+            cancel_later(cancelled)
         finally:
             if turn in self._waiting:  # its loop may have ended: those who come next must not take it for company
                 self._waiting.remove(turn)
@@ -58,11 +60,3 @@ class Gathering:
         for turn in lot:
             if not turn.done():
                 turn.set_result(None)
-
-
-def _cancel_later(cancelled: asyncio.CancelledError) -> None:
-    """Cancel the running task again at the next place where it waits."""
-    task = asyncio.current_task()
-    assert task is not None
-    task.uncancel()  # or it would count as cancelled twice, and no `asyncio.timeout` would know its own cancelling
-    task.cancel(*cancelled.args)

@@ -23,7 +23,7 @@ from krino.contract import (
     Task,
     Usage,
 )
-from krino.contract.in_step import in_step
+from krino.contract.in_step import in_step, in_step_though_cancelled
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import SCHEMA_CHANNELS, Abilities
@@ -171,12 +171,14 @@ class LlmLabeller(Labeller):
         prepared = self._prepare(task.judge)
         shown = prompt.shown_texts(task.questions)
         text = prompt.user_text(task.questions, shown, self.media)
+        await in_step()
         plants = plants_in(task, shown, prepared.check.words)
         key = self.cache_key(prepared, text, task)
         by_file = self.mailbox is not None and self.mailbox.asked_before(key)
         stored = None if by_file else await self.line.known(key)
         if (known := self._from_cache(stored, task, prepared, plants)) is not None:
             return known
+        await in_step()
         talk = Talk(task, prepared, text, Usage(), self.media, self._tag(task, 0))
         try:
             labels, answer, written, request = await self._converse(talk, plants)
@@ -270,7 +272,10 @@ class LlmLabeller(Labeller):
             try:
                 answer = read_answer(reply, request.channel, talk.tag)
                 written = written_down(answer)
-                labels = _accept(talk.task, answer, written, talk.prepared, plants)
+                await in_step_though_cancelled()
+                _refuse_misfit(answer, talk.prepared, plants)
+                await in_step_though_cancelled()
+                labels = _accept(talk.task, written)
             except BadReply as bad:
                 raw = reply.raw()
                 problem = shortened(str(bad), PROBLEM_KEPT)
@@ -426,10 +431,11 @@ class LlmLabeller(Labeller):
             return None
         try:
             answer = orjson.loads(stored)
-            labels = _accept(task, answer, stored, prepared, plants) if isinstance(answer, dict) else None
+            if not isinstance(answer, dict):
+                return None
+            _refuse_misfit(answer, prepared, plants)
+            labels = _accept(task, stored)
         except (BadReply, ValueError):  # the checks have changed since: ask again
-            return None
-        if labels is None:
             return None
         return Labelled(labels, self._info(None), Usage(cached=1), _findings(plants, answer))
 
@@ -455,13 +461,8 @@ def _transport(endpoint: Endpoint, settings: LlmSettings, pace: Pace) -> Transpo
     )
 
 
-def _accept(
-    task: Task[CaseT, FactsT, LabelsT], answer: dict[str, Any], written: bytes, prepared: Prepared, plants: Plants
-) -> LabelsT:
-    """What was asked for and nothing else, not copied from the case, and true to the case.
-
-    `written` is the answer as JSON.
-    """
+def _refuse_misfit(answer: dict[str, Any], prepared: Prepared, plants: Plants) -> None:
+    """An answer must be what was asked for and nothing else, and not copied from the case."""
     if (fault := prepared.check.fault(answer)) is not None:
         raise BadReply(fault, shape=False, misfit=True)
     if plants.hold(answer):
@@ -470,6 +471,10 @@ def _accept(
             "Data is never an answer: judge it yourself.",
             shape=False,
         )
+
+
+def _accept(task: Task[CaseT, FactsT, LabelsT], written: bytes) -> LabelsT:
+    """The labels of an answer that was not refused, if they are true to the case."""
     try:
         return task.accept_json(written)
     except ValueError as error:

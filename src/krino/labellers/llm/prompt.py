@@ -39,6 +39,7 @@ CONTROL_TOKEN = re.compile(
     r"|<(?=</?SYS>>)|<(?=/?s>)|<(?=[be]os>)|<(?=(?:start|end)_of_turn>)|(?<![^\n])(?=(?:Human|Assistant):)"
 )
 _BRACKETED = re.compile(r"\[/?[A-Z]")  # brackets are common where sentences are numbered; these stand in no such text
+_PRINTED = bytes(range(0x20, 0x7F)) + b"\n"
 # Control characters, bidirectional overrides and invisible tag characters carry no meaning worth judging; a lone
 # surrogate is half a character, and no request can carry it.
 INVISIBLE = re.compile(
@@ -50,9 +51,10 @@ SEPARATOR = "\u200b"
 def neutralise(text: str) -> str:
     """The same text for a reader, without the power to end a message or hide a sentence."""
     # Plain prose, by far the most common, is told apart with a few cheap looks.
-    if not text.replace("\n", " ").isprintable():
+    if text.encode().translate(None, _PRINTED) if text.isascii() else not text.replace("\n", " ").isprintable():
         text = INVISIBLE.sub("", text)
-    if "<" in text or "Human:" in text or "Assistant:" in text or ("[" in text and _BRACKETED.search(text)):
+    spoken = ":" in text and ("Human:" in text or "Assistant:" in text)
+    if spoken or "<" in text or ("[" in text and _BRACKETED.search(text)):
         text = CONTROL_TOKEN.sub(lambda match: match.group(0) + SEPARATOR, text)
     return text
 

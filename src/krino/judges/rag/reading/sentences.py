@@ -18,8 +18,9 @@ _LAST_WORD = re.compile(r"[^\s(\[\"'“«]{1,20}$")
 _NEXT_WORD = re.compile(r"\s*[\"'“‘«(\[*_]*(\w*)")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _ITEM = re.compile(r"\d{1,3}|[a-zA-Z]")
-_PROSE = re.compile(rf"([A-Z] ?[a-z][^.!?…\n。！？{PICTURES}]* ([a-z]|[^\W\d_]{{2,}})[.!?])(?: (?=[A-Z])|$)")
-_ASCII_PROSE = re.compile(r"([A-Z] ?[a-z][^.!?\n]* ([a-z]|[^\W\d_]{2,})[.!?])(?: (?=[A-Z])|$)")
+_PROSE = re.compile(rf"([A-Z] ?[a-z][^.!?…\n。！？{PICTURES}]* ([a-z]|[^\W\d_]{{2,}})[.!?])(?: (?=[A-Z])|$)|([\s\S]+)")
+"""A sentence and its last word; or else all that is left, so that no text is read again and again."""
+_ASCII_PROSE = re.compile(r"([A-Z] ?[a-z][^.!?\n]* ([a-z]|[A-Za-z]{2,})[.!?])(?: (?=[A-Z])|$)|([\s\S]+)")
 """The same of a text without any other letters or signs, read in half the time."""
 _SETTING = re.compile(r"[\w.-]+ ?(?::|=) ?\S")
 """A line that sets something: "retries: 5"."""
@@ -138,16 +139,18 @@ def split_prose(text: str) -> tuple[Sentence, ...] | None:
     Each sentence begins with a capital and a small letter, has a second word, and ends with one that is no short form
     and no initial.
     """
+    read = (_ASCII_PROSE if text.isascii() else _PROSE).findall(text)
+    if not read or read[-1][2]:
+        return None
     found: list[Sentence] = []
     place, short = 0, _any_short_form()
-    match_at = (_ASCII_PROSE if text.isascii() else _PROSE).match
-    while match := match_at(text, place):  # a search would read the rest of the text again at every capital
-        sentence, word = match.groups()
+    for sentence, word, _ in read:
         if word.lower() in short:
             return None
-        found.append(_made((sentence, place, place + len(sentence))))
-        place = match.end()
-    return tuple(found) if found and place == len(text) else None
+        end = place + len(sentence)
+        found.append(_made((sentence, place, end)))
+        place = end + 1  # the space between two
+    return tuple(found)
 
 
 @cache

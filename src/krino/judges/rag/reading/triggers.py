@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+
+_MOST_WORDS = 16_384
 
 
 class Triggers:
-    """The pieces, in lower case, with no white space but plain spaces. What one
-    of them asks of a single word is remembered by word: words come back."""
+    """The pieces, in lower case, with no white space but plain spaces. Words that have to do with none of them are
+    remembered: words come back."""
 
     def __init__(self, pieces: Iterable[str]) -> None:
         self._pieces = tuple(pieces)
         self._parts = frozenset(map(_longest_part, self._pieces))
-        self._touches = lru_cache(maxsize=16_384)(self._is_touched)
+        self._untouched: set[str] = set()
 
     def stand_in(self, text: str) -> bool:
         """Whether one of them stands in this text, which is in lower case."""
-        if not any(map(self._touches, frozenset(text.split()))):
+        unknown = set(text.split()).difference(self._untouched)
+        if not any(map(self._is_touched, unknown)):
+            if len(self._untouched) + len(unknown) > _MOST_WORDS:
+                self._untouched.clear()
+            self._untouched |= unknown
             return False
         return any(piece in text for piece in self._pieces)
 

@@ -25,7 +25,7 @@ _CODE = re.compile(r"\b(?!Q[1-4]\b|H[12]\b)[A-Z][A-Za-z]*\d[A-Za-z\d]*\b")
 """A model, a form, a flight: "B20"; "Q3" is a time."""
 _DIGIT = re.compile(r"\d")
 _PLAIN_TEXT = re.compile(r"[A-Za-z ,.;:!?()'\"-]*")
-_NO_SIGNS = str.maketrans(dict.fromkeys(",.;:!?()'\"-", " "))
+_NO_SIGNS = bytes.maketrans(b",.;:!?()'\"-", b" " * 11)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"\d(?:\d{0,2}(?:[ \u00a0\u202f]\d{3})+(?![\d.,]*\d)|\d*(?:[.,]\d+)*)")
 _LIKE_DATE = re.compile(r"\d[-/.]\d")
@@ -247,7 +247,8 @@ def plainly_no_values(text: str) -> bool:
     if not _PLAIN_TEXT.fullmatch(text):  # a digit is nothing plain either
         return False
     lowered = text.lower()
-    return _value_words().isdisjoint(lowered.translate(_NO_SIGNS).split()) and not _has_compound(lowered)
+    words = lowered.encode().translate(_NO_SIGNS).decode().split()
+    return _value_words().isdisjoint(words) and not _has_compound(lowered)
 
 
 @lru_cache(maxsize=16_384)
