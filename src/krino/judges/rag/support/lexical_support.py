@@ -23,6 +23,7 @@ from krino.judges.rag.reading.leave import other_leave
 from krino.judges.rag.reading.lists import added_item
 from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
+from krino.judges.rag.reading.relations import are_turned, has_another_cause
 from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, read_scope, same_scope, scope_roots
 from krino.judges.rag.reading.sides import are_exchanged
 from krino.judges.rag.reading.slots import in_place_of
@@ -225,6 +226,7 @@ def find_conflict(pair: Pair) -> Conflict | None:
         _leave_conflict(pair, limits["negation"])
         or _opposite_conflict(pair, limits["negation"])
         or _role_conflict(pair)
+        or _relation_conflict(pair)
         or _name_conflict(pair, limits["negation"])
         or _slot_conflict(pair)
         or _plan_conflict(pair, limits)
@@ -339,6 +341,16 @@ def _role_conflict(pair: Pair) -> Conflict | None:
     another = "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short)
     if another or _of_another(pair) == "surely":
         return Conflict("the passage says this of another", plain=True, label="unsupported")
+    return None
+
+
+def _relation_conflict(pair: Pair) -> Conflict | None:
+    """Cause and effect, or first and then, exchanged; or another cause than the passage tells for the same effect."""
+    turned = [are_turned(pair.claim, text, pair.language) for text in pair.evidence]
+    if any(turned) and all(way or not _is_close(pair, item) for way, item in zip(turned, pair.found, strict=True)):
+        return Conflict("it has cause and effect, or first and then, the other way round", plain=True)
+    if has_another_cause(pair.claim, pair.evidence, pair.language):
+        return Conflict("the passage tells another cause of it", plain=True, label="unsupported")
     return None
 
 
