@@ -6,6 +6,7 @@ The folder holds `data.jsonl.gz` (or .jsonl), a row a pair of answers, with `ann
 
 from __future__ import annotations
 
+import argparse
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -21,9 +22,9 @@ ALPHA = 0.864
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    folder = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
     path = next((folder / name for name in ("data.jsonl", "data.jsonl.gz") if (folder / name).exists()), None)
     if path is None:
         sys.exit(f"{folder} has no data.jsonl or data.jsonl.gz")

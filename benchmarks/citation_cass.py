@@ -6,6 +6,7 @@ or gzipped. Printed by label: how often the decision that the judge takes as rig
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import sys
@@ -20,7 +21,7 @@ from krino.judges.citation.judge import CitationJudge
 
 MUST_MATCH = ("match", "match_old_number", "match_fuzzy_number", "match_language_letter_typo")
 LEAST = 0.995
-MOST_WRONG = 12  # a lone candidate without a known number is taken as meant: the price of that rule
+MOST_WRONG = 6  # a lone candidate without a known number is taken as meant: the price of that rule
 
 
 def rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
@@ -60,7 +61,9 @@ def taken_as_right(judge: CitationJudge, record: dict[str, Any]) -> str | None:
 
 
 def main() -> int:
-    folder = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="DATA_FOLDER")
+    folder = parser.parse_args().folder
     judge = CitationJudge()
     by_date: dict[str, list[dict[str, Any]]] = defaultdict(list)
     unread = 0

@@ -8,7 +8,7 @@ empty list: none may be called unnecessary), or with a `status`. Exit code 1 if 
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,10 @@ def deviations(expected: dict[str, Any], judgement: krino.Judgement) -> list[str
 
 
 def main() -> None:
-    rows = [orjson.loads(line) for line in Path(sys.argv[1]).read_bytes().splitlines() if line.strip()]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, metavar="FILE")
+    lines = parser.parse_args().file.read_bytes().splitlines()
+    rows = [orjson.loads(line) for line in lines if line.strip()]
     judgements = krino.judge_many("efficiency", [row["case"] for row in rows])
     wrong = 0
     for row, judgement in zip(rows, judgements, strict=True):

@@ -5,8 +5,8 @@ python benchmarks/efficiency_speed.py [STEPS ...]
 
 from __future__ import annotations
 
+import argparse
 import random
-import sys
 import time
 import tracemalloc
 from typing import Any
@@ -63,8 +63,9 @@ def measure(name: str, steps: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    counts = [int(count) for count in sys.argv[1:]] or [500, 1000, 2000, 4000, 8000]
-    for count in counts:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("steps", type=int, nargs="*", default=[500, 1000, 2000, 4000, 8000])
+    for count in parser.parse_args().steps:
         dice = random.Random(7)
         measure("varied", varied(count, dice))
         measure("alike", alike(count, dice))

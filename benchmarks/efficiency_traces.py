@@ -8,9 +8,9 @@ DATA is a folder with `tau_bench_airline`, `mast_human`, `roscoe_stepwise` (each
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -144,7 +144,9 @@ def samples(data: Path) -> None:
 
 
 def main() -> None:
-    data = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, metavar="DATA")
+    data = parser.parse_args().data
     tau_bench(data)
     multi_agent(data)
     reasoning_steps(data)

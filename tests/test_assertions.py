@@ -75,7 +75,9 @@ def test_a_null_is_no_score() -> None:
 @pytest.mark.parametrize("kind", ["min", "max", "equals"])
 @pytest.mark.parametrize("text", ["good", "unjudgeable"])
 def test_a_misspelt_field_is_an_error_that_names_the_known_ones(kind: str, text: str) -> None:
-    with pytest.raises(UsageProblem, match="judge `toy` has no field `scoer`; it has score, note"):
+    with pytest.raises(
+        UsageProblem, match=r"judge `toy` has no field `scoer` \(did you mean score\?\); it has score, note"
+    ):
         misspelt: dict[str, Any] = {kind: {"scoer": 1}}
         assert_verdict(ToyJudge, {"text": text}, **misspelt)
 
@@ -106,7 +108,7 @@ async def test_a_judgement_at_hand_is_asserted_as_it_is() -> None:
     assert assert_verdict(judgement, min={"score": 1}) is judgement
     with pytest.raises(AssertionError, match=r"expected at most 0\.5"):
         assert_verdict(judgement, max={"score": 0.5})
-    with pytest.raises(UsageProblem, match="has no field `scoer`; it has score, note"):
+    with pytest.raises(UsageProblem, match=r"has no field `scoer` \(did you mean score\?\); it has score, note"):
         assert_verdict(judgement, min={"scoer": 1})
 
 

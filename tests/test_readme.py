@@ -166,3 +166,16 @@ def test_every_provider_named_exists() -> None:
     named = set(re.findall(r"`(\w+):(?:NAME|DEPLOYMENT)`", README))
     assert named <= providers().keys()
     assert providers().keys() - {"openai", "anthropic"} == named
+
+
+def test_what_a_case_without_a_verdict_has_in_its_place_is_told(tmp_path: Path) -> None:
+    from krino import judge, load_run, run
+    from krino.judges.registry import OURS
+
+    shapes = {name: judge(name, {"id": "blank"}).verdict for name in OURS}
+    (told,) = re.findall(r"it is None, and\s+of `(\w+)` a dict of its fields", README)
+    assert [name for name, verdict in shapes.items() if verdict is not None] == [told]
+    assert {key for key, value in (shapes[told] or {}).items() if value is not None} == {"evaluation_status", "reason"}
+    made = run(told, [{"id": "blank"}], into=tmp_path / "run")
+    (line,) = (tmp_path / "run" / "judgements.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["verdict"], *(item.verdict for item in load_run(made.folder))] == [shapes[told]] * 2

@@ -2,7 +2,8 @@
 
 `ordinary.jsonl` has a group a line: a text `p`, claims that it supports (`s`), that it speaks against (`c`) and that it
 leaves open (`u`). False claims are built from the text's own words and true ones from others, so that neither tells
-them apart. Slots such as `{day}` take another value each time (`ordinary.toml`). One group in six is kept out.
+them apart. Slots such as `{day}` take another value each time (`ordinary.toml`). One group in six is kept out. Groups
+with a `lang` are in that language; all others are English.
 """
 
 from __future__ import annotations
@@ -15,13 +16,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import edits
 from kinds import KEPT, Kinds, sentence
-from pairs import CONTRADICTED, SUPPORTED, UNSUPPORTED, Pair
+from pairs import CONTRADICTED, NOT_SUPPORTED, SUPPORTED, UNSUPPORTED, Pair
+from synthesis import sentences_of
 
 _FOLDER = Path(__file__).parent
 _SLOT = re.compile(r"\{(\w+?)(\d?)\}")
 _LABELS = {"s": SUPPORTED, "c": CONTRADICTED, "u": UNSUPPORTED}
 _MOST_OF_A_KIND = 3
+_BESIDE = 0.25
+"""How often a text stands beside another one."""
+_SHORTER = 0.4
+_FEWEST_WORDS = 4
 
 
 class Ordinary:
@@ -40,18 +47,48 @@ class Ordinary:
                 yield from self._drawn(group, strangers)
 
     def _drawn(self, group: dict[str, Any], strangers: Sequence[str]) -> Iterator[Pair]:
-        values = self._values()
-        premise = self.talk.surrounded(_filled(group["p"], values), strangers)
-        good = [(claim, "s") for claim in group["s"]]
-        bad = [(claim, key) for key in "cu" for claim in group.get(key, ())]
+        values, english = self._values(), "lang" not in group
+        text = _filled(group["p"], values)
+        premise = self._surrounded(text, group, values, strangers)
+        good = [(_filled(claim, values), SUPPORTED) for claim in group["s"]]
+        bad = [(_filled(claim, values), _LABELS[key]) for key in "cu" for claim in group.get(key, ())]
+        own, denied = self._in_own_words(text, english)
+        good += [(claim, SUPPORTED) for claim in own]
+        bad += [(claim, NOT_SUPPORTED) for claim in denied]
         count = min(len(good), len(bad))
-        for claim, key in [*self.random.sample(good, count), *self.random.sample(bad, count)]:
-            told = self.talk.chatty(_filled(claim, values), share=0.1)
-            yield Pair(premise, told, _LABELS[key], f"ordinary: {group['k']}")
+        origin = f"ordinary: {group['k'] if english else group['lang']}"
+        for claim, label in [*self.random.sample(good, count), *self.random.sample(bad, count)]:
+            yield Pair(premise, self.talk.chatty(claim, share=0.1) if english else claim, label, origin)
+
+    def _surrounded(self, text: str, group: dict[str, Any], values: dict[str, str], strangers: Sequence[str]) -> str:
+        """Alone, among sentences about something else, or beside another text of the same language."""
+        if "lang" not in group and self.random.random() > _BESIDE:
+            return self.talk.surrounded(text, strangers)
+        if self.random.random() > 2 * _BESIDE:
+            return text
+        others = [other for other in self.groups if other.get("lang") == group.get("lang")]
+        parts = [text, _filled(self.random.choice(others)["p"], values)]
+        self.random.shuffle(parts)
+        return " ".join(parts)
+
+    def _in_own_words(self, text: str, english: bool) -> tuple[list[str], list[str]]:
+        """A sentence of the text as it stands, or shortened, and one that says its opposite.
+
+        Most false claims are near to the text's words and most true ones far, so "a copy is false" would be learned.
+        """
+        sentences = [part for part in sentences_of(text) if len(part.split()) >= _FEWEST_WORDS] or [text]
+        own = self.random.choice(sentences)
+        if not english:
+            return [own], []
+        shorter = edits.shorten(own, self.random) if self.random.random() < _SHORTER else None
+        denied = edits.deny(self.random.choice(sentences), self.random)
+        return [shorter or own], [denied] if denied else []
 
     def cases(self) -> Iterator[tuple[str, str, bool, str]]:
         """Text, answer, whether all of it holds, and the text as it stands here: claims alone, and three in a row."""
         for group in self.groups:
+            if "lang" in group:
+                continue
             values = self._values()
             text = _filled(group["p"], values)
             good = [_filled(claim, values) for claim in group["s"]]

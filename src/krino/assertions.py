@@ -16,6 +16,7 @@ from krino.api.judging import judge as judge_case
 from krino.contract import AnyJudge, Judgement, Labeller
 from krino.errors import UsageProblem
 from krino.text.clean import clean_line
+from krino.text.guessing import guessed
 
 _WIDTH = 100
 
@@ -51,7 +52,8 @@ class Expected:
     def check_names(self, judge: str, known: Collection[str]) -> None:
         if unknown := sorted(self.names() - set(known)):
             raise UsageProblem(
-                f"assert_verdict: judge `{judge}` has no field `{unknown[0]}`; it has {', '.join(known)}"
+                f"assert_verdict: judge `{judge}` has no field `{unknown[0]}`{guessed(unknown[0], known)}; "
+                f"it has {', '.join(known)}"
             )
 
     def problems(self, judgement: Judgement) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import krino
 from fake_llm import FakeServer
 from krino.engine import sync
+from krino.engine.protocol import Assignment, OpenCase, ReceiveAny
 from krino.runs.session import Tally
 from toy_judge import ToyJudge
 
@@ -168,3 +170,20 @@ def test_without_anybody_to_label_nothing_is_made_that_would_block_the_right_cal
 def test_a_judge_that_leaves_nothing_open_needs_nobody_to_label(tmp_path: Path) -> None:
     run = krino.run(NoEmbedded, [{"id": "a", "text": ""}], into=tmp_path / "r")
     assert run.manifest.counts.ok == 1
+
+
+class Refusing:
+    """An engine that finds out late that it cannot work at all, as one on a cluster may."""
+
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
+        raise krino.UsageProblem("there is no cluster")
+
+    def stop(self) -> None: ...
+
+
+def test_a_run_folder_that_was_announced_and_not_kept_is_told_of(cases: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    with pytest.raises(krino.UsageProblem, match="there is no cluster"):
+        krino.run(ToyJudge, cases, into=tmp_path / "r", engine=Refusing, on_message=told.append)
+    assert told == [f"run folder {tmp_path / 'r'}", f"nothing was judged, and {tmp_path / 'r'} was not kept"]
+    assert not (tmp_path / "r").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -110,3 +111,9 @@ def test_each_case_of_a_record_has_its_judgement_and_meets_it_again(tmp_path: Pa
     cases.write_bytes(b'{"texts": ["fine a", "bad b"]}\n{"text": "fine c"}\n')
     found = with_cases([item.model_dump() for item in judgements], lambda: read_cases([cases], judge=ManyJudge()))
     assert [item["case"] for item in found] == [{"text": "fine a"}, {"text": "bad b"}, {"text": "fine c"}]
+
+
+def test_what_holds_the_cases_of_a_record_is_no_misspelt_field() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(krino.judge_many(ManyJudge(), [{"texts": ["fine a", "bad b"]}]))

@@ -162,3 +162,11 @@ def test_words_are_read_by_values_and_the_headline_is_everywhere(krino: Run) -> 
     assert (code, "no label says so; the labels say 'bad', 'good'" in err) == (2, True)
     code, _, err = krino("r", "l.csv", "--values", "good")
     assert (code, "write it as good=1,bad=0" in err) == (2, True)
+
+
+def test_a_label_outside_the_scale_that_the_judge_declares_is_exit_2_with_its_place(krino: Run) -> None:
+    scale = {"type": "number", "minimum": 0, "maximum": 1}
+    made(JUDGED, LABELS.replace("0.75", "7.5"), about={"verdict_schema": {"properties": {"score": scale}}})
+    code, out, err = krino("r", "l.csv")
+    assert (code, out) == (2, "")
+    assert "l.csv:5: `score` lies between 0 and 1, the label '7.5' does not (1 of 4 labels)" in " ".join(err.split())

@@ -57,6 +57,9 @@ ONE_FAILED = [*FINE, "unjudgeable"]
         (FINE, ("--gate", "--min", "score=0.8"), 0),
         (["fine", "bad"] * 20, ("--min", "score=0.8"), 1),
         (["fine", "bad"] * 20, ("--max", "score=0.2"), 1),
+        ([*FINE, "bad"], ("--min", "score=0.95"), 1),
+        ([*FINE, "bad"], ("--min", "score=0.95", "--point"), 0),
+        ([*FINE, "bad"], ("--min", "score=0.95", "--bound"), 1),
         (ONE_FAILED, (), 3),
         (ONE_FAILED, ("--gate",), 1),
         (ONE_FAILED, ("--gate", "--max", "failed=1"), 0),
@@ -97,6 +100,9 @@ def test_the_rules_of_the_settings_file_hold(judge: Judged, tmp_path: Path) -> N
     assert judge(["bad"] * 40, "--gate").code == 1
     assert judge(ONE_FAILED, "--gate").code == 0
     assert judge(ONE_FAILED, "--gate", "--max", "failed=0").code == 1, "a flag takes the place of the rule there"
+    (tmp_path / "krino.toml").write_text("[gate]\npoint = true\n[gate.min]\nscore = 0.95\n")
+    assert judge([*FINE, "bad"], "--gate").code == 0
+    assert judge([*FINE, "bad"], "--gate", "--bound").code == 1
     (tmp_path / "krino.toml").write_text("[judge]\ngate = true\n[gate.min]\nscore = 0.8\n")
     assert judge(["bad"] * 40).code == 1
 
@@ -113,6 +119,8 @@ def test_the_rules_of_the_settings_file_hold(judge: Judged, tmp_path: Path) -> N
         ),
         (("--min", "pass=90%"), "judge `toy` rolls nothing up to pass, review or fail; name a field: score, note"),
         (("--min", "score"), "write it as FIELD=NUMBER"),
+        (("--point",), "--point says how a gate holds its rules: add --gate"),
+        (("--bound",), "--bound says how a gate holds its rules: add --gate"),
         (("--junit", "gate.xml"), "--junit keeps what a gate finds: add --gate"),
         (("--markdown", "gate.md"), "--markdown keeps what a gate finds: add --gate"),
         (("--gate", "--junit", "no/such/gate.xml"), "--junit no/such/gate.xml: there is no folder no/such"),

@@ -64,6 +64,25 @@ def test_a_jury_from_the_command_line(tmp_path: Path, server: FakeServer) -> Non
     assert (labeller["kind"], list(labeller["members"]), labeller["quorum"]) == ("panel", ["a", "b", "c"], 2)
 
 
+def test_a_cost_that_some_calls_have_no_price_for_says_so_wherever_it_is_shown(
+    tmp_path: Path, server: FakeServer
+) -> None:
+    write(tmp_path / "cases.jsonl", 2)
+    (tmp_path / "krino.toml").write_text("[prices.a]\ninput = 1\noutput = 1\n", encoding="utf-8")
+    told = "(4 calls without a price)"
+    tried = krino(*judge(server, "a,b,c", "--dry-run")).out
+    assert "at the stated price, at least: 4 calls have none" in tried
+    done = krino(*judge(server, "a,b,c"))
+    assert "cost at least " in done.out and told in " ".join(done.out.split())
+    assert [line["usage"]["unpriced"] for line in judgements(tmp_path / "r")] == [2, 2]
+    assert orjson.loads((tmp_path / "r/run.json").read_bytes())["usage"]["unpriced"] == 4
+    shown = krino("show", "r")
+    assert "cost at least " in shown.out and told in " ".join(shown.out.split())
+    assert "(2 calls without a price)" in " ".join(krino("show", "r", "c0").out.split())
+    assert told in (tmp_path / "r/report.html").read_text("utf-8")
+    assert "calls without a price" in krino("compare", "r", "r").out
+
+
 def test_a_tied_case_is_failed_and_exit_3(tmp_path: Path, server: FakeServer) -> None:
     write(tmp_path / "cases.jsonl", 1)
     done = krino(*judge(server, "a,b"))

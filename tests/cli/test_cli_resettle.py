@@ -67,3 +67,16 @@ def test_what_the_joining_of_votes_finds_again_is_not_told_twice(tmp_path: Path,
     found = ["TOY-LABEL", "KRINO-PLANTED", "KRINO-SEAT-ABSENT"]
     assert rules_found(run) == found
     assert rules_found(resettled(run, "again")) == found
+
+
+def test_without_a_name_the_new_run_lies_beside_the_old_one_and_the_help_says_so(
+    tmp_path: Path, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = judged(tmp_path, "m", server.url)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    krino("resettle", str(run), str(run.with_name("cases.jsonl")), "--judge", TOY)
+    assert not any((tmp_path / "elsewhere").iterdir())
+    assert len([path for path in tmp_path.iterdir() if path.name.startswith("toy-")]) == 1
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "beside RUN" in krino("resettle", "--help").output

@@ -249,3 +249,12 @@ def test_a_rule_of_a_models_own_is_told_in_its_own_words() -> None:
     with pytest.raises(ValidationError) as fault:
         Strict(low=2, high=1)
     assert describe_validation(fault.value) == "low must not be above high"
+
+
+def test_calls_without_a_price_are_counted_and_stay_counted_in_a_sum() -> None:
+    total = krino.Usage(calls=2, cost=0.5)
+    total.add(krino.Usage(calls=3))
+    total.add(krino.Usage(cached=1))
+    assert (total.calls, total.cost, total.unpriced) == (5, 0.5, 3)
+    assert krino.Usage.of({"calls": 4, "cost": None}).unpriced == 4, "a line of an earlier version"
+    assert krino.Usage.of({"calls": 4, "cost": 1.0}).unpriced == 0

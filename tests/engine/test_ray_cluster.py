@@ -138,3 +138,12 @@ def test_without_an_address_a_cluster_is_started_on_loopback_and_ends_with_the_r
     assert len(lines(cases, "run")) == CASES
     after = subprocess.run(["pgrep", "-x", "gcs_server"], capture_output=True, text=True, check=False).stdout
     assert set(after.split()) <= set(before.split())
+
+
+def test_a_cluster_that_is_not_there_is_told_with_our_flag_and_leaves_no_folder(cases: Path) -> None:
+    asked = command(cases, "run", "--engine", "ray", "--ray-address", "auto")
+    done = subprocess.run(asked, capture_output=True, text=True, check=False, env=env(cases))
+    assert done.returncode == 2
+    assert "`--ray-address`" in done.stderr and "`--address`" not in done.stderr
+    assert f"nothing was judged, and {cases.parent / 'run'} was not kept" in done.stderr
+    assert not (cases.parent / "run").exists()

@@ -118,6 +118,41 @@ def test_a_case_that_kills_a_small_run_is_an_error_when_the_command_is_given_aga
     assert "died twice" in str(found[str(place)].error)
 
 
+def test_a_case_that_kills_whoever_settles_it_is_an_error_again_when_its_run_is_settled_again(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "text": "abc"}\n{"id": "b", "text": "die"}\n')
+    judged = ("judge", DEADLY, "cases.jsonl", "--run", "run")
+    assert [krino_command(*judged, cwd=tmp_path).returncode for _ in range(2)] == [-9, 3]
+    settled = krino_command("resettle", "run", "cases.jsonl", "--judge", DEADLY, "--run", "again", cwd=tmp_path)
+    assert settled.returncode == 3, settled.stderr
+    found = krino.load_run(tmp_path / "again")
+    assert (found["a"].verdict, found["b"].status) == ({"length": 3, "process": None}, "error")
+    assert "died twice" in str(found["b"].error)
+
+
+def test_a_rule_of_today_that_kills_whoever_settles_by_it_is_an_error_when_the_command_is_given_again(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "text": "fine"}\n{"id": "b", "text": "fine too"}\n')
+    toy = Path(TOY.partition(":")[0]).read_text()
+    (tmp_path / "toy.py").write_text(toy)
+    assert krino_command("judge", "toy.py:ToyJudge", "cases.jsonl", "--run", "run", cwd=tmp_path).returncode == 0
+    deadly = '        if case.text == "fine too":\n            import os\n            os.kill(os.getpid(), 9)\n'
+    (tmp_path / "toy.py").write_text(toy.replace("-> Settlement:\n", f"-> Settlement:\n{deadly}", 1))
+    again = ("resettle", "run", "cases.jsonl", "--judge", "toy.py:ToyJudge", "--run", "again")
+    assert [krino_command(*again, cwd=tmp_path).returncode for _ in range(2)] == [-9, 3]
+    found = krino.load_run(tmp_path / "again")
+    assert (found["a"].verdict, found["b"].status) == (krino.load_run(tmp_path / "run")["a"].verdict, "error")
+
+
+def test_a_dry_run_counts_a_case_that_kills_whoever_studies_it(tmp_path: Path) -> None:
+    texts = ["abc", "die", *("x" * number for number in range(40)), "die"]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    done = krino_command("judge", DEADLY, "cases.jsonl", "--dry-run", "--json", "-l", "gpt-x", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["cases"], said["cannot_be_judged"], said["decided_by_rules"]) == (43, 2, 41)
+
+
 def test_a_case_that_kills_a_run_with_a_model_is_an_error_when_the_command_is_given_again(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"id": "a", "text": "abc"}\n{"id": "b", "text": "die"}\n')
     with FakeServer() as server:

@@ -10,7 +10,7 @@ import ordinary
 import pytest
 from kinds import Kinds
 from ordinary import Ordinary
-from pairs import CONTRADICTED, SUPPORTED, UNSUPPORTED
+from pairs import SUPPORTED
 
 LINES = (Path(ordinary.__file__).parent / "ordinary.jsonl").read_text("utf-8").splitlines()
 SLOT = re.compile(r"\{\w+\}")
@@ -48,7 +48,15 @@ def test_every_slot_is_filled(kept: bool) -> None:
 @pytest.mark.parametrize("kept", [False, True])
 def test_as_many_claims_hold_as_do_not(kept: bool) -> None:
     labels = [label for _, _, label in _drawn(kept)]
-    assert labels.count(SUPPORTED) == labels.count(CONTRADICTED) + labels.count(UNSUPPORTED)
+    assert 2 * labels.count(SUPPORTED) == len(labels)
+
+
+def test_a_copy_of_the_text_is_true_and_what_denies_it_is_not() -> None:
+    drawn = _drawn(kept=True)
+    copies = [label for premise, claim, label in drawn if claim in premise]
+    assert len(copies) > 100 and copies.count(SUPPORTED) > 0.95 * len(copies)
+    denied = [label for premise, claim, label in drawn if " not " in claim and claim.replace(" not ", " ") in premise]
+    assert len(denied) > 50 and SUPPORTED not in denied
 
 
 def test_what_is_kept_out_is_not_learned_from() -> None:

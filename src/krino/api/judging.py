@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from krino.cases.item import CaseItem
 from krino.cases.splitting import split_items
+from krino.cases.watching import looked_for_slips
 from krino.contract import AnyJudge, Judge, Judgement, Labeller, VerdictT
 from krino.contract.soundness import made, refuse_unsound
 from krino.engine import sync
@@ -59,7 +61,7 @@ async def ajudge(judge: str, case: Case, **settings: Unpack[Settings]) -> Judgem
 async def ajudge(judge: AnyKindOfJudge, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]:
     """Judge one case; `Settings` says what can be set."""
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
-    item = as_item(0, case)
+    (item,) = looked_for_slips(iter([as_item(0, case)]), ready, _warn)
     rehearse(ready, item)
     async with _closing(settings.get("labeller", "local")) as chosen:
         return await judge_item(ready, chosen, item)
@@ -119,7 +121,8 @@ async def ajudge_many(
             "for one case use krino.judge, for files krino.run or the command `krino judge`"
         )
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
-    items = split_items((as_item(index, case) for index, case in enumerate(cases)), ready)
+    given = split_items((as_item(index, case) for index, case in enumerate(cases)), ready)
+    items = looked_for_slips(given, ready, _warn)  # of the cases as they are judged: a judge may read what holds them
     async with _closing(settings.get("labeller", "local")) as chosen:
         window = _WINDOW * chosen.workers
         stream = judged_in_order(LocalPool(), Assignment(ready, chosen), rehearsed(items, ready), window)
@@ -153,6 +156,11 @@ def judge_many(judge: AnyKindOfJudge, cases: Iterable[Case], **settings: Unpack[
 
 
 # --- inside ----------------------------------------------------------------------------------------
+
+
+def _warn(told: str) -> None:
+    """A misspelt field leaves a case without it, and a score that looks like any other."""
+    warnings.warn_explicit(told, UserWarning, "krino", 1)  # no line of the caller's is known here
 
 
 def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:

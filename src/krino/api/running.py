@@ -22,17 +22,18 @@ from krino.cases.item import as_text
 from krino.cases.origin import Format, left_unread
 from krino.cases.shard import heads_of
 from krino.cases.watching import watched
-from krino.contract import AnyJudge, Forecast, Labeller, Task
+from krino.contract import AnyJudge, Forecast, Judgement, Labeller, Task
 from krino.engine import sync
 from krino.engine.case import input_hash, open_questions
+from krino.engine.crew import DIED
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Engine
+from krino.engine.protocol import Assignment, Engine, Finished, opened
 from krino.engine.rehearsal import lacks_labeller, refuse_without_labeller, rehearse_first, rehearsed
 from krino.errors import RunStopped, UsageProblem
 from krino.exports.parquet_file import ParquetBeside
 from krino.judges.registry import OURS, address_of
 from krino.labellers.factory import labeller_from
-from krino.labellers.replay import PanelReplay
+from krino.labellers.replay import PanelReplay, Unasked
 from krino.render.report import Report
 from krino.results.finish import collect
 from krino.results.gates.gate import Gate, check_run
@@ -158,6 +159,8 @@ class RunSettings:
     fresh: bool = False
     again: bool = False
     """Judge every case again, yet only in a folder that is this run's own: no other run is ever overwritten."""
+    may_kill: bool = False
+    """Whether a case may kill its process: none is tried in this one. For engines that have others."""
 
 
 @dataclass(slots=True)
@@ -191,13 +194,31 @@ class Running:
     def estimate(self) -> Estimate:
         """What asking about the cases would take. Studies every case; asks nobody, and refuses what a run would refuse
         for having nobody to ask."""
-        found, nobody = Estimate(), lacks_labeller(self.judge, self.labeller)
+        found = Estimate()
         for item in self._watched(self.cases()):
-            kind, forecast = _outlook(self.judge, self.labeller, item)
-            if nobody and kind == "asked":
-                self.judge.label_locally([])  # which says that there is none
-            found.add(kind, forecast)
+            self._add_outlook(item, found)
         return found
+
+    async def estimate_safely(self, engine: Engine) -> Estimate:
+        """The same where a case may kill whoever studies it: workers try each case first, and one that kills them
+        cannot be judged. It is studied twice then, so this is for judges that are not known to be safe."""
+        found = Estimate()
+
+        async def receive(item: CaseItem, judgement: Finished | None) -> None:
+            if isinstance(judgement, Judgement) and judgement.error == DIED:
+                found.add("cannot_be_judged", Forecast())
+            else:
+                self._add_outlook(item, found)
+
+        cases = opened(self._watched(self.cases()), lambda item, digest: True)
+        await engine.run(Assignment(self.judge, Unasked(), may_kill=True), cases, receive)
+        return found
+
+    def _add_outlook(self, item: CaseItem, found: Estimate) -> None:
+        kind, forecast = _outlook(self.judge, self.labeller, item)
+        if kind == "asked" and lacks_labeller(self.judge, self.labeller):
+            self.judge.label_locally([])  # which says that there is none
+        found.add(kind, forecast)
 
     async def carry_out(self, conduct: Conduct = Session.run) -> Run:
         """Judge what is open. Whatever is wrong with the call is found out before a folder is claimed."""
@@ -218,8 +239,14 @@ class Running:
             return self._watched(first)
 
         fresh, engine = self.settings.fresh or self.settings.again, self.make_engine
-        session = Session(self.judge, self.labeller, plan, location.folder, fresh, engine, self.on_progress)
-        manifest = await conduct(session, cases)
+        where, wary = location.folder, self.settings.may_kill
+        session = Session(self.judge, self.labeller, plan, where, fresh, engine, self.on_progress, wary)
+        try:
+            manifest = await conduct(session, cases)
+        except UsageProblem:
+            if self.tell is not None and not location.folder.exists():
+                self.tell(f"nothing was judged, and {location.folder} was not kept")
+            raise
         self.stopped, self._lines = session.stopped, session.lines
         return Run(location.folder, manifest)
 
@@ -249,7 +276,7 @@ class Running:
     def _first_look(self, folder: Path) -> Iterator[CaseItem]:
         """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed. Where
         the last command was killed, perhaps by one of the cases, they are left to workers unseen."""
-        killed = was_killed(folder)
+        killed = self.settings.may_kill or was_killed(folder)
         if not killed and all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):
             with trying(folder):  # what can be read twice
                 rehearse_first(self.judge, self.cases())
@@ -296,13 +323,16 @@ class Estimate:
     calls: int = 0
     input_tokens: int = 0
     input_cost: float | None = None
-    """Null where no price is known."""
+    """Null where no price is known; where some calls have one, what those take."""
+    unpriced: int = 0
+    """Calls without a price."""
 
     def add(self, kind: str, forecast: Forecast) -> None:
         self.cases += 1
         setattr(self, kind, getattr(self, kind) + 1)
         self.calls += forecast.calls
         self.input_tokens += forecast.input_tokens
+        self.unpriced += forecast.unpriced
         if forecast.input_cost is not None:
             self.input_cost = (self.input_cost or 0.0) + forecast.input_cost
 
@@ -338,8 +368,12 @@ def resettling(
     judge: AnyKindOfJudge | None = None,
     trust: bool = False,
     tell: Tell | None = None,
+    make_engine: Callable[[], Engine] | None = None,
 ) -> Iterator[Running]:
-    """A run whose labels are those of another one. `trust`: load whatever judge the other run names."""
+    """A run whose labels are those of another one. `trust`: load whatever judge the other run names.
+
+    `make_engine`: makes one with other processes than this; they are used from the start where the other run was killed
+    or has errors, so that a case that kills whoever settles it is an error and no more."""
     plan = run.manifest.plan
     command = shlex.join(["krino", "resettle", str(run.folder), *(source if isinstance(source, list) else [])])
     named = judge if judge is not None else _judge_of(run, trust, command)
@@ -351,10 +385,11 @@ def resettling(
     recorded = RecordedLabels(run)
     labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.folder.name, **plan.labeller})
     # Again: the labels of the run may be others than they were, and settling costs nothing.
-    how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, again=True)  # type: ignore[arg-type]
+    wary = make_engine is not None and (run.manifest.counts.error > 0 or was_killed(run.folder))
+    how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, again=True, may_kill=wary)  # type: ignore[arg-type]
     try:
         with _kept(run, command) if source is None else inputs_of(source) as inputs:
-            yield Running(ready, address, labeller, inputs, how, tell)
+            yield Running(ready, address, labeller, inputs, how, tell, make_engine=make_engine or LocalPool)
     finally:
         recorded.close()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from krino.errors import UsageProblem
+from krino.text.guessing import guessed_beside
 
 Format = Literal["auto", "jsonl", "json", "csv", "parquet", "folder"]
 FileFormat = Literal["stdin", "jsonl", "json", "csv", "parquet", "shard"]
@@ -82,7 +83,8 @@ def _find_on_disk(given: str, wanted: Format) -> Iterator[Origin]:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageProblem(f"{shown}: the input cannot be read: {reason}; check the path") from None
+        guess = guessed_beside(path, lambda other: other.is_dir() or _kind(other) is not None)
+        raise UsageProblem(f"{shown}: the input cannot be read: {reason}{guess}; check the path") from None
     if is_folder:
         if wanted not in ("auto", "folder"):
             raise UsageProblem(f"{shown}: this is a folder, not a {wanted} file; name the file")

@@ -72,6 +72,27 @@ def looked_for_unread(items: Iterator[CaseItem], judge: AnyJudge, tell: Tell) ->
     return _after_a_look(items, look, conclude)
 
 
+def looked_for_slips(items: Iterator[CaseItem], judge: AnyJudge, tell: Tell) -> Iterator[CaseItem]:
+    """Tells of fields that nobody reads where a name near to theirs is missing; any other field may be there."""
+    known = names_read(judge)
+    if known is None:
+        return items
+    spelled: Callable[[str], str] = getattr(judge.case_model, "spelled", str)
+    told: set[str] = set()
+
+    def look(item: CaseItem) -> None:
+        names = {spelled(name): name for name in item.record or {} if isinstance(name, str)}
+        for near, name in names.items():
+            if near in known or name in told:
+                continue
+            guess = guessed(name, known)
+            if guess and guess == guessed(name, known - names.keys()):
+                told.add(name)
+                tell(f"not read by {judge.name}: {clean_line(name, _LONGEST_NAME)}{guess}")
+
+    return _after_a_look(items, look, lambda _: None)
+
+
 def names_read(judge: AnyJudge) -> frozenset[str] | None:
     """Every name that the judge looks for in a record; None where it takes the whole record, whatever its fields.
 

@@ -73,9 +73,7 @@ def gate(
     not_worse_than: Annotated[Path | None, _rule("Another run over the same cases, to compare with.")] = None,
     may_fall: Annotated[RuleList, _rule("How much less than there: faithfulness=0.02, pass=2%.")] = None,
     may_rise: Annotated[RuleList, _rule("How much more than there: fail=2%.")] = None,
-    point: Annotated[
-        bool | None, _rule("Hold the value against the limit, not the end of its 95 % interval.", "--point/--bound")
-    ] = None,
+    point: Annotated[bool | None, _rule(options.POINT, "--point/--bound")] = None,
     by: Annotated[str | None, _rule("Also in every slice: court,language, or court*language.")] = None,
     few: Annotated[int | None, _rule("Slices with fewer cases are shown, not gated (30).", min=1)] = None,
     worst: Annotated[
@@ -132,7 +130,12 @@ class Gating:
 
 
 def gating_of_judge(
-    judge: AnyJudge, wanted: bool, flags: Mapping[str, RuleList], files: Mapping[str, Path | None], run: Path | None
+    judge: AnyJudge,
+    wanted: bool,
+    flags: Mapping[str, RuleList],
+    point: bool | None,
+    files: Mapping[str, Path | None],
+    run: Path | None,
 ) -> Gating | None:
     """For `krino judge --gate`: whatever is wrong with the rules is said before anything is judged or paid."""
     from krino.results.gates.validate import refuse_for
@@ -140,12 +143,15 @@ def gating_of_judge(
 
     given = {name: path for name, path in files.items() if path is not None}
     if not wanted and not any(flags.values()):
+        if point is not None:
+            how = "--point" if point else "--bound"
+            raise UsageProblem(f"{how} says how a gate holds its rules: add --gate, or rules with --min and --max")
         if given:
             raise UsageProblem(
                 f"--{next(iter(given))} keeps what a gate finds: add --gate, or rules with --min and --max"
             )
         return None
-    gating = Gating(read_gate(flags), **files)
+    gating = Gating(read_gate(flags, point=point), **files)
     refuse_for(judge, gating.gate.rules)
     for name, path in given.items():
         if not path.absolute().parent.is_dir():

@@ -22,7 +22,7 @@ FILES = (
     "is one case for each."
 )
 MINUTE = 60.0
-NOT_IN_FILE = frozenset({"ctx", "judge_name", "files", "min", "max", "junit", "markdown"})
+NOT_IN_FILE = frozenset({"ctx", "judge_name", "files", "min", "max", "point", "junit", "markdown"})
 """What krino.toml's section judge cannot set: the rules of a gate have a section of their own."""
 
 
@@ -47,6 +47,7 @@ def judge(
     gate: options.GateToo = False,
     min: options.GateMin = None,  # noqa: A002 - the flag's name
     max: options.GateMax = None,  # noqa: A002 - the flag's name
+    point: options.GatePoint = None,
     junit: options.Junit = None,
     markdown: options.GateMarkdown = None,
     fresh: options.Fresh = False,
@@ -74,7 +75,8 @@ def judge(
     text = read_prompt(within_its_folder(ctx, "prompt", prompt))
     ready = load_judge(judge_name, judge_options(judge_name, option), text)
     keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
-    gating = gating_of_judge(ready, gate, {"min": min, "max": max}, {"junit": junit, "markdown": markdown}, run)
+    rules, kept = {"min": min, "max": max}, {"junit": junit, "markdown": markdown}
+    gating = gating_of_judge(ready, gate, rules, point, kept, run)
     chosen = options.labeller_of(labeller, repeat, llm, keys, prices=load_settings().prices, dry_run=dry_run)
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
     settings = RunSettings(run, None, format, mapping, splits, fresh)
@@ -121,11 +123,15 @@ def _engine_for(
 
 def _dry_run(running: Any, as_json: bool) -> int:
     """What a run would call and cost, before anything is spent."""
+    import asyncio
     from dataclasses import asdict
 
     import orjson
 
-    found = running.estimate()
+    from krino.engine.processes import AllCores
+    from krino.judges.registry import OURS
+
+    found = running.estimate() if running.address in OURS else asyncio.run(running.estimate_safely(AllCores(1)))
     if as_json:
         typer.echo(orjson.dumps(asdict(found)).decode())
         return exits.DONE
@@ -136,7 +142,8 @@ def _dry_run(running: Any, as_json: bool) -> int:
     typer.echo(f"{found.calls:>9,} model calls")
     typer.echo(f"{found.input_tokens:>9,} input tokens (estimate: four characters a token; replies come on top)")
     if found.input_cost is not None:
-        typer.echo(f"{found.input_cost:>9.4f} cost of the input at the stated price")
+        rest = f", at least: {found.unpriced:,} calls have none" if found.unpriced else ""
+        typer.echo(f"{found.input_cost:>9.4f} cost of the input at the stated price{rest}")
     return exits.DONE
 
 

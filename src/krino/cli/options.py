@@ -118,6 +118,8 @@ GateToo = Annotated[
 ]
 GateMin = Annotated[Texts, flag("With --gate, or instead of it: at least, as faithfulness=0.8.", panel=GATE)]
 GateMax = Annotated[Texts, flag("With --gate, or instead of it: at most, as failed=1%.", panel=GATE)]
+POINT = "Hold the value against the limit, not the end of its 95 % interval."
+GatePoint = Annotated[bool | None, flag(f"With --gate, --min or --max. {POINT}", "--point/--bound", panel=GATE)]
 
 
 # --- asking a model --------------------------------------------------------------------------------

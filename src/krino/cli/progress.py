@@ -80,7 +80,8 @@ class Display:
         if usage.calls:
             parts.append(f"{usage.tokens:,} tokens")
         if usage.cost is not None:
-            parts.append(f"cost {usage.cost:.4f}")
+            least, rest = ("at least ", f" ({usage.unpriced:,} calls without a price)") if usage.unpriced else ("", "")
+            parts.append(f"cost {least}{usage.cost:.4f}{rest}")
         if so_far is not None and so_far.retries:
             parts.append("1 retry" if so_far.retries == 1 else f"{so_far.retries:,} retries")
         if so_far is not None and so_far.timeouts:

@@ -9,6 +9,8 @@ import typer
 
 from krino.cli import options
 
+_NEW = "Folder of the new run (default: beside RUN, as <judge>-<date>-<hash>)."
+
 
 def resettle(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run to settle again.")],
@@ -27,7 +29,7 @@ def resettle(
     trust: Annotated[
         bool, options.flag("Load whatever judge RUN names: only if you know who made RUN.", "--trust")
     ] = False,
-    new_run: Annotated[Path | None, options.flag("Folder of the new run.", "--run")] = None,
+    new_run: Annotated[Path | None, options.flag(_NEW, "--run")] = None,
     json: options.AsJson = False,
 ) -> None:
     """Apply the judge's present rules (and --option) to the labels of RUN. Nobody is asked, nothing is spent.
@@ -38,6 +40,7 @@ def resettle(
     from krino.api.running import resettling
     from krino.cli import runner
     from krino.cli.judge import parse_options
+    from krino.engine.processes import AllCores
 
     with resettling(
         load_run(run),
@@ -47,6 +50,7 @@ def resettle(
         judge=judge,
         trust=trust,
         tell=runner.tell,
+        make_engine=lambda: AllCores(1),
     ) as running:
         code = runner.carry_out(running, as_json=json)
     raise typer.Exit(code)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from krino.errors import UsageProblem
+from krino.text.guessing import guessed
 
 SECTIONS = ("judge", "options", "prices", "doctor", "gate")
 
@@ -49,7 +50,9 @@ def load_settings() -> FileSettings:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageProblem(f"{path}: {error}") from None
     if unknown := sorted(data.keys() - set(SECTIONS)):
-        raise UsageProblem(f"{path}: unknown section [{unknown[0]}]; there are {', '.join(SECTIONS)}")
+        raise UsageProblem(
+            f"{path}: unknown section [{unknown[0]}]{guessed(unknown[0], SECTIONS)}; there are {', '.join(SECTIONS)}"
+        )
     sections = {name: data.get(name, {}) for name in SECTIONS}
     for name, section in sections.items():
         if not isinstance(section, dict):
@@ -78,7 +81,8 @@ def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
 
     known = FROM_FILE if name == "gate" else inspect.signature(judge).parameters.keys() - NOT_IN_FILE
     if unknown := sorted(section.keys() - known):
-        raise UsageProblem(f"{path}: [{name}] has no key `{unknown[0]}`; it has {', '.join(sorted(known))}")
+        guess = guessed(unknown[0], known)
+        raise UsageProblem(f"{path}: [{name}] has no key `{unknown[0]}`{guess}; it has {', '.join(sorted(known))}")
 
 
 def _find() -> Path | None:

@@ -43,6 +43,7 @@ def show(
 
     from krino.errors import UsageProblem
     from krino.runs.reading import load_run
+    from krino.text.guessing import guessed
 
     loaded = load_run(run)
     if worst is not None:
@@ -67,7 +68,8 @@ def show(
             _one(judgement, loaded, labels)
     if case_id is not None and not found:
         ways = f"`krino show {run} --worst 10` lists the worst by their ids, `krino show {run} --json` all of them"
-        raise UsageProblem(f"{run} has no judgement of a case `{case_id}`; {ways}")
+        guess = guessed(case_id, (judgement["id"] for judgement in loaded.records()))
+        raise UsageProblem(f"{run} has no judgement of a case `{case_id}`{guess}; {ways}")
 
 
 def _worst(run: StoredRun, most: int, by: str | None, as_json: bool) -> None:

@@ -37,7 +37,6 @@ OF_KRINO = (
 _FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py"})
 """In the folder of a judge of ours, to be read or to show a case: no verdict depends on it."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
-_CHUNK = 1 << 20
 
 Hashes = dict[str, str]
 """From a name that is the same on every machine to the hash of what stands there."""
@@ -253,14 +252,12 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _hash_file(path: Path) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+    """By the one hash that processors have instructions for: models are large, and every run hashes them."""
     try:
         with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UsageProblem(f"{path}, a file of the judge, cannot be read: {error.strerror}") from None
-    return digest.hexdigest()
 
 
 def _hash_json(value: Any) -> str:

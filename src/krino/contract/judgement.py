@@ -67,7 +67,10 @@ class Settlement:
 
 @dataclass(slots=True)
 class Usage:
-    """What one judgement cost; `cost` is null when no price is known, `cached` counts replies had for free."""
+    """What one judgement cost; `cost` is null when no price is known, `cached` counts replies had for free.
+
+    Of calls some of which have a price, `cost` is what those cost, and `unpriced` counts the others.
+    """
 
     calls: int = 0
     cached: int = 0
@@ -75,6 +78,11 @@ class Usage:
     output_tokens: int = 0
     cost: float | None = None
     seconds: float = 0.0
+    unpriced: int = 0
+
+    def __post_init__(self) -> None:
+        if self.cost is None and not self.unpriced:
+            self.unpriced = self.calls
 
     def add(self, other: Usage) -> None:
         self.calls += other.calls
@@ -82,6 +90,7 @@ class Usage:
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
         self.seconds += other.seconds
+        self.unpriced += other.unpriced
         if other.cost is not None:
             self.cost = (self.cost or 0.0) + other.cost
 

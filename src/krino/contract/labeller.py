@@ -128,12 +128,14 @@ class Labelled(Generic[LabelsT]):
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What asking about one case would take, before anybody is asked; `input_cost` is null without prices."""
+    """What asking about one case would take, before anybody is asked; `input_cost` is null without prices, and that of
+    the others where some calls, `unpriced`, have none."""
 
     calls: int = 0
     cached: int = 0
     input_tokens: int = 0
     input_cost: float | None = None
+    unpriced: int = 0
 
     @classmethod
     def total(cls, forecasts: Iterable[Forecast]) -> Forecast:
@@ -145,6 +147,7 @@ class Forecast:
             cached=sum(forecast.cached for forecast in several),
             input_tokens=sum(forecast.input_tokens for forecast in several),
             input_cost=sum(costs) if costs else None,
+            unpriced=sum(forecast.unpriced for forecast in several),
         )
 
 

@@ -155,7 +155,8 @@ def _connect(ray: Any, address: str | None) -> None:
             ray.init(address=address, **quiet)
     except Exception as fault:
         where = "a Ray cluster on this machine" if address is None else f"the Ray cluster {address} (--ray-address)"
-        raise UsageProblem(f"{where} cannot be reached: {type(fault).__name__}: {fault}") from None
+        told = str(fault).replace("`--address`", "`--ray-address`")  # Ray speaks of a flag of its own
+        raise UsageProblem(f"{where} cannot be reached: {type(fault).__name__}: {told}") from None
 
 
 def _usual_workers(ray: Any, assignment: Assignment) -> int:

@@ -16,6 +16,7 @@ from krino.contract import AnyJudge, Judge
 from krino.contract.places import broken_at
 from krino.contract.soundness import made
 from krino.errors import UsageProblem
+from krino.text.guessing import guessed
 
 OURS = {
     "citation": "krino.judges.citation.judge:CitationJudge",
@@ -85,8 +86,11 @@ def address_of(judge: type[AnyJudge]) -> str:
 def _class(address: str, name: str) -> type[AnyJudge]:
     where, colon, attribute = address.rpartition(":")
     if not colon or not where:
-        known = ", ".join(sorted(judge_names()))
-        raise UsageProblem(f"no judge `{name}`; there are {known}, or name yours as `module:Class` or `file.py:Class`")
+        known = sorted(judge_names())
+        raise UsageProblem(
+            f"no judge `{name}`{guessed(name, known)}; there are {', '.join(known)}, "
+            "or name yours as `module:Class` or `file.py:Class`"
+        )
     module = _module_from_file(Path(where)) if where.endswith(".py") else _module(where, name)
     found: Any = getattr(module, attribute, None)
     if not _is_judge(found):

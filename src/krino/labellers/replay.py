@@ -26,7 +26,7 @@ class ReplayLabeller(Labeller):
         self, recorded: Recorded, of: Mapping[str, Any] | None = None, findings: Findings | None = None
     ) -> None:
         self._find = recorded if callable(recorded) else lambda task: recorded.get(task.input_hash)
-        self._findings: Findings = findings or (lambda task: ())
+        self._findings: Findings = findings or _no_findings
         self.of = dict(of or {})
 
     def describe(self) -> dict[str, Any]:
@@ -40,6 +40,15 @@ class ReplayLabeller(Labeller):
             return Labelled(task.accept(labels), self.describe(), findings=tuple(self._findings(task)))
         except ValueError as error:
             raise LabelFailed(f"the recorded labels do not fit this version of the judge: {error}") from None
+
+
+class Unasked(ReplayLabeller):
+    """Has nothing on record, and has questions written all the same: for a look at what would be asked."""
+
+    reads_questions = True
+
+    def __init__(self) -> None:
+        super().__init__(_no_labels)
 
 
 class PanelReplay(ReplayLabeller):
@@ -63,6 +72,14 @@ class PanelReplay(ReplayLabeller):
         concluded = conclude(task, votes, self._quorum or majority(len(votes)), self.describe())
         kept = [found for found in self._findings(task) if found.rule not in (ABSENT, TIE)]  # those are found again
         return replace(concluded, findings=(*kept, *concluded.findings))
+
+
+def _no_labels(task: Task[Any, Any, Any]) -> None:
+    return None
+
+
+def _no_findings(task: Task[Any, Any, Any]) -> Sequence[Finding]:
+    return ()
 
 
 def _cast_again(task: Task[CaseT, FactsT, LabelsT], ballot: Ballot) -> Vote[LabelsT]:

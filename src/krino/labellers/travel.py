@@ -88,6 +88,7 @@ def _packed(labeller: Labeller, lines: list[Line]) -> Packed:
         return _Embedded(labeller.batch)
     from krino.labellers.llm.labeller import LlmLabeller
     from krino.labellers.panel import Panel
+    from krino.labellers.replay import PanelReplay, Unasked
 
     if isinstance(labeller, LlmLabeller):
         lines.append(labeller.line)
@@ -95,6 +96,8 @@ def _packed(labeller: Labeller, lines: list[Line]) -> Packed:
     if isinstance(labeller, Panel):
         members = {name: _packed(member, lines) for name, member in labeller.members.items()}
         return _Members(members, labeller.repeat, labeller.quorum)
+    if isinstance(labeller, PanelReplay | Unasked):
+        return _Record(labeller)
     raise UsageProblem(
         f"labels of {type(labeller).__name__} are had in one process only: leave out --workers and --engine ray"
     )
@@ -108,6 +111,16 @@ class _Embedded:
 
     def unpacked(self, caller: Caller) -> Labeller:
         return LocalLabeller(self.batch, one_core=self.one_core)
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """Labels on record ask nobody and hold no secret: they travel as they are."""
+
+    labeller: Labeller
+
+    def unpacked(self, caller: Caller) -> Labeller:
+        return self.labeller
 
 
 @dataclass(frozen=True, slots=True)

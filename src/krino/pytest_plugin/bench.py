@@ -18,6 +18,7 @@ from krino.errors import UsageProblem
 from krino.judges.registry import judge_names
 from krino.results.wording import spend_text
 from krino.text.clean import clean_line
+from krino.text.guessing import guessed
 
 _MOST_LISTED = 50
 _REMEMBERED = 1_000
@@ -88,7 +89,8 @@ def options_of(config: pytest.Config) -> dict[str, dict[str, str]]:
         if not (judge and name and equals):
             raise UsageProblem(f"option of a judge `{pair}`: write it as rag.goal=legal")
         if judge not in judge_names():
-            raise UsageProblem(f"option of a judge `{pair}`: there are {', '.join(sorted(judge_names()))}")
+            known = sorted(judge_names())
+            raise UsageProblem(f"option of a judge `{pair}`{guessed(judge, known)}: there are {', '.join(known)}")
         found.setdefault(judge, {})[name] = value
     return found
 

@@ -28,6 +28,7 @@ _NAMES = {
     "input_tokens": "tokens in",
     "output_tokens": "tokens out",
     "seconds": "labelling time",
+    "unpriced": "calls without a price",
 }
 
 

@@ -19,6 +19,7 @@ from krino.results.wording import (
     FEW_NOTE,
     INTERVAL_NOTE,
     SMALL_NOTE,
+    cost_text,
     date_of,
     duration,
     figure,
@@ -168,13 +169,13 @@ def _cards(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigure]:
     kinds = len(summary.findings)
     yield b.KeyFigure("Findings", f"{sum(summary.findings.values()):,}", f"by {kinds} rule{'' if kinds == 1 else 's'}")
     if usage.calls or usage.cached:
-        cost = "no prices given" if usage.cost is None else f"cost {usage.cost:,.4g}"
+        cost = "no prices given" if usage.cost is None else f"cost {cost_text(usage.cost, usage.unpriced)}"
         yield b.KeyFigure(
             "Model calls", f"{usage.calls:,}", f"{usage.cached:,} more from cache" if usage.cached else cost
         )
         yield b.KeyFigure("Tokens", f"{usage.tokens:,}", f"{usage.input_tokens:,} in, {usage.output_tokens:,} out")
         if usage.cached and usage.cost is not None:
-            yield b.KeyFigure("Cost", f"{usage.cost:,.4g}", "as priced by the user")
+            yield b.KeyFigure("Cost", cost_text(usage.cost, usage.unpriced), "as priced by the user")
     else:
         yield b.KeyFigure("Model calls", "0", "nothing was spent")
     yield b.KeyFigure("Labelling time", duration(usage.seconds), "summed over cases")

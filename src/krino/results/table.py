@@ -37,14 +37,14 @@ Labels = tuple[str, ...]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
-SPENDING = ("calls", "cached", "input_tokens", "output_tokens", "cost", "seconds")
+SPENDING = ("calls", "cached", "input_tokens", "output_tokens", "cost", "seconds", "unpriced")
 ROWS = 500
 """In one part of the table."""
 _FIRST_MARK = NO_CODE
 _MARK_BITS = (1 << 55) - 1
 _MOST_COMBINATIONS = 1_000
 _NAN = float("nan")
-_SPENT = itemgetter(*SPENDING)
+_SPENT = itemgetter(*SPENDING[:-1])
 
 
 # --- parts of the table ----------------------------------------------------------------------------
@@ -354,7 +354,7 @@ class _TableBuilder:
         self.offsets.append(offset)
         self.digests.append(int(judgement["input_hash"][:16], 16))
         if self.with_spending:
-            spent = _SPENT(judgement["usage"])
+            spent = (*_SPENT(usage := judgement["usage"]), usage.get("unpriced", 0))  # older lines do not count them
             self.spending.extend(spent if None not in spent else [_NAN if part is None else part for part in spent])
         metadata = judgement.get("metadata") or {}
         self.metadata.update(metadata)

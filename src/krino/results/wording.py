@@ -80,8 +80,14 @@ def spend_text(usage: Usage) -> str:
     if usage.cached:
         parts.append(f"{usage.cached:,} from cache")
     parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
-    parts.append("cost unknown (no prices given)" if usage.cost is None else f"cost {usage.cost:,.4g}")
+    known = "unknown (no prices given)" if usage.cost is None else cost_text(usage.cost, usage.unpriced)
+    parts.append(f"cost {known}")
     return ", ".join(parts)
+
+
+def cost_text(cost: float, unpriced: int) -> str:
+    """Where some calls have no price it is not the whole cost, and never looks like it."""
+    return f"at least {cost:,.4g} ({counted(unpriced, 'call')} without a price)" if unpriced else f"{cost:,.4g}"
 
 
 def panel_text(stability: Stability) -> str:

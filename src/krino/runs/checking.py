@@ -163,7 +163,8 @@ def _ballot(verdict: CoreSchema, usage: CoreSchema, roll_up: CoreSchema) -> Core
 
 def _usage() -> CoreSchema:
     counts = dict.fromkeys(("calls", "cached", "input_tokens", "output_tokens"), COUNT)
-    return typed({**counts, "cost": core_schema.nullable_schema(_AMOUNT), "seconds": _AMOUNT})
+    amounts = {"cost": core_schema.nullable_schema(_AMOUNT), "seconds": _AMOUNT}
+    return typed({**counts, **amounts, "unpriced": COUNT}, optional={"unpriced"})  # older lines have none
 
 
 def _numberless() -> CoreSchema:

@@ -18,6 +18,7 @@ from krino.contract.fingerprint import joined_schema, schema_of
 from krino.contract.judgement import is_newer
 from krino.errors import UsageProblem
 from krino.runs.files import inside
+from krino.text.guessing import guessed_beside
 from krino.writing import replacing
 
 MANIFEST = "run.json"
@@ -168,7 +169,9 @@ class Manifest(BaseModel):
                 raise UsageProblem(f"{path} has more than {MOST_BYTES:,} bytes: no manifest of a run is that long")
             text = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
-            raise UsageProblem(f"{folder} is no run folder: it has no {MANIFEST}") from None
+            why = f"it has no {MANIFEST}" if folder.is_dir() else "there is no such folder"
+            guess = guessed_beside(folder, lambda other: (other / MANIFEST).is_file())
+            raise UsageProblem(f"{folder} is no run folder: {why}{guess}") from None
         except OSError as error:
             raise UsageProblem(f"{path} cannot be read: {error.strerror}") from None
         return _parsed(text, path)

@@ -197,8 +197,6 @@ def unpaid(usage: dict[str, Any]) -> dict[str, Any]:
 def load_run(folder: str | PathLike[str]) -> StoredRun:
     """The run in a folder that `krino judge` has written."""
     path = Path(folder)
-    if not path.is_dir():
-        raise UsageProblem(f"{path} is no run folder: there is no such folder")
     return StoredRun(path, Manifest.load(path))
 
 
@@ -214,7 +212,16 @@ class RecordedLabels:
         for line in run.lines():
             if line.data["status"] != "error" and self._offsets.get(line.data["input_hash"]) is None:
                 self._offsets.set(line.data["input_hash"], line.offset)
-        self._file = inside(run.journal).open("rb")
+        self._journal = run.journal
+        self._file = inside(self._journal).open("rb")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For a worker, which opens the file for itself."""
+        return {name: value for name, value in vars(self).items() if name != "_file"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._file = inside(self._journal).open("rb")
 
     def __call__(self, task: Task[Any, Any, Any]) -> Mapping[str, Any] | None:
         labels = self._line(task).get("labels")

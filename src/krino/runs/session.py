@@ -58,6 +58,8 @@ class Session:
     """Forget what the folder holds and judge every case."""
     make_engine: Callable[[], Engine] = LocalPool
     on_judgement: Callable[[Tally], None] | None = None
+    may_kill: bool = False
+    """Whether it is known beforehand that one of the cases may kill its process."""
     tally: Tally = field(default_factory=Tally)
     interrupted: bool = False
     stopped: RunStopped | None = None
@@ -70,7 +72,7 @@ class Session:
     _late: array[int] = field(default_factory=lambda: array("Q"))
     """Places of the cases that ended in error in an earlier session, in the order of the input."""
     _killed: bool = False
-    """Whether the session before this one was killed, perhaps by one of the cases."""
+    """Whether one of the cases may kill its process: so it is said, or the session before this one was killed."""
     _problem: UsageProblem | None = None
 
     async def run(self, cases: CaseSource) -> Manifest:
@@ -116,7 +118,7 @@ class Session:
             known = Manifest.load(self.folder)
             refuse_other(known.plan, self.plan, self.folder)
             journal.load(LineCheck(self.folder, known))
-        self._killed = was_killed(self.folder)
+        self._killed = self.may_kill or was_killed(self.folder)
         clear_results(self.folder)
         if self.fresh:
             journal.clear()

@@ -24,6 +24,7 @@ from krino.engine.rehearsal import rehearse
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
 from krino.labellers.local import LocalLabeller
+from krino.text.guessing import guessed
 from krino.web.admission import admitted
 from krino.web.bench import MOST_JUDGES, BenchHere
 from krino.web.bench_process import BenchApart
@@ -116,7 +117,7 @@ class Desk:
         if name not in OURS and name not in self._own:
             raise Problem(
                 404,
-                f"there is no judge `{name[:80]}` here",
+                f"there is no judge `{name[:80]}` here{guessed(name, self.judges)}",
                 where="judge",
                 remedy=f"one of {', '.join(self.judges)}; others are named at the start: --judge file.py:Class",
             )

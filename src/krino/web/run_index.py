@@ -31,6 +31,7 @@ from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL
 from krino.text.clean import clean_line
+from krino.text.guessing import guessed
 from krino.web.index.book import VERSION, Book, State
 from krino.web.index.pages import Cases
 from krino.web.paths import inside_folder
@@ -167,7 +168,8 @@ class RunShelf:
         else:
             path = inside_folder(self.folder, name)
         if path is None or path.name != name or not (path / MANIFEST).is_file():
-            raise NoSuchRun(f"there is no run `{clean_line(name, 100)}` here")
+            guess = guessed(name, (other.name for other in self._folders()))
+            raise NoSuchRun(f"there is no run `{clean_line(name, 100)}` here{guess}")
         return path
 
     @property

@@ -286,6 +286,16 @@ def test_from_the_first_second_it_is_said_what_is_waited_for(monkeypatch: pytest
     assert silent.told[11] == "waiting for 127.0.0.1:9: 8 in flight, no reply yet for 12 s"
 
 
+def test_a_long_trouble_is_cut_where_it_is_seen_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def wordy(number: int, body: bytes, seconds: float) -> HttpReply:
+        raise aiohttp.ClientConnectionError("x" * 500)
+
+    simulated = Simulated(monkeypatch, wordy, concurrency=8)
+    in_made_up_time(simulated.run)
+    assert simulated.told[0] is not None
+    assert "xxx… (nothing for 1 s" in simulated.told[0]
+
+
 def test_nothing_is_said_while_answers_come(monkeypatch: pytest.MonkeyPatch) -> None:
     async def quick(number: int, body: bytes, seconds: float) -> HttpReply:
         await asyncio.sleep(0.5)

@@ -11,12 +11,14 @@ from krino.results.agreement.kinds import Coding, NotComparable, code_field
 from krino.results.agreement.labels import Pool, labels_of
 
 
-def coding_of(judge: list[Any], people: list[Any], name: str = "field") -> Coding:
+def coding_of(
+    judge: list[Any], people: list[Any], name: str = "field", scale: tuple[float, float] | None = None
+) -> Coding:
     pool = Pool()
     for value in judge:
         pool.number(value)
     labels = labels_of({"id": str(number), name: value} for number, value in enumerate(people))
-    return code_field(name, pool, labels.columns[name])
+    return code_field(name, pool, labels.columns[name], scale)
 
 
 def people_as(coding: Coding) -> list[str | None]:
@@ -121,3 +123,17 @@ def test_scales_that_seem_to_differ_are_pointed_out() -> None:
     assert "if the scales differ" in coding_of([0.2, 1.0], [4, 5]).notes[0]
     assert coding_of([0.2, 1.0], [0, 1]).notes == ()
     assert coding_of([1, 5], [2, 3]).notes == ()
+
+
+@pytest.mark.parametrize(("people", "place"), [([0, 1, 1, "5"], "row 4"), ([-0.1, 0.5, 0.25], "row 1")])
+def test_a_label_outside_a_declared_scale_that_the_others_keep_is_refused(people: list[Any], place: str) -> None:
+    with pytest.raises(
+        UsageProblem, match=rf"{place} of the labels: `field` lies between 0 and 1, the label .* does not \(1 of"
+    ):
+        coding_of([0.5, 1], people, scale=(0.0, 1.0))
+    assert coding_of([0.5, 1], people).kind == "scale", "where the judge declares nothing, nobody can tell"
+
+
+def test_labels_on_a_scale_of_their_own_are_compared_and_pointed_out() -> None:
+    coding = coding_of([0.5, 1], [1, 2, 3, 4, 5], scale=(0.0, 1.0))
+    assert "if the scales differ" in coding.notes[0]

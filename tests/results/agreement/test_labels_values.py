@@ -59,7 +59,10 @@ def test_the_labels_given_are_not_changed() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"goood": 1, "bad": 0}, "--values goood: no label says so; the labels say 'bad', 'good'"),
+        (
+            {"goood": 1, "bad": 0},
+            r"--values goood: no label says so \(did you mean good\?\); the labels say 'bad', 'good'",
+        ),
         ({"score": {"fine": 1}}, "--values score:fine: no label says so; the labels say 'bad', 'good'"),
         ({"kind": {"good": "A"}}, "--values kind: no such field in the labels; there are 'score'"),
         (

@@ -249,7 +249,13 @@ def test_what_the_matched_cases_took_is_compared(tmp_path: Path) -> None:
     a = make_run(tmp_path / "a", scores(0.5, 0.5), usage=Usage(calls=1, input_tokens=10, cost=0.5, seconds=2.0))
     b = make_run(tmp_path / "b", scores(0.5, 0.5, 0.5), usage=Usage(calls=2, input_tokens=30, seconds=1.0))
     spent = {item.name: (item.a, item.b) for item in compare(a, b).spending}
-    assert spent == {"calls": (2, 4), "input_tokens": (20, 60), "cost": (1.0, None), "seconds": (4.0, 2.0)}
+    assert spent == {
+        "calls": (2, 4),
+        "input_tokens": (20, 60),
+        "cost": (1.0, None),
+        "seconds": (4.0, 2.0),
+        "unpriced": (0, 4),
+    }
 
 
 @pytest.mark.parametrize("cluster", [None, "doc"])

@@ -249,9 +249,9 @@ def test_a_rule_about_what_is_not_there_is_wrong_usage(tmp_path: Path, given: di
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ("match_correctness:CORECT=5%", "no label `CORECT`; it has CORRECT"),
+        ("match_correctness:CORECT=5%", r"no label `CORECT` \(did you mean CORRECT\?\); it has CORRECT"),
         ("errors:CEILING=5%", "no label `CEILING`"),
-        ("roll_up:passed=5%", "no label `passed`; it has fail, pass, review"),
+        ("roll_up:passed=5%", r"no label `passed` \(did you mean pass\?\); it has fail, pass, review"),
     ],
 )
 def test_a_label_that_the_judge_does_not_know_is_wrong_usage(tmp_path: Path, rule: str, words: str) -> None:
@@ -478,7 +478,7 @@ def placed(digit: str, name: str = "cases.jsonl:{}", count: int = 60) -> list[Ro
 
 def test_line_numbers_do_not_make_other_content_the_same_case(tmp_path: Path) -> None:
     result = against(tmp_path / "a", placed("1"), placed("2"), may_fall="score=0.1")
-    assert broken(result) == ["same content"]
+    assert broken(result) == ["cases matched"]
     assert result.broken[0].message.startswith("60 cases have other content than in")
     assert "cases.jsonl:1, " in result.broken[0].message and "give each case an `id`" in result.broken[0].message
     assert against(tmp_path / "b", placed("1"), placed("1"), may_fall="score=0.1").passed
@@ -486,15 +486,15 @@ def test_line_numbers_do_not_make_other_content_the_same_case(tmp_path: Path) ->
 
 def test_numbers_given_to_cases_from_python_are_no_ids_either(tmp_path: Path) -> None:
     base, new = ([{**row(str(n + 1), score=0.5), "input_hash": digit * 32} for n in range(60)] for digit in "12")
-    assert broken(against(tmp_path, base, new, may_fall="score=0.1")) == ["same content"]
+    assert broken(against(tmp_path, base, new, may_fall="score=0.1")) == ["cases matched"]
 
 
 def test_other_content_under_an_id_of_its_own_is_counted(tmp_path: Path) -> None:
     """That is what another system over the same questions looks like."""
     result = against(tmp_path, placed("1", "q{}"), placed("2", "q{}"), may_fall="score=0.1")
     assert result.passed
-    told = check(result, "same content").message
-    assert told == "60 of 60 cases have other content under the same id: q1, q2, q3, q4, q5, …"
+    told = check(result, "cases matched").message
+    assert told == "each by its id; 60 of 60 cases have other content than there: q1, q2, q3, q4, q5, …"
 
 
 def test_repeated_ids_are_told(tmp_path: Path) -> None:

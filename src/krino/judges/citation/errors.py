@@ -10,8 +10,8 @@ from krino.judges.citation.candidates import CandidateFacts, Cited
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.outcome import Ceiling, Outcome, ceiling
 from krino.judges.citation.outcome import ceiling as court_ceiling
-from krino.judges.citation.reasoning.claims import Claim
 from krino.judges.citation.reasoning.names import is_short
+from krino.judges.citation.reasoning.statements import Claim
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
 
 # The order in which one label wins over the others.

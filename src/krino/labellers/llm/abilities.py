@@ -84,12 +84,15 @@ class Abilities:
         if doubtful and request.channel == self.channel and not self._channel_worked(request.channel):
             self._next_channel()
 
+    def have_worked(self, request: ChatRequest) -> bool:
+        """Whether a request of this form was ever answered as it should be."""
+        return _form(request) in self._worked
+
     def adapt(self, error: ApiError, request: ChatRequest) -> None:
         """Step down from what the endpoint rejects, or raise: `LabelFailed` for this case, `RunStopped` for all."""
         if error.status in {401, 403, 404}:
             self._deny(error)
-        known_good = _form(request) in self._worked
-        adaptable = error.status in {400, 415, 422, 501} and not known_good
+        adaptable = error.status in {400, 415, 422, 501} and not self.have_worked(request)
         if adaptable and (
             self.drops_for_probe(error, request) or self._bind_less(error, request) or self._step_down(error, request)
         ):

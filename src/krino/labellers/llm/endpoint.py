@@ -16,6 +16,7 @@ from krino.errors import UsageProblem
 from krino.labellers.llm.anthropic import AnthropicDialect
 from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.wire import Dialect, Strength
+from krino.text.guessing import guessed
 
 _BLANK = re.compile(r"[\s\x00-\x1f]")
 _NO_HOST = re.compile(r"[\\^|`<>{}\"%]")
@@ -139,8 +140,11 @@ def _split(name: str, addressed: bool) -> tuple[str, str]:
         if any(name.startswith(prefix) for prefix in entry.get("prefixes", [])):
             return known, name
     if colon and not addressed:  # with an address given, `llama3:8b` is a model's own name
-        known_names = ", ".join(sorted(providers()))
-        raise UsageProblem(f"labeller `{name}`: unknown provider `{provider}`; there are {known_names}")
+        known_names = sorted(providers())
+        raise UsageProblem(
+            f"labeller `{name}`: unknown provider `{provider}`{guessed(provider, known_names)}; "
+            f"there are {', '.join(known_names)}"
+        )
     return "openai", name
 
 

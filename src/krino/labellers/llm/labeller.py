@@ -31,6 +31,7 @@ from krino.labellers.llm.budget import Budget, Prices, SharedBudget
 from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.conversation import Envelope, Form, Prepared, Talk
 from krino.labellers.llm.endpoint import Endpoint, clean_address
+from krino.labellers.llm.gathering import Gathering
 from krino.labellers.llm.line import CHARS_PER_TOKEN, Letter, Line, OwnLine
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.planted import Plants, plants_in
@@ -114,7 +115,9 @@ class LlmLabeller(Labeller):
         self._prepared: dict[tuple[str, type[BaseModel]], Prepared] = {}
         # More cases are under way than requests may be out (the pace sees to that): the next ones are read, and those
         # that were answered are settled, while the endpoint is kept as busy as it may be.
-        self.workers = settings["concurrency"] + settings["concurrency"] // 2
+        beside = settings["concurrency"] - 1
+        self.workers = settings["concurrency"] + beside
+        self._gathering = Gathering(beside)
         self._description = self._describe()
 
     def already_spent(self, usage: Usage) -> None:
@@ -197,7 +200,8 @@ class LlmLabeller(Labeller):
         if self.is_cached(task):
             return Forecast(cached=1, input_cost=self.budget.prices.cost(0, 0))
         tokens = self.estimate(task)
-        return Forecast(calls=1, input_tokens=tokens, input_cost=self.budget.prices.cost(tokens, 0))
+        cost = self.budget.prices.cost(tokens, 0)
+        return Forecast(calls=1, input_tokens=tokens, input_cost=cost, unpriced=int(cost is None))
 
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
@@ -293,7 +297,8 @@ class LlmLabeller(Labeller):
                 raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
             letter = Letter(body, len(body) // CHARS_PER_TOKEN, request.reply_limit, talk.task.input_hash, talk.turn)
             await in_step()
-            usage, reply, refusal, late, fault = await self.line.send(letter)
+            with self._gathering:
+                usage, reply, refusal, late, fault = await self.line.send(letter)
             talk.usage.add(usage)
             if fault is not None:
                 raise fault
@@ -305,6 +310,8 @@ class LlmLabeller(Labeller):
                 if reply.cut_off:
                     talk.useless.add(body)
                 self.learn_room(talk, request, reply)
+                if self.abilities.have_worked(request):  # else there is something to be learnt from it, for the others
+                    await self._gathering.join()
                 return request, reply
             elif refusal is not None:
                 self.take_refusal(talk, request, refusal)

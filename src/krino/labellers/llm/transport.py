@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import os
 import random
 import weakref
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ BUSY_RETRIES = 3  # a request may be told to wait this many times as often as it
 HOPELESS = 10  # cases in a row without any answer before the run stops
 MESSAGE_KEPT = 1_000  # characters of what a refusal says
 CODE_KEPT = 100
+TROUBLE_SHOWN = 100  # characters of it in a line of progress
 QUIET = 1.0  # seconds without a reply before the progress display mentions it
 
 
@@ -135,7 +137,7 @@ class Transport:
             asked, until = self._told_until
             wish = f", asked to wait {asked:.0f} s" if until > now else ""
             lasted = f"nothing for {self.liveness.lasted(now):.0f} s, stops at {self.liveness.patience:.0f}"
-            return f"waiting for {host}: {self.liveness.trouble[:80]}{wish} ({lasted})"
+            return f"waiting for {host}: {_cut(self.liveness.trouble, TROUBLE_SHOWN)}{wish} ({lasted})"
         quiet = now - self._heard_at
         if self.in_flight and quiet >= QUIET:
             return f"waiting for {host}: {self.in_flight} in flight, no reply yet for {quiet:.0f} s"
@@ -279,6 +281,8 @@ class Transport:
     def _describe(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):
             return str(error)
+        if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(error, aiohttp.ClientSSLError):
+            return f"cannot connect to {error.host}:{error.port} ({_reason(error.os_error)})"
         return _cut(self.secrets.strike_text(f"{type(error).__name__}: {error}"), MESSAGE_KEPT)
 
     def use_headers(self, headers: Mapping[str, str]) -> None:
@@ -303,6 +307,12 @@ def _close_forgotten(session: aiohttp.ClientSession, loop: asyncio.AbstractEvent
     no `__del__`, which Python may call after the session has complained of being left open."""
     if not session.closed and loop.is_running():
         loop.call_soon_threadsafe(lambda: asyncio.ensure_future(session.close(), loop=loop))
+
+
+def _reason(error: OSError) -> str:
+    """In the system's words; asyncio's own repeat the address in the form of a Python tuple."""
+    number = error.errno or 0  # below 0 it is one of the resolver's, which says it well itself
+    return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
 def _cut(text: str, most: int) -> str:

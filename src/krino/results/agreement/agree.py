@@ -25,10 +25,13 @@ from krino.results.agreement.result import (
 )
 from krino.results.agreement.verdicts import ABSENT, Verdicts, gather
 from krino.results.named_cases import reason_of
+from krino.results.verdict_schema import Schema, declared_scale
 from krino.results.wording import listed, shown
 from krino.runs.journal import CODES
+from krino.runs.manifest import JudgeCard
 from krino.runs.reading import load_run
 from krino.stats.resample import DRAWS, LEVEL
+from krino.text.guessing import guessed
 
 WORST = 10
 _SHOWN_IDS = 3
@@ -57,11 +60,11 @@ def agree(
     """
     given = _labels(labels)
     verdicts = Verdicts(given, frozenset(confidence or ()), cluster)
-    read, rules = _source(judgements)
+    read, about = _source(judgements)
     gather(read(None), verdicts)
     _check_overlap(given, verdicts)
     given = with_values(given, values or {}, verdicts.names)
-    compared, skipped = _compared(given, verdicts, fields, cluster)
+    compared, skipped = _compared(given, verdicts, fields, cluster, about.fields_schema)
     groups, clusters = _find_clusters(cluster, given, verdicts) if cluster is not None else (None, None)
     sampling = Sampling(draws, seed, groups)
     held = [with_headline(compare_field(data, given, sampling, worst)) for data in compared]
@@ -72,7 +75,9 @@ def agree(
         counts=counts,
         absent_ids=_absent(given, verdicts),
         raters=tuple(dict.fromkeys(rater for data in compared for rater in data.raters)),
-        fields=_with_reasons(held, read, rules, {name: verdicts.places[case] for name, case in given.ids.items()}),
+        fields=_with_reasons(
+            held, read, about.rules, {name: verdicts.places[case] for name, case in given.ids.items()}
+        ),
         calibration=tuple(item for item in calibrated if isinstance(item, CalibrationResult)),
         skipped=(*skipped, *(item for item in calibrated if isinstance(item, Skipped))),
         clusters=clusters,
@@ -83,13 +88,13 @@ def agree(
 
 def _source(
     judgements: str | os.PathLike[str] | Iterable[Judgement | Mapping[str, Any]],
-) -> tuple[_Read, Mapping[str, str]]:
-    """How to read the judgements, as often as is needed, and what the rules say that they name."""
+) -> tuple[_Read, JudgeCard]:
+    """How to read the judgements, as often as is needed, and what is known of their judge."""
     if isinstance(judgements, str | os.PathLike):
         run = load_run(judgements)
-        return run.found().records, run.manifest.about.rules
+        return run.found().records, run.manifest.about
     again = list(judgements) if isinstance(judgements, Iterator) else judgements
-    return lambda _: again, {}
+    return lambda _: again, JudgeCard()
 
 
 def _labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]]) -> Labels:
@@ -110,7 +115,7 @@ def _check_overlap(labels: Labels, verdicts: Verdicts) -> None:
 
 
 def _compared(
-    labels: Labels, verdicts: Verdicts, wanted: Collection[str] | None, cluster: str | None
+    labels: Labels, verdicts: Verdicts, wanted: Collection[str] | None, cluster: str | None, schema: Schema
 ) -> tuple[list[FieldData], list[Skipped]]:
     """The labelled fields in the order of the verdict, and the columns that are none."""
     if not verdicts.names:  # no case has a verdict: which columns are fields, nobody can tell
@@ -118,7 +123,8 @@ def _compared(
     for name in wanted or ():
         if name not in verdicts.names or name not in labels.columns:
             side, there = ("labels", labels.columns) if name in verdicts.names else ("verdict", verdicts.names)
-            raise UsageProblem(f"field {shown(name)}: no such field in the {side}; there are {listed(there)}")
+            guess = guessed(name, there)
+            raise UsageProblem(f"field {shown(name)}: no such field in the {side}{guess}; there are {listed(there)}")
     skipped = [
         Skipped(column=name, why="no field of the verdict")
         for name in labels.columns
@@ -128,7 +134,7 @@ def _compared(
     for name in verdicts.names:
         if name in labels.columns and (wanted is None or name in wanted):
             try:
-                compared.append(field_data(name, labels, verdicts))
+                compared.append(field_data(name, labels, verdicts, declared_scale(schema, name)))
             except NotComparable as why:
                 skipped.append(Skipped(column=name, why=str(why)))
     if not compared:
@@ -168,8 +174,8 @@ def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[lis
     known: dict[int, Any] = _from_labels(column, labels) if in_labels else dict(verdicts.clusters)
     if not known:
         raise UsageProblem(
-            f"cluster {shown(column)}: neither the labels nor the metadata of the labelled cases have such a column; "
-            f"the labels have {listed(labels.columns)}"
+            f"cluster {shown(column)}: neither the labels nor the metadata of the labelled cases have such a "
+            f"column{guessed(column, labels.columns)}; the labels have {listed(labels.columns)}"
         )
     groups: list[Hashable] = [("named", known[case]) if case in known else case for case in range(len(labels.ids))]
     return groups, Clusters(

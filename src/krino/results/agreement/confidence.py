@@ -16,6 +16,7 @@ from krino.results.wording import listed
 from krino.stats.agreement import MISSING
 from krino.stats.resample import Floats
 from krino.stats.scores import BINS, Reliability, reliability
+from krino.text.guessing import guessed
 
 
 def calibrations(
@@ -25,10 +26,14 @@ def calibrations(
     classes = {data.name: data for data in fields if data.coding.kind != "number"}
     for name, of in chosen.items():
         if name not in verdicts.names:
-            raise UsageProblem(f"confidence `{name}`: no such field of the verdict; it has {listed(verdicts.names)}")
+            raise UsageProblem(
+                f"confidence `{name}`: no such field of the verdict{guessed(name, verdicts.names)}; "
+                f"it has {listed(verdicts.names)}"
+            )
         if of not in classes:
             raise UsageProblem(
-                f"confidence `{name}` of `{of}`: that field is not compared as classes; there are {listed(classes)}"
+                f"confidence `{name}` of `{of}`: that field is not compared as classes{guessed(of, classes)}; "
+                f"there are {listed(classes)}"
             )
     for name in verdicts.fields:
         if name not in chosen and not names_a_confidence(name):

@@ -29,6 +29,7 @@ from krino.results.agreement.kinds import Coding, coarsened, code_field
 from krino.results.agreement.labels import LabelColumn, Labels
 from krino.results.agreement.result import ClassAgreement, Confusion, Disagreement, FieldAgreement, FieldCounts, Figure
 from krino.results.agreement.verdicts import ABSENT, VerdictColumn, Verdicts
+from krino.results.verdict_schema import Scale
 from krino.runs.journal import CODES
 from krino.stats.agreement import MISSING, Codes, class_scores, confusion
 from krino.stats.resample import Resampler
@@ -85,12 +86,12 @@ class FieldData:
         return both
 
 
-def field_data(name: str, labels: Labels, verdicts: Verdicts) -> FieldData:
+def field_data(name: str, labels: Labels, verdicts: Verdicts, scale: Scale | None = None) -> FieldData:
     """Raises `NotComparable` or `UsageProblem` where the values are of no use."""
     size = len(labels.ids)
     column = labels.columns[name]
     verdict = verdicts.fields.get(name) or VerdictColumn(array("q", [-1]) * size)
-    coding = code_field(name, verdict.pool, column)
+    coding = code_field(name, verdict.pool, column, scale)
     said = np.append(coding.judge, MISSING)[np.array(verdict.values, np.intp)]  # -1 takes the last: missing
     cases, raters, numbers = column.table().T
     codes = coding.people[numbers]

@@ -14,6 +14,7 @@ import orjson
 from krino.errors import UsageProblem
 from krino.results.agreement.labels import LabelColumn, Pool
 from krino.results.kinds import kind_of
+from krino.results.verdict_schema import Scale
 from krino.results.wording import listed, shown
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.stats.agreement import MISSING, Codes
@@ -45,8 +46,10 @@ class Coding:
     notes: tuple[str, ...] = ()
 
 
-def code_field(name: str, judge: Pool, labels: LabelColumn) -> Coding:
-    """Raises `NotComparable` for free text and objects, `UsageProblem` for labels that the field cannot have."""
+def code_field(name: str, judge: Pool, labels: LabelColumn, scale: Scale | None = None) -> Coding:
+    """Raises `NotComparable` for free text and objects, `UsageProblem` for labels that the field cannot have.
+
+    `scale`: the ends of a field of numbers, where the judge declares them."""
     if judge.has_free_text or labels.pool.has_free_text:
         raise NotComparable("it is free text")
     said = [value for value in judge.values if value is not None]
@@ -54,7 +57,7 @@ def code_field(name: str, judge: Pool, labels: LabelColumn) -> Coding:
     if "object" in kinds:
         raise NotComparable("its values are objects")
     if kinds and kinds <= {"whole", "number"}:
-        return _numbers(name, judge.values, labels)
+        return _numbers(name, judge.values, labels, scale)
     read = _read_boolean if kinds == {"flag"} else _read_set if kinds == {"list"} else _read_class
     return _classes(name, judge.values, labels, read)
 
@@ -62,13 +65,15 @@ def code_field(name: str, judge: Pool, labels: LabelColumn) -> Coding:
 # --- numbers ---------------------------------------------------------------------------------------
 
 
-def _numbers(name: str, judged: Sequence[Any], labels: LabelColumn) -> Coding:
+def _numbers(name: str, judged: Sequence[Any], labels: LabelColumn, scale: Scale | None) -> Coding:
     ours = [None if value is None else _tidy(value) for value in judged]
     words = [value for value in labels.pool.values if isinstance(value, str) and not _NUMBER.fullmatch(value.strip())]
     theirs = [
         None if value is None else _read_number(name, value, place, words)
         for value, place in zip(labels.pool.values, labels.places, strict=True)
     ]
+    if scale is not None:
+        _refuse_strays(name, theirs, labels, scale)
     found = sorted({value for value in (*ours, *theirs) if value is not None})
     codes = {value: code for code, value in enumerate(found)}
     few = len(found) <= MOST_STEPS
@@ -96,6 +101,21 @@ def _read_number(name: str, value: Any, place: str, words: Sequence[str]) -> flo
     if not math.isfinite(number):
         raise UsageProblem(f"{place}: the label {shown(value)} is too large for a number")
     return _tidy(number)
+
+
+def _refuse_strays(name: str, theirs: Sequence[float | None], labels: LabelColumn, scale: Scale) -> None:
+    """Labels that lie on the judge's scale, and a few that cannot: those are slips. Where most of them lie outside,
+    people have used a scale of their own, which `_unlike_scales` tells."""
+    times = np.bincount(labels.table()[:, 2], minlength=len(theirs))
+    given = [(value, number) for number, value in enumerate(theirs) if value is not None]
+    outside = [number for value, number in given if not scale[0] <= value <= scale[1]]
+    strays, all_given = (int(times[numbers].sum()) for numbers in (outside, [number for _, number in given]))
+    if outside and strays * 2 < all_given:
+        raise UsageProblem(
+            f"{labels.places[outside[0]]}: `{name}` lies between {scale[0]:g} and {scale[1]:g}, the label "
+            f"{shown(labels.pool.values[outside[0]])} does not ({strays} of {all_given:,} labels); correct it, or say "
+            f"what people's numbers stand for with --values {name}:NUMBER=NUMBER,..."
+        )
 
 
 def _tidy(value: float) -> float:

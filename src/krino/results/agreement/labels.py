@@ -20,6 +20,7 @@ from krino.errors import UsageProblem
 from krino.results.kinds import is_too_long_for_a_label
 from krino.results.wording import listed, shown
 from krino.text.formulas import unmarked
+from krino.text.guessing import guessed
 
 _OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
@@ -242,7 +243,8 @@ def with_values(labels: Labels, values: Mapping[str, Any], fields: Collection[st
     columns = {name: column for name, column in labels.columns.items() if name in fields}
     for name in own:
         if name not in columns:
-            raise UsageProblem(f"--values {name}: no such field in the labels; there are {listed(columns)}")
+            guess = guessed(name, columns)
+            raise UsageProblem(f"--values {name}: no such field in the labels{guess}; there are {listed(columns)}")
     seen = {
         name: {_word(value) for value in column.pool.values if value is not None} for name, column in columns.items()
     }
@@ -259,7 +261,10 @@ def with_values(labels: Labels, values: Mapping[str, Any], fields: Collection[st
 def _refuse_unseen(meant: Mapping[str, Any], seen: set[str], field: str) -> None:
     for word in meant:
         if word not in seen:
-            raise UsageProblem(f"--values {field}{word}: no label says so; the labels say {listed(sorted(seen))}")
+            guess = guessed(word, seen)
+            raise UsageProblem(
+                f"--values {field}{word}: no label says so{guess}; the labels say {listed(sorted(seen))}"
+            )
 
 
 def _replaced(column: LabelColumn, meanings: Mapping[str, Any]) -> LabelColumn:

@@ -19,6 +19,7 @@ from krino.runs.journal import NAMES
 from krino.runs.manifest import HASHES, Plan, differing
 from krino.stats.resample import Resampler
 from krino.text.clean import clean_line
+from krino.text.guessing import guessed
 
 Keys = NDArray[np.int64]
 """A number for each case, the same in both runs."""
@@ -161,7 +162,10 @@ def _groups(a: Table, cluster: str | None, in_a: Places) -> list[int] | None:
         return None
     if cluster not in a.metadata:
         there = ", ".join(clean_line(name, 60) for name in sorted(a.metadata)) or "none"
-        raise UsageProblem(f"--cluster {cluster}: the judgements have no such column of metadata; they have {there}")
+        raise UsageProblem(
+            f"--cluster {cluster}: the judgements have no such column of metadata{guessed(cluster, a.metadata)}; "
+            f"they have {there}"
+        )
     groups: list[int] = a.slices[slice_name([cluster])].codes[in_a].tolist()
     return groups
 

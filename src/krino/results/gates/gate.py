@@ -30,7 +30,7 @@ def comparable(base: Table, run: Table, pairs: Pairs) -> Iterator[Found]:
     if state != "finished":
         yield Found(fact("other run finished", False, f"{base.folder} is {_state(base.manifest)}", len(base)))
     yield _same_cases(base, pairs)
-    yield _same_content(base, run, pairs)
+    yield _matched(base, run, pairs)
     yield Found(_same_judge(base, run))
 
 
@@ -52,7 +52,7 @@ def _same_cases(base: Table, pairs: Pairs) -> Found:
     return Found(fact("same cases", not missing, told, len(pairs)), lost)
 
 
-def _same_content(base: Table, run: Table, pairs: Pairs) -> Found:
+def _matched(base: Table, run: Table, pairs: Pairs) -> Found:
     """Another answer under the same id is what a new system gives; under the same line number it may be any case."""
     other = pairs.other_content
     in_base, in_run = pairs.a[other], pairs.b[other]
@@ -63,12 +63,13 @@ def _same_content(base: Table, run: Table, pairs: Pairs) -> Found:
             f"are the same: {_named(base, unknown)}; give each case an `id` that is the same in both inputs"
         )
     elif len(other):
-        told = f"{len(other):,} of {len(pairs):,} cases have other content under the same id: {_named(base, in_base)}"
+        named = _named(base, in_base)
+        told = f"each by its id; {len(other):,} of {len(pairs):,} cases have other content than there: {named}"
     else:
-        told = f"all {len(pairs):,} cases have the same content"
+        told = f"all {len(pairs):,} cases have the content that they have there"
     why = f"other content than in {base.folder}, and no id of its own"
     others = Against("with other content", unknown, in_base=True, why=why)
-    return Found(fact("same content", not len(unknown), told, len(pairs)), others)
+    return Found(fact("cases matched", not len(unknown), told, len(pairs)), others)
 
 
 def _same_judge(base: Table, run: Table) -> Check:

@@ -110,7 +110,8 @@ class Validator:
 def refuse_label(rule: Rule, field: str, label: str, known: set[str] | None) -> None:
     """`known`: all labels that the field can have, None where nobody can tell."""
     if known is not None and label not in known:
-        raise UsageProblem(f"{rule}: `{field}` has no label `{label}`; it has {', '.join(sorted(known))}")
+        guess = guessed(label, known)
+        raise UsageProblem(f"{rule}: `{field}` has no label `{label}`{guess}; it has {', '.join(sorted(known))}")
 
 
 def refuse_limit(rule: Rule, field: str, scale: Scale | None) -> None:

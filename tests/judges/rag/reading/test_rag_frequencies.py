@@ -103,6 +103,14 @@ def test_what_is_told_for_each_other_is_the_same(first: str, second: str) -> Non
     assert stated(theirs, offered([ours]))
 
 
+@pytest.mark.parametrize(("months", "days"), TOLD["about"])
+def test_months_and_the_days_that_are_told_for_them_are_the_same(months: int, days: int) -> None:
+    (by_month,), (by_day,) = often(f"every {months} months"), often(f"every {days} days")
+    assert stated(by_month, offered([by_day])) and stated(by_day, offered([by_month]))
+    (other,) = often(f"every {days + 20} days")
+    assert not stated(by_month, offered([other]))
+
+
 def test_names_and_lengths_of_time_are_no_frequencies() -> None:
     assert often("It stood in the Daily Mail for a month.") == []
     assert often("It took a second try in the first quarter.") == []

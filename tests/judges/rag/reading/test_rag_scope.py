@@ -68,6 +68,28 @@ def test_a_condition_is_no_always(language: str, name: str, phrase: str) -> None
     assert other_scope(f"x {every} x {phrase} {NOUN[language]} y.", found, language) is None
 
 
+IDLE = table("scope")["en"]["not_all"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [*(f"{word} all" for word in IDLE["behind"].split()), *(f"all {word}" for word in IDLE["before"].split())],
+)
+def test_an_all_that_speaks_of_nobody_says_nothing(told: str) -> None:
+    assert read_scope(f"It is {told} is.", "en").all == ""
+    assert read_scope("It is for all of it.", "en").all == "all"
+
+
+@pytest.mark.parametrize("word", table("scope")["en"]["not_only"].split())
+def test_an_only_behind_this_sets_no_limit(word: str) -> None:
+    assert read_scope(f"It is {word} only members.", "en").only is None
+    assert read_scope("It is only members.", "en").only is not None
+
+
+def test_the_words_of_one_language_are_not_read_in_another() -> None:
+    assert read_scope("Hij at alle appels.", "nl").all == "alle", "the Dutch word is a verb"
+
+
 @pytest.mark.parametrize(
     ("claim", "found"),
     [

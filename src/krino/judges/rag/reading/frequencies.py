@@ -11,8 +11,6 @@ from typing import NamedTuple
 from krino.judges.rag.tables import table
 
 _DAY = 86_400
-_ABOUT = ((1, 28), (1, 30), (3, 90), (3, 91), (6, 182), (12, 364), (12, 365))
-"""Months and the days that are told for them."""
 
 
 class Frequency(NamedTuple):
@@ -138,7 +136,7 @@ def _duration(length: Fraction, months: bool) -> str:
 
 def _about(length: Fraction, months: bool) -> Iterator[str]:
     """What is told for each other: a month and four weeks or 30 days, a year and 52 weeks or 365 days."""
-    for number, days in _ABOUT:
+    for number, days in table("values")["frequencies"]["about"]:
         if months and length == number:
             yield _key(Fraction(days * _DAY), months=False)
         elif not months and length == days * _DAY:

@@ -150,6 +150,9 @@ class _Known(NamedTuple):
     unless: re.Pattern[str]
     condition: re.Pattern[str]
     telling: frozenset[str]
+    not_all_behind: frozenset[str]
+    not_all_before: frozenset[str]
+    not_only: frozenset[str]
 
     @classmethod
     def of(cls, language: str | None) -> _Known:
@@ -163,15 +166,26 @@ def _known(language: str) -> _Known:
     phrases = {name: sorted(told[name], key=len, reverse=True) for name in ("kept", "except", "unless", "if")}
     patterns = {name: re.compile(rf"\b(?:{'|'.join(map(re.escape, told))})\b") for name, told in phrases.items()}
     first = {word for told in phrases.values() for phrase in told for word in _TOKEN.findall(phrase)[:1]}
+    idle = told.get("not_all", {"behind": "", "before": ""})
+    beside = (frozenset(words.split()) for words in (idle["behind"], idle["before"], told.get("not_only", "")))
     return _Known(
-        every, only, patterns["kept"], patterns["except"], patterns["unless"], patterns["if"], every | only | first
+        every,
+        only,
+        patterns["kept"],
+        patterns["except"],
+        patterns["unless"],
+        patterns["if"],
+        every | only | first,
+        *beside,
     )
 
 
 def _says_all(words: list[str], place: int, known: _Known) -> bool:
     """ "All dogs" and "always", but not "that is all there is to it" nor "at all"."""
-    after, before = words[place + 1 : place + 2], words[place - 1 : place]
-    return words[place] in known.all and after != ["there"] and before not in (["at"], ["after"], ["above"], ["that's"])
+    if words[place] not in known.all:
+        return False
+    before, after = words[place - 1 : place], words[place + 1 : place + 2]
+    return known.not_all_behind.isdisjoint(before) and known.not_all_before.isdisjoint(after)
 
 
 def _whom(words: list[str], every: str, language: str | None) -> str:
@@ -194,7 +208,7 @@ def _only(words: list[str], joined: str, known: _Known, language: str | None) ->
     if (kept := _behind(known.kept, joined, language)) is not None:
         return kept
     for place, word in enumerate(words):
-        if word not in known.only or words[max(0, place - 1) : place] == ["not"]:
+        if word not in known.only or not known.not_only.isdisjoint(words[max(0, place - 1) : place]):
             continue
         after = words[place + 1 : place + 2]
         if after and after[0] not in ",;:.()":
