@@ -52,6 +52,19 @@ def test_another_order_of_the_same_is_not(language: str, claim: str, found: str)
     assert not are_turned(found, claim, language)
 
 
+def test_french_words_run_on_behind_an_apostrophe() -> None:
+    for text in ("L'usine a fermé à la suite d'un incendie.", "L'usine a fermé parce qu'un incendie l'a détruite."):
+        found = read_relation(text, "cause", "fr")
+        assert found is not None
+        assert "incend" in " ".join(found.first)
+
+
+def test_where_no_model_reads_a_cause_of_other_words_is_another() -> None:
+    found = ["L'usine a fermé à la suite d'un incendie."]
+    assert has_another_cause("L'usine a fermé parce que les ventes baissaient.", found, "fr")
+    assert not has_another_cause("L'usine a fermé à cause de l'incendie.", found, "fr")
+
+
 def test_another_cause_is_one_that_the_rest_tells_of() -> None:
     found = ["The mill closed because the river dried up.", "The owner moved to Ghent."]
     assert has_another_cause("The mill closed because the owner moved to Ghent.", found, "en")

@@ -45,7 +45,10 @@ def are_turned(claim: str, found: str, language: str | None) -> bool:
 
 
 def has_another_cause(claim: str, found: Sequence[str], language: str | None) -> bool:
-    """Whether a sentence tells the cause of the same effect, and the claim another thing that the rest tells of."""
+    """Whether a sentence tells the cause of the same effect, and the claim another thing that the rest tells of.
+
+    In English it must be told there, or it could be the same in other words, which a model sees and words do not.
+    """
     ours = read_relation(claim, "cause", language)
     told = [read_relation(text, "cause", language) for text in found] if ours else []
     for place, theirs in enumerate(told):
@@ -54,7 +57,7 @@ def has_another_cause(claim: str, found: Sequence[str], language: str | None) ->
         if len(ours.then & theirs.then) < _SAME * max(len(ours.then), 1):
             continue
         beside = _roots(" ".join(text for at, text in enumerate(found) if at != place), language)
-        if ours.first <= beside | theirs.then:
+        if language not in (None, "en") or ours.first <= beside | theirs.then:
             return True
     return False
 
@@ -88,4 +91,4 @@ def _roots(text: str, language: str | None) -> frozenset[str]:
 
 @cache
 def _pattern(kind: Kind, code: str, way: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{table('relations')[kind][code][way]})(?!\w)")
+    return re.compile(rf"(?<!\w)(?:{table('relations')[kind][code][way]})(?:(?<=')|(?!\w))")
