@@ -155,6 +155,9 @@ def _holds_by_meaning(desk: Desk, item: PassageSentence, part: QuestionPart, nea
         place = part.kind == "place" and _tells_place(item.told, item.reading)
         told = place or (part.kind is not None and _is_of_kind(desk, item, part))
         return told or share >= _limit("held_told") or meant >= _limit("held_in_other_words")
+    named = part.wants_name and bool(item.reading.names - desk.facts.question_reading.stems)
+    if named and share >= _limit("held_named_in_part") and meant >= _limit("held_named"):
+        return True
     return meant >= _limit("held_by_words_and_meaning" if share >= _limit("held_in_part") else "held_by_meaning")
 
 
