@@ -95,7 +95,7 @@ ORDINARY = {
     "ninth": 159,
     "tenth": 87,
     "eleventh": 57,
-    "twelfth": 70,
+    "twelfth": 86,
 }
 LEAST = {
     "roles": 0.6,
