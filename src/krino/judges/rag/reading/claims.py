@@ -291,6 +291,8 @@ def resolve(sentences: Sequence[str]) -> list[str]:
     return told
 
 
+_MANY, _ONE = frozenset({"they", "their", "these"}), frozenset({"it", "its", "this"})
+_BELONGING = re.compile(r" (?:of|in|at|on|for|from|with|to|who|which|that) ")
 _OTHERS = frozenset({"there", "that", "those", "i", "we", "you", "one", "what", "here", "if", "when", "as"})
 
 
@@ -306,9 +308,18 @@ def _named(sentence: str, subject: str) -> str:
     word = first.group().lower() if first else ""
     if first is None or _empty().match(rest):
         return sentence
+    several = _is_plural(subject)
+    if (word in _MANY and not several) or (word in _ONE and several):  # "They are divided": not the one engineer before
+        return sentence
     if word in word_list("pronouns", "parts") and (head := _head(rest)) is not None and head.subject.lower() == word:
         return f"{sentence[:start]}{subject}{rest[first.end() :]}"
     return sentence[:start] + _possessed(rest, subject)
+
+
+def _is_plural(subject: str) -> bool:
+    """Several, by "and" or by the ending of the noun before what belongs to it: "The Sisters of Mercy"."""
+    noun = _BELONGING.split(subject, maxsplit=1)[0].split()[-1]
+    return " and " in subject or (noun.endswith("s") and not noun.endswith(("ss", "us", "is", "'s", "’s")))
 
 
 def _possessed(text: str, subject: str) -> str:
