@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from citation_cases import CASSATION, JUDGE, candidate, citation, findings, match, settle, study, verdict
+from krino.judges.citation.rollup import roll_up
 
 ONE, TWO, THREE = (CASSATION.format(number) for number in (1, 2, 3))
 RENT = "bail commercial, renouvellement, indemnité d'éviction"
@@ -211,3 +212,13 @@ def test_an_old_identifier_tells_the_day_where_no_date_is_listed() -> None:
 def test_a_decision_listed_by_both_identifiers_is_one() -> None:
     both = [{"decision_id": TWELVE, "court_name": "Hof van Cassatie"}, OLD["candidates"][0]]
     assert truth(OLD | {"candidates": both, "cited_ecli": TWELVE})[1] == "CIT-T3"
+
+
+def test_where_nothing_decides_a_match_is_the_most_reasonable_one_and_for_review() -> None:
+    """Rule 10 of the rubric: CORRECT beside a null id stands where notes and roll-up say that it is open."""
+    record = cassation(None, None, None, matches=[match(ONE, 0.5)])
+    told = verdict(record)
+    assert (told.match_correctness, told.correct_decision_id) == ("CORRECT", None)
+    assert "Nothing decides" in told.evaluation_notes
+    rules = {name: ruling.rule for name, ruling in settle(record).rulings.items()}
+    assert roll_up(told.model_dump(), rules) == "review"
