@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from citation_cases import CASSATION, JUDGE, candidate, citation, findings, match, settle, study, verdict
+from krino.judges.citation.rollup import roll_up
 
 ONE, TWO, THREE = (CASSATION.format(number) for number in (1, 2, 3))
 RENT = "bail commercial, renouvellement, indemnité d'éviction"
@@ -168,3 +169,56 @@ def test_no_model_is_asked_where_identifiers_or_courts_decide() -> None:
         assert JUDGE.ask(facts.case, facts) is None
     facts = study(cassation(None, None, None))
     assert JUDGE.ask(facts.case, facts) is not None
+
+
+OLD = {
+    "cited_court_name": "Cour de cassation",
+    "cited_date": "2013-01-08",
+    "candidates": [
+        {"decision_id": "N-20130108-12", "court_name": "Hof van Cassatie", "decision_date": "2013-01-08"},
+        {"decision_id": "N-20130108-3", "court_name": "Hof van Cassatie", "decision_date": "2013-01-08"},
+    ],
+    "matches": [{"decision_id": "N-20130108-12", "confidence": 0.9, "reasoning": "The ECLI is the same."}],
+}
+TWELVE = "ECLI:BE:CASS:2013:ARR.20130108.12"
+
+
+def test_a_candidate_known_by_its_old_identifier_is_the_decision_of_the_cited_ecli() -> None:
+    assert truth(OLD | {"cited_ecli": TWELVE}) == ("N-20130108-12", "CIT-T3")
+    assert truth(OLD | {"cited_ecli": "n - 20130108 - 12"}) == ("N-20130108-12", "CIT-T3")
+    assert truth(OLD | {"cited_ecli": "ECLI:BE:CASS:2013:ARR.20130108.9"}) == (None, "CIT-T11")
+
+
+@pytest.mark.parametrize("named", ["N-20130108-12", TWELVE, "n-20130108-12", TWELVE.lower()])
+def test_matches_and_given_truth_may_name_it_either_way(named: str) -> None:
+    named_so = {"decision_id": named, "confidence": 0.9, "reasoning": "The ECLI is the same."}
+    told = OLD | {"cited_ecli": TWELVE, "matches": [named_so]}
+    assert verdict(told).match_correctness == "CORRECT"
+    assert truth(OLD | {"ground_truth": named}) == ("N-20130108-12", "CIT-T1")
+
+
+def test_the_code_of_the_court_tells_where_its_name_does_not() -> None:
+    bare = [{"decision_id": "N-20130108-12", "court_ecli_code": "cass"}]
+    assert truth(OLD | {"candidates": bare, "cited_ecli": TWELVE}) == ("N-20130108-12", "CIT-T3")
+    many = [{"decision_id": "N-20130108-12", "court_name": "Tribunal de première instance"}]
+    assert truth(OLD | {"candidates": many, "cited_ecli": TWELVE})[0] is None
+
+
+def test_an_old_identifier_tells_the_day_where_no_date_is_listed() -> None:
+    other = [{"decision_id": "N-20120108-12", "court_name": "Hof van Cassatie"}]
+    assert truth(OLD | {"candidates": other, "matches": []}) == (None, "CIT-T9")
+
+
+def test_a_decision_listed_by_both_identifiers_is_one() -> None:
+    both = [{"decision_id": TWELVE, "court_name": "Hof van Cassatie"}, OLD["candidates"][0]]
+    assert truth(OLD | {"candidates": both, "cited_ecli": TWELVE})[1] == "CIT-T3"
+
+
+def test_where_nothing_decides_a_match_is_the_most_reasonable_one_and_for_review() -> None:
+    """Rule 10 of the rubric: CORRECT beside a null id stands where notes and roll-up say that it is open."""
+    record = cassation(None, None, None, matches=[match(ONE, 0.5)])
+    told = verdict(record)
+    assert (told.match_correctness, told.correct_decision_id) == ("CORRECT", None)
+    assert "Nothing decides" in told.evaluation_notes
+    rules = {name: ruling.rule for name, ruling in settle(record).rulings.items()}
+    assert roll_up(told.model_dump(), rules) == "review"

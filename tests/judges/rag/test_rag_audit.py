@@ -95,6 +95,7 @@ ORDINARY = {
     "ninth": 159,
     "tenth": 87,
     "eleventh": 57,
+    "twelfth": 86,
 }
 LEAST = {
     "roles": 0.6,
@@ -111,6 +112,11 @@ LEAST = {
     "binding": 0.85,
     "sums": 0.85,
     "dense": 0.65,
+    "cause": 0.9,
+    "order": 0.9,
+    "conditions": 0.9,
+    "names": 0.9,
+    "arithmetic": 0.85,
 }
 
 

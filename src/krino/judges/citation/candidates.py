@@ -183,14 +183,14 @@ def _facts(
     day: date | None,
     texts: tuple[str, ...],
 ) -> CandidateFacts:
-    ecli = parse_ecli(decision_id)
+    ecli = parse_ecli(decision_id) or _ecli_of_old_candidate(decision_id, court_names, court_code)
     ecli_code = ecli.court_code if ecli and ecli.country == "BE" else None
     named, coded, court = _courts(court_names, court_code, ecli_code)
     relation, why = _relation(cited.number, number, ecli)
     day = day or (ecli.date if ecli else None)
     return CandidateFacts(
         id=decision_id,
-        key=key_of(decision_id) if decision_id else ("blank", *court_names, number, *texts),
+        key=key_of(ecli.text if ecli else decision_id) if decision_id else ("blank", *court_names, number, *texts),
         court=court,
         named=named,
         coded=coded,
@@ -205,6 +205,21 @@ def _facts(
         court_names=court_names,
         texts=texts,
     )
+
+
+def _ecli_of_old_candidate(decision_id: str | None, names: tuple[str, ...], code: str | None) -> Ecli | None:
+    """What an identifier from before the ECLI stands for, where code or name of the candidate tell just one court."""
+    if decision_id is None or not is_old_id(decision_id):
+        return None
+    court = _courts(names, code, None)[2]
+    codes = (code.strip().upper(),) if code else court.ecli_codes if isinstance(court, Court) else ()
+    return ecli_of_old_id(decision_id, codes[0]) if len(codes) == 1 else None
+
+
+def is_decision(candidate: CandidateFacts, decision_id: str) -> bool:
+    """Whether an identifier, in whatever spelling or as it was before the ECLI, is that of a candidate."""
+    wanted = key_of(decision_id)
+    return candidate.key == wanted or (candidate.id is not None and key_of(candidate.id) == wanted)
 
 
 @lru_cache(maxsize=16_384)
@@ -291,7 +306,8 @@ class Answer(NamedTuple):
 
 
 def read_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...]) -> Answer:
-    known = {candidate.key: candidate for candidate in candidates}
+    by_id = {key_of(candidate.id): candidate for candidate in candidates if candidate.id}
+    known = by_id | {candidate.key: candidate for candidate in candidates}
     matches = tuple(_match(match, cited, known) for match in case.matches)
     if matches and matches[0].percent is None:
         raise CannotJudge("matches.0: neither confidence (0 to 1) nor score (0 to 100) is a usable number")

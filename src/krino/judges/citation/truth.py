@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from krino.errors import CannotJudge
 from krino.judges.citation.belgium.ecli import parse_ecli
 from krino.judges.citation.belgium.topics import Strength
-from krino.judges.citation.candidates import RELATIONS, CandidateFacts, Cited, key_of
+from krino.judges.citation.candidates import RELATIONS, CandidateFacts, Cited, is_decision, key_of
 from krino.judges.citation.case import CitationCase
 
 Signal = Literal[
@@ -135,16 +135,15 @@ def best_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
 def _given(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:
     if decision is None:
         return Truth("given_none")
-    key = key_of(decision)
     for candidate in candidates:
-        if candidate.key == key:
+        if is_decision(candidate, decision):
             return _found("given", candidate)
     if parse_ecli(decision) is None:
         raise CannotJudge(
             f"ground_truth: {decision[:80]!r} is neither an ECLI nor the id of a candidate; give one of these, null "
             "with ground_truth_known for none of them, or leave it out"
         )
-    return Truth("given", id=decision, key=key)
+    return Truth("given", id=decision, key=key_of(decision))
 
 
 def _found(signal: Signal, candidate: CandidateFacts, *, is_open: bool = False, strength: Strength = "none") -> Truth:

@@ -9,7 +9,7 @@ from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Tone, Valu
 from krino.contract import Judgement
 from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Alignment
-from krino.judges.citation.candidates import CandidateFacts, key_of
+from krino.judges.citation.candidates import CandidateFacts, is_decision
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.errors import claims_behind
 from krino.judges.citation.facts import CitationFacts
@@ -92,7 +92,7 @@ def _tone(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None
 
 
 def _is(item: CandidateFacts, decision: str | None) -> bool:
-    return decision is not None and item.key == key_of(decision)
+    return decision is not None and is_decision(item, decision)
 
 
 def _answer(facts: CitationFacts, judgement: Judgement) -> MarkedText:

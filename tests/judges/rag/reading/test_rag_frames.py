@@ -10,7 +10,7 @@ from krino.judges.rag.reading.frames import compare_roles, of_another, other_sub
 from krino.judges.rag.reading.grammar import DEGREES, all_forms, in_one_word, root_of, verb_form, word_list
 from krino.judges.rag.reading.words import opposed_words, opposite_words, read_sentence
 from krino.judges.rag.tables import table
-from krino.text.words import stem
+from krino.text.words import stem, stop_words
 
 GROUPS = table("synonyms")["groups"]
 PHRASES = table("synonyms")["phrases"]
@@ -22,6 +22,15 @@ PHRASES = table("synonyms")["phrases"]
 @pytest.mark.parametrize("group", GROUPS)
 def test_words_of_a_group_have_one_root(group: str) -> None:
     assert len({root_of(word) for word in group.split()}) == 1
+
+
+@pytest.mark.parametrize("language", table("synonyms")["others"])
+def test_words_of_a_group_of_another_language_have_one_root_and_stand_in_one_group(language: str) -> None:
+    groups = table("synonyms")["others"][language]
+    roots = [{root_of(word, language) for word in group.split()} for group in groups]
+    assert all(len(told) == 1 for told in roots)
+    assert len(set.union(*roots)) == len(groups)
+    assert not any(word in stop_words(language) for group in groups for word in group.split())
 
 
 def test_no_word_is_in_two_groups_and_none_says_how_to_answer() -> None:

@@ -42,6 +42,8 @@ def test_what_is_left_out_or_put_in_openly_is_quoted_all_the_same(quotation: str
         '{"answer": "the kettle must always be unplugged before it is cleaned"}',
         "It's the guide's job to open the gates at nine.",
         '5" pipes and 6" pipes',
+        'Lay a 4" layer of sand, and cut the two long beams to 70" before you begin.',
+        'The answer to the question "What does the colour of the water mean?" is here.',
     ],
 )
 def test_titles_words_and_json_are_no_quotations(text: str) -> None:

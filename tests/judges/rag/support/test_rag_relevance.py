@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from krino.judges.rag.local import label_locally
 from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.support.draft_claims import lay_out
+from krino.judges.rag.support.evidence import told_for
 from krino.judges.rag.support.relevance import open_pairs
 from krino.judges.rag.tables import table
 from rag_making import HARBOUR, QUESTION, facts_of
@@ -47,13 +48,25 @@ def test_of_each_passage_the_sentence_that_speaks_most_of_the_question_is_asked_
 
 
 @pytest.mark.parametrize("group", table("questions")["told"]["groups"])
-def test_a_passage_that_tells_in_another_word_of_the_matter_is_useful(group: str) -> None:
-    words = group.split()
-    for first, second in pairwise(words):
-        if root_of(first) == root_of(second):
-            continue
-        facts = facts_of(question=f"What about {first}?", context=[f"Here {second} counts."], answer="It counts.")
-        assert label_locally([facts])[0].passages[0].useful_sentences == [1], (first, second)
+def test_each_word_of_a_group_is_told_for_the_others(group: str) -> None:
+    for first, second in permutations(map(root_of, group.split()), 2):
+        assert first == second or second in told_for(first)
+
+
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("Who bought whom?", "Alpha acquired Beta in 2019."),
+        ("Quel est le prix du billet ?", "Le billet coûte 12 euros."),
+        ("Wat is de prijs van een kaartje?", "Een kaartje kost 12 euro."),
+        ("Was ist der Preis der Karte?", "Die Karte kostet 12 Euro."),
+        ("¿Cuál es el precio de la entrada?", "La entrada cuesta 12 euros."),
+    ],
+)
+def test_a_passage_that_tells_in_another_word_of_the_matter_is_useful(question: str, passage: str) -> None:
+    labels = label_locally([facts_of(question=question, context=[passage, TOLL], answer="12.")])[0]
+    assert [use.useful_sentences for use in labels.passages] == [[1], []]
+    assert all(need.held for need in labels.needs)
 
 
 def test_a_question_without_words_of_its_own_asks_for_no_nearness() -> None:

@@ -87,11 +87,19 @@ def _same() -> dict[str, str]:
     return {stem(word): stem(group.split()[0]) for group in table("synonyms")["groups"] for word in group.split()}
 
 
+@cache
+def _same_in(language: str) -> dict[str, str]:
+    """The same for a language that no model reads; the groups hold every form that is meant."""
+    groups = table("synonyms")["others"].get(language, ())
+    return {stem(word): stem(group.split()[0]) for group in groups for word in group.split()}
+
+
 @lru_cache(maxsize=65_536)
 def root_of(word: str, language: str | None = None) -> str:
-    """The stem of a word in lower case; in English that of the word which stands for all that mean the same."""
+    """The stem of a word in lower case, or that of the word which stands for all that mean the same."""
     root = stem(word)
-    return _same().get(root, root) if language is None or language == "en" else root
+    known = _same() if language is None or language == "en" else _same_in(language)
+    return known.get(root, root)
 
 
 @cache

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from krino.text.forms import locate
 
-_QUOTED = re.compile(r"“([^“”]{2,2000})”|„([^„“”]{2,2000})[“”]|«([^«»]{2,2000})»|\"([^\"\n]{2,2000})\"")
+_QUOTED = re.compile(
+    r"“([^“”]{2,2000})”|„([^„“”]{2,2000})[“”]|«([^«»]{2,2000})»|(?<!\w)\"(?=\S)([^\"\n]{2,2000})(?<=\S)\"(?!\w)"
+)
+"""A straight mark behind a figure is one of inches, and opens nothing."""
 _CUT = re.compile(r"\.{3,}|…|\[[^\]]*\]")
 """Where words were left out, or put in by whoever quotes."""
 _LETTER = re.compile(r"[^\W_]")
@@ -39,13 +42,15 @@ def find_quotations(text: str) -> list[Quotation]:
         alone = not _LETTER.search(text[: match.start()].rpartition("\n")[2]) and not _LETTER.search(
             text[match.end() :]
         )
-        if len(said.split()) >= (_FEWEST_ALONE if alone else _FEWEST) and not _is_title(said):
+        if len(said.split()) >= (_FEWEST_ALONE if alone else _FEWEST) and not _says_nothing(said):
             found.append(Quotation(said, match.start(), match.end()))
     return found
 
 
-def _is_title(said: str) -> bool:
-    """Whether most of its longer words have a capital, as in the title of a work or the name of a building."""
+def _says_nothing(said: str) -> bool:
+    """Whether it is a question, or most of its longer words have a capital, as in the title of a work."""
+    if said.endswith("?"):
+        return True
     longer = [word for word in said.split()[1:] if len(word) > _SHORT and word[0].isalpha()]
     return 2 * sum(word[0].isupper() for word in longer) > len(longer)
 

@@ -187,7 +187,14 @@ def _leading(before: str, code: str) -> str:
 
 
 def _persons(lowered: str, code: str, name: str) -> frozenset[int]:
-    return frozenset(number for number, pattern in enumerate(_patterns(code, name)) if pattern.search(lowered))
+    """Which pronouns a text has; one behind "before" or "than" is no side of the deed."""
+    plain = _aside(code).sub(" ", lowered)
+    return frozenset(number for number, pattern in enumerate(_patterns(code, name)) if pattern.search(plain))
+
+
+@cache
+def _aside(code: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(table('sides')[code]['aside'].split())}) \w+")
 
 
 @cache

@@ -232,7 +232,8 @@ def _asking() -> frozenset[str]:
 @cache
 def _told_for() -> dict[str, frozenset[str]]:
     groups = [frozenset(map(root_of, group.split())) for group in table("questions")["told"]["groups"]]
-    return {root: group - {root} for group in groups for root in group}
+    roots = frozenset[str]().union(*groups)
+    return {root: frozenset[str]().union(*(group for group in groups if root in group)) - {root} for root in roots}
 
 
 def told_for(root: str) -> frozenset[str]:

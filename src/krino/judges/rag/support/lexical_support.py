@@ -21,8 +21,11 @@ from krino.judges.rag.reading.frames import (
 from krino.judges.rag.reading.grammar import root_of, verb_form, word_list
 from krino.judges.rag.reading.leave import other_leave
 from krino.judges.rag.reading.lists import added_item
+from krino.judges.rag.reading.name_parts import other_part
+from krino.judges.rag.reading.narrowing import told_of_all, told_of_whole, told_without
 from krino.judges.rag.reading.plans import told_as_certain, told_as_done
 from krino.judges.rag.reading.question import question_parts
+from krino.judges.rag.reading.relations import are_turned, has_another_cause
 from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, read_scope, same_scope, scope_roots
 from krino.judges.rag.reading.sides import are_exchanged
 from krino.judges.rag.reading.slots import in_place_of
@@ -140,7 +143,7 @@ class LexicalSupport:
     def _one(self, pair: Pair) -> Support:
         if not pair.found:
             return Support("unsupported", 0.0, "no passage comes near it")
-        share = pair.share
+        share = _share_unreckoned(pair) if pair.reckoned else pair.share
         measure = f"{share:.0%} of its weighted words found"
         if (conflict := pair.conflict) and not conflict.hint:
             return Support(conflict.label, share, conflict.text)
@@ -150,6 +153,12 @@ class LexicalSupport:
             return Support("unsupported", share, f"no evidence for {', '.join(absent[:5])}; {measure}")
         label: ClaimLabel = "supported" if share >= table("local")["thresholds"]["supported"] else "unsupported"
         return Support(label, share, measure)
+
+
+def _share_unreckoned(pair: Pair) -> float:
+    """How much the sentences hold of what is not reckoned: a sum stands in none of them."""
+    made = {key for value in pair.reckoned for key in value.keys} | reckoning_roots()
+    return coverage({root: weight for root, weight in pair.weights.items() if root not in made}, pair.found)
 
 
 def decide(pair: Pair) -> Support | None:
@@ -217,6 +226,8 @@ def find_conflict(pair: Pair) -> Conflict | None:
         return conflict
     if conflict := _amount_conflict(pair, limits["negation"]) or _scope_conflict(pair, limits["negation"]):
         return conflict
+    if conflict := _narrowing_conflict(pair, limits["negation"]):
+        return conflict
     if (pair.share >= limits["negation"] or _matter_share(pair) >= limits["negation"]) and (
         conflict := _negation_conflict(pair)
     ):
@@ -225,6 +236,7 @@ def find_conflict(pair: Pair) -> Conflict | None:
         _leave_conflict(pair, limits["negation"])
         or _opposite_conflict(pair, limits["negation"])
         or _role_conflict(pair)
+        or _relation_conflict(pair)
         or _name_conflict(pair, limits["negation"])
         or _slot_conflict(pair)
         or _plan_conflict(pair, limits)
@@ -278,6 +290,18 @@ def _scope_conflict(pair: Pair, topical: float) -> Conflict | None:
         if other_scope(pair.claim, text, pair.language) is None and _is_close(pair, reading):
             return None
     return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=True)
+
+
+def _narrowing_conflict(pair: Pair, topical: float) -> Conflict | None:
+    """It says of all what every sentence about it says of some only, or does without what is a condition there."""
+    for look in (told_of_all, told_without, told_of_whole):
+        told = look(pair.claim, pair.evidence[0], pair.language)
+        if told is None or _share_without(pair, told[0]) < topical:
+            continue
+        others = zip(pair.evidence[1:], pair.found[1:], strict=True)
+        if not any(look(pair.claim, text, pair.language) is None and _is_close(pair, item) for text, item in others):
+            return Conflict(f"it says '{told[0]}', the passage '{told[1]}'", plain=True)
+    return None
 
 
 def _hint(pair: Pair, topical: float) -> Conflict | None:
@@ -339,6 +363,16 @@ def _role_conflict(pair: Pair) -> Conflict | None:
     another = "same" not in told.values() and any(other_subject(pair.claim, text) for text, _ in short)
     if another or _of_another(pair) == "surely":
         return Conflict("the passage says this of another", plain=True, label="unsupported")
+    return None
+
+
+def _relation_conflict(pair: Pair) -> Conflict | None:
+    """Cause and effect, or first and then, exchanged; or another cause than the passage tells for the same effect."""
+    turned = [are_turned(pair.claim, text, pair.language) for text in pair.evidence]
+    if any(turned) and all(way or not _is_close(pair, item) for way, item in zip(turned, pair.found, strict=True)):
+        return Conflict("it has cause and effect, or first and then, the other way round", plain=True)
+    if has_another_cause(pair.claim, pair.evidence, pair.language):
+        return Conflict("the passage tells another cause of it", plain=True, label="unsupported")
     return None
 
 
@@ -644,6 +678,9 @@ def _behind(leaning: str, text: str) -> str | None:
 
 def _name_conflict(pair: Pair, topical: float) -> Conflict | None:
     """A name is asked for, the rest matches closely, and the sentence has another name in its place."""
+    parts = other_part(pair.claim, pair.evidence[0]) if pair.language == "de" else None
+    if parts and _share_without(pair, parts[0]) >= topical:
+        return Conflict(f"it names {parts[0]}, the passage {parts[1]}", plain=True, label="unsupported")
     if not pair.strangers or not any(part.kind in ("person", "place") for part in question_parts(pair.question)):
         return None
     best = pair.found[0]

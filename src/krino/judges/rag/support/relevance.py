@@ -78,9 +78,10 @@ def useful_sentences(desk: Desk, number: int, near: Mapping[TextPair, float]) ->
         for item, share in zip(sentences, shares, strict=True)
         if share >= _limit("useful") or _bears_on(desk, item, near, item.number in speakers)
     }
-    if not useful and _held_together(desk, sentences) >= _limit("useful"):
+    together = not useful and _held_together(desk, sentences) >= _limit("useful")
+    if together or (useful and _asks_for_all(desk.facts.case.question)):
         least = _limit("useful_together")
-        useful = {item.number for item, share in zip(sentences, shares, strict=True) if share >= least}
+        useful |= {item.number for item, share in zip(sentences, shares, strict=True) if share >= least}
     if useful == {0}:  # the title alone speaks of it: what stands below is about it too
         useful = {item.number for item in sentences}
     return sorted(useful - {0})
@@ -102,6 +103,11 @@ def _bears_on(desk: Desk, item: PassageSentence, near: Mapping[TextPair, float],
     if near.get((desk.facts.case.question, item.sentence.text), 0.0) >= _limit("useful_by_meaning"):
         return True
     return any(_holds_by_meaning(desk, item, part, near) for part in parts)
+
+
+def _asks_for_all(question: str) -> bool:
+    """ "Describe the ferry": whatever is told of it bears on the question."""
+    return not frozenset(table("questions")["open"].split()).isdisjoint(_WORD.findall(question.lower()))
 
 
 def _is_of_kind(desk: Desk, item: PassageSentence, part: QuestionPart) -> bool:
@@ -146,8 +152,12 @@ def _holds_by_meaning(desk: Desk, item: PassageSentence, part: QuestionPart, nea
     share = desk.index.spoken_share(item)
     spoken_of = any(desk.index.asked_share(other) > _limit("held_unspoken") for other in desk.index.sentences)
     if not spoken_of:
-        told = part.kind is not None and _is_of_kind(desk, item, part)
+        place = part.kind == "place" and _tells_place(item.told, item.reading)
+        told = place or (part.kind is not None and _is_of_kind(desk, item, part))
         return told or share >= _limit("held_told") or meant >= _limit("held_in_other_words")
+    named = part.wants_name and bool(item.reading.names - desk.facts.question_reading.stems)
+    if named and share >= _limit("held_named_in_part") and meant >= _limit("held_named"):
+        return True
     return meant >= _limit("held_by_words_and_meaning" if share >= _limit("held_in_part") else "held_by_meaning")
 
 
