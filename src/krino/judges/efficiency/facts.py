@@ -78,10 +78,7 @@ class EfficiencyFacts:
         return repeat is not None and self.calls[repeat.of].is_empty
 
     def is_duplicate(self, place: int) -> bool:
-        """A small thing, unless it does something to the world a second time: a table is booked twice."""
         repeat = self.repeats.get(place)
-        if self.calls[place].effect == "changes":
-            return False
         return repeat is not None and not repeat.retry and repeat.level in ("exact", "normalised")
 
     def is_restyling(self, place: int) -> bool:
