@@ -36,7 +36,7 @@ _OUT_OF_PLACE = -2.0
 class EntailedSupport:
     """Each claim is read beside the sentences it could rest on; what letters find and what the model says are weighed.
 
-    The model reads English: claims in other languages go to word matching alone.
+    The entailment model reads all languages of the labeller, the sentence model English alone.
     """
 
     def __init__(self) -> None:
@@ -45,12 +45,10 @@ class EntailedSupport:
     def score(self, pairs: Sequence[Pair]) -> list[Support]:
         from krino.models.entailment import entail
 
-        readable = [pair for pair in pairs if pair.found and reads(pair.language)]
+        readable = [pair for pair in pairs if pair.found]
         said = entail([(pair.shown, told_claim(pair)) for pair in readable])
         weighed = iter(_weigh(list(map(Weighing.of, readable, said))))
-        return [
-            next(weighed) if pair.found and reads(pair.language) else self._by_words.score([pair])[0] for pair in pairs
-        ]
+        return [next(weighed) if pair.found else self._by_words.score([pair])[0] for pair in pairs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,9 @@ def _weigh(readings: Sequence[Weighing]) -> list[Support]:
     usual: float = table("local")["calibration"]["usual_nearness"]
     least = [weigh(reading.values(nearness=0.0)) for reading in readings]
     in_doubt = [
-        balance + weight * _FARTHEST < 0 <= balance + weight * _NEAREST and reading.most >= 0
+        balance + weight * _FARTHEST < 0 <= balance + weight * _NEAREST
+        and reading.most >= 0
+        and reads(reading.pair.language)
         for reading, balance in zip(readings, least, strict=True)
     ]
     near = measure(texts for reading, open_ in zip(readings, in_doubt, strict=True) if open_ for texts in reading.texts)
@@ -188,7 +188,7 @@ def told_claim(pair: Pair) -> str:
 
     The model was taught that another subject is another claim, and takes "it" for one.
     """
-    return resolve([pair.evidence[0], bare_claim(pair.claim)])[-1]
+    return resolve([pair.evidence[0], bare_claim(pair.claim)])[-1] if reads(pair.language) else pair.claim
 
 
 def bare_claim(claim: str) -> str:

@@ -28,6 +28,8 @@ _WORTH_ADDING = 0.12
 _MOST_SHOWN = 5
 _MOST_WORDS = 120
 """How much of the passages a model is shown beside one claim. Neighbours of the sentences add cost, not agreement."""
+_FEW_WORDS = 60
+"""Passages up to here are shown whole: a claim in other words may rest on a sentence that shares none with it."""
 _MOST_PLACES = 500
 """Sentences that are looked up for one word; a word that more of them share tells them apart no longer."""
 
@@ -160,6 +162,8 @@ class Index:
 
     def surroundings(self, weights: Mapping[str, float], evidence: Evidence) -> str:
         """The evidence with further sentences that hold words it lacks, in the order of the passages."""
+        if self._whole:
+            return self._whole
         chosen = {self._places[id(item)]: item for item in evidence.sentences}
         missing = {root: weight for root, weight in weights.items() if not _stands_in(root, chosen.values())}
         room = _MOST_WORDS - sum(item.length for item in chosen.values())
@@ -173,6 +177,12 @@ class Index:
             room -= chosen[place].length
             missing = self._uncovered(missing, place)
         return " ".join(chosen[place].told for place in sorted(chosen))
+
+    @lazy
+    def _whole(self) -> str:
+        """All sentences, where they are few; else nothing."""
+        few = sum(item.length for item in self.sentences) <= _FEW_WORDS
+        return " ".join(item.told for item in self.sentences) if few else ""
 
     @lazy
     def _places(self) -> dict[int, int]:

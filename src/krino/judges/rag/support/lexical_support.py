@@ -189,9 +189,9 @@ def _is_about_them(pair: Pair) -> bool:
 
 def _agrees(pair: Pair) -> bool:
     """One sentence has every word of the claim, denies nothing, and has them in the same order or of the same doer."""
-    if not _is_english(pair):
-        return False
     claimed = pair.claimed
+    if not _is_english(pair):
+        return claimed.denials == pair.found[0].denials and _in_order(claimed.content, pair.found[0].content)
     said = frozenset(claimed.content) - scope_roots(pair.language)
     if said <= pair.found[0].stems and same_scope(pair.claim, pair.evidence[0], pair.language):
         return True
@@ -202,6 +202,12 @@ def _agrees(pair: Pair) -> bool:
         and (_tells_alike(claimed, reading) or says_the_same(pair.claim, text))
         for text, reading in zip(pair.evidence, pair.found, strict=True)
     )
+
+
+def _in_order(words: Sequence[str], among: Sequence[str]) -> bool:
+    """Whether all words stand among the others, in the same order."""
+    left = iter(among)
+    return bool(words) and all(word in left for word in words)
 
 
 def _tells_alike(claimed: Reading, reading: Reading) -> bool:
