@@ -16,8 +16,8 @@ from krino.judges.rag.reading.sentences import PICTURES
 from krino.judges.rag.reading.values import Value, offered, stated
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
 from krino.judges.rag.support.evidence import Evidence, Index, coverage
-from krino.judges.rag.support.lexical_support import Pair
 from krino.judges.rag.support.nearness import reads
+from krino.judges.rag.support.pair import Pair
 from krino.judges.rag.tables import table
 
 _BARE = 3
