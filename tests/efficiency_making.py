@@ -33,3 +33,15 @@ def labels(facts: EfficiencyFacts, **named: str) -> EfficiencyLabels:
         label, _, of = named.get(step.id, "necessary").partition(" ")
         items.append({"step": step.id, "label": label, "why": "", "because_of": of or None})
     return EfficiencyLabels.model_validate({"steps": items})
+
+
+def as_stored(value: Any) -> Any:
+    """The same value with each message in it as LangChain stores it."""
+    if isinstance(value, list):
+        return [as_stored(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("type") in ("human", "ai", "tool"):
+        name = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage"}[value["type"]]
+        return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", name], "kwargs": value}
+    return {key: as_stored(part) for key, part in value.items()}

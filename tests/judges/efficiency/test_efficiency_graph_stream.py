@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from efficiency_making import as_stored
 from krino import judge
 from krino.cases import read_cases
 from krino.judges.efficiency import EfficiencyJudge
@@ -92,18 +93,6 @@ STREAMS: dict[str, Any] = {
 }
 
 
-def wrapped(value: Any) -> Any:
-    """The same with each message as LangChain stores it."""
-    if isinstance(value, list):
-        return [wrapped(part) for part in value]
-    if not isinstance(value, dict):
-        return value
-    if value.get("type") in ("human", "ai", "tool"):
-        name = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage"}[value["type"]]
-        return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", name], "kwargs": value}
-    return {key: wrapped(part) for key, part in value.items()}
-
-
 def shape(trace: Trace) -> list[tuple[str, Any, Any]]:
     return [(step.name, step.input, step.output) for step in trace.steps]
 
@@ -121,7 +110,7 @@ def test_each_mode_of_a_stream_gives_the_same_steps(stream: Any) -> None:
 
 @pytest.mark.parametrize("mode", ["updates", "values", "tasks", "subgraphs"])
 def test_stored_messages_are_unwrapped_and_come_once(mode: str) -> None:
-    assert shape(read_trace(wrapped(STREAMS[mode]))) == shape(read_trace(UPDATES))
+    assert shape(read_trace(as_stored(STREAMS[mode]))) == shape(read_trace(UPDATES))
 
 
 def test_without_ids_a_state_holds_messages_again_and_an_update_does_not() -> None:

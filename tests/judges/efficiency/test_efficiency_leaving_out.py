@@ -8,7 +8,7 @@ import pytest
 
 from efficiency_making import JUDGE, study
 from krino.judges.efficiency.finders.calls import call_of
-from krino.judges.efficiency.finders.leaving_out import may_be_left_out
+from krino.judges.efficiency.finders.readings import may_be_left_out
 from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.steps import Step
 
@@ -99,21 +99,6 @@ def test_an_answer_that_sums_up_may_rest_on_any_result(word: str) -> None:
 def test_a_number_in_words_that_a_result_holds_is_not_summed_up(word: str) -> None:
     price = {**PRICE, "output": f"{word} EUR"}
     assert spare(price, PARTS, {**YES, "output": f"{word} EUR"}, task="What does item 7 cost?") == {1: "unused"}
-
-
-@pytest.mark.parametrize("word", CUES["acting"])
-def test_a_tool_that_acts_is_never_left_out_for_its_result(word: str) -> None:
-    assert word not in CUES["read"]
-    step = Step("1", "tool", word, {"of": "x"}, "nine until five, not on Sunday")
-    assert not may_be_left_out(step, call_of(step))
-
-
-@pytest.mark.parametrize("word", CUES["acknowledging"])
-def test_a_result_that_only_says_that_it_was_done_tells_of_an_act(word: str) -> None:
-    step = Step("1", "tool", "open_door", {"door": "B"}, word)
-    assert not may_be_left_out(step, call_of(step))
-    page = Step("1", "tool", "open_page", {"url": "x"}, f"{word}, nine until five")
-    assert may_be_left_out(page, call_of(page))
 
 
 @pytest.mark.parametrize("word", CUES["command_words"])

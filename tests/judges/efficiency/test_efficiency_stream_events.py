@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from efficiency_making import as_stored
 from krino import judge
 from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.efficiency.traces.detect import read_trace
@@ -100,17 +101,6 @@ def first_version(events: list[Event]) -> list[Event]:
     return list(told)
 
 
-def stored(value: Any) -> Any:
-    if isinstance(value, list):
-        return [stored(part) for part in value]
-    if not isinstance(value, dict):
-        return value
-    if value.get("type") in ("human", "ai", "tool"):
-        name = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage"}[value["type"]]
-        return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", name], "kwargs": value}
-    return {key: stored(part) for key, part in value.items()}
-
-
 def test_the_runs_of_models_and_tools_are_the_steps() -> None:
     trace = read_trace(RUN)
     assert (trace.format, trace.task) == ("langchain_events", "When does the ferry leave?")
@@ -124,7 +114,7 @@ def test_the_runs_of_models_and_tools_are_the_steps() -> None:
     "events",
     [
         first_version(RUN),
-        stored(RUN),
+        as_stored(RUN),
         {"events": RUN},
         "\n".join(map(json.dumps, RUN)),
         [*RUN, event("custom_event", "progress", "x", done=3)],

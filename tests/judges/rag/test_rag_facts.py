@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krino.errors import CannotJudge
-from krino.judges.rag.reading.values import find_values
+from krino.judges.rag.reading.finding_values import find_values
 from rag_making import facts_of
 
 

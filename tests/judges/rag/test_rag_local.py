@@ -14,7 +14,8 @@ from krino.errors import CannotJudge
 from krino.judges.rag.labels import step_of
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.reading.question import question_parts
-from krino.judges.rag.support.lexical_support import Pair, Support
+from krino.judges.rag.support.lexical_support import Support
+from krino.judges.rag.support.pair import Pair
 from krino.judges.rag.verdict import RagVerdict
 from rag_making import BRIDGE, case_of, facts_of, judge_locally, values_of
 

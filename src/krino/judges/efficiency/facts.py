@@ -12,8 +12,9 @@ from krino.judges.efficiency.finders.calls import Call, call_of, is_redacted
 from krino.judges.efficiency.finders.effects import ordered_by
 from krino.judges.efficiency.finders.extra import Extra
 from krino.judges.efficiency.finders.extras import Extras
+from krino.judges.efficiency.finders.good_measure import looks_for_good_measure
 from krino.judges.efficiency.finders.in_vain import after_completion, echoes
-from krino.judges.efficiency.finders.leaving_out import Spare, looks_for_good_measure, spare_readings
+from krino.judges.efficiency.finders.leaving_out import Spare, spare_readings
 from krino.judges.efficiency.finders.nearness import Nearness, by_words
 from krino.judges.efficiency.finders.patterns import Cycle, cycles, fan_outs, restarts
 from krino.judges.efficiency.finders.repeats import Repeat, RepeatSearch, errors_of_use

@@ -13,20 +13,15 @@ from krino.judges.rag.case import Passage, RagCase
 from krino.judges.rag.reading.answer import find_instructions, split_answer, tell_rows
 from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.reading.difference import find_difference, may_differ
+from krino.judges.rag.reading.finding_values import find_values, plainly_no_values
 from krino.judges.rag.reading.goals import Goal, read_goal
 from krino.judges.rag.reading.grammar import verb_form, word_list
+from krino.judges.rag.reading.names import find_names
 from krino.judges.rag.reading.quotations import find_quotations, is_quoted
 from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
+from krino.judges.rag.reading.same_length import without_citations
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
-from krino.judges.rag.reading.values import (
-    Value,
-    find_names,
-    find_values,
-    offered,
-    plainly_no_values,
-    stated,
-    without_citations,
-)
+from krino.judges.rag.reading.values import Value, offered, stated
 from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.tables import table
 from krino.text.forms import canonical, is_blank, locate, same_text

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from krino.contract import Finding
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.reading.finding_values import find_values, may_hold_values
 from krino.judges.rag.reading.sums import cue_words, is_reckoned
-from krino.judges.rag.reading.values import Value, comparable, find_values, may_hold_values, offered, stated
+from krino.judges.rag.reading.values import Value, comparable, offered, stated
 from krino.judges.rag.reading.words import (
     Reading,
     may_be_opposed,

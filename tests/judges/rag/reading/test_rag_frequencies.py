@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from krino.judges.rag.reading.finding_values import find_values
 from krino.judges.rag.reading.frequencies import frequency_words
-from krino.judges.rag.reading.values import Value, comparable, find_values, offered, stated
+from krino.judges.rag.reading.values import Value, comparable, offered, stated
 from krino.judges.rag.tables import table
 
 TOLD = table("values")["frequencies"]

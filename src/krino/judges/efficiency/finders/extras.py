@@ -16,7 +16,7 @@ from krino.judges.efficiency.finders.content_words import forms, tokens_in, toke
 from krino.judges.efficiency.finders.detours import Detours
 from krino.judges.efficiency.finders.effects import name_parts, names, ordered_by
 from krino.judges.efficiency.finders.extra import Extra
-from krino.judges.efficiency.finders.leaving_out import acknowledges
+from krino.judges.efficiency.finders.readings import acknowledges
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, instruction_of, works_over
 from krino.judges.efficiency.finders.talking import Talking
 from krino.judges.efficiency.finders.undoing import (

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.content_words import MAX_TEXT, tokens_in, words_in, words_of
-from krino.judges.efficiency.finders.leaving_out import only_reads
+from krino.judges.efficiency.finders.readings import only_reads
 from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step

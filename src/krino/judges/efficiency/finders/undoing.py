@@ -9,8 +9,8 @@ from functools import cache
 from krino.judges.efficiency.finders.calls import texts_in
 from krino.judges.efficiency.finders.content_words import MAX_TEXT, forms, tokens_in, tokens_of
 from krino.judges.efficiency.finders.effects import name_parts, names, reads_by_name
-from krino.judges.efficiency.finders.leaving_out import acknowledges
 from krino.judges.efficiency.finders.nearness import are_opposed
+from krino.judges.efficiency.finders.readings import acknowledges
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step

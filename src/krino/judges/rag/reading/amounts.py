@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator, Set
 from functools import cache, lru_cache
 
+from krino.judges.rag.reading.finding_values import find_values
 from krino.judges.rag.reading.grammar import in_one_word, root_of, word_list
-from krino.judges.rag.reading.values import Value, find_values, lower, number_words
+from krino.judges.rag.reading.same_length import lower
+from krino.judges.rag.reading.value_words import number_words
+from krino.judges.rag.reading.values import Value
 from krino.judges.rag.tables import table
 
 _WORD = re.compile(r"[^\W\d_]+")

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice, pairwise
 
+from krino.judges.rag.reading.finding_values import find_values
 from krino.judges.rag.reading.grammar import verb_form, word_list
-from krino.judges.rag.reading.values import Value, any_stop, find_values, number_words
+from krino.judges.rag.reading.value_words import any_stop, number_words
+from krino.judges.rag.reading.values import Value
 from krino.judges.rag.tables import table
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")

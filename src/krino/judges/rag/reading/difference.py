@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from krino.judges.rag.reading.amounts import may_tell_shares, other_amount
+from krino.judges.rag.reading.finding_values import may_hold_values
 from krino.judges.rag.reading.frames import compare_roles, told_from_far_end
 from krino.judges.rag.reading.grammar import has_phrases, in_one_word, root_of
+from krino.judges.rag.reading.names import find_names
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.reading.sides import are_exchanged
-from krino.judges.rag.reading.values import any_stop, comparable, find_names, may_hold_values, offered, stated
+from krino.judges.rag.reading.value_words import any_stop
+from krino.judges.rag.reading.values import comparable, offered, stated
 from krino.judges.rag.reading.words import (
     Reading,
     may_be_opposed,

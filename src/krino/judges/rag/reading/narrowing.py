@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from krino.judges.rag.reading.finding_values import find_values
 from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.reading.scope import read_scope
-from krino.judges.rag.reading.values import find_values, offered
+from krino.judges.rag.reading.values import offered
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 from krino.text.words import stop_words

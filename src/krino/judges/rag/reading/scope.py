@@ -6,9 +6,9 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from krino.judges.rag.reading.finding_values import find_values
 from krino.judges.rag.reading.frequencies import often_words
 from krino.judges.rag.reading.grammar import root_of, verb_form, word_list
-from krino.judges.rag.reading.values import find_values
 from krino.judges.rag.tables import table
 from krino.text.words import stop_words
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
+from krino.judges.rag.reading.finding_values import find_values
 from krino.judges.rag.reading.grammar import root_of
-from krino.judges.rag.reading.values import find_values
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 from krino.text.words import stop_words

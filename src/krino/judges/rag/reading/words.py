@@ -9,8 +9,11 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from krino.judges.rag.reading.amounts import LONGEST_SENTENCE, without_bounds
+from krino.judges.rag.reading.finding_values import find_values
 from krino.judges.rag.reading.grammar import DEGREES, all_forms, in_one_word, plural, root_of
-from krino.judges.rag.reading.values import Value, find_names, find_values, offered, without_citations
+from krino.judges.rag.reading.names import find_names
+from krino.judges.rag.reading.same_length import without_citations
+from krino.judges.rag.reading.values import Value, offered
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 from krino.text.words import stop_words

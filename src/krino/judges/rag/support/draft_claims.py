@@ -10,13 +10,14 @@ from krino.judges.rag.reading.answer import is_talk
 from krino.judges.rag.reading.claims import clauses, split_claims
 from krino.judges.rag.reading.closed import statement_of
 from krino.judges.rag.reading.grammar import verb_form
+from krino.judges.rag.reading.names import find_names
 from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.sentences import PICTURES
-from krino.judges.rag.reading.values import Value, find_names, offered, stated
+from krino.judges.rag.reading.values import Value, offered, stated
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
 from krino.judges.rag.support.evidence import Evidence, Index, coverage
-from krino.judges.rag.support.lexical_support import Pair
 from krino.judges.rag.support.nearness import reads
+from krino.judges.rag.support.pair import Pair
 from krino.judges.rag.tables import table
 
 _BARE = 3

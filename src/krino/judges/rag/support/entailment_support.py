@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING
 
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.claims import resolve
-from krino.judges.rag.support.lexical_support import (
-    MISPLACED,
-    Conflict,
-    LexicalSupport,
-    Pair,
-    Support,
-    absent_values,
-)
+from krino.judges.rag.support.claim_and_evidence import Conflict, absent_values
+from krino.judges.rag.support.lexical_support import MISPLACED, LexicalSupport, Support
 from krino.judges.rag.support.nearness import TextPair, measure, reads
+from krino.judges.rag.support.pair import Pair
 from krino.judges.rag.tables import table
 
 if TYPE_CHECKING:
