@@ -12,7 +12,7 @@ BRIDGE = "The bridge over the Senne was opened in 1904 by Mayor De Mot. It carri
 @pytest.mark.parametrize(
     ("claim", "likeliest"),
     [
-        ("The bridge was opened in 1904.", "supported"),
+        ("The bridge over the Senne was opened in 1904.", "supported"),
         ("Mayor De Mot opened the bridge over the Senne in 1904.", "supported"),
         ("The bridge carries two lanes of traffic.", "supported"),
         ("The bridge was opened in 1914.", "contradicted"),
@@ -44,5 +44,5 @@ def test_nothing_asked_loads_nothing_and_says_nothing() -> None:
 
 
 def test_very_long_texts_lose_their_end_and_not_the_claim() -> None:
-    said = entail([(BRIDGE + " Cars pass." * 5_000, "The bridge was opened in 1904.")])[0]
+    said = entail([(BRIDGE + " Cars pass." * 5_000, "The bridge over the Senne was opened in 1904.")])[0]
     assert said.supported > 0.5

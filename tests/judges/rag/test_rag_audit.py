@@ -112,10 +112,10 @@ LEAST = {
     "binding": 0.85,
     "sums": 0.85,
     "dense": 0.65,
-    "cause": 0.9,
+    "cause": 0.85,
     "order": 0.9,
     "conditions": 0.9,
-    "names": 0.9,
+    "names": 0.85,
     "arithmetic": 0.85,
 }
 

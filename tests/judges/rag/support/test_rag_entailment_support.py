@@ -52,11 +52,20 @@ def test_a_false_claim_in_the_passages_own_words_is_contradicted_and_quotes_the_
     assert claim.quote is not None and "opened in 1904" in claim.quote
 
 
-def test_other_languages_go_by_words_alone() -> None:
-    french = "Le pont de fer de Varde a été ouvert en 1904 et porte deux voies de chemin de fer."
-    question = "Quand le pont de fer de Varde a-t-il été ouvert ?"
-    claim = claim_for("Le pont de fer a été ouvert en 1904 à Varde.", question=question, context=[french])
-    assert "entailment model" not in claim.why
+def test_the_entailment_model_is_asked_in_other_languages_too() -> None:
+    french = "Le musée ferme le lundi, sauf pendant les vacances scolaires, où il reste ouvert tous les jours."
+    question = "Quand le musée est-il fermé ?"
+    claim = claim_for(
+        "Pendant les congés des écoliers, on peut le visiter même le lundi.", question=question, context=[french]
+    )
+    assert "entailment model" in claim.why
+
+
+def test_a_bare_value_is_held_against_words_alone() -> None:
+    claim = claim_for(
+        "1904", question="When was the bridge opened?", context=["The bridge was opened in 1904 by Olsen."]
+    )
+    assert claim.label == "supported" and "entailment model" not in claim.why
 
 
 def test_every_value_moves_the_sum_the_way_its_name_says() -> None:

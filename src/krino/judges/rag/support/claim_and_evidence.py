@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from krino.judges.lazy import lazy
 from krino.judges.rag.labels import ClaimLabel
+from krino.judges.rag.reading.grammar import verb_form
 from krino.judges.rag.reading.sums import cue_words, is_reckoned
 from krino.judges.rag.reading.values import Value, stated
 from krino.judges.rag.reading.words import Reading
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.tables import table
 
+_BARE = 3
+"""Content words up to which an answer is the bare name or value that was asked for."""
 _SMALL_COUNT = 12
 """Spelled-out numbers up to here often count what the answer lists ("three reasons"), so they prove nothing."""
 
@@ -95,3 +98,10 @@ def absent_values(pair: ClaimAndEvidence) -> list[Value]:
 def _small_count(value: Value) -> bool:
     """A number word that counts things, and may count what the answer lists."""
     return value.spelled and value.keys[0].isdecimal() and int(value.keys[0]) <= _SMALL_COUNT
+
+
+def is_bare(claimed: Reading, text: str) -> bool:
+    """A name or value alone: "1904". "It is measured in f-stops" says something by itself."""
+    if not 0 < len(claimed.content) <= _BARE:
+        return False
+    return all(verb_form(word) is None for word in claimed.surface.values() if f" {word}" in text)

@@ -9,19 +9,17 @@ from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
 from krino.judges.rag.reading.answer import is_talk
 from krino.judges.rag.reading.claims import clauses, split_claims
 from krino.judges.rag.reading.closed import statement_of
-from krino.judges.rag.reading.grammar import verb_form
 from krino.judges.rag.reading.names import find_names
 from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.sentences import PICTURES
 from krino.judges.rag.reading.values import Value, offered, stated
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
+from krino.judges.rag.support.claim_and_evidence import is_bare
 from krino.judges.rag.support.evidence import Evidence, Index, coverage
 from krino.judges.rag.support.nearness import reads
 from krino.judges.rag.support.pair import Pair
 from krino.judges.rag.tables import table
 
-_BARE = 3
-"""Content words up to which an answer is the bare name or value that was asked for."""
 _BRIEF = 6
 """Words up to which a cry at either end of an answer is one, whoever it is meant for."""
 _CRIED = re.compile(rf"(?:!|\.\.\.|[{PICTURES}\ufe0f])[ *_)\"'”’»]*\Z")
@@ -188,10 +186,8 @@ def _nearest_clause(facts: RagFacts, index: Index, sentence: PassageSentence) ->
 
 def _is_misplaced(facts: RagFacts, index: Index, claimed: Reading, text: str) -> bool:
     """A bare name or value for an answer that the passages have, but not where they speak of what is asked."""
-    if not 0 < len(claimed.content) <= _BARE or claimed.stems & facts.question_reading.stems:
+    if not is_bare(claimed, text) or claimed.stems & facts.question_reading.stems:
         return False
-    if any(verb_form(word) is not None for word in claimed.surface.values() if f" {word}" in text):
-        return False  # "It is measured in f-stops" says something by itself
     asked = [(index.asked_share(item), item.reading) for item in index.sentences]
     holding = [share for share, reading in asked if claimed.stems <= reading.stems]
     nearest = max((share for share, _ in asked), default=0.0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.claims import resolve
-from krino.judges.rag.support.claim_and_evidence import Conflict, absent_values
+from krino.judges.rag.support.claim_and_evidence import Conflict, absent_values, is_bare
 from krino.judges.rag.support.lexical_support import MISPLACED, LexicalSupport, Support
 from krino.judges.rag.support.nearness import TextPair, measure, reads
 from krino.judges.rag.support.pair import Pair
@@ -24,6 +24,7 @@ _FARTHEST, _NEAREST = 0.15, 0.85
 """Between these lies nearly every claim's nearness to its evidence, so what needs more or less is clear."""
 _LEAST = 1e-4
 _AMISS = -0.5
+_FEW_WORDS = 3
 _OUT_OF_PLACE = -2.0
 """The most that a name or value weighs which stands elsewhere in the passages than asked: no model here sees that."""
 
@@ -31,7 +32,8 @@ _OUT_OF_PLACE = -2.0
 class EntailedSupport:
     """Each claim is read beside the sentences it could rest on; what letters find and what the model says are weighed.
 
-    The entailment model reads all languages of the labeller, the sentence model English alone.
+    The entailment model reads all languages of the labeller, the sentence model English alone. A bare name or value is
+    no statement that a model could hold against a text: there words decide.
     """
 
     def __init__(self) -> None:
@@ -40,10 +42,19 @@ class EntailedSupport:
     def score(self, pairs: Sequence[Pair]) -> list[Support]:
         from krino.models.entailment import entail
 
-        readable = [pair for pair in pairs if pair.found]
+        told = [bool(pair.found) and not _is_bare(pair) for pair in pairs]
+        readable = [pair for pair, whole in zip(pairs, told, strict=True) if whole]
         said = entail([(pair.shown, told_claim(pair)) for pair in readable])
         weighed = iter(_weigh(list(map(Weighing.of, readable, said))))
-        return [next(weighed) if pair.found else self._by_words.score([pair])[0] for pair in pairs]
+        return [
+            next(weighed) if whole else self._by_words.score([pair])[0] for pair, whole in zip(pairs, told, strict=True)
+        ]
+
+
+def _is_bare(pair: Pair) -> bool:
+    """Verbs are known in English; elsewhere so few words can hardly make a sentence."""
+    few = reads(pair.language) or len(pair.claim.split()) <= _FEW_WORDS
+    return few and is_bare(pair.claimed, pair.claim)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,12 @@ def _is_about_them(pair: ClaimAndEvidence) -> bool:
 def _agrees(pair: ClaimAndEvidence) -> bool:
     """One sentence has every word of the claim, denies nothing, and has them in the same order or of the same doer."""
     claimed = pair.claimed
-    if not _is_english(pair):
-        return claimed.denials == pair.found[0].denials and _in_order(claimed.content, pair.found[0].content)
+    if not is_english(pair):
+        first = pair.found[0]
+        alike = _in_order(claimed.content, first.content) or (
+            first.stems.issuperset(claimed.content) and _tells_alike(claimed, first)
+        )
+        return alike and claimed.denials == first.denials
     said = frozenset(claimed.content) - scope_roots(pair.language)
     if said <= pair.found[0].stems and same_scope(pair.claim, pair.evidence[0], pair.language):
         return True
