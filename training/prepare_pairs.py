@@ -30,7 +30,7 @@ from wordpiece import WordPiece  # noqa: E402  (the package's own tokenizer, wit
 PREMISE_TOKENS, CLAIM_TOKENS = 320, 96
 COMPOSED = ("fever_nli_dev", "mnli_dev_matched_mismatched", "scitail_dev", "fever_symmetric")
 """Sets of statements about the world; captions of pictures would say each other's opposite."""
-ROUNDS = 12
+ROUNDS = 7
 """How often a group of `ordinary.jsonl` is drawn for training, with other values and surroundings; kept out: twice."""
 STATEMENTS = 40_000
 """Statements of known truth (`kinds.py`) for training; two pairs each. Kept out: a tenth."""
@@ -38,18 +38,18 @@ STATEMENTS = 40_000
 Sides = tuple[list[Pair], list[Pair]]
 
 
-def gather(folder: Path, words: Lexicon, seed: int, sets: tuple[str, ...], ordinary: bool) -> Sides:
+def gather(folder: Path, words: Lexicon, seed: int, sets: tuple[str, ...]) -> Sides:
     """The pairs to learn from and those kept out."""
     sources: list[Pair | str] = [*inference_pairs(folder, sets), *similar_pairs(folder), *answer_pairs(folder)]
     learned, kept = part_sources([*sources, *documents(folder)], _texts)
-    return make(learned, words, seed, ordinary, kept=False), make(kept, words, seed, ordinary, kept=True)
+    return make(learned, words, seed, kept=False), make(kept, words, seed, kept=True)
 
 
 def _texts(source: Pair | str) -> tuple[str, ...]:
     return (source,) if isinstance(source, str) else (source.premise, source.claim)
 
 
-def make(sources: Sequence[Pair | str], words: Lexicon, seed: int, ordinary: bool, kept: bool) -> list[Pair]:
+def make(sources: Sequence[Pair | str], words: Lexicon, seed: int, kept: bool) -> list[Pair]:
     """From one side's sources: pairs that people labelled, some in longer surroundings, and pairs made by rule."""
     pairs = [source for source in sources if isinstance(source, Pair)]
     people = [pair for pair in pairs if pair.origin != "clapnq"]
@@ -60,8 +60,7 @@ def make(sources: Sequence[Pair | str], words: Lexicon, seed: int, ordinary: boo
     kinds = Kinds(seed, kept, maker.names)
     made = [*maker.pairs(most_a_document=6), *maker.retold(words, kinds)]
     made += kinds.pairs(STATEMENTS // 10 if kept else STATEMENTS, strangers)
-    if ordinary:
-        made += Ordinary(seed, kept, kinds).pairs(2 if kept else ROUNDS, strangers)
+    made += Ordinary(seed, kept, kinds).pairs(2 if kept else ROUNDS, strangers)
     again = [*maker.surrounded(people, 0.5), *maker.edited(people + answers, 0.5)]
     again += maker.composed([pair for pair in people if pair.origin in COMPOSED], len(people) * 2 // 3)
     return [*people, *answers * (1 if kept else 3), *made, *again]
@@ -97,9 +96,8 @@ def main() -> None:
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn while pairs are made; the split has none")
     parser.add_argument("--sets", nargs="+", default=list(NLI_SETS))
-    parser.add_argument("--ordinary", action="store_true", help="with `ordinary.jsonl`; README says why not")
     args = parser.parse_args()
-    learned, kept = gather(args.data, read_lexicon(args.wordnet), args.seed, tuple(args.sets), args.ordinary)
+    learned, kept = gather(args.data, read_lexicon(args.wordnet), args.seed, tuple(args.sets))
     for name, side in (("learned", learned), ("kept", kept)):
         print(f"{name}: {len(side)} pairs;", dict(sorted(Counter(pair.origin for pair in side).items())), flush=True)
     np.savez_compressed(args.into, **packed(learned, "learned"), **packed(kept, "kept"))

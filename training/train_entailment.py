@@ -1,4 +1,4 @@
-"""Trains the entailment model: all-MiniLM-L6-v2 as a cross-encoder of premise and claim, three classes.
+"""Trains the entailment model: a small encoder (gte-small) as a cross-encoder of premise and claim, three classes.
 
     python training/train_entailment.py pairs.npz --weights model.safetensors --into FOLDER [--smoke]
 
@@ -161,9 +161,9 @@ def trained(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", type=Path)
-    parser.add_argument("--weights", type=Path, required=True, help="all-MiniLM-L6-v2 as safetensors")
+    parser.add_argument("--weights", type=Path, required=True, help="gte-small as safetensors (`gte_weights.py`)")
     parser.add_argument("--into", type=Path, required=True)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--smoke", action="store_true", help="150 pairs, one epoch")

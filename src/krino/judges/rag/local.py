@@ -194,7 +194,7 @@ def unreadable(facts: RagFacts) -> str | None:
 
 
 def _uncertainty(facts: RagFacts) -> str | None:
-    """The models know English; elsewhere, and across languages, the labeller says that it is weaker."""
+    """The models know English best; elsewhere, and across languages, the labeller says that it is weaker."""
     guessed = (facts.question_language, facts.answer_language, facts.context_language)
     seen = [language for language in guessed if language is not None]
     distinct = list(dict.fromkeys(seen))
@@ -203,5 +203,5 @@ def _uncertainty(facts: RagFacts) -> str | None:
         return f"labelled across {named}, where words and meanings find little in common."
     if distinct and distinct[0] != "en":
         named = language_name(distinct[0])
-        return f"labelled by words and rules for {named} alone: the models that weigh meaning read English only."
+        return f"labelled in {named}, of which the models here have read little: what is near is told by words alone."
     return None
