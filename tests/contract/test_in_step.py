@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -57,13 +57,23 @@ def cases(count: int) -> AsyncIterator[OpenCase]:
     return opened(items, lambda item, digest: True)
 
 
-async def test_cases_that_are_ready_together_take_each_step_together() -> None:
+async def waited_for(count: int) -> AsyncIterator[OpenCase]:
+    """As a worker gets them: all at once, after everybody has begun to wait."""
+    await asyncio.sleep(0.01)
+    async for case in cases(count):
+        yield case
+
+
+@pytest.mark.parametrize("stream", [cases, waited_for])
+async def test_cases_that_are_ready_together_take_each_step_together(
+    stream: Callable[[int], AsyncIterator[OpenCase]],
+) -> None:
     judge = Watched()
 
     async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
         judge.steps.append("receive")
 
-    await LocalPool().run(Assignment(judge, Ready()), cases(6), receive)
+    await LocalPool().run(Assignment(judge, Ready()), stream(6), receive)
     steps = ["study", "ask", "settle", "receive"]
     assert judge.steps == [step for step in steps for _ in range(3)] * 2
 

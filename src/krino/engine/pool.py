@@ -19,13 +19,15 @@ class LocalPool:
         self._reason: Exception | None = None
         """Why it ended early: a reason to stop the run, or a fault of the stream."""
         self._assignment: Assignment | None = None
+        self._free = asyncio.Event()
+        """Set while no worker asks the stream for a case: it can be asked for one at a time. A lock would let those who
+        waited go on one by one, a turn of the loop apart, and no two of them would take a step together ever after."""
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
         self._assignment = assignment
-        reading = asyncio.Lock()  # a stream can be asked for one case at a time
+        self._free.set()
         workers = [
-            asyncio.create_task(self._work(assignment, cases, reading, receive))
-            for _ in range(assignment.labeller.workers)
+            asyncio.create_task(self._work(assignment, cases, receive)) for _ in range(assignment.labeller.workers)
         ]
         try:
             await asyncio.gather(*workers)
@@ -42,10 +44,8 @@ class LocalPool:
         if self._assignment is not None:
             self._assignment.labeller.stop()
 
-    async def _work(
-        self, assignment: Assignment, cases: AsyncIterator[OpenCase], reading: asyncio.Lock, receive: Receive
-    ) -> None:
-        while (case := await self._next(cases, reading)) is not None:
+    async def _work(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        while (case := await self._next(cases)) is not None:
             if self._stopping:
                 await receive(case.item, None)
                 return
@@ -66,15 +66,19 @@ class LocalPool:
             turns.end()
             await in_step()  # not while the stream is held: the other workers would queue for it ever after
 
-    async def _next(self, cases: AsyncIterator[OpenCase], reading: asyncio.Lock) -> OpenCase | None:
-        async with reading:
-            if self._stopping:
-                return None
-            try:
-                return await anext(cases, None)
-            except Exception as fault:  # the stream is broken; what is under way is paid for and may finish
-                self._reason, self._stopping = self._reason or fault, True
-                return None
+    async def _next(self, cases: AsyncIterator[OpenCase]) -> OpenCase | None:
+        while not self._free.is_set():
+            await self._free.wait()
+        if self._stopping:
+            return None
+        self._free.clear()
+        try:
+            return await anext(cases, None)
+        except Exception as fault:  # the stream is broken; what is under way is paid for and may finish
+            self._reason, self._stopping = self._reason or fault, True
+            return None
+        finally:
+            self._free.set()
 
     def _end(self, reason: RunStopped) -> None:
         self._reason = self._reason or reason
