@@ -58,7 +58,7 @@ def main() -> None:
     if args.install:
         with tempfile.TemporaryDirectory() as folder:
             packages, size = install(Path(folder))
-        print(f"plain install:  {packages} packages, {size:.0f} MB  (mark: at most 30 and 250 MB)")
+        print(f"plain install:  {packages} packages with Krino, {size:.0f} MB  (mark: at most 31 and 250 MB)")
 
 
 if __name__ == "__main__":
