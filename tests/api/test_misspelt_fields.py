@@ -48,3 +48,11 @@ def test_a_field_beside_the_one_it_is_near_to_is_no_slip() -> None:
 def test_a_misspelt_judge_is_guessed_at() -> None:
     with pytest.raises(krino.UsageProblem, match=r"no judge `eficiency` \(did you mean efficiency\?\)"):
         krino.judge("eficiency", CASE)
+
+
+def test_a_misspelt_setting_is_refused_and_no_other_labeller_judges_in_silence() -> None:
+    settings: dict[str, Any] = {"labeler": "some-model"}
+    for ask in (krino.judge, krino.judge_many):
+        with pytest.raises(TypeError, match=r"labeler.*did you mean labeller\?"):
+            asked: Any = ask("rag", CASE if ask is krino.judge else [CASE], **settings)
+            list(asked)

@@ -20,6 +20,7 @@ from krino.engine.rehearsal import rehearse, rehearsed
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge, rival
 from krino.labellers.factory import labeller_from
+from krino.text.guessing import guessed
 
 if TYPE_CHECKING:
     from krino.judges.citation.verdict import CitationVerdict
@@ -60,6 +61,7 @@ async def ajudge(judge: JudgeOf[VerdictT], case: Case, **settings: Unpack[Settin
 async def ajudge(judge: str, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]: ...
 async def ajudge(judge: AnyKindOfJudge, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]:
     """Judge one case; `Settings` says what can be set."""
+    _refuse_unknown(settings)
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
     (item,) = looked_for_slips(iter([as_item(0, case)]), ready, _warn)
     rehearse(ready, item)
@@ -120,6 +122,7 @@ async def ajudge_many(
             f"cases must be an iterable of mappings, not a {type(cases).__name__}; "
             "for one case use krino.judge, for files krino.run or the command `krino judge`"
         )
+    _refuse_unknown(settings)
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
     given = split_items((as_item(index, case) for index, case in enumerate(cases)), ready)
     items = looked_for_slips(given, ready, _warn)  # of the cases as they are judged: a judge may read what holds them
@@ -156,6 +159,14 @@ def judge_many(judge: AnyKindOfJudge, cases: Iterable[Case], **settings: Unpack[
 
 
 # --- inside ----------------------------------------------------------------------------------------
+
+
+def _refuse_unknown(settings: Mapping[str, Any]) -> None:
+    """A misspelt setting would leave the judging to another labeller than was meant, and nobody would know."""
+    for name in settings.keys() - Settings.__annotations__.keys():
+        known = ", ".join(Settings.__annotations__)
+        guess = guessed(name, Settings.__annotations__)
+        raise TypeError(f"{name!r} is not a setting of judging{guess}; there are {known}")
 
 
 def _warn(told: str) -> None:

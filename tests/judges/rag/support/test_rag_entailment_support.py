@@ -127,3 +127,16 @@ def test_a_strange_name_needs_a_surer_model_among_other_claims_than_alone(
     pair = lay_out(facts_of()).drafts[0].pair
     named = replace(pair, claim=" ".join(["Ribe"] * words), strangers=("Ribe",), company=company, absent=())
     assert Weighing(named, Entailment(supported, 1 - supported, 0.0), 0.5, None).amiss is amiss
+
+
+@pytest.mark.parametrize(
+    ("answer", "passage"),
+    [
+        ("Marie was born in Ghent.", "Marie Claes was born in Leuven and lives in Ghent."),
+        ("Eva Maes is the director.", "Eva Maes is the chief physician. Her brother Jan Maes is the director."),
+        ("Eva is director.", "Eva Maes is the chief physician. Her brother Jan Maes is the director."),
+    ],
+)
+def test_a_short_sentence_is_no_bare_name_and_goes_to_the_model(answer: str, passage: str) -> None:
+    claim = claim_for(answer, question="Who is it?", context=[passage])
+    assert "entailment model" in claim.why

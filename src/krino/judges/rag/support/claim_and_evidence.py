@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from krino.judges.lazy import lazy
 from krino.judges.rag.labels import ClaimLabel
-from krino.judges.rag.reading.grammar import verb_form
+from krino.judges.rag.reading.grammar import verb_form, word_list
 from krino.judges.rag.reading.sums import cue_words, is_reckoned
 from krino.judges.rag.reading.values import Value, stated
 from krino.judges.rag.reading.words import Reading
@@ -101,7 +101,7 @@ def _small_count(value: Value) -> bool:
 
 
 def is_bare(claimed: Reading, text: str) -> bool:
-    """A name or value alone: "1904". "It is measured in f-stops" says something by itself."""
-    if not 0 < len(claimed.content) <= _BARE:
+    """A name or value alone: "1904". "It is measured in f-stops" and "Eva is director" say something by themselves."""
+    if not 0 < len(claimed.content) <= _BARE or not word_list("auxiliary").isdisjoint(text.lower().split()):
         return False
     return all(verb_form(word) is None for word in claimed.surface.values() if f" {word}" in text)
