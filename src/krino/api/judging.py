@@ -163,10 +163,10 @@ def judge_many(judge: AnyKindOfJudge, cases: Iterable[Case], **settings: Unpack[
 
 def _refuse_unknown(settings: Mapping[str, Any]) -> None:
     """A misspelt setting would leave the judging to another labeller than was meant, and nobody would know."""
-    for name in settings.keys() - Settings.__annotations__.keys():
-        known = ", ".join(Settings.__annotations__)
-        guess = guessed(name, Settings.__annotations__)
-        raise TypeError(f"{name!r} is not a setting of judging{guess}; there are {known}")
+    known = Settings.__annotations__
+    if unknown := sorted(settings.keys() - known.keys()):
+        guess = guessed(unknown[0], known)
+        raise TypeError(f"{unknown[0]!r} is not a setting of judging{guess}; there are {', '.join(known)}")
 
 
 def _warn(told: str) -> None:

@@ -203,5 +203,5 @@ def _uncertainty(facts: RagFacts) -> str | None:
         return f"labelled across {named}, where words and meanings find little in common."
     if distinct and distinct[0] != "en":
         named = language_name(distinct[0])
-        return f"labelled in {named}, of which the models here have read little: what is near is told by words alone."
+        return f"labelled in {named}, of which the entailment model has read little and the sentence model nothing."
     return None

@@ -25,6 +25,7 @@ _FARTHEST, _NEAREST = 0.15, 0.85
 _LEAST = 1e-4
 _AMISS = -0.5
 _FEW_WORDS = 3
+"""Words up to which a claim can be a bare name or value."""
 _OUT_OF_PLACE = -2.0
 """The most that a name or value weighs which stands elsewhere in the passages than asked: no model here sees that."""
 
