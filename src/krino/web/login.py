@@ -7,51 +7,44 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
 
-from krino.web.security import cookie_names, secure
-from krino.web.sessions import SESSION_SECONDS, Doorkeeper
+from krino.web.security import cookie, cookie_names
+from krino.web.sessions import SESSION_SECONDS
 from krino.web.templating import page
-from krino.web.workbench import workbench
+from krino.web.workbench import Bench
 
 router = APIRouter(include_in_schema=False)
 
 
-def _doorkeeper(request: Request) -> Doorkeeper:
-    found = request.app.state.doorkeeper
-    assert isinstance(found, Doorkeeper)
-    return found
-
-
 @router.get("/login")
-def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - the parameter's name in addresses
-    if not _doorkeeper(request).locked or request.state.signed_in:
+def login_page(request: Request, bench: Bench, next: str = "/") -> Response:  # noqa: A002 - the parameter's name in addresses
+    if not bench.doorkeeper.locked or request.state.signed_in:
         return RedirectResponse(own_path(next), 303)
     return page(request, "login.html", next=own_path(next), problem=None)
 
 
 @router.post("/login")
-def login(request: Request, token: Annotated[str, Form()], next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
-    doorkeeper = _doorkeeper(request)
-    if not doorkeeper.locked:
+def login(
+    request: Request,
+    bench: Bench,
+    token: Annotated[str, Form()],
+    next: Annotated[str, Form()] = "/",  # noqa: A002
+) -> Response:
+    if not bench.doorkeeper.locked:
         return RedirectResponse("/", 303)
-    if not doorkeeper.knows(token.strip()):
+    if not bench.doorkeeper.knows(token.strip()):
         return page(request, "login.html", status=401, next=own_path(next), problem="That is not the token.")
-    name, _ = cookie_names(workbench(request).settings.port)
-    answer = RedirectResponse(own_path(next), 303)
-    answer.headers.append(
-        "set-cookie",
-        f"{name}={doorkeeper.new_session()}; Path=/; Max-Age={SESSION_SECONDS}; HttpOnly; SameSite=Lax"
-        f"{secure(request.scope)}",
-    )
-    return answer
+    return _sent_on(request, bench, own_path(next), bench.doorkeeper.new_session(), SESSION_SECONDS)
 
 
 @router.post("/logout")
-def logout(request: Request) -> Response:
-    _doorkeeper(request).end_session(request.state.session)
-    name, _ = cookie_names(workbench(request).settings.port)
-    answer = RedirectResponse("/login", 303)
-    answer.headers.append("set-cookie", f"{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax{secure(request.scope)}")
-    return answer
+def logout(request: Request, bench: Bench) -> Response:
+    bench.doorkeeper.end_session(request.state.session)
+    return _sent_on(request, bench, "/login", "", 0)
+
+
+def _sent_on(request: Request, bench: Bench, address: str, session: str, seconds: int) -> Response:
+    name, _ = cookie_names(bench.settings.port)
+    return RedirectResponse(address, 303, {"set-cookie": cookie(request.scope, name, session, seconds)})
 
 
 def own_path(address: str) -> str:

@@ -17,6 +17,7 @@ from starlette.types import Scope
 from krino.errors import RunStopped, UsageProblem
 from krino.people.database import Unreachable
 from krino.web.run_index import NoSuchRun, Opened
+from krino.web.templating import page
 
 
 class Told(BaseModel):
@@ -46,13 +47,11 @@ def refuse_damaged(opened: Opened, where: str) -> None:
         raise Problem(422, opened.state.problem, where=where, remedy="mend the run as the message says")
 
 
-def refusals() -> dict[int | str, dict[str, Any]]:
-    """For the document of the API: what any route may be answered with by those who stand before it."""
-    return {status: {"model": Told} for status in (400, 401, 403, 408, 413, 421, 422, 500, 503)}
-
-
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Told} for status in (400, 401, 403, 408, 413, 421, 422, 500, 503)
+}
+"""For the document of the API: what any route may be answered with by those who stand before it."""
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Told}}
-
 
 _LABELS = "nothing was saved: try again; where it stays so, whoever runs the server looks at its database"
 _log = logging.getLogger("krino.web")
@@ -60,8 +59,7 @@ _REMEDIES = {
     404: "the first page lists the runs that there are; GET /openapi.json lists the API",
     405: "GET /openapi.json lists what each path takes",
 }
-
-
+_DOCUMENT = "GET /openapi.json shows what is taken, with examples"
 ONE_CASE, SEVERAL_CASES = "<one case>", "<several cases>"
 """The two forms of a request to judge, as the checker calls them: no client writes these names."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -81,8 +79,6 @@ def wants_page(path: str, accept: str) -> bool:
 def answer(request: Request, problem: Problem) -> Response:
     """The response that tells a problem."""
     if wants_page(request.url.path, request.headers.get("accept", "")):
-        from krino.web.templating import page
-
         return page(request, "error.html", status=problem.status_code, headers=problem.headers, told=problem.told)
     return JSONResponse(problem.told.model_dump(), problem.status_code, problem.headers)
 
@@ -90,57 +86,43 @@ def answer(request: Request, problem: Problem) -> Response:
 def add_handlers(app: FastAPI) -> None:
     """Whatever a route raises on purpose becomes an answer in the one shape."""
 
-    async def told(request: Request, problem: Exception) -> Response:
-        assert isinstance(problem, Problem)
-        return answer(request, problem)
+    async def told(request: Request, fault: Exception) -> Response:
+        return answer(request, _problem_of(request, fault))
 
-    async def refused(request: Request, problem: Exception) -> Response:
-        assert isinstance(problem, HTTPException)
-        status, where = problem.status_code, f"{request.method} {request.url.path}"
-        remedy = _REMEDIES.get(status, "GET /openapi.json shows what is taken, with examples")
-        headers = dict(problem.headers or {})
-        if status == 405:  # the router names only the methods of the first route of a path
+    for kind in (HTTPException, RequestValidationError, RunStopped, UsageProblem):
+        app.add_exception_handler(kind, told)
+
+
+def _problem_of(request: Request, fault: Exception) -> Problem:
+    where = f"{request.method} {request.url.path}"
+    if isinstance(fault, Problem):
+        return fault
+    if isinstance(fault, RequestValidationError):
+        return _of_validation(fault)
+    if isinstance(fault, HTTPException):
+        headers = dict(fault.headers or {})
+        if fault.status_code == 405:  # the router names only the methods of the first route of a path
             headers["Allow"] = ", ".join(method for method in METHODS if takes(request.scope, method))
-        return answer(request, Problem(status, problem.detail, where=where, remedy=remedy, headers=headers))
-
-    async def invalid(request: Request, problem: Exception) -> Response:
-        assert isinstance(problem, RequestValidationError)
-        return answer(request, _of_validation(problem))
-
-    async def misused(request: Request, problem: Exception) -> Response:
-        status = 404 if isinstance(problem, NoSuchRun) else 422
-        where = f"{request.method} {request.url.path}"
-        remedy = _REMEDIES.get(status, "change it as the message says")
-        return answer(request, Problem(status, str(problem), where=where, remedy=remedy))
-
-    async def stopped(request: Request, problem: Exception) -> Response:
+        remedy = _REMEDIES.get(fault.status_code, _DOCUMENT)
+        return Problem(fault.status_code, fault.detail, where=where, remedy=remedy, headers=headers)
+    if isinstance(fault, RunStopped):
         remedy = "ask whoever runs the server; the embedded labeller (`local`) is not concerned"
-        error = f"the labeller cannot be asked: {problem}"
-        return answer(request, Problem(503, error, where="labeller", remedy=remedy))
-
-    async def unreachable(request: Request, problem: Exception) -> Response:
-        _log.error("%s", problem)  # it names the database, which is nobody's business but the log's
-        told = Problem(503, "the labels cannot be read or written at the moment", where="labels", remedy=_LABELS)
-        return answer(request, told)
-
-    app.add_exception_handler(Unreachable, unreachable)
-    app.add_exception_handler(RunStopped, stopped)
-    app.add_exception_handler(Problem, told)
-    app.add_exception_handler(HTTPException, refused)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(UsageProblem, misused)
+        return Problem(503, f"the labeller cannot be asked: {fault}", where="labeller", remedy=remedy)
+    if isinstance(fault, Unreachable):
+        _log.error("%s", fault)  # it names the database, which is nobody's business but the log's
+        return Problem(503, "the labels cannot be read or written at the moment", where="labels", remedy=_LABELS)
+    status = 404 if isinstance(fault, NoSuchRun) else 422
+    return Problem(status, str(fault), where=where, remedy=_REMEDIES.get(status, "change it as the message says"))
 
 
 def _of_validation(problem: RequestValidationError) -> Problem:
     faults = problem.errors()
     told = [f"{_written(fault, problem.body)}: {fault['msg']}" for fault in faults[:5]]
     where = _written(faults[0], problem.body) if faults else "the request"
-    remedy = "GET /openapi.json shows what is taken, with examples"
     if any(fault["type"] == "too_long" for fault in faults):
-        return Problem(
-            413, "; ".join(told), where=where, remedy="send fewer at a time; for files there is `krino judge`"
-        )
-    return Problem(422, "; ".join(told), where=where, remedy=remedy)
+        remedy = "send fewer at a time; for files there is `krino judge`"
+        return Problem(413, "; ".join(told), where=where, remedy=remedy)
+    return Problem(422, "; ".join(told), where=where, remedy=_DOCUMENT)
 
 
 def _written(fault: Mapping[str, Any], body: Any) -> str:

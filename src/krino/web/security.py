@@ -180,8 +180,9 @@ class Entrance:
             return
         if scope["method"] not in SAFE_METHODS and not by_token:
             receive = await self._ours(scope, visit, headers, receive)
-        cookie = f"{self._visit}={visit}; Path=/; HttpOnly; SameSite=Lax{secure(scope)}" if is_new else None
-        await self.app(scope, receive, _setting(cookie, send))
+        if is_new:
+            send = _setting(cookie(scope, self._visit, visit), send)
+        await self.app(scope, receive, send)
 
     def _has_token(self, headers: Headers) -> bool:
         """A wrong token is told, even where no token was needed: it is never what was meant."""
@@ -228,9 +229,11 @@ def cookie_names(port: int) -> tuple[str, str]:
     return f"krino_session_{port}", f"krino_visit_{port}"
 
 
-def secure(scope: Scope) -> str:
-    """Where the page came over TLS, the cookie never goes without."""
-    return "; Secure" if scope.get("scheme") == "https" else ""
+def cookie(scope: Scope, name: str, value: str, seconds: int | None = None) -> str:
+    """As a browser is told to keep it: no script reads it, and where the page came over TLS, it never goes without."""
+    age = "" if seconds is None else f"; Max-Age={seconds}"
+    secure = "; Secure" if scope.get("scheme") == "https" else ""
+    return f"{name}={value}; Path=/{age}; HttpOnly; SameSite=Lax{secure}"
 
 
 def _is_open(path: str) -> bool:
@@ -264,7 +267,11 @@ def _told_by_browser(headers: Headers) -> str | None:
 
 def _is_json(headers: Headers) -> bool:
     """No form of another site can send this type without asking first, and who asks is not answered."""
-    return headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+    return _content_type(headers) == "application/json"
+
+
+def _content_type(headers: Headers) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _cookies(given: Iterable[str]) -> dict[str, str]:
@@ -302,7 +309,7 @@ async def _read(receive: Receive) -> tuple[bytes, Receive]:
 
 
 def _field(body: bytes, headers: Headers, name: str) -> str:
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
+    if _content_type(headers) != "application/x-www-form-urlencoded":
         return ""
     try:
         return parse_qs(body.decode("utf-8", "replace"), max_num_fields=10_000).get(name, [""])[0]
@@ -310,16 +317,14 @@ def _field(body: bytes, headers: Headers, name: str) -> str:
         return ""
 
 
-def _setting(cookie: str | None, send: Send) -> Send:
+def _setting(visit: str, send: Send) -> Send:
     """Pages, which have forms, set the cookie that their forms are held against."""
-    if cookie is None:
-        return send
 
     async def with_cookie(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             if headers.get("content-type", "").startswith("text/html"):
-                headers.append("set-cookie", cookie)
+                headers.append("set-cookie", visit)
         await send(message)
 
     return with_cookie

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from krino.people.store import LabelStore
 from krino.web.desk import Desk
 from krino.web.meters import Meters
 from krino.web.run_index import RunShelf
+from krino.web.sessions import Doorkeeper
 from krino.web.settings import ServeSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """On `app.state.workbench`; a route gets it with `Depends(workbench)`, or `workbench(request)`."""
+    """On `app.state.workbench`; a route gets it as a parameter of the type `Bench`, or with `workbench(request)`."""
 
     settings: ServeSettings
     runs: RunShelf
     labels: LabelStore
     desk: Desk
     meters: Meters
+    doorkeeper: Doorkeeper
 
     @classmethod
     def opened(cls, settings: ServeSettings) -> Workbench:
@@ -32,6 +35,7 @@ class Workbench:
             LabelStore(settings.database or settings.runs),
             Desk(settings, meters),
             meters,
+            Doorkeeper(settings.token),
         )
 
     def close(self) -> None:
@@ -45,3 +49,6 @@ def workbench(request: Request) -> Workbench:
     found = request.app.state.workbench
     assert isinstance(found, Workbench)
     return found
+
+
+Bench = Annotated[Workbench, Depends(workbench)]

@@ -91,7 +91,7 @@ def note_seen(request: Request, opened: Opened, cases: Iterable[tuple[str, str]]
     if rater is not None:
         subject = Subject.of(opened.manifest)
         places = [Place(subject, digest, name, opened.name) for digest, name in cases]
-        labelling(request).store.see(places, rater, listed=listed)
+        workbench(request).labels.see(places, rater, listed=listed)
     return rater
 
 
@@ -103,10 +103,7 @@ def label_address(run: str, case: str = "", **query: str) -> str:
 
 
 def labelling(request: Request) -> Labelling:
-    """Of the server that a request came to; made at the first request that needs it."""
-    state = request.app.state
-    if not hasattr(state, "labelling"):
-        state.labelling = Labelling(workbench(request))
-    found = state.labelling
+    """Of the server that a request came to."""
+    found = request.app.state.labelling
     assert isinstance(found, Labelling)
     return found

@@ -35,7 +35,7 @@ from krino.web.labels.labelling import Labelling, label_address, labelling, note
 from krino.web.labels.queue import WORDS, progress_of
 from krino.web.problems import Problem
 from krino.web.run_index import Opened
-from krino.web.security import secure
+from krino.web.security import cookie
 from krino.web.templating import page
 from krino.web.workbench import workbench
 
@@ -74,13 +74,8 @@ Rater = Annotated[str, Depends(_needs_rater)]
 def choose_name(
     request: Request, run: str, name: Annotated[str, Form()], depth: Annotated[str, Form()] = ""
 ) -> Response:
-    value = quote(rater_name(name), safe="")
-    answer = RedirectResponse(label_address(run, depth=depth), 303)
-    answer.headers.append(
-        "set-cookie",
-        f"{rater_cookie(request)}={value}; Path=/; Max-Age={_YEAR}; HttpOnly; SameSite=Lax{secure(request.scope)}",
-    )
-    return answer
+    kept = cookie(request.scope, rater_cookie(request), quote(rater_name(name), safe=""), _YEAR)
+    return RedirectResponse(label_address(run, depth=depth), 303, {"set-cookie": kept})
 
 
 # --- the queue -------------------------------------------------------------------------------------------
