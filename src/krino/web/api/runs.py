@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, Self
 
 import orjson
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -20,10 +20,9 @@ from krino.web.index.question import PARTS, Question
 from krino.web.labels.labelling import note_seen
 from krino.web.problems import NOT_FOUND, Problem, refuse_damaged
 from krino.web.run_index import Opened
-from krino.web.workbench import Workbench, workbench
+from krino.web.workbench import Bench
 
 router = APIRouter(prefix="/v1", tags=["runs"])
-Bench = Annotated[Workbench, Depends(workbench)]
 RunName = Annotated[str, Path(alias="run", description="name of the run's folder", examples=["my-run"])]
 MOST_AT_ONCE = 500
 _ASKING = f"{PARTS}, and first and most; docs/workbench.md says what each finds"

@@ -16,16 +16,13 @@ from fastapi import APIRouter, Depends, Form, Request
 from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
-from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.people.rows import Depths
 from krino.people.store import Depth, Event, KeyUsed, rater_name
 from krino.render.agreement import agreement_blocks
-from krino.render.case import case_blocks
 from krino.results.agreement.result import Agreement
 from krino.results.named_cases import value_text
-from krino.results.verdict_schema import scales_of
-from krino.web.drawing import drawn
+from krino.web.drawing import case_body, drawn
 from krino.web.index.case_view import own_blocks
 from krino.web.labels.agreement import Compared, for_rater, in_cell, in_short, named_in
 from krino.web.labels.asking import Asked
@@ -138,6 +135,7 @@ def _case_page(
     mine = desk.store.current(place.subject, rater=rater, input_hash=place.input_hash)
     before = next((event for event in mine if event.depth == depth and event.action == "label"), None)
     shown = desk.store.has_seen(place, rater, listed=False)
+    own = own_blocks(opened.run, looked.judgement, workbench(request).settings.runs) if shown else ()
     queue = desk.queue(opened, depth)
     given = filled if filled is not None else before.answer if before is not None else None
     context: dict[str, Any] = {
@@ -156,20 +154,13 @@ def _case_page(
         "done": len(queue.done(rater)),
         "total": len(queue.ranking.cases),
         "blind": not desk.store.has_seen(place, rater),
-        "verdict": _revealed(request, opened, looked) if shown else None,
-        "others": _said_by_others(desk, looked, rater) if shown else None,
+        "verdict": case_body(looked.judgement, opened.manifest.about, own, opened.name) if shown else None,
+        "others": _said_by_others(desk, looked) if shown else None,
     }
     return page(request, "label_case.html", status=422 if problems else 200, **context)
 
 
-def _revealed(request: Request, opened: Opened, looked: Looked) -> Markup:
-    about = opened.manifest.about
-    own = own_blocks(opened.run, looked.judgement, workbench(request).settings.runs)
-    judgement = Judgement.model_validate(looked.judgement)
-    return drawn(list(case_blocks(judgement, about.rules, scales_of(about.fields_schema), own))[1:], opened.name)
-
-
-def _said_by_others(desk: Labelling, looked: Looked, rater: str) -> list[tuple[Event, dict[str, str]]]:
+def _said_by_others(desk: Labelling, looked: Looked) -> list[tuple[Event, dict[str, str]]]:
     found = desk.store.current(looked.place.subject, input_hash=looked.place.input_hash)
     return [
         (event, {name: value_text(value) for name, value in event.fields.items()})

@@ -9,20 +9,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from krino.blocks import Block, Section, Verbatim
 from krino.cases.metadata import column_value
-from krino.contract import Judgement
-from krino.render.case import case_blocks
-from krino.results.verdict_schema import scales_of
 from krino.results.wording import labeller_name
-from krino.web.drawing import drawn, row_address, run_address
+from krino.web.drawing import question_of, row_address, run_address, told_of
 from krino.web.index.case_view import own_blocks
 from krino.web.index.pages import Row
 from krino.web.labels.labelling import label_address, note_seen
-from krino.web.pages.cells import at_a_glance
-from krino.web.pages.opening import Bench, no_such, opened_run, question_of
+from krino.web.problems import Problem
 from krino.web.run_index import Opened
 from krino.web.templating import page
+from krino.web.workbench import Bench
 
 router = APIRouter(include_in_schema=False)
 
@@ -36,23 +32,20 @@ def case_page(
     n: Annotated[int | None, Query(ge=0, le=10**12)] = None,
     id: str | None = None,  # noqa: A002 - the parameter's name in addresses
 ) -> Response:
-    opened, _ = opened_run(bench, run)
+    opened = bench.runs.open(run)
     row = found_row(opened, id or case, n)
     (judgement,) = opened.cases.judgements([row])
     question = question_of(request, "n", "id")
     beside = opened.cases.neighbours(question, row)
     context: dict[str, Any] = {
         "run": run,
-        "judgement": judgement,
-        "body": drawn(blocks_of(opened, judgement, bench.settings.runs), run),
-        "cells": list(at_a_glance(judgement, opened.manifest.about.fields_schema)),
+        **told_of(judgement, opened.manifest.about, own_blocks(opened.run, judgement, bench.settings.runs), run),
         "facts_": list(_facts(judgement)),
         "beside": beside,
         "list_at": f"{run_address(run, question)}#cases",
         "before_at": row_address(run, beside.before, question) if beside and beside.before else None,
         "after_at": row_address(run, beside.after, question) if beside and beside.after else None,
         "question": question,
-        "place": row.place,
         "label_at": label_address(run, row.entry.input_hash),
     }
     note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
@@ -62,33 +55,17 @@ def case_page(
 def found_row(opened: Opened, case: str, place: int | None = None, again: int = 0) -> Row:
     """By place where one is given, else by id; the pages of a damaged run show nothing."""
     if opened.state.problem:
-        raise no_such(opened.state.problem, "mend the run as the message says")
+        raise _no_such(opened.state.problem, "mend the run as the message says")
     row = opened.cases.at(place) if place is not None else opened.cases.find(case, again)
     if row is None or (place is not None and case not in ("-", row.entry.id)):
-        raise no_such(f"the run has no judgement of this case: {case[:100]}", "the list of its cases shows what it has")
+        raise _no_such(
+            f"the run has no judgement of this case: {case[:100]}", "the list of its cases shows what it has"
+        )
     return row
 
 
-def blocks_of(opened: Opened, judgement: Mapping[str, Any], served: Path) -> list[Block]:
-    """All that is said of a case, without its heading; the labels are folded away."""
-    about = opened.manifest.about
-    own = own_blocks(opened.run, judgement, served)
-    shown = case_blocks(
-        Judgement.model_validate(judgement), about.rules, scales_of(about.fields_schema), own, labels=True
-    )
-    return folded(shown)
-
-
-def folded(shown: Iterator[Block]) -> list[Block]:
-    """Without the heading; labels open on demand."""
-    next(shown)
-    return [_on_demand(block) for block in shown]
-
-
-def _on_demand(block: Block) -> Block:
-    if isinstance(block, Verbatim) and block.title.startswith("Labels"):
-        return Section(block.title, [Verbatim("", block.text)], folded=True)
-    return block
+def _no_such(told: str, remedy: str) -> Problem:
+    return Problem(404, told, where="the address", remedy=remedy)
 
 
 def _facts(judgement: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

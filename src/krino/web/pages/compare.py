@@ -19,13 +19,13 @@ from krino.results.named_cases import rule_in_words
 from krino.results.wording import figure
 from krino.runs.fields import fields_of
 from krino.runs.reading import StoredRun
-from krino.web.drawing import drawn, inputs_in_words, row_address
+from krino.web.drawing import drawn, inputs_in_words, row_address, told_of
+from krino.web.index.case_view import own_blocks
 from krino.web.labels.labelling import note_seen, rater_of
-from krino.web.pages.case import blocks_of, found_row
-from krino.web.pages.cells import at_a_glance
-from krino.web.pages.opening import Bench, opened_run
+from krino.web.pages.case import found_row
 from krino.web.run_index import NoSuchRun
 from krino.web.templating import page
+from krino.web.workbench import Bench
 
 router = APIRouter(include_in_schema=False)
 
@@ -96,20 +96,17 @@ def pair_page(
 ) -> Response:
     sides: list[dict[str, Any]] = []
     for name in (a, b):
-        opened, _ = opened_run(bench, name)
+        opened = bench.runs.open(name)
         row = found_row(opened, id, again=again)
         (judgement,) = opened.cases.judgements([row])
         note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
-        body = drawn(blocks_of(opened, judgement, bench.settings.runs), name)
-        about = opened.manifest.about
-        cells, rules = list(at_a_glance(judgement, about.fields_schema)), about.rules
-        address = row_address(name, row)
-        sides.append({"name": name, "judgement": judgement, "body": body, "cells": cells, "address": address})
+        about, own = opened.manifest.about, own_blocks(opened.run, judgement, bench.settings.runs)
+        sides.append({"name": name, "address": row_address(name, row), **told_of(judgement, about, own, name)})
     one, other = (side["judgement"] for side in sides)
     context = {
         "id": id,
         "sides": sides,
-        "changed": drawn(_changed(one, other, rules), a),
+        "changed": drawn(_changed(one, other, about.rules), a),
         "other_content": one["input_hash"] != other["input_hash"],
         "back": f"/compare?{urlencode({'a': a, 'b': b})}",
     }

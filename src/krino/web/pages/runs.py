@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime
 from importlib import resources
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from markupsafe import Markup
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from krino.render.charts import stack
 from krino.render.summary import counts_block
-from krino.results.wording import date_of, judge_of, labeller_of
-from krino.runs.manifest import Counts
+from krino.results.wording import counted, date_of, duration, judge_of, labeller_of
 from krino.text.clean import clean_line
 from krino.web.drawing import inputs_in_words, run_address, safe
-from krino.web.pages.opening import Bench
-from krino.web.pages.progress import Progress, progress_of
-from krino.web.run_index import RunShelf, Shelved
+from krino.web.run_index import Opened, RunShelf, Shelved
 from krino.web.templating import page
+from krino.web.workbench import Bench
 
 router = APIRouter(include_in_schema=False)
 
 _SIZE = 50
 _LONGEST = 300
 """Of what a manifest, which anybody may have written, says in a line of the list."""
-
-
-class Line(NamedTuple):
-    """A run in the list."""
-
-    name: str
-    address: str
-    judge: str = ""
-    labeller: str = ""
-    started: str = ""
-    state: str = ""
-    inputs: str = ""
-    counts: Counts | None = None
-    chart: Markup | None = None
-    progress: Progress | None = None
-    problem: str = ""
 
 
 @router.get("/")
@@ -65,28 +49,60 @@ def report_style() -> Response:
 
 
 def _matches(run: Shelved, words: str) -> bool:
-    if not words:
-        return True
     known = [run.name, *(() if run.manifest is None else (judge_of(run.manifest), labeller_of(run.manifest)))]
     return all(word in " ".join(known).lower() for word in words.lower().split())
 
 
-def _line(shelf: RunShelf, run: Shelved) -> Line:
-    if run.manifest is None:
-        return Line(run.name, run_address(run.name), problem=run.problem)
-    manifest, progress, counts = run.manifest, None, run.manifest.counts
+def _line(shelf: RunShelf, run: Shelved) -> dict[str, Any]:
+    """A run in the list."""
+    manifest, named = run.manifest, {"name": run.name, "address": run_address(run.name), "problem": run.problem}
+    if manifest is None:
+        return {**named, "inputs": ""}
+    progress, counts = None, manifest.counts
     if run.going_on:
         opened = shelf.open(run.name, patience=0.1)
         progress, counts = progress_of(opened, run), opened.counts()
-    return Line(
-        run.name,
-        run_address(run.name),
-        clean_line(judge_of(manifest), _LONGEST),
-        clean_line(labeller_of(manifest), _LONGEST),
-        date_of(manifest),
-        "silent" if run.silent else manifest.state,
-        clean_line(inputs_in_words(manifest), _LONGEST),
-        counts,
-        safe(stack(counts_block(counts))) if counts.total else None,
-        progress,
-    )
+    return {
+        **named,
+        "judge": clean_line(judge_of(manifest), _LONGEST),
+        "labeller": clean_line(labeller_of(manifest), _LONGEST),
+        "started": date_of(manifest),
+        "state": "silent" if run.silent else manifest.state,
+        "inputs": clean_line(inputs_in_words(manifest), _LONGEST),
+        "counts": counts,
+        "chart": safe(stack(counts_block(counts))) if counts.total else None,
+        "progress": progress,
+    }
+
+
+class Progress(BaseModel):
+    """What a page asks for again and again while something goes on."""
+
+    told: str
+    share: float | None
+    """Of what is going on, where its end is known."""
+    live: bool
+    """Something goes on: it is worth asking again."""
+
+
+def progress_of(opened: Opened, shelved: Shelved) -> Progress:
+    """How far a run is: what is read of it here, and whether it is still being judged."""
+    judged = opened.counts().total
+    if opened.behind:
+        share = opened.state.journal.end / opened.journal_size
+        return Progress(told=f"reading the run: {counted(judged)} so far ({share:.0%})", share=share, live=True)
+    if opened.indexing:
+        return Progress(told="summing the run up", share=None, live=True)
+    if shelved.silent:
+        since = datetime.fromtimestamp(shelved.heard, UTC)
+        told = (
+            f"says that it is going on, but nothing was written since {since:%Y-%m-%d %H:%M} UTC: it may have been "
+            "killed. The command that began it goes on where it stopped."
+        )
+        return Progress(told=f"{counted(judged)} judged; {told}", share=None, live=True)
+    if shelved.going_on:
+        # Since the last command began; it may have begun with cases that were judged before, so it is a rough figure.
+        seconds = time.time() - opened.manifest.started.timestamp()
+        pace = f", for {duration(seconds)}" if judged and seconds > 1 else ""
+        return Progress(told=f"{counted(judged)} judged so far{pace}", share=None, live=True)
+    return Progress(told=f"{counted(judged)} judged", share=1.0, live=False)

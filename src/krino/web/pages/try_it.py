@@ -28,16 +28,11 @@ from krino.errors import UsageProblem
 from krino.judges.registry import OURS
 from krino.people.store import Place, Subject
 from krino.render.at_hand import AtHand
-from krino.render.case import case_blocks
-from krino.results.verdict_schema import scales_of
 from krino.runs.manifest import MANIFEST, JudgeCard
-from krino.web.drawing import drawn
+from krino.web.drawing import told_of
 from krino.web.labels.labelling import rater_of
-from krino.web.pages.case import folded
-from krino.web.pages.cells import at_a_glance
-from krino.web.pages.opening import Bench
 from krino.web.templating import page
-from krino.web.workbench import Workbench
+from krino.web.workbench import Bench, Workbench
 
 router = APIRouter(include_in_schema=False)
 
@@ -177,13 +172,8 @@ def _judged(
     if (rater := rater_of(request)) is not None:  # the same case may wait in the queue of a run
         subject = Subject.of_judge(judge.name, judge.version, judge.options.model_dump(mode="json"))
         bench.labels.see([Place(subject, judgement.input_hash, judgement.id)], rater)
-    card = JudgeCard.of(judge)
     plain = judgement.model_dump(mode="json")
-    own = AtHand(judge).view(plain, record)
-    scales = scales_of(card.fields_schema)
-    blocks = folded(case_blocks(judgement, card.rules, scales, own, labels=True))
-    cells = list(at_a_glance(plain, card.fields_schema))
-    return _page(request, bench, asked, judgement=plain, body=drawn(blocks, ""), cells=cells)
+    return _page(request, bench, asked, **told_of(plain, JudgeCard.of(judge), AtHand(judge).view(plain, record), ""))
 
 
 def _fields(judge: AnyJudge, case: str) -> list[dict[str, Any]]:
