@@ -152,10 +152,6 @@ class RunShelf:
         """One run as the list shows it."""
         return self._shelved(self.path_of(name))
 
-    def names(self) -> list[str]:
-        """Of all runs, the newest first."""
-        return [run.name for run in self.runs()]
-
     def load(self, name: str) -> StoredRun:
         """A run as it lies there, without its index. Raises `NoSuchRun`; no name leads out of the folder."""
         path = self.path_of(name)

@@ -18,7 +18,7 @@ from krino.web.labels.labelling import label_address, note_seen
 from krino.web.problems import Problem
 from krino.web.run_index import Opened
 from krino.web.templating import page
-from krino.web.workbench import Bench
+from krino.web.workbench import Bench, Workbench
 
 router = APIRouter(include_in_schema=False)
 
@@ -34,13 +34,13 @@ def case_page(
 ) -> Response:
     opened = bench.runs.open(run)
     row = found_row(opened, id or case, n)
-    (judgement,) = opened.cases.judgements([row])
     question = question_of(request, "n", "id")
     beside = opened.cases.neighbours(question, row)
+    told = shown_case(request, bench, opened, row)
     context: dict[str, Any] = {
         "run": run,
-        **told_of(judgement, opened.manifest.about, own_blocks(opened.run, judgement, bench.settings.runs), run),
-        "facts_": list(_facts(judgement)),
+        **told,
+        "facts_": list(_facts(told["judgement"])),
         "beside": beside,
         "list_at": f"{run_address(run, question)}#cases",
         "before_at": row_address(run, beside.before, question) if beside and beside.before else None,
@@ -48,8 +48,16 @@ def case_page(
         "question": question,
         "label_at": label_address(run, row.entry.input_hash),
     }
-    note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
     return page(request, "case.html", **context)
+
+
+def shown_case(request: Request, bench: Workbench, opened: Opened, row: Row) -> dict[str, Any]:
+    """What a template is given of a case; a rater who looks at it has seen its verdict."""
+    (judgement,) = opened.cases.judgements([row])
+    own = own_blocks(opened.run, judgement, bench.settings.runs)
+    told = told_of(judgement, opened.manifest.about, own, opened.name)
+    note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
+    return told
 
 
 def found_row(opened: Opened, case: str, place: int | None = None, again: int = 0) -> Row:

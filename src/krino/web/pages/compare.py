@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Annotated, Any
@@ -18,14 +18,12 @@ from krino.results.comparison.changes import CodeChange, Comparison, NumberChang
 from krino.results.named_cases import rule_in_words
 from krino.results.wording import figure
 from krino.runs.fields import fields_of
-from krino.runs.reading import StoredRun
-from krino.web.drawing import drawn, inputs_in_words, row_address, told_of
-from krino.web.index.case_view import own_blocks
+from krino.web.drawing import drawn, inputs_in_words, row_address
 from krino.web.labels.labelling import note_seen, rater_of
-from krino.web.pages.case import found_row
+from krino.web.pages.case import found_row, shown_case
 from krino.web.run_index import NoSuchRun
 from krino.web.templating import page
-from krino.web.workbench import Bench
+from krino.web.workbench import Bench, Workbench
 
 router = APIRouter(include_in_schema=False)
 
@@ -49,40 +47,31 @@ class Change:
 
 @router.get("/compare")
 def compare_page(request: Request, bench: Bench, a: str = "", b: str = "") -> Response:
-    context: dict[str, Any] = {
-        "names": bench.runs.names(),
-        "a": a,
-        "b": b,
-        "changes": [],
-        "rest": None,
-        "problem": "",
-        "waiting": False,
-        "rater": None,
-    }
+    names = [run.name for run in bench.runs.runs()]
+    context: dict[str, Any] = {"names": names, "a": a, "b": b, "problem": "", "waiting": False, "rest": None}
     if a and b:
         try:
             found = bench.runs.comparison(a, b)
         except NoSuchRun:
             raise
         except UsageProblem as problem:
-            found, context["problem"] = None, str(problem)
-        context["waiting"] = found is None and not context["problem"]
-        if found is not None:
-            context["changes"] = sorted(_changes(found, a, b), key=lambda change: change.told == _TEXTS)
-            named = _by_name(found, bench.runs.load(a), bench.runs.load(b))
-            context["rest"] = drawn(comparison_blocks(named, flips=False), a)
-            context["rater"] = _note_changes(request, bench, (a, b), context["changes"])
+            context["problem"] = str(problem)
+        else:
+            context["waiting"] = found is None
+            context |= {} if found is None else _compared(request, bench, found, a, b)
     return page(request, "compare.html", **context)
 
 
-def _note_changes(request: Request, bench: Bench, runs: tuple[str, str], changes: Sequence[Change]) -> str | None:
+def _compared(request: Request, bench: Workbench, found: Comparison, a: str, b: str) -> dict[str, Any]:
     """Whoever reads what changed in a case has seen its verdict."""
+    changes = sorted(_changes(found, a, b), key=lambda change: change.told == _TEXTS)
     if (rater := rater_of(request)) is not None:
         ids = [case for change in changes for case, _, _ in change.cases]
-        for run in runs:
+        for run in (a, b):
             opened = bench.runs.open(run, _PATIENCE)
             note_seen(request, opened, opened.cases.named(ids))
-    return rater
+    rest = drawn(comparison_blocks(_by_name(found, bench, a, b), flips=False), a)
+    return {"changes": changes, "rest": rest, "rater": rater}
 
 
 @router.get("/compare/case")
@@ -97,16 +86,13 @@ def pair_page(
     sides: list[dict[str, Any]] = []
     for name in (a, b):
         opened = bench.runs.open(name)
-        row = found_row(opened, id, again=again)
-        (judgement,) = opened.cases.judgements([row])
-        note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
-        about, own = opened.manifest.about, own_blocks(opened.run, judgement, bench.settings.runs)
-        sides.append({"name": name, "address": row_address(name, row), **told_of(judgement, about, own, name)})
+        row, rules = found_row(opened, id, again=again), opened.manifest.about.rules
+        sides.append({"name": name, "address": row_address(name, row), **shown_case(request, bench, opened, row)})
     one, other = (side["judgement"] for side in sides)
     context = {
         "id": id,
         "sides": sides,
-        "changed": drawn(_changed(one, other, about.rules), a),
+        "changed": drawn(_changed(one, other, rules), a),
         "other_content": one["input_hash"] != other["input_hash"],
         "back": f"/compare?{urlencode({'a': a, 'b': b})}",
     }
@@ -140,15 +126,13 @@ def pair_address(a: str, b: str, case: str) -> str:
     return f"/compare/case?{urlencode({'a': a, 'b': b, 'id': case})}"
 
 
-def _by_name(found: Comparison, a: StoredRun, b: StoredRun) -> Comparison:
+def _by_name(found: Comparison, bench: Workbench, a: str, b: str) -> Comparison:
     """Runs and their inputs are called by their names: where they lie on this machine is nobody's business."""
     settings = [line for line in found.settings if not line.startswith("inputs:")]
     if len(settings) < len(found.settings):
-        settings.append(f"inputs: {inputs_in_words(a.manifest)} in A, {inputs_in_words(b.manifest)} in B")
-    sides = {
-        "a": found.a.model_copy(update={"run": a.folder.name}),
-        "b": found.b.model_copy(update={"run": b.folder.name}),
-    }
+        ours, theirs = (inputs_in_words(bench.runs.load(run).manifest) for run in (a, b))
+        settings.append(f"inputs: {ours} in A, {theirs} in B")
+    sides = {"a": found.a.model_copy(update={"run": a}), "b": found.b.model_copy(update={"run": b})}
     return found.model_copy(update={**sides, "settings": tuple(settings)})
 
 
