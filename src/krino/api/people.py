@@ -24,9 +24,7 @@ def is_workbench(labels: object) -> bool:
 def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth: str = "both") -> Rows:
     """What people said of the cases of a run, one row a case and rater."""
     try:
-        from krino.people.rows import rows_for_run
+        from krino.people.rows import plain, rows_for_run
     except ModuleNotFoundError as missing:
         raise UsageProblem(f"labels of a workbench need {missing.name}: pip install 'krino[web]'") from None
-    wanted = ("id", "rater")
-    rows = rows_for_run(workbench, load_run(run), depth)
-    return [{name: row[name] for name in row if name in wanted or not name.startswith("label_")} for row in rows]
+    return plain(rows_for_run(workbench, load_run(run), depth))

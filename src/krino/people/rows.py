@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from os import PathLike
 from typing import Any, Literal, get_args
@@ -76,6 +76,11 @@ def _in_sample(event: Event, reach: Mapping[Any, int]) -> bool:
     return draw(event.place.input_hash) <= reach.get((event.place.run, event.rater, event.depth), -1)
 
 
+def plain(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Without where the labels came from: what `agree` reads."""
+    return [{name: value for name, value in row.items() if not name.startswith("label_")} for row in rows]
+
+
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Id and rater first, then the fields, then where the labels came from."""
     names = dict.fromkeys(name for row in rows for name in row)
@@ -93,19 +98,13 @@ def rows_for_run(where: str | PathLike[str], run: StoredRun, depth: str = "both"
         events = store.current(subject)
     finally:
         store.close()
-    rows = rows_of(events, dict(_first_ids(run)), subject.version, depth)  # type: ignore[arg-type]
+    ids: dict[str, str] = {}
+    for entry in run.roll():
+        ids.setdefault(entry.input_hash, entry.id)  # a content that several cases have counts once
+    rows = rows_of(events, ids, subject.version, depth)  # type: ignore[arg-type]
     if not rows:
         raise UsageProblem(
             f"{run.folder}: nobody has labelled a case of this run, at this depth, in that workbench; labels belong to "
             "the content of a case, the judge and its options"
         )
     return rows
-
-
-def _first_ids(run: StoredRun) -> Iterator[tuple[str, str]]:
-    """Of a content that several cases have, the first of them: its label counts once."""
-    seen: set[str] = set()
-    for entry in run.roll():
-        if entry.input_hash not in seen:
-            seen.add(entry.input_hash)
-            yield entry.input_hash, entry.id

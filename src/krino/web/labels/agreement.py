@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from krino.errors import UsageProblem
-from krino.people.rows import Depths, rows_of
+from krino.people.rows import Depths, plain, rows_of
 from krino.people.store import LabelStore, Subject
 from krino.results.agreement.agree import agree
 from krino.results.agreement.fields import field_data
@@ -21,14 +21,11 @@ from krino.results.named_cases import value_text
 from krino.results.wording import figure, interval_text
 from krino.runs.fields import fields_of
 from krino.stats.agreement import MISSING
-from krino.web.labels.cases import Runs
 from krino.web.run_index import Opened
 
 _DRAWS = 200
 """Of the bootstrap: enough to see where an interval lies, and quick enough to follow every label."""
 _MOST_KEPT = 16
-
-Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +34,11 @@ class Compared:
 
     edition: int
     """Changes with every label."""
-    rows: Rows
+    rows: list[dict[str, Any]]
+    ids: Mapping[str, str]
+    """Of each content the id of its case: several may have the same, contents are not the same."""
     judgements: Mapping[str, Mapping[str, Any]]
-    found: Agreement | None
+    found: Agreement | None = None
     problem: str = ""
     """Why nothing can be compared yet."""
 
@@ -57,8 +56,8 @@ class InCell:
 class Comparisons:
     """Makes the comparison of a run once for each state of its labels."""
 
-    def __init__(self, runs: Runs, store: LabelStore) -> None:
-        self._runs, self._store = runs, store
+    def __init__(self, store: LabelStore) -> None:
+        self._store = store
         self._kept: OrderedDict[tuple[str, Depths], tuple[Any, Compared]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -84,29 +83,18 @@ class Comparisons:
 
     def _made(self, opened: Opened, subject: Subject, edition: int, depth: Depths) -> Compared:
         events = self._store.current(subject)
-        judgements = {
-            judgement["input_hash"]: judgement
-            for judgement in self._runs.labelled(opened, (event.place.input_hash for event in events))
-        }
-        rows = [
-            _plain(row) for row in rows_of(events, {digest: digest for digest in judgements}, subject.version, depth)
-        ]
+        labelled = opened.cases.of_contents(event.place.input_hash for event in events)
+        ids = {digest: row.entry.id for digest, row in labelled.items()}
+        read = zip(ids, opened.cases.judgements(labelled.values()), strict=True)
+        judgements = {digest: {**judgement, "id": digest} for digest, judgement in read}
+        rows = plain(rows_of(events, {digest: digest for digest in ids}, subject.version, depth))
+        compared = Compared(edition, rows, ids, judgements)
         if not rows:
-            return Compared(edition, [], judgements, None, "nobody has labelled a case of this run yet")
+            return replace(compared, problem="nobody has labelled a case of this run yet")
         try:
-            found = agree(_by_content(judgements), rows, draws=_DRAWS)
+            return replace(compared, found=agree(judgements.values(), rows, draws=_DRAWS))
         except UsageProblem as problem:
-            return Compared(edition, rows, judgements, None, str(problem))
-        return Compared(edition, rows, judgements, found)
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if not name.startswith("label_")}
-
-
-def _by_content(judgements: Mapping[str, Mapping[str, Any]]) -> Rows:
-    """Ids of a run may be the same for several cases; contents are not."""
-    return [{**judgement, "id": digest} for digest, judgement in judgements.items()]
+            return replace(compared, problem=str(problem))
 
 
 def in_cell(compared: Compared, field: str, people: str, judge: str) -> list[InCell]:
@@ -114,8 +102,7 @@ def in_cell(compared: Compared, field: str, people: str, judge: str) -> list[InC
     if compared.found is None or field not in {one.field for one in compared.found.fields}:
         return []
     given = labels_of(compared.rows)
-    verdicts = gather(_by_content(compared.judgements), Verdicts(given))
-    data = field_data(field, given, verdicts)
+    data = field_data(field, given, gather(compared.judgements.values(), Verdicts(given)))
     most, names = majority(data.people), data.coding.values
     found = []
     for digest, place in given.ids.items():
@@ -126,23 +113,25 @@ def in_cell(compared: Compared, field: str, people: str, judge: str) -> list[InC
 
 
 def _in_cell(compared: Compared, digest: str, field: str) -> InCell:
-    judgement = compared.judgements[digest]
     said = {row["rater"]: value_text(row[field]) for row in compared.rows if row["id"] == digest and field in row}
-    return InCell(digest, str(judgement["id"]), value_text(fields_of(judgement).get(field)), said)
+    judge = value_text(fields_of(compared.judgements[digest]).get(field))
+    return InCell(digest, compared.ids[digest], judge, said)
 
 
 def for_rater(found: Agreement, judged: Collection[str] | None) -> Agreement:
     """Without the cases that this person has not judged yet; None: who labels nothing may see them all."""
+    if judged is None:
+        return found
     fields = tuple(
-        field.model_copy(update={"worst": tuple(case for case in field.worst if judged is None or case.id in judged)})
+        field.model_copy(update={"worst": tuple(case for case in field.worst if case.id in judged)})
         for field in found.fields
     )
     return found.model_copy(update={"fields": fields})
 
 
-def named_in(found: Agreement | None) -> set[str]:
-    """The cases whose verdict an agreement tells, by content."""
-    return {case.id for field in found.fields for case in field.worst} if found else set()
+def named_in(found: Agreement | None, ids: Mapping[str, str]) -> set[tuple[str, str]]:
+    """The cases whose verdict an agreement tells, by content and id."""
+    return {(case.id, ids[case.id]) for field in found.fields for case in field.worst} if found else set()
 
 
 # --- in short ------------------------------------------------------------------------------------------

@@ -20,8 +20,7 @@ from krino.people.rows import Depths, columns_of, rows_of
 from krino.people.store import LONGEST_NOTE, LONGEST_RATER, Depth, Event, KeyUsed, Subject, Why, rater_name
 from krino.results.agreement.result import Agreement
 from krino.web.labels.agreement import named_in
-from krino.web.labels.cases import Looked
-from krino.web.labels.labelling import Labelling, labelling, note_seen, rater_of
+from krino.web.labels.labelling import Labelling, Looked, labelling, no_case, note_seen, rater_of
 from krino.web.labels.queue import WORDS
 from krino.web.problems import Problem, Told
 from krino.web.run_index import Opened
@@ -144,13 +143,11 @@ def labels(
 @router.post("", status_code=201, responses=_ERRORS)
 def give(desk: Desk, label: LabelIn) -> LabelOut:
     """Give a label. When the answer comes, it is on disk."""
-    opened = desk.runs.open(label.run, "body.run")
-    looked = _looked(desk, opened, label)
+    looked = _looked(desk, label)
     with _told_of("body.rater"):
         rater = rater_name(label.rater)
     with _told_of("body.answer"):
-        saved = desk.save(opened, looked, rater, label.depth, label.answer, note=label.note, key=label.key)
-    return _out(saved)
+        return _out(desk.save(looked, rater, label.depth, label.answer, note=label.note, key=label.key))
 
 
 @router.post("/undo", responses=_ERRORS)
@@ -158,7 +155,7 @@ def undo(desk: Desk, wanted: UndoIn) -> Undone:
     """Take back the rater's last label or skip in this run; what stood before it counts again."""
     with _told_of("body.rater"):
         rater = rater_name(wanted.rater)
-    undone = desk.undo(desk.runs.open(wanted.run, "body.run"), rater)
+    undone = desk.undo(desk.open(wanted.run, "body.run"), rater)
     return Undone(undone=_out(undone) if undone else None)
 
 
@@ -170,11 +167,11 @@ def next_case(
     depth: Depth = "fields",
 ) -> Next:
     """Which case this rater should label next, and why. It says nothing of the verdict."""
-    opened = desk.runs.open(run)
+    opened = desk.open(run)
     turn = desk.queue(opened, depth).next(rater_name(rater))
     if turn is None:
         return Next()
-    place = desk.runs.case(opened, turn.input_hash).place
+    place = desk.case(opened, turn.input_hash).place
     return Next(
         case=place.case_id, input_hash=place.input_hash, why=turn.why, reason=WORDS[turn.why], random=turn.random
     )
@@ -183,9 +180,9 @@ def next_case(
 @router.get("/agreement", responses=_ERRORS)
 def agreement(request: Request, desk: Desk, run: RunName, depth: Depths = "both") -> Live:
     """How far raters agree with each other and with the judge at this moment."""
-    opened = desk.runs.open(run)
+    opened = desk.open(run)
     found = desk.comparisons.of(opened, depth)
-    note_seen(request, opened, ((case, str(found.judgements[case]["id"])) for case in named_in(found.found)))
+    note_seen(request, opened, named_in(found.found, found.ids))
     return Live(edition=found.edition, agreement=found.found, problem=found.problem)
 
 
@@ -211,8 +208,8 @@ def export(
     opened = _read_whole(desk, run)
     subject = Subject.of(opened.manifest)
     events = desk.store.current(subject)
-    found = desk.runs.labelled(opened, (event.place.input_hash for event in events))
-    ids = {judgement["input_hash"]: str(judgement["id"]) for judgement in found}
+    found = opened.cases.of_contents(event.place.input_hash for event in events)
+    ids = {digest: row.entry.id for digest, row in found.items()}
     rows = rows_of(events, ids, subject.version, depth)
     said = ((event.rater, event.place.input_hash) for event in events if event.place.input_hash in ids)
     _note_said(request, opened, ((rater, digest, ids[digest]) for rater, digest in said))
@@ -223,7 +220,7 @@ def export(
 
 def _read_whole(desk: Labelling, run: str) -> Opened:
     """Labels are given by the cases of a run: of one that is still being read, some would be missing."""
-    opened = desk.runs.open(run)
+    opened = desk.open(run)
     if opened.behind:
         raise Problem(
             503,
@@ -279,12 +276,16 @@ def _told_of(where: str) -> Iterator[None]:
         raise Problem(422, str(problem), where=told, remedy="change it as the message says") from None
 
 
-def _looked(desk: Labelling, opened: Opened, label: LabelIn) -> Looked:
+def _looked(desk: Labelling, label: LabelIn) -> Looked:
+    opened = desk.open(label.run, "body.run")
     if label.input_hash is not None:
-        return desk.runs.case(opened, label.input_hash, "body.input_hash")
+        return desk.case(opened, label.input_hash, "body.input_hash")
     if label.case is None:
         raise Problem(422, "no case is named", where="body.case", remedy="give `case` (its id) or `input_hash`")
-    return desk.runs.case_by_id(opened, label.case)
+    row = opened.cases.find(label.case)
+    if row is None:
+        raise no_case(label.case, "body.case", "GET /v1/runs/RUN/cases lists them")
+    return desk.case(opened, row.entry.input_hash)
 
 
 def _out(event: Event) -> LabelOut:

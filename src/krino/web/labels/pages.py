@@ -24,11 +24,9 @@ from krino.results.agreement.result import Agreement
 from krino.results.named_cases import value_text
 from krino.web.drawing import case_body, drawn
 from krino.web.index.case_view import own_blocks
-from krino.web.labels.agreement import Compared, for_rater, in_cell, in_short, named_in
-from krino.web.labels.asking import Asked
-from krino.web.labels.cases import Looked
+from krino.web.labels.agreement import for_rater, in_cell, in_short, named_in
 from krino.web.labels.forms import Filled
-from krino.web.labels.labelling import Labelling, label_address, labelling, note_seen, rater_cookie, rater_of
+from krino.web.labels.labelling import Labelling, Looked, label_address, labelling, note_seen, rater_cookie, rater_of
 from krino.web.labels.queue import WORDS, progress_of
 from krino.web.problems import Problem
 from krino.web.run_index import Opened
@@ -80,7 +78,7 @@ def choose_name(
 
 @router.get("/runs/{run}/label")
 def queue_page(request: Request, desk: Desk, run: str, depth: Depth = "fields", who: bool = False) -> Response:
-    opened = desk.runs.open(run)
+    opened = desk.open(run)
     rater = rater_of(request)
     queue = desk.queue(opened, depth)
     turn = queue.next(rater) if rater is not None else None
@@ -110,18 +108,13 @@ def case_page(
     rater = rater_of(request)
     if rater is None:
         return RedirectResponse(label_address(run, depth=depth or "fields"), 303)
-    opened = desk.runs.open(run)
-    looked = desk.runs.case(opened, case)
-    asked = desk.runs.asked(opened, looked)
-    return _case_page(request, desk, opened, looked, asked, rater, depth or "fields", saved=saved)
+    return _case_page(request, desk, desk.case(desk.open(run), case), rater, depth or "fields", saved=saved)
 
 
 def _case_page(
     request: Request,
     desk: Labelling,
-    opened: Opened,
     looked: Looked,
-    asked: Asked,
     rater: str,
     depth: Depth,
     *,
@@ -131,7 +124,7 @@ def _case_page(
     saved: str = "",
 ) -> Response:
     """`filled`: what stands in the form already; else what this person said before, or nothing."""
-    place = looked.place
+    opened, place, asked = looked.opened, looked.place, desk.asked(looked)
     mine = desk.store.current(place.subject, rater=rater, input_hash=place.input_hash)
     before = next((event for event in mine if event.depth == depth and event.action == "label"), None)
     shown = desk.store.has_seen(place, rater, listed=False)
@@ -178,43 +171,40 @@ def save(request: Request, desk: Desk, rater: Rater, filled: Sent, run: str, cas
             where="rater",
             remedy="load the case again, and say it under the name that is meant",
         )
-    opened = desk.runs.open(run)
-    looked = desk.runs.case(opened, case)
-    asked = desk.runs.asked(opened, looked)
+    looked = desk.case(desk.open(run), case)
     note, answer, problems = filled.get("note"), None, list[str]()
     try:
-        answer = asked.at(depth).read(filled)
+        answer = desk.asked(looked).at(depth).read(filled)
         if not filled.get("more"):
             key = filled.get("key") if _KEY.fullmatch(filled.get("key")) else None
             try:
-                desk.save(opened, looked, rater, depth, answer, note=note, key=key)
+                desk.save(looked, rater, depth, answer, note=note, key=key)
             except KeyUsed:  # saved once, changed, and saved again from the same page: the later one counts
-                desk.save(opened, looked, rater, depth, answer, note=note)
-            return RedirectResponse(_next(desk, opened, rater, depth, case), 303)
+                desk.save(looked, rater, depth, answer, note=note)
+            return RedirectResponse(_next(desk, looked.opened, rater, depth, case), 303)
     except UsageProblem as problem:
         problems = [line.removeprefix("- ") for line in str(problem).split("\n")]
-    return _case_page(request, desk, opened, looked, asked, rater, depth, filled=answer, problems=problems, note=note)
+    return _case_page(request, desk, looked, rater, depth, filled=answer, problems=problems, note=note)
 
 
 @router.post("/runs/{run}/label/{case}/skip")
 def skip(desk: Desk, rater: Rater, run: str, case: str, depth: Depth) -> Response:
-    opened = desk.runs.open(run)
-    desk.skip(opened, desk.runs.case(opened, case), rater, depth)
-    return RedirectResponse(_next(desk, opened, rater, depth), 303)
+    looked = desk.case(desk.open(run), case)
+    desk.skip(looked, rater, depth)
+    return RedirectResponse(_next(desk, looked.opened, rater, depth), 303)
 
 
 @router.post("/runs/{run}/label/{case}/show")
 def show_verdict(desk: Desk, rater: Rater, run: str, case: str, depth: Depth) -> Response:
     """From here on this person is not blind to this case, and the record says so."""
-    opened = desk.runs.open(run)
-    desk.store.see([desk.runs.case(opened, case).place], rater)
+    desk.store.see([desk.case(desk.open(run), case).place], rater)
     return RedirectResponse(label_address(run, case, depth=depth) + "#verdict", 303)
 
 
 @router.post("/runs/{run}/undo")
 def undo(desk: Desk, rater: Rater, run: str, depth: Annotated[str, Form()] = "") -> Response:
     """Back to the case whose label or skip was taken back."""
-    undone = desk.undo(desk.runs.open(run), rater)
+    undone = desk.undo(desk.open(run), rater)
     if undone is None:
         return RedirectResponse(label_address(run, depth=depth), 303)
     return RedirectResponse(label_address(run, undone.place.input_hash, depth=undone.depth), 303)
@@ -232,7 +222,7 @@ def _next(desk: Labelling, opened: Opened, rater: str, depth: Depth, saved: str 
 @router.get("/runs/{run}/agreement")
 def agreement_page(request: Request, desk: Desk, run: str, depth: Depths = "both") -> Response:
     """It is asked for again every few seconds by those who look at it; where nothing is new, nothing is sent."""
-    opened = desk.runs.open(run)
+    opened = desk.open(run)
     rater = rater_of(request)
     compared = desk.comparisons.of(opened, depth)
     etag = f'"{compared.edition}-{opened.state.journal.end}-{depth}-{quote(rater or "")}"'
@@ -240,8 +230,7 @@ def agreement_page(request: Request, desk: Desk, run: str, depth: Depths = "both
         return Response(status_code=304, headers={"etag": etag})
     judged = desk.judged(opened, rater) if rater else None
     found = for_rater(compared.found, judged) if compared.found else None
-    ids = {digest: str(judgement["id"]) for digest, judgement in compared.judgements.items()}
-    note_seen(request, opened, ((case, ids[case]) for case in named_in(found)))
+    note_seen(request, opened, named_in(found, compared.ids))
     context: dict[str, Any] = {
         "opened": opened,
         "depth": depth,
@@ -250,7 +239,6 @@ def agreement_page(request: Request, desk: Desk, run: str, depth: Depths = "both
         "found": found,
         "lines": in_short(found) if found else (),
         "figures": _figures(found, run) if found else "",
-        "ids": ids,
         "most_classes": _MOST_CLASSES,
         "progress": progress_of(desk.queue(opened, "labels" if depth == "labels" else "fields")),
     }
@@ -267,9 +255,9 @@ def _figures(found: Agreement, run: str) -> Markup:
 def cell_page(
     request: Request, desk: Desk, run: str, field: str, people: str, judge: str, depth: Depths = "both"
 ) -> Response:
-    opened = desk.runs.open(run)
+    opened = desk.open(run)
     rater = rater_of(request)
-    compared: Compared = desk.comparisons.of(opened, depth)
+    compared = desk.comparisons.of(opened, depth)
     found = in_cell(compared, field, people, judge)
     judged = desk.judged(opened, rater) if rater else None
     open_to = [case for case in found if judged is None or case.input_hash in judged]
