@@ -36,8 +36,8 @@ def drawn(blocks: Iterable[Block], run: str) -> Markup:
     """Every text in them is escaped by the renderer; cases, codes and slices lead to cases of the run."""
     links = Links(
         lambda case: case_address(run, case),
-        lambda field, code: f"{run_address(run, Question(codes=((field, code),)))}#cases",
-        lambda column, value: f"{run_address(run, Question(metadata=((column, value),)))}#cases",
+        lambda field, code: f"{run_address(run, Question(((f'is.{field}', code),)))}#cases",
+        lambda column, value: f"{run_address(run, Question(((f'in.{column}', value),)))}#cases",
     )
     return safe(to_html(blocks, links))
 

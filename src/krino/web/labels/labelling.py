@@ -154,7 +154,7 @@ def _interests(opened: Opened) -> list[Interest]:
     """Read from the index where they were worked out before: a large run is gone through once."""
     if opened.book.made_of(_KEPT) == _made_of(opened):
         return [Interest(*values) for values in opened.book.result(_KEPT) or ()]
-    rows = opened.cases.page(Question(statuses=("ok",)), 0, -1).rows
+    rows = opened.cases.page(Question((("status", "ok"),)), 0, -1).rows
     found = {case.input_hash: case for case in map(interest_of, opened.cases.judgements(rows))}
     data = [(case.input_hash, case.values, case.split, case.unsure, case.rolled_up) for case in found.values()]
     if not opened.indexing:

@@ -240,7 +240,6 @@ def agreement_page(request: Request, desk: Desk, run: str, depth: Depths = "both
         "lines": in_short(found) if found else (),
         "figures": _figures(found, run) if found else "",
         "most_classes": _MOST_CLASSES,
-        "progress": progress_of(desk.queue(opened, "labels" if depth == "labels" else "fields")),
     }
     return page(request, "agreement.html", headers={"etag": etag, "cache-control": "no-cache"}, **context)
 

@@ -209,7 +209,7 @@ def _chips(listing: Listing) -> Iterator[tuple[str, str]]:
 
 def _choices(opened: Opened, overall: Overall | None, question: Question) -> dict[str, Any]:
     chosen: dict[str, Any] = {
-        "statuses": _values(opened.counts().model_dump(), set(question.statuses)),
+        "statuses": _values(opened.counts().model_dump(), _asked(question, "status")),
         "roll_ups": [],
         "numbers": [],
         "codes": [],
@@ -217,7 +217,7 @@ def _choices(opened: Opened, overall: Overall | None, question: Question) -> dic
     }
     if overall is None:
         return chosen
-    least, most = dict(question.least), dict(question.most)
+    least, most = dict(question.of("min")), dict(question.of("max"))
     summary = overall.found.summary
     chosen["numbers"] = [
         (item.name, figure(item.min), figure(item.max), _given(least, item.name), _given(most, item.name))
@@ -225,7 +225,7 @@ def _choices(opened: Opened, overall: Overall | None, question: Question) -> dic
         if item.name in opened.state.fields
     ]
     for field in summary.codes:
-        values = _values(field.counts, {value for name, value in question.codes if name == field.name}, field.nulls)
+        values = _values(field.counts, _asked(question, "is", field.name), field.nulls)
         if field.name == ROLL_UP:
             order = {word: place for place, word in enumerate(ROLL_UPS)}
             chosen["roll_ups"] = sorted(values, key=lambda item: order.get(item.value, len(order)))
@@ -233,8 +233,7 @@ def _choices(opened: Opened, overall: Overall | None, question: Question) -> dic
             chosen["codes"].append((field.name, values))
     for table in overall.found.slices:
         counts = {item.value: item.n for item in table.slices}
-        wanted = {value for name, value in question.metadata if name == table.column}
-        chosen["metadata"].append((table.column, _values(counts, wanted)))
+        chosen["metadata"].append((table.column, _values(counts, _asked(question, "in", table.column))))
     return chosen
 
 
@@ -243,8 +242,12 @@ def _values(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list
     return [*found, Choice(NULL, nulls, NULL in wanted)] if nulls else found
 
 
-def _given(ends: Mapping[str, float], name: str) -> str:
-    return f"{ends[name]:g}" if name in ends else ""
+def _asked(question: Question, kind: str, field: str = "") -> set[str]:
+    return {value for name, value in question.of(kind) if name == field}
+
+
+def _given(ends: Mapping[str, str], name: str) -> str:
+    return f"{float(ends[name]):g}" if name in ends else ""
 
 
 def _whole(request: Request, name: str, usual: int) -> int:
