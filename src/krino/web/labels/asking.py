@@ -84,8 +84,6 @@ class LabelsAsked:
         return loose, exact
 
     def form(self, given: Mapping[str, Any] | None = None) -> Node:
-        if given is None:
-            return labels_form(self._schema, *self._bounds)
         return labels_form(self._schema, *self._bounds, given)
 
     def read(self, filled: Filled) -> dict[str, Any]:

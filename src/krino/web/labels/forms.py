@@ -25,6 +25,7 @@ _MOST_ROWS = 400
 _LONGEST_TEXT = 20_000
 _DEEPEST = 8
 _ALL_OF_THEM = 25  # so many choices may be the last of more
+_ANY = Bound()
 
 
 class Filled:
@@ -98,10 +99,6 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def spaced(name: str) -> str:
-    return name.replace("_", " ")
-
-
 # --- the fields of a verdict ---------------------------------------------------------------------------
 
 
@@ -110,12 +107,12 @@ def verdict_form(schema: Schema, given: Mapping[str, Any] | None = None, roll_up
 
     The schema comes from a run folder, and that from anyone: of one that makes no sense nothing is asked.
     """
-    given = given or {}
-    parts = schema.get("properties") if isinstance(schema, Mapping) else None
-    nodes = [_closed("roll_up", {"enum": list(roll_ups)}, given)] if roll_ups else []
-    for name, part in parts.items() if isinstance(parts, Mapping) else ():
+    given, parts = given or {}, schema.get("properties") if isinstance(schema, Mapping) else None
+    asked = {"roll_up": {"enum": list(roll_ups)}} if roll_ups else {}
+    nodes = []
+    for name, part in {**asked, **(parts if isinstance(parts, Mapping) else {})}.items():
         try:
-            node = _node(part, None, None, _Spot(f"f.{name}", schema, given.get(name, MISSING)))
+            node = _node(part, _Spot(f"f.{name}", schema, given.get(name, MISSING)))
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             continue
         if node.kind in ("choice", "many", "number") and (node.options or node.kind == "number"):
@@ -123,23 +120,19 @@ def verdict_form(schema: Schema, given: Mapping[str, Any] | None = None, roll_up
     return Node("group", "f", "", children=tuple(nodes))
 
 
-def _closed(name: str, part: Schema, given: Mapping[str, Any]) -> Node:
-    return replace(_node(part, None, None, _Spot(f"f.{name}", {}, given.get(name, MISSING))), optional=True)
-
-
 # --- labels --------------------------------------------------------------------------------------------
 
 
-def labels_form(schema: Schema, bound: Bound | None, exact: Bound | None, given: Any = MISSING) -> Node:
+def labels_form(schema: Schema, bound: Bound | None, exact: Bound | None, given: Any = None) -> Node:
     """The labels of one case. `bound` says what may be chosen; `exact` what stands fast, which the form begins with,
     and texts that may be quoted."""
-    begun = _begun(exact) if given is MISSING else given
-    return _node(schema, bound, exact, _Spot("l", schema, begun))
+    bound, exact = bound or _ANY, exact or _ANY
+    return _node(schema, _Spot("l", schema, _begun(exact) if given is None else given, bound, exact))
 
 
 def sent_form(schema: Schema, bound: Bound | None, exact: Bound | None, filled: Filled) -> Node:
     """The same as it was when it was sent: with so many rows in each list."""
-    begun = _begun(exact)
+    begun = _begun(exact or _ANY)
     begun = dict(begun) if isinstance(begun, dict) else {}
     for name in schema["properties"]:
         if (count := filled.get(f"l.{name}#")).isascii() and count.isdecimal():
@@ -148,13 +141,10 @@ def sent_form(schema: Schema, bound: Bound | None, exact: Bound | None, filled: 
     return labels_form(schema, bound, exact, begun)
 
 
-def _begun(bound: Bound | None) -> Any:
+def _begun(bound: Bound) -> Any:
     """What is the only possible value, as far as there is one."""
-    if bound is None:
-        return MISSING
     if bound.any_of:
-        several = [_begun(one) for one in bound.any_of]
-        return _common(several)
+        return _common([_begun(one) for one in bound.any_of])
     if bound.choices is not None:
         return bound.choices[0] if len(bound.choices) == 1 else MISSING
     if bound.items is not None:
@@ -175,25 +165,28 @@ def _common(several: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Where in the form we are, the schema that references point into, and the value that stands there."""
+    """Where in the form we are, the schema that references point into, the value that stands there, and its bounds."""
 
     path: str
     schema: Schema
     value: Any
+    bound: Bound = _ANY
+    exact: Bound = _ANY
     depth: int = 0
 
-    def inner(self, name: str | int, value: Any) -> _Spot:
+    def inner(self, name: str | int, value: Any, bound: Bound | None, exact: Bound | None) -> _Spot:
         if self.depth > _DEEPEST:
             raise RecursionError("the schema has no end")
-        return replace(self, path=f"{self.path}.{name}", value=value, depth=self.depth + 1)
+        return _Spot(f"{self.path}.{name}", self.schema, value, bound or _ANY, exact or _ANY, self.depth + 1)
 
 
-def _node(part: Schema, bound: Bound | None, exact: Bound | None, spot: _Spot) -> Node:
+def _node(part: Schema, spot: _Spot) -> Node:
     plain, nullable = _plain(part, spot.schema)
-    name = spot.path.rpartition(".")[2]
+    bound = spot.bound
     told = str(part.get("description") or plain.get("description") or "")
-    node = Node("text", spot.path, spaced(name), told, nullable=nullable, value=spot.value)
-    if bound is not None and bound.choices is not None:
+    title = spot.path.rpartition(".")[2].replace("_", " ")
+    node = Node("text", spot.path, title, told, nullable=nullable, value=spot.value)
+    if bound.choices is not None:
         if len(bound.choices) == 1:
             return replace(node, kind="fixed", value=bound.choices[0])
         return _choice(node, bound.choices)
@@ -201,16 +194,16 @@ def _node(part: Schema, bound: Bound | None, exact: Bound | None, spot: _Spot) -
         return _choice(node, [*values, *([None] if nullable else [])])
     kind = plain.get("type")
     if kind == "object" and "properties" in plain:
-        return _group(node, plain, bound, exact, spot)
+        return _group(node, plain, spot)
     if kind == "array":
-        return _list(node, plain, bound, exact, spot)
+        return _list(node, plain, spot)
     if kind in ("number", "integer"):
         return _number(node, plain, whole=kind == "integer")
     if kind != "string":
         raise ValueError(f"nobody can be asked for {kind}")
-    most = next((end for end in (bound.most if bound else None, plain.get("maxLength")) if end), _LONGEST_TEXT)
-    quotes = tuple(dict.fromkeys(choice for choice in _choices(exact) if isinstance(choice, str)))
-    return replace(node, most=most, suggestions=quotes[:40])
+    quotes = dict.fromkeys(choice for choice in _choices(spot.exact) if isinstance(choice, str))
+    most = bound.most or plain.get("maxLength") or _LONGEST_TEXT
+    return replace(node, most=most, suggestions=tuple(quotes)[:40])
 
 
 def _plain(part: Schema, schema: Schema) -> tuple[Schema, bool]:
@@ -242,8 +235,7 @@ def _choice(node: Node, values: Sequence[Choice]) -> Node:
 
 
 def _options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option, ...]:
-    known = [orjson.dumps(value).decode() for value in chosen if value is not MISSING]
-    codes = {orjson.dumps(value).decode(): value for value in values}
+    known, codes = set(map(_code, chosen)), {_code(value): value for value in values}
     return tuple(Option(code, text_of(value), code in known) for code, value in codes.items())
 
 
@@ -256,59 +248,50 @@ def _number(node: Node, part: Schema, *, whole: bool) -> Node:
         if whole and most - least < _MOST_STEPS:
             return _choice(node, [*range(int(least), int(most) + 1), *([None] if node.nullable else [])])
         steps = () if whole else [least + share * (most - least) for share in _SHARES]
-    options = _options([*steps, *([None] if node.nullable else [])], [node.value])
-    return replace(node, options=options)
+    return replace(node, options=_options([*steps, *([None] if node.nullable else [])], [node.value]))
 
 
-def _group(node: Node, part: Schema, bound: Bound | None, exact: Bound | None, spot: _Spot) -> Node:
+def _group(node: Node, part: Schema, spot: _Spot) -> Node:
     given = spot.value if isinstance(spot.value, Mapping) else {}
-    bounds, exacts = _fields(bound), _fields(exact)
+    bounds, exacts = _fields(spot.bound), _fields(spot.exact)
     children = tuple(
-        _node(inner, bounds.get(name), exacts.get(name), spot.inner(name, given.get(name, MISSING)))
+        _node(inner, spot.inner(name, given.get(name, MISSING), bounds.get(name), exacts.get(name)))
         for name, inner in part["properties"].items()
     )
-    return replace(node, kind="group", children=children, value=spot.value)
+    return replace(node, kind="group", children=children)
 
 
-def _list(node: Node, part: Schema, bound: Bound | None, exact: Bound | None, spot: _Spot) -> Node:
+def _list(node: Node, part: Schema, spot: _Spot) -> Node:
+    bound, exact = spot.bound, spot.exact
     given = list(spot.value) if isinstance(spot.value, list | tuple) else []
     items: Schema = part.get("items", {})
     inner, _ = _plain(items, spot.schema)
-    if bound is not None and bound.most == 0:
+    if bound.most == 0:
         return replace(node, kind="fixed", value=[])
-    own = bound.item if bound is not None else None
-    values = own.choices if own is not None and own.choices is not None else _values(inner)
+    own = bound.item or _ANY
+    values = own.choices if own.choices is not None else _values(inner)
     if values is not None:
-        return replace(node, kind="many", options=_options(values, given), most=bound.most if bound else None)
-    each = bound.items if bound is not None else None
-    least = len(each) if each is not None else int(bound.least or 0) if bound is not None else 0
-    most = len(each) if each is not None else int(bound.most or _MOST_ROWS) if bound is not None else _MOST_ROWS
-    rows = [*given, *[{}] * (least - len(given))][: min(most, _MOST_ROWS)]
-    exacts = exact.items if exact is not None and exact.items is not None else ()
-    children = tuple(
-        _row(
-            _node(
-                items,
-                each[place] if each is not None else own,
-                exacts[place] if place < len(exacts) else exact.item if exact is not None else None,
-                spot.inner(place, value),
-            ),
-            exacts[place] if least == most and place < len(exacts) else None,
-        )
-        for place, value in enumerate(rows)
-    )
-    return replace(node, kind="rows", children=children, least=least, most=most, grows=least != most)
+        return replace(node, kind="many", options=_options(values, given), most=bound.most)
+    each, exacts = bound.items, exact.items or ()
+    least, most = (int(bound.least or 0), int(bound.most or _MOST_ROWS)) if each is None else (len(each), len(each))
+    children = []
+    for place, value in enumerate([*given, *[{}] * (least - len(given))][: min(most, _MOST_ROWS)]):
+        known = exacts[place] if place < len(exacts) else None
+        row = _node(items, spot.inner(place, value, own if each is None else each[place], known or exact.item))
+        children.append(_row(row, known) if known is not None and least == most else row)
+    return replace(node, kind="rows", children=tuple(children), least=least, most=most, grows=least != most)
 
 
-def _row(node: Node, exact: Bound | None) -> Node:
+def _row(node: Node, exact: Bound) -> Node:
     """Of a list with a row for each thing of the case: what names the thing stands fast, and of what else can be
     chosen only what this row can have (steps that came before it, say)."""
     fast, bounds = _begun(exact), _fields(exact)
     known = fast if isinstance(fast, dict) else {}
-    return replace(node, children=tuple(_narrowed(one, known, bounds.get(one.name)) for one in node.children))
+    narrowed = (_narrowed(one, known, bounds.get(one.name, _ANY)) for one in node.children)
+    return replace(node, children=tuple(narrowed))
 
 
-def _narrowed(node: Node, fast: Mapping[str, Any], exact: Bound | None) -> Node:
+def _narrowed(node: Node, fast: Mapping[str, Any], exact: Bound) -> Node:
     if node.kind != "choice":
         return node
     if node.name in fast and node.value == fast[node.name]:
@@ -318,10 +301,8 @@ def _narrowed(node: Node, fast: Mapping[str, Any], exact: Bound | None) -> Node:
     return replace(node, options=kept) if kept and len(kept) < _ALL_OF_THEM else node
 
 
-def _fields(bound: Bound | None) -> dict[str, Bound]:
+def _fields(bound: Bound) -> dict[str, Bound]:
     """The bounds of an object's fields; of several kinds of object, every choice that one of them has."""
-    if bound is None:
-        return {}
     if not bound.any_of:
         return dict(bound.fields)
     found: dict[str, list[Bound]] = {}
@@ -331,11 +312,10 @@ def _fields(bound: Bound | None) -> dict[str, Bound]:
     return {name: Bound.either(*parts) for name, parts in found.items()}
 
 
-def _choices(bound: Bound | None) -> Iterator[Choice]:
-    if bound is not None:
-        yield from bound.choices or ()
-        for one in bound.any_of:
-            yield from _choices(one)
+def _choices(bound: Bound) -> Iterator[Choice]:
+    yield from bound.choices or ()
+    for one in bound.any_of:
+        yield from _choices(one)
 
 
 # --- what was filled in --------------------------------------------------------------------------------
