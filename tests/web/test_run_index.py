@@ -15,8 +15,8 @@ from krino.errors import UsageProblem
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
-from krino.web.index.question import Question
 from krino.web.drawing import at_a_glance
+from krino.web.index.question import Question
 from krino.web.run_index import NoSuchRun, Opened, RunShelf
 from made_runs import error_row, failed_row, make_run, row
 

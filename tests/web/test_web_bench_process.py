@@ -17,8 +17,7 @@ from krino.engine.case import Written
 from krino.examples import first_example
 from krino.judges.reference import JudgeReference
 from krino.judges.registry import OURS, load_judge
-from krino.web.bench import BenchHere, Case, Outcome
-from krino.web.bench_process import BenchApart
+from krino.web.bench import BenchApart, BenchHere, Case, Outcome
 from krino.web.benches import Benches
 from waiting import children, is_alive, until
 from workbench_making import serving

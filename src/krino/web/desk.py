@@ -11,23 +11,24 @@ import asyncio
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import orjson
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
+from krino.api.judging import as_item
 from krino.cases.item import CaseItem
+from krino.cases.splitting import split_items
 from krino.contract import AnyJudge, Labeller, describe_validation
+from krino.contract.judgement import canonical
 from krino.engine.case import Written, judge_item, written
 from krino.engine.rehearsal import rehearse
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
 from krino.labellers.local import LocalLabeller
 from krino.text.guessing import guessed
-from krino.web.admission import admitted
-from krino.web.bench import MOST_JUDGES, BenchHere
-from krino.web.bench_process import BenchApart
+from krino.web.bench import MOST_JUDGES, BenchApart, BenchHere
 from krino.web.benches import Benches
 from krino.web.fair_places import FairPlaces
 from krino.web.meters import Meters
@@ -60,6 +61,51 @@ def refuse_files(judge: type[AnyJudge], options: Mapping[str, Any]) -> None:
         plain_options(judge).model_validate(options)
     except ValidationError as error:
         raise UsageProblem(f"options of judge `{judge.name}`: {describe_validation(error)}") from None
+
+
+class TooMuch(UsageProblem):
+    """More than the server takes on at once: nothing of the request was judged."""
+
+    def __init__(self, told: str, remedy: str, record: int | None = None) -> None:
+        super().__init__(f"{told}: {remedy}")
+        self.told, self.remedy = told, remedy
+        self.record = record
+        """The number of the record that is meant, from 0; None: all of them together."""
+
+
+def admitted(judge: AnyJudge, records: Sequence[Any], settings: ServeSettings) -> list[CaseItem]:
+    """The cases of the records, numbered; raises `TooMuch`.
+
+    Finding the facts of a case takes the longer the longer it is, and everybody waits at the same desk. So a request is
+    measured by what is judged, after records that hold several cases were taken apart, and before any of it is begun.
+    """
+    number, items = 0, list[CaseItem]()
+
+    def given() -> Iterator[CaseItem]:
+        nonlocal number
+        for number, record in enumerate(records):
+            yield as_item(number, record)
+
+    for item in split_items(given(), judge):
+        _refuse_long(item, number, settings.max_case_bytes)
+        items.append(item)
+        if len(items) > settings.max_cases:
+            raise TooMuch(
+                f"the request holds more than {settings.max_cases:,} cases",
+                "send fewer at a time (a record may hold several); for files there is `krino judge`",
+            )
+    return items
+
+
+def _refuse_long(item: CaseItem, number: int, most: int) -> None:
+    length = len(canonical(item.record))
+    if length > most:
+        raise TooMuch(
+            f"the case has {length:,} bytes as JSON, and this server judges cases of at most {most:,}",
+            "send only what the case needs; for long cases there is `krino judge`, and whoever runs the server can "
+            "allow more with --max-case-bytes",
+            number,
+        )
 
 
 class Desk:

@@ -16,8 +16,7 @@ from krino.contract import AnyJudge, Judgement
 from krino.errors import UsageProblem
 from krino.examples import first_example
 from krino.judges.registry import OURS
-from krino.web.admission import TooMuch
-from krino.web.desk import Desk, plain_options
+from krino.web.desk import Desk, TooMuch, plain_options
 from krino.web.problems import ONE_CASE, SEVERAL_CASES, Problem
 from krino.web.strict_json import StrictRoute
 

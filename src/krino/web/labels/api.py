@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from krino.errors import UsageProblem
 from krino.exports.csv_file import cell, harmless
@@ -215,7 +215,7 @@ def export(
     _note_said(request, opened, ((rater, digest, ids[digest]) for rater, digest in said))
     text, kind = (_csv(rows), "text/csv") if format == "csv" else (_jsonl(rows), "application/x-ndjson")
     headers = {"content-disposition": f'attachment; filename="labels.{format}"'}
-    return StreamingResponse(text, media_type=f"{kind}; charset=utf-8", headers=headers)
+    return Response(text, media_type=f"{kind}; charset=utf-8", headers=headers)
 
 
 def _read_whole(desk: Labelling, run: str) -> Opened:
@@ -239,29 +239,24 @@ def _note_said(request: Request, opened: Opened, said: Iterable[tuple[str, str, 
     note_seen(request, opened, ((digest, name) for rater, digest, name in said if rater != own))
 
 
-def _jsonl(rows: list[dict[str, Any]]) -> Iterator[bytes]:
+def _jsonl(rows: list[dict[str, Any]]) -> bytes:
     names = columns_of(rows)
-    return (orjson.dumps({name: row[name] for name in names if name in row}) + b"\n" for row in rows)
+    return b"".join(orjson.dumps({name: row[name] for name in names if name in row}) + b"\n" for row in rows)
 
 
-def _csv(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _csv(rows: list[dict[str, Any]]) -> str:
     """An empty cell is no label, `null` is the label null; a list is JSON."""
-    names = columns_of(rows)
-    yield _line([harmless(name) for name in names])
-    for row in rows:
-        yield _line([_cell(row[name]) if name in row else "" for name in names])
+    names, text = columns_of(rows), io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(map(harmless, names))
+    table.writerows([_cell(row[name]) if name in row else "" for name in names] for row in rows)
+    return text.getvalue()
 
 
 def _cell(value: Any) -> str | int | float:
     if value is None:
         return "null"
     return cell(orjson.dumps(value).decode() if isinstance(value, list | dict) else value)
-
-
-def _line(cells: list[Any]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
 
 
 @contextmanager

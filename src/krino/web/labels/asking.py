@@ -123,20 +123,18 @@ class Asked:
 
 def ask(manifest: Manifest, inputs: Mapping[str, str], record: Record | None, *, rolls_up: bool, digest: str) -> Asked:
     """`inputs`: what the case is known by, as the run has it; `record`: the case itself, where it is at hand."""
-    fields = FieldsAsked(manifest, rolls_up)
-    shown = [Shown(name, text) for name, text in inputs.items()]
-    about = manifest.about
+    fields, about, known = FieldsAsked(manifest, rolls_up), manifest.about, inputs if record is None else record
     without = _why_no_labels(manifest, record)
     if without is None and record is not None:
         try:
             judge = recorded_judge(manifest.plan.judge["name"], manifest.plan.judge.get("options") or {})
             task = _task(judge, record, digest)
-            known = Asked([], "", about.prompt, {"fields": fields, "labels": LabelsAsked(task)}, {})
-            return _with_questions(known, task.questions)
+            request = task.questions.request or "Label every step of the trace."
+            labels = LabelsAsked(task)
+            return Asked(_pieces(task.questions), request, about.prompt, {"fields": fields, "labels": labels}, {})
         except (CannotJudge, UsageProblem) as problem:
             without = str(problem)
-    if record is not None:
-        shown = [Shown(str(name), _as_text(value)) for name, value in record.items()]
+    shown = [Shown(str(name), _as_text(value)) for name, value in known.items()]
     return Asked(shown, about.summary, about.prompt, {"fields": fields}, {"labels": without or ""})
 
 
@@ -156,12 +154,10 @@ def _task(judge: AnyJudge, record: Record, digest: str) -> Task[Any, Any, Any]:
     return Task(judge, case, facts, questions, input_hash=digest)
 
 
-def _with_questions(known: Asked, questions: Questions) -> Asked:
+def _pieces(questions: Questions) -> list[Shown]:
     """Of a long case that models are asked about in parts, a person is shown all parts."""
-    parts = questions.parts or (questions,)
-    pieces = dict.fromkeys((passage.name, passage.text) for part in parts for passage in part.passages)
-    request = questions.request or "Label every step of the trace."
-    return Asked([Shown(*piece) for piece in pieces], request, known.instructions, known.forms, known.without)
+    passages = [passage for part in questions.parts or (questions,) for passage in part.passages]
+    return [Shown(*piece) for piece in dict.fromkeys((passage.name, passage.text) for passage in passages)]
 
 
 def _as_text(value: Any) -> str:

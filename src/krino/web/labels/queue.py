@@ -66,11 +66,11 @@ def interest_of(judgement: Mapping[str, Any]) -> Interest:
 
 def comparable(fields: Values) -> dict[str, Any]:
     """Numbers and codes: two who say the same in other words do not differ."""
-    return {name: value for name, value in fields.items() if not is_text(value) and not _explains(name, value)}
-
-
-def _explains(name: str, value: Any) -> bool:
-    return is_explanation(name) and isinstance(value, str | list)
+    return {
+        name: value
+        for name, value in fields.items()
+        if not is_text(value) and not (is_explanation(name) and isinstance(value, str | list))
+    }
 
 
 def apart(one: Values, other: Values) -> float:
