@@ -141,12 +141,6 @@ def test_current_can_be_asked_of_one_rater_or_one_case(store: LabelStore) -> Non
     assert len(said(store, input_hash=place(1).input_hash)) == 2
 
 
-def test_history_is_read_in_pages(store: LabelStore) -> None:
-    numbers = [store.add(label(case)).id for case in range(5)]
-    assert [event.id for event in store.history(most=2)] == numbers[:2]
-    assert [event.id for event in store.history(after=numbers[1])] == numbers[2:]
-
-
 @pytest.mark.parametrize(
     "hostile", ["\x00zero", "half \ud800", "<script>alert(1)</script>", "'; DROP TABLE events; --"]
 )

@@ -29,15 +29,11 @@ class Unreachable(UsageProblem):
     """The database cannot be used at the moment: nothing was written."""
 
 
-def is_address(where: str | PathLike[str]) -> bool:
-    return isinstance(where, str) and "://" in where
-
-
 def address_of(where: str | PathLike[str], *, create: bool = False) -> URL:
     """The database that a word of the user means. `create`: a file of SQLite need not be there yet."""
-    if is_address(where):
+    if isinstance(where, str) and "://" in where:
         try:
-            url = make_url(str(where))
+            url = make_url(where)
         except ArgumentError:
             raise UsageProblem(f"the address of the database cannot be read; {_FORMS}") from None
         if url.get_backend_name() not in ("sqlite", "postgresql"):

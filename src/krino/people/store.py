@@ -118,7 +118,8 @@ class LabelStore:
         with told(self.engine):
             try:
                 with writing(self.engine) as connection:
-                    blind = not connection.execute(select(_seen(event.place, event.rater))).scalar()
+                    seen = _seen(event.place.subject, event.rater, [event.place.input_hash])
+                    blind = connection.execute(seen.limit(1)).first() is None
                     written = insert(events).values(**values, blind=blind).returning(events.c.id)
                     number = connection.execute(written).scalar_one()
             except IntegrityError:  # the key was used before
@@ -134,21 +135,18 @@ class LabelStore:
         wanted = _standing(_about(subject)).where(events.c.rater == rater).order_by(events.c.id.desc()).limit(1)
         wanted = wanted.where(events.c.run == clean(run)) if run else wanted
         for _ in range(_TRIES):
-            with told(self.engine), self.engine.connect() as connection:
-                found = connection.execute(wanted).one_or_none()
-            if found is None:
+            found = self._read(wanted)
+            if not found:
                 return None
-            last = _event(found)
+            last = found[0]
+            undoing = Event(last.place, rater, last.depth, "undo", undoes=last.id)
             try:
-                self._write(Event(last.place, rater, last.depth, "undo", undoes=last.id))
+                with writing(self.engine) as connection:
+                    connection.execute(insert(events).values(**_values(undoing, uuid4().hex), blind=True))
             except IntegrityError:  # somebody has just undone the same line: then the one before it is meant
                 continue
             return last
         raise UsageProblem("the last label was undone by somebody else at the same moment; try again")
-
-    def _write(self, event: Event) -> None:
-        with writing(self.engine) as connection:
-            connection.execute(insert(events).values(**_values(event, uuid4().hex), blind=True))
 
     def see(self, places: Iterable[Place], rater: str, *, listed: bool = False) -> None:
         """From now on this person has been shown the verdicts of these cases, or what others said of them.
@@ -171,12 +169,10 @@ class LabelStore:
     def _seen_of(self, subject: Subject, rater: str, hashes: Sequence[str], listed: bool) -> set[str]:
         """Which of these need no further line: with `listed`, whatever this person has seen of them."""
         found: set[str] = set()
-        seen = _about(subject, events.c.input_hash).where(events.c.rater == rater, events.c.action == "seen")
-        seen = seen if listed else seen.where(events.c.note != LISTED)
         with told(self.engine), self.engine.connect() as connection:
             for start in range(0, len(hashes), _MANY):
-                some = seen.where(events.c.input_hash.in_(hashes[start : start + _MANY]))
-                found.update(connection.execute(some).scalars())
+                seen = _seen(subject, rater, hashes[start : start + _MANY])
+                found.update(connection.execute(seen if listed else seen.where(events.c.note != LISTED)).scalars())
         return found
 
     # --- reading ---------------------------------------------------------------------------------------
@@ -191,10 +187,10 @@ class LabelStore:
         last = last.group_by(events.c.input_hash, events.c.rater, events.c.depth)
         return self._read(select(events).where(events.c.id.in_(last)).order_by(events.c.id))
 
-    def history(self, subject: Subject | None = None, *, after: int = 0, most: int = 1_000) -> list[Event]:
+    def history(self, subject: Subject | None = None) -> list[Event]:
         """Every line, in the order in which they were written."""
         wanted = select(events) if subject is None else _about(subject)
-        return self._read(wanted.where(events.c.id > after).order_by(events.c.id).limit(most))
+        return self._read(wanted.order_by(events.c.id))
 
     def has_seen(self, place: Place, rater: str, *, listed: bool = True) -> bool:
         """Whether what this person says of the case now is not blind; without `listed`: whether all was shown."""
@@ -242,14 +238,10 @@ def _standing(wanted: Select[Any]) -> Select[Any]:
     return wanted.where(events.c.action.in_(("label", "skip")), ~exists().where(undo.c.undoes == events.c.id))
 
 
-def _seen(place: Place, rater: str) -> Any:
-    return exists().where(
-        events.c.judge == place.subject.judge,
-        events.c.options == place.subject.options,
-        events.c.input_hash == place.input_hash,
-        events.c.rater == rater,
-        events.c.action == "seen",
-    )
+def _seen(subject: Subject, rater: str, hashes: Sequence[str]) -> Select[Any]:
+    """Of these contents those that this person was shown."""
+    shown = _about(subject, events.c.input_hash).where(events.c.rater == rater, events.c.action == "seen")
+    return shown.where(events.c.input_hash.in_(hashes))
 
 
 class KeyUsed(UsageProblem):
@@ -307,16 +299,9 @@ def _same_request(before: Event, now: Event) -> Event:
 
 def _said(event: Event) -> tuple[Any, ...]:
     """Who says what of which case: two requests that agree in it are one."""
-    subject = event.place.subject
+    subject, answer = event.place.subject, orjson.dumps(event.answer, option=orjson.OPT_SORT_KEYS)
     about = (subject.judge, subject.options, event.place.input_hash)
-    return (
-        *about,
-        event.rater,
-        event.depth,
-        event.action,
-        orjson.dumps(event.answer, option=orjson.OPT_SORT_KEYS),
-        event.note,
-    )
+    return (*about, event.rater, event.depth, event.action, answer, event.note)
 
 
 def by_case(found: Iterable[Event]) -> dict[str, list[Event]]:

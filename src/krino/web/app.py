@@ -23,9 +23,9 @@ from krino.web.labels.labelling import Labelling
 from krino.web.meters import Metered
 from krino.web.pages import case, compare, run, runs, try_it
 from krino.web.problems import REFUSALS, add_handlers
-from krino.web.query_names import only_known_names
 from krino.web.security import add_guards
 from krino.web.settings import ServeSettings
+from krino.web.strict import only_known_names
 from krino.web.workbench import Bench, Workbench
 
 PARTS = (login, runs_api, labels_api, label_pages, runs, run, case, compare, try_it)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -25,6 +24,7 @@ from krino.contract import AnyJudge
 from krino.contract.judgement import canonical
 from krino.engine.case import Written, input_hash, without_verdict, written
 from krino.web.bench import BATCH, Bench, BenchDied, BenchHere, Outcome
+from krino.web.fair_places import Turns
 
 LONG = 50_000
 """Bytes of a case, as JSON, from which it is a long one: several times the work of a usual one."""
@@ -54,28 +54,12 @@ class Job:
         return written(self.judge, self.item, without_verdict(self.judge, self.item, digest, "error", DIED))
 
 
-class Queue:
-    """Jobs that wait: parties take turns, and a party is one request, whatever number of cases it brings."""
+class Queue(Turns[Job]):
+    """Jobs that wait, and a way to say that there is one."""
 
     def __init__(self, lock: threading.Lock) -> None:
+        super().__init__()
         self.news = threading.Condition(lock)
-        self._waiting: OrderedDict[Hashable, deque[Job]] = OrderedDict()
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    def add(self, party: Hashable, job: Job) -> None:
-        self._waiting.setdefault(party, deque()).append(job)
-        self._count += 1
-
-    def next(self) -> Job:
-        party, jobs = self._waiting.popitem(last=False)
-        job = jobs.popleft()
-        if jobs:
-            self._waiting[party] = jobs  # behind all the others
-        self._count -= 1
-        return job
 
 
 def taken_together(waiting: int, benches: int) -> int:

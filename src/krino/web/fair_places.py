@@ -6,15 +6,39 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
+from typing import Generic, TypeVar
+
+Waiting = TypeVar("Waiting")
+
+
+class Turns(Generic[Waiting]):
+    """What waits. Parties take turns, and a party is one request, whatever number of cases it brings."""
+
+    def __init__(self) -> None:
+        self._parties: dict[Hashable, deque[Waiting]] = {}
+        """In the order in which they are served next."""
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parties.values()))
+
+    def add(self, party: Hashable, waiting: Waiting) -> None:
+        self._parties.setdefault(party, deque()).append(waiting)
+
+    def next(self) -> Waiting:
+        party, first = next(iter(self._parties.items()))
+        del self._parties[party]
+        waiting = first.popleft()
+        if first:
+            self._parties[party] = first  # behind all the others
+        return waiting
 
 
 class FairPlaces:
-    """For one event loop. A party is one request, whatever number of cases it brings."""
+    """For one event loop."""
 
     def __init__(self, places: int) -> None:
         self._free = places
-        self._waiting: dict[Hashable, deque[asyncio.Future[None]]] = {}
-        """Parties in the order in which they are served next."""
+        self._turns: Turns[asyncio.Future[None]] = Turns()
 
     @asynccontextmanager
     async def place(self, party: Hashable) -> AsyncIterator[None]:
@@ -29,7 +53,7 @@ class FairPlaces:
             self._free -= 1
             return
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(party, deque()).append(turn)
+        self._turns.add(party, turn)
         try:
             await turn
         except asyncio.CancelledError:
@@ -38,12 +62,8 @@ class FairPlaces:
             raise
 
     def _give_back(self) -> None:
-        while self._waiting:
-            party, turns = next(iter(self._waiting.items()))
-            del self._waiting[party]
-            turn = turns.popleft()
-            if turns:
-                self._waiting[party] = turns  # behind all the others
+        while self._turns:
+            turn = self._turns.next()
             if not turn.done():  # else the one who waited has gone
                 turn.set_result(None)
                 return

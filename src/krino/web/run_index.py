@@ -25,14 +25,13 @@ from krino.results.comparison.compare import compare
 from krino.results.finish import Collected, collect
 from krino.results.slices import SliceTable
 from krino.results.summary import Summary
-from krino.runs.files import inside
 from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
-from krino.web.index.book import VERSION, Book, State
+from krino.web.index.book import VERSION, Book, State, stamp_of
 from krino.web.index.pages import Cases
 from krino.web.paths import inside_folder
 
@@ -201,7 +200,7 @@ class RunShelf:
 
     # --- two runs --------------------------------------------------------------------------------
 
-    def comparison(self, a: str, b: str, patience: float = _PATIENCE) -> Comparison | None:
+    def comparison(self, a: str, b: str) -> Comparison | None:
         """B against A; None while it is being worked out. Raises `UsageProblem` where the two cannot be compared."""
         first, second = self.path_of(a), self.path_of(b)
         key = (a, b, _stamp(first), _stamp(second))
@@ -215,7 +214,7 @@ class RunShelf:
                 self._compared[key] = self._begun(first, second)
             job = self._compared[key]
         try:
-            return job.result(patience)
+            return job.result(_PATIENCE)
         except TimeoutError:
             return None
 
@@ -243,7 +242,8 @@ class RunShelf:
         if job is not None:
             wait([job], patience)
         indexing = job is not None and not job.done()
-        return Opened(name, run, book, book.state(), indexing, Cases(book, run), _size(run.journal))
+        state = book.state()
+        return Opened(name, run, book, state, indexing, Cases(book, run, state), stamp_of(run.journal)[1])
 
     def _refreshed(self, name: str, run: StoredRun, book: Book) -> Future[None] | None:
         """The work on the index that goes on, or that is begun now; None where it is current."""
@@ -298,7 +298,7 @@ class RunShelf:
             self._go_on()
             yield record
 
-    def _go_on(self, _: object = None) -> None:
+    def _go_on(self) -> None:
         if self._closing.is_set():
             raise _Closing
 
@@ -326,19 +326,7 @@ def _usual_cache(folder: Path) -> Path:
 
 def _stamp(folder: Path) -> tuple[tuple[int, int], ...]:
     """When the files of a run were written last, and how long they are."""
-    return tuple(_mtime_and_size(folder / name) for name in (MANIFEST, JOURNAL, ROLL))
-
-
-def _mtime_and_size(path: Path) -> tuple[int, int]:
-    try:
-        found = inside(path).stat()
-    except (OSError, UsageProblem):
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
-
-
-def _size(path: Path) -> int:
-    return _mtime_and_size(path)[1]
+    return tuple(stamp_of(folder / name) for name in (MANIFEST, JOURNAL, ROLL))
 
 
 def _made_of(run: StoredRun, state: State) -> str:

@@ -18,7 +18,7 @@ from krino.examples import first_example
 from krino.judges.registry import OURS
 from krino.web.desk import Desk, TooMuch, plain_options
 from krino.web.problems import ONE_CASE, SEVERAL_CASES, Problem
-from krino.web.strict_json import StrictRoute
+from krino.web.strict import StrictRoute
 
 Done = TypeVar("Done")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -66,7 +66,9 @@ class State:
     """Why the run cannot be read."""
 
     @classmethod
-    def of(cls, data: bytes) -> State:
+    def of(cls, data: bytes | None) -> State:
+        if data is None:
+            return cls()
         values = orjson.loads(data)
         return cls(**{**values, "roll": Place(*values["roll"]), "journal": Place(*values["journal"])})
 
@@ -93,27 +95,22 @@ class Book:
             db.close()
 
     def state(self) -> State:
-        if not self.path.exists():
-            return State()
-        with self.reading() as db:
-            return _state(db)
+        return State.of(self._one("SELECT data FROM state"))
 
-    def made_of(self, name: str) -> str | None:
+    def made_of(self, name: str) -> Any:
         """What a result was worked out of; None where there is none. See `keep`."""
-        found = self._result(name, "made_of")
-        return None if found is None else str(found)
+        return self._one("SELECT made_of FROM result WHERE name = ?", name)
 
     def result(self, name: str) -> Any:
         """Something that was worked out of the whole run; None where it was not yet."""
-        found = self._result(name, "data")
+        found = self._one("SELECT data FROM result WHERE name = ?", name)
         return None if found is None else orjson.loads(found)
 
-    def _result(self, name: str, column: str) -> Any:
+    def _one(self, sql: str, *values: str) -> Any:
         if not self.path.exists():
             return None
         with self.reading() as db:
-            row = db.execute(f"SELECT {column} FROM result WHERE name = ?", (name,)).fetchone()  # noqa: S608
-        return None if row is None else row[0]
+            return _value(db, sql, values)
 
     # --- growing ---------------------------------------------------------------------------------
 
@@ -128,10 +125,10 @@ class Book:
             state.problem = told
             _save(db, state)
 
-    def extend(self, run: StoredRun, on_progress: Callable[[State], None] = lambda state: None) -> State:
+    def extend(self, run: StoredRun, go_on: Callable[[], None]) -> State:
         """Read what the run has more by now. What cannot be read is said in `State.problem`, and nothing more is read.
 
-        The roll goes first: no verdict is in the journal before its case is on the roll.
+        The roll goes first: no verdict is in the journal before its case is on the roll. `go_on` raises to end it.
         """
         state = self.state()
         try:
@@ -145,7 +142,7 @@ class Book:
                     _add_lines(db, batch, state)
                     state.journal, state.mark = batch[-1].place, _mark(run.journal, batch[-1].place.end)
                     _save(db, state)
-                on_progress(state)
+                go_on()
             state.problem = ""
         except UsageProblem as problem:
             state.problem = str(problem)
@@ -162,7 +159,7 @@ class Book:
         if not same or _mark(run.journal, state.journal.end) != state.mark:
             _forget(db, *_CASES, *_LINES)
             state = State(folder=str(run.folder), mark=_mark(run.journal, 0), fields=fields)
-        if state.started != started or _size(run.folder / ROLL) < state.roll.end:
+        if state.started != started or stamp_of(run.folder / ROLL)[1] < state.roll.end:
             _forget(db, *_CASES)
             state.started, state.roll, state.whole = started, Place(), False
         return state
@@ -210,7 +207,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = OFF")  # it is a cache: after a crash of the machine it is made again
-        if not db.execute("PRAGMA user_version").fetchone()[0]:
+        if not _value(db, "PRAGMA user_version"):
             _make_tables(db)
     except sqlite3.Error:
         db.close()
@@ -221,7 +218,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 def _make_tables(db: sqlite3.Connection) -> None:
     """Unless another process was quicker."""
     db.execute("BEGIN IMMEDIATE")
-    if not db.execute("PRAGMA user_version").fetchone()[0]:
+    if not _value(db, "PRAGMA user_version"):
         for statement in _TABLES.split(";\n"):
             db.execute(statement)
         db.execute("PRAGMA user_version = 1")
@@ -234,9 +231,13 @@ def counted(db: sqlite3.Connection) -> dict[str, int]:
     return dict(db.execute(f"SELECT line.status, count(*) {joined} GROUP BY line.status"))
 
 
+def _value(db: sqlite3.Connection, sql: str, values: Sequence[Any] = ()) -> Any:
+    row = db.execute(sql, values).fetchone()
+    return None if row is None else row[0]
+
+
 def _state(db: sqlite3.Connection) -> State:
-    row = db.execute("SELECT data FROM state").fetchone()
-    return State() if row is None else State.of(row[0])
+    return State.of(_value(db, "SELECT data FROM state"))
 
 
 def _save(db: sqlite3.Connection, state: State) -> None:
@@ -262,8 +263,7 @@ def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
     """Those that count: of one content the first that is settled, or the last error."""
     for line in lines:
         data, digest = line.data, bytes.fromhex(line.data["input_hash"])
-        before = db.execute("SELECT status FROM known WHERE digest = ?", (digest,)).fetchone()
-        if not is_open(before and before[0]):
+        if not is_open(_value(db, "SELECT status FROM known WHERE digest = ?", (digest,))):
             continue
         values = (*field_values(data, state.fields), *metadata_values(data, state.metadata))
         db.execute(_INSERT_LINE, (line.number, line.offset, data["status"], data.get("roll_up"), *values))
@@ -282,5 +282,10 @@ def _mark(journal: Path, end: int) -> str:
         return hashlib.blake2b(b"", digest_size=16).hexdigest()
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def stamp_of(path: Path) -> tuple[int, int]:
+    """When a file of a run was written last, and how long it is; zero where it is not there, or not the run's."""
+    try:
+        found = inside(path).stat()
+    except (OSError, UsageProblem):
+        return 0, 0
+    return found.st_mtime_ns, found.st_size

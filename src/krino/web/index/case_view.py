@@ -23,11 +23,12 @@ from krino.render.report import REPORT
 from krino.runs.inputs import CasesBeside, kept_inputs
 from krino.runs.manifest import Manifest
 from krino.runs.reading import StoredRun
+from krino.web.index.book import stamp_of
 
 
 def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> list[Block]:
     """Nothing where neither the report nor the case is at hand; then the judgement speaks for itself."""
-    recorded = _recorded(run.folder / REPORT, _stamp(run.folder / REPORT)).of(judgement)
+    recorded = _recorded(run.folder / REPORT, stamp_of(run.folder / REPORT)).of(judgement)
     if recorded and _can_be_drawn(recorded):
         return recorded
     case, judge = case_of(run, judgement, served), judge_of(run.manifest)
@@ -82,14 +83,6 @@ def _inputs(run: StoredRun, served: Path) -> list[str] | None:
     home = served.resolve()
     inside = names and all(path.is_file() and path.is_relative_to(home) for path in real)
     return [str(path) for path in real] if inside else None
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
 
 
 @lru_cache(maxsize=8)

@@ -13,11 +13,12 @@ from krino.runs.files import inside
 from krino.runs.manifest import Counts
 from krino.runs.reading import StoredRun
 from krino.runs.roll import Entry
-from krino.web.index.book import Book, counted
+from krino.web.index.book import Book, State, counted
 from krino.web.index.question import Question, Sql
 
 _MANY = 500  # values in one statement
 _FROM = "FROM entry JOIN line ON line.number = entry.line"
+_JUDGED = "entry.line IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,12 @@ class Neighbours:
 class Cases:
     """The cases of a run as far as they are indexed."""
 
-    def __init__(self, book: Book, run: StoredRun) -> None:
-        self._book, self._run = book, run
+    def __init__(self, book: Book, run: StoredRun, state: State) -> None:
+        self._book, self._run, self._state = book, run, state
 
     def counts(self) -> Counts:
         """How the cases ended. While the index grows they are counted each time, else once for all."""
-        known = self._book.state().counts
+        known = self._state.counts
         if known is None:
             with self._book.reading() as db:
                 known = counted(db)
@@ -65,7 +66,7 @@ class Cases:
 
     def page(self, question: Question, first: int, most: int) -> Page:
         with self._book.reading() as db:
-            sql = Sql(question, self._book.state())
+            sql = Sql(question, self._state)
             where, values = sql.where()
             order, way = sql.order(), "DESC" if question.down else "ASC"
             limit = f"ORDER BY {order} {way}, entry.place LIMIT ? OFFSET ?"
@@ -75,58 +76,49 @@ class Cases:
     def find(self, name: str, again: int = 0) -> Row | None:
         """A case by its id: the first that has it, or a later one."""
         with self._book.reading() as db:
-            rest = "WHERE entry.line IS NOT NULL AND entry.id = ? ORDER BY entry.place LIMIT 1 OFFSET ?"
+            rest = f"WHERE {_JUDGED} AND entry.id = ? ORDER BY entry.place LIMIT 1 OFFSET ?"
             return next(_rows(db, rest, [name, again]), None)
 
     def at(self, place: int) -> Row | None:
         with self._book.reading() as db:
-            return next(_rows(db, "WHERE entry.line IS NOT NULL AND entry.place = ?", [place]), None)
+            return next(_rows(db, f"WHERE {_JUDGED} AND entry.place = ?", [place]), None)
 
     def of_contents(self, hashes: Iterable[str]) -> dict[str, Row]:
         """Of each content that the run has judged, the first case that has it."""
-        wanted, found = [bytes.fromhex(digest) for digest in dict.fromkeys(hashes)], dict[str, Row]()
-        with self._book.reading() as db:
-            for start in range(0, len(wanted), _MANY):
-                some = wanted[start : start + _MANY]
-                rest = f"WHERE entry.line IS NOT NULL AND entry.digest IN ({', '.join('?' * len(some))})"
-                for row in _rows(db, f"{rest} ORDER BY entry.place", list(some)):
-                    found.setdefault(row.entry.input_hash, row)
+        found: dict[str, Row] = {}
+        for row in self._among("entry.digest", map(bytes.fromhex, hashes)):
+            found.setdefault(row.entry.input_hash, row)
         return found
 
     def named(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Content and id of every judged case that has one of these ids."""
-        wanted = list(dict.fromkeys(ids))
+        return ((row.entry.input_hash, row.entry.id) for row in self._among("entry.id", ids))
+
+    def _among(self, column: str, values: Iterable[Any]) -> Iterator[Row]:
+        wanted = list(dict.fromkeys(values))
         with self._book.reading() as db:
             for start in range(0, len(wanted), _MANY):
                 some = wanted[start : start + _MANY]
-                rest = f"WHERE line IS NOT NULL AND id IN ({', '.join('?' * len(some))})"
-                for digest, name in db.execute(f"SELECT digest, id FROM entry {rest}", some):  # noqa: S608
-                    yield digest.hex(), name
+                among = f"{column} IN ({', '.join('?' * len(some))})"
+                yield from _rows(db, f"WHERE {_JUDGED} AND {among} ORDER BY entry.place", some)
 
     def neighbours(self, question: Question, row: Row) -> Neighbours | None:
         """None where the question does not find the case itself."""
         with self._book.reading() as db:
-            sql = Sql(question, self._book.state())
+            sql = Sql(question, self._state)
             where, values = sql.where()
             order = sql.order()
             own = db.execute(f"SELECT {order} {_FROM} WHERE {where} AND entry.place = ?", [*values, row.place])
             if (key := own.fetchone()) is None:
                 return None
-            later, sooner = ("<", ">") if question.down else (">", "<")
-            behind = f"({order} {later} ? OR ({order} = ? AND entry.place > ?))"
-            ahead = f"({order} {sooner} ? OR ({order} = ? AND entry.place < ?))"
-            here = [key[0], key[0], row.place]
-            up, down = ("ASC", "DESC") if not question.down else ("DESC", "ASC")
-            after = _rows(
-                db, f"WHERE {where} AND {behind} ORDER BY {order} {up}, entry.place LIMIT 1", [*values, *here]
-            )
-            before = _rows(
-                db, f"WHERE {where} AND {ahead} ORDER BY {order} {down}, entry.place DESC LIMIT 1", [*values, *here]
-            )
-            ahead_of_it = f"SELECT count(*) {_FROM} WHERE {where} AND {ahead}"
-            position = db.execute(ahead_of_it, [*values, *here]).fetchone()[0] + 1
-            found = self._found(db, question, where, values)
-            return Neighbours(position, found, next(before, None), next(after, None))
+            later, sooner, up, down = ("<", ">", "DESC", "ASC") if question.down else (">", "<", "ASC", "DESC")
+            behind = f"WHERE {where} AND ({order} {later} ? OR ({order} = ? AND entry.place > ?))"
+            ahead = f"WHERE {where} AND ({order} {sooner} ? OR ({order} = ? AND entry.place < ?))"
+            here = [*values, key[0], key[0], row.place]
+            after = next(_rows(db, f"{behind} ORDER BY {order} {up}, entry.place LIMIT 1", here), None)
+            before = next(_rows(db, f"{ahead} ORDER BY {order} {down}, entry.place DESC LIMIT 1", here), None)
+            position = db.execute(f"SELECT count(*) {_FROM} {ahead}", here).fetchone()[0] + 1
+            return Neighbours(position, self._found(db, question, where, values), before, after)
 
     def _found(self, db: sqlite3.Connection, question: Question, where: str, values: list[Any]) -> int:
         """How many cases there are to be found; all of them are counted once for all."""

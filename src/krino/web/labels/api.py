@@ -24,7 +24,7 @@ from krino.web.labels.labelling import Labelling, Looked, labelling, no_case, no
 from krino.web.labels.queue import WORDS
 from krino.web.problems import Problem, Told
 from krino.web.run_index import Opened
-from krino.web.strict_json import StrictRoute
+from krino.web.strict import StrictRoute
 
 router = APIRouter(prefix="/v1/labels", tags=["labels"], route_class=StrictRoute)
 Desk = Annotated[Labelling, Depends(labelling)]
