@@ -47,7 +47,7 @@ def _row(case: str, rater: str, found: Mapping[Depth, Event], reach: Mapping[Any
     return {
         "label_note": " · ".join(event.note for event in events if event.note),
         "label_why": events[-1].why,
-        "label_random": any(_in_sample(event, reach) for event in events),
+        "label_random": any(draw(event.place.input_hash) <= reach.get(_order(event), -1) for event in events),
         "label_blind": all(event.blind for event in events),
         "label_depth": "both" if len(events) > 1 else events[0].depth,
         "label_run": events[-1].place.run,
@@ -67,13 +67,13 @@ def _reach(events: Iterable[Event]) -> dict[tuple[str, str, str], int]:
     found: dict[tuple[str, str, str], int] = {}
     for event in events:
         if event.random:
-            key = (event.place.run, event.rater, event.depth)
-            found[key] = max(found.get(key, -1), draw(event.place.input_hash))
+            found[_order(event)] = max(found.get(_order(event), -1), draw(event.place.input_hash))
     return found
 
 
-def _in_sample(event: Event, reach: Mapping[Any, int]) -> bool:
-    return draw(event.place.input_hash) <= reach.get((event.place.run, event.rater, event.depth), -1)
+def _order(event: Event) -> tuple[str, str, str]:
+    """Whose random order, of which run."""
+    return event.place.run, event.rater, event.depth
 
 
 def plain(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -114,7 +114,6 @@ class LabelStore:
         """
         values = _values(event, key or uuid4().hex)
         event = replace(event, rater=values["rater"], note=values["note"])
-        same_key = select(events).where(events.c.key == values["key"])
         with told(self.engine):
             try:
                 with writing(self.engine) as connection:
@@ -123,8 +122,10 @@ class LabelStore:
                     written = insert(events).values(**values, blind=blind).returning(events.c.id)
                     number = connection.execute(written).scalar_one()
             except IntegrityError:  # the key was used before
-                with self.engine.connect() as connection:
-                    return _same_request(_event(connection.execute(same_key).one()), event)
+                (before,) = self._read(select(events).where(events.c.key == values["key"]))
+                if _said(before) != _said(event):
+                    raise KeyUsed("this key was used for another label; give every label a key of its own") from None
+                return before
         return replace(event, id=number, blind=blind, created=values["created"])
 
     def undo(self, subject: Subject, rater: str, run: str = "") -> Event | None:
@@ -290,15 +291,8 @@ def _event(row: Row[Any]) -> Event:
     )
 
 
-def _same_request(before: Event, now: Event) -> Event:
-    """A request that is sent again, because its answer was lost, changes nothing."""
-    if _said(before) != _said(now):
-        raise KeyUsed("this key was used for another label; give every label a key of its own")
-    return before
-
-
 def _said(event: Event) -> tuple[Any, ...]:
-    """Who says what of which case: two requests that agree in it are one."""
+    """Who says what of which case: two requests that agree in it are one, sent again because its answer was lost."""
     subject, answer = event.place.subject, orjson.dumps(event.answer, option=orjson.OPT_SORT_KEYS)
     about = (subject.judge, subject.options, event.place.input_hash)
     return (*about, event.rater, event.depth, event.action, answer, event.note)

@@ -6,7 +6,6 @@ that a refusal has the same shape and the same headers as any other answer.
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import re
 from collections.abc import Iterable
@@ -22,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from krino.web.limits import Limits
 from krino.web.problems import Problem, answer, takes, wants_page
 from krino.web.sessions import Doorkeeper
-from krino.web.settings import LOOPBACK_NAMES, ServeSettings, is_loopback
+from krino.web.settings import LOOPBACK_NAMES, ServeSettings, address_in, is_loopback
 
 POLICY = "; ".join(
     (
@@ -136,21 +135,13 @@ class KnownHosts:
 
     def _is_known(self, host: str) -> bool:
         name = host_name(host)
-        return name is not None and (name in self._names or (self._any_address and _is_address(name)))
+        return name is not None and (name in self._names or (self._any_address and address_in(name) is not None))
 
 
 def host_name(host: str) -> str | None:
     """The name in a Host header, without port and brackets; None for what is none."""
     found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?", host)
     return (found[1] or found[2]).lower().rstrip(".") if found else None
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 class Entrance:

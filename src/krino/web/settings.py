@@ -64,9 +64,13 @@ class ServeSettings:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach the address."""
-    if host == "localhost":
-        return True
+    found = address_in(host)
+    return host == "localhost" or (found is not None and found.is_loopback)
+
+
+def address_in(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """None for a name."""
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        return ipaddress.ip_address(host.strip("[]"))
     except ValueError:
-        return False
+        return None

@@ -194,18 +194,15 @@ class Sql:
                 if (column := self._column(kind, name)) is None:
                     self.unknown.append(name)
                 else:
-                    yield _any_of([_condition(kind, column, value) for value in values])
+                    either = [_condition(kind, column, value) for value in values]
+                    texts = " OR ".join(text for text, _ in either)
+                    yield f"({texts})", [one for _, known in either for one in known]
 
     def _column(self, kind: str, name: str) -> str | None:
         if kind == "is" and name == ROLL_UP:
             return "line.roll_up"
         names, columns = (self.state.metadata, METADATA) if kind == "in" else (self.state.fields, FIELDS)
         return f"line.{columns[names.index(name)]}" if name in names else None
-
-
-def _any_of(conditions: list[Condition]) -> Condition:
-    texts = " OR ".join(text for text, _ in conditions)
-    return f"({texts})", [value for _, values in conditions for value in values]
 
 
 def _condition(kind: str, column: str, value: str) -> Condition:

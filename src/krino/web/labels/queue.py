@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 from krino.people.rows import draw
@@ -163,15 +164,14 @@ class Queue:
         """The cases of this run that a rater has labelled or passed over."""
         return {event.place.input_hash for event in self.own_events if event.rater == rater}
 
-    def next(self, rater: str, after: str | None = None) -> Turn | None:
-        """None where the rater is through. `after`: not this one, where there is another."""
+    def next(self, rater: str) -> Turn | None:
+        """None where the rater is through."""
         done = self.done(rater)
-        passed = done if after is None else done | {after}
-        drawn = next((digest for digest in self.ranking.random_order if digest not in passed), None)
+        drawn = next((digest for digest in self.ranking.random_order if digest not in done), None)
         if drawn is None:
-            return self.next(rater) if passed != done and after in self.ranking.cases else None
-        useful = next((key for key in self.ranking.order if key[3] not in passed), None)
-        disputed = min((key for digest, key in self._disputed.items() if digest not in passed), default=None)
+            return None
+        useful = next((key for key in self.ranking.order if key[3] not in done), None)
+        disputed = min((key for digest, key in self._disputed.items() if digest not in done), default=None)
         best = min((key for key in (useful, disputed) if key is not None), default=None)
         if best is None or len(done) % SHARE == SHARE - 1:
             return Turn(drawn, "random", random=True)
@@ -199,18 +199,14 @@ class Queue:
 
     @cached_property
     def _disputed(self) -> dict[str, Key]:
-        found = _disputed(self.own_events)
-        return {digest: (0, -far, draw(digest), digest, "raters") for digest, far in found.items() if far > _APART}
-
-
-def _disputed(events: Iterable[Event]) -> dict[str, float]:
-    """How far raters are apart on each case."""
-    found: dict[str, float] = {}
-    for digest, said in by_case(event for event in events if event.action == "label").items():
-        values = [comparable(event.fields) for event in said]
-        pairs = [apart(one, other) for place, one in enumerate(values) for other in values[:place]]
-        found[digest] = max(pairs, default=0.0)
-    return found
+        """The cases on which raters are apart."""
+        found: dict[str, Key] = {}
+        for digest, said in by_case(event for event in self.own_events if event.action == "label").items():
+            values = [comparable(event.fields) for event in said]
+            far = max((apart(*pair) for pair in combinations(values, 2)), default=0.0)
+            if far > _APART:
+                found[digest] = (0, -far, draw(digest), digest, "raters")
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,8 @@ def _changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
     """Changes of status first, then flips of labels, largest moves of scores, and texts that are not the same."""
 
     def linked(ids: tuple[str, ...], told: Mapping[str, str] | None = None) -> list[tuple[str, str, str]]:
-        return [(name, pair_address(a, b, name), (told or {}).get(name, "")) for name in ids]
+        query = [(name, urlencode({"a": a, "b": b, "id": name})) for name in ids]
+        return [(name, f"/compare/case?{asked}", (told or {}).get(name, "")) for name, asked in query]
 
     for flip in found.statuses:
         yield Change("status", (flip.before, flip.after), flip.count, linked(flip.ids))
@@ -120,10 +121,6 @@ def _changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
             yield Change(field.name, (told,), field.risen + field.fallen, linked(tuple(moves), moves))
         elif isinstance(field, OtherChange) and field.changed:
             yield Change(field.name, _TEXTS, field.changed, linked(field.ids))
-
-
-def pair_address(a: str, b: str, case: str) -> str:
-    return f"/compare/case?{urlencode({'a': a, 'b': b, 'id': case})}"
 
 
 def _by_name(found: Comparison, bench: Workbench, a: str, b: str) -> Comparison:
