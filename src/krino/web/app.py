@@ -39,7 +39,7 @@ def create_app(settings: ServeSettings) -> FastAPI:
     """The ASGI application. What it opened is closed when its lifespan ends."""
     if not settings.runs.is_dir():
         raise UsageProblem(f"{settings.runs} is no folder of runs: name the one that `krino judge` writes its runs to")
-    opened = Workbench.opened(settings)
+    opened = Workbench(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

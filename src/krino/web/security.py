@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, quote, urlsplit
 
 from fastapi import FastAPI
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -157,7 +155,7 @@ class Entrance:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        cookies = _cookies(headers.getlist("cookie"))
+        cookies = cookie_parser("; ".join(headers.getlist("cookie")))
         session, visit = cookies.get(self._session, ""), cookies.get(self._visit, "")
         is_new = _VISIT.fullmatch(visit) is None
         if is_new:
@@ -263,17 +261,6 @@ def _is_json(headers: Headers) -> bool:
 
 def _content_type(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def _cookies(given: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for line in given:
-        for pair in line.split(";"):  # one bad cookie of somebody else must not lose ours
-            try:
-                found.update({name: morsel.value for name, morsel in SimpleCookie(pair.strip()).items()})
-            except CookieError:
-                continue
-    return found
 
 
 async def _read(receive: Receive) -> tuple[bytes, Receive]:

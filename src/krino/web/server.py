@@ -7,7 +7,6 @@ import gc
 import socket
 import sys
 from collections.abc import Callable
-from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -84,19 +83,19 @@ def serve(settings: ServeSettings, listening: Callable[[], None]) -> None:
         ) from ended
 
 
-def config_of(settings: ServeSettings, **changes: Any) -> uvicorn.Config:
-    """How uvicorn is run; `changes` are for tests."""
-    usual: dict[str, Any] = {
-        "host": settings.host,
-        "port": settings.port,
-        "http": Punctual,
-        "ws": "none",
-        "lifespan": "on",
-        "log_level": "warning",
-        "access_log": False,
-        "server_header": False,
-        "limit_concurrency": MOST_CONNECTIONS,
-        "h11_max_incomplete_event_size": HEADER_BYTES,
-        "timeout_graceful_shutdown": 5,
-    }
-    return uvicorn.Config(create_app(settings), **{**usual, **changes})
+def config_of(settings: ServeSettings) -> uvicorn.Config:
+    """How uvicorn is run."""
+    return uvicorn.Config(
+        create_app(settings),
+        host=settings.host,
+        port=settings.port,
+        http=Punctual,
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=HEADER_BYTES,
+        timeout_graceful_shutdown=5,
+    )

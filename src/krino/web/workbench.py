@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -15,28 +14,16 @@ from krino.web.sessions import Doorkeeper
 from krino.web.settings import ServeSettings
 
 
-@dataclass(frozen=True, slots=True)
 class Workbench:
     """On `app.state.workbench`; a route gets it as a parameter of the type `Bench`, or with `workbench(request)`."""
 
-    settings: ServeSettings
-    runs: RunShelf
-    labels: LabelStore
-    desk: Desk
-    meters: Meters
-    doorkeeper: Doorkeeper
-
-    @classmethod
-    def opened(cls, settings: ServeSettings) -> Workbench:
-        meters = Meters()
-        return cls(
-            settings,
-            RunShelf(settings.runs),
-            LabelStore(settings.database or settings.runs),
-            Desk(settings, meters),
-            meters,
-            Doorkeeper(settings.token),
-        )
+    def __init__(self, settings: ServeSettings) -> None:
+        self.settings = settings
+        self.runs = RunShelf(settings.runs)
+        self.labels = LabelStore(settings.database or settings.runs)
+        self.meters = Meters()
+        self.desk = Desk(settings, self.meters)
+        self.doorkeeper = Doorkeeper(settings.token)
 
     def close(self) -> None:
         self.desk.close()

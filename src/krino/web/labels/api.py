@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -20,14 +20,13 @@ from krino.people.rows import Depths, columns_of, rows_of
 from krino.people.store import LONGEST_NOTE, LONGEST_RATER, Depth, Event, KeyUsed, Subject, Why, rater_name
 from krino.results.agreement.result import Agreement
 from krino.web.labels.agreement import named_in
-from krino.web.labels.labelling import Labelling, Looked, labelling, no_case, note_seen, rater_of
+from krino.web.labels.labelling import Desk, Labelling, Looked, no_case, note_seen, rater_of
 from krino.web.labels.queue import WORDS
 from krino.web.problems import Problem, Told
 from krino.web.run_index import Opened
 from krino.web.strict import StrictRoute
 
 router = APIRouter(prefix="/v1/labels", tags=["labels"], route_class=StrictRoute)
-Desk = Annotated[Labelling, Depends(labelling)]
 _ERRORS: dict[int | str, dict[str, Any]] = {
     404: {"model": Told, "description": "there is no such run or case"},
     422: {"model": Told, "description": "the request or the answer does not hold"},

@@ -7,10 +7,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote, unquote, urlencode
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from krino.errors import UsageProblem
 from krino.people.store import Depth, Event, Place, Subject, rater_name
@@ -204,3 +204,7 @@ def labelling(request: Request) -> Labelling:
     found = request.app.state.labelling
     assert isinstance(found, Labelling)
     return found
+
+
+Desk = Annotated[Labelling, Depends(labelling)]
+"""What a route of labelling works with."""

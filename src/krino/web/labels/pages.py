@@ -26,7 +26,7 @@ from krino.web.drawing import case_body, drawn
 from krino.web.index.case_view import own_blocks
 from krino.web.labels.agreement import for_rater, in_cell, in_short, named_in
 from krino.web.labels.forms import Filled
-from krino.web.labels.labelling import Labelling, Looked, label_address, labelling, note_seen, rater_cookie, rater_of
+from krino.web.labels.labelling import Desk, Labelling, Looked, label_address, note_seen, rater_cookie, rater_of
 from krino.web.labels.queue import WORDS, progress_of
 from krino.web.problems import Problem
 from krino.web.run_index import Opened
@@ -39,8 +39,6 @@ _KEY = re.compile("[0-9a-f]{32}")
 _YEAR = 365 * 24 * 3600
 _MOST_BOXES = 10_000
 _MOST_CLASSES = 16
-
-Desk = Annotated[Labelling, Depends(labelling)]
 
 
 async def _sent(request: Request) -> Filled:
