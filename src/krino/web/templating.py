@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse
 
 from krino import __version__
 from krino.text.clean import clean
+from krino.web.drawing import run_address
 
 
 def _harmless(value: Any) -> Any:
@@ -21,7 +22,7 @@ def _harmless(value: Any) -> Any:
 
 @cache
 def environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=PackageLoader("krino.web", "templates"),
         autoescape=True,  # in every template, whatever its name ends with
         undefined=StrictUndefined,
@@ -29,6 +30,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["run_address"] = run_address
+    return made
 
 
 def page(
