@@ -204,16 +204,15 @@ def _record(asked: Asked, form: FormData, bench: Workbench) -> tuple[Asked, dict
     if form.get("by") != "fields":
         return asked, _object(asked.case, "the case")
     record: dict[str, Any] = {}
-    for field in _fields(bench.desk.ready(asked.judge), asked.case):
-        text, kind = str(form.get(f"field.{field['name']}", "")), str(form.get(f"kind.{field['name']}", "text"))
+    for name in field_kinds(bench.desk.ready(asked.judge)):
+        text, kind = str(form.get(f"field.{name}", "")), str(form.get(f"kind.{name}", "text"))
         if not text.strip():
             continue
         if kind == "list":
-            record[field["name"]] = [
-                part.strip() for part in re.split(r"\n\s*\n", text.replace("\r", "")) if part.strip()
-            ]
+            parts = re.split(r"\n\s*\n", text.replace("\r", ""))
+            record[name] = [part.strip() for part in parts if part.strip()]
         else:
-            record[field["name"]] = text.replace("\r\n", "\n") if kind == "text" else _json(text, field["name"])
+            record[name] = text.replace("\r\n", "\n") if kind == "text" else _json(text, name)
     return replace(asked, case=_pretty(record)), record
 
 
