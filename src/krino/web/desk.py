@@ -20,13 +20,12 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create
 from krino.api.judging import as_item
 from krino.cases.item import CaseItem
 from krino.cases.splitting import split_items
-from krino.contract import AnyJudge, Labeller, describe_validation
+from krino.contract import AnyJudge, describe_validation
 from krino.contract.judgement import canonical
 from krino.engine.case import Written, judge_item, written
 from krino.engine.rehearsal import rehearse
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
-from krino.labellers.local import LocalLabeller
 from krino.text.guessing import guessed
 from krino.web.bench import MOST_JUDGES, BenchApart, BenchHere
 from krino.web.benches import Benches
@@ -116,7 +115,6 @@ class Desk:
         self.under_way = 0
         """Cases that are being judged or wait for it; counted by the desk's own thread alone."""
         self._own = {load_judge(address).name: address for address in settings.judges}
-        self._labellers: dict[str, Labeller] = {LOCAL: LocalLabeller(), **settings.labellers}
         self._ready: OrderedDict[bytes, AnyJudge] = OrderedDict()
         self._lock = threading.Lock()
         self._places = {name: FairPlaces(labeller.workers) for name, labeller in settings.labellers.items()}
@@ -134,7 +132,7 @@ class Desk:
     @property
     def labellers(self) -> list[str]:
         """The labellers that a request may name; the embedded one first."""
-        return list(self._labellers)
+        return list(dict.fromkeys((LOCAL, *self._settings.labellers)))
 
     async def judged(
         self,
@@ -148,12 +146,12 @@ class Desk:
 
         Raises `TooMuch` for more cases, or longer ones, than the server takes on at once.
         """
-        if labeller not in self._labellers:
+        if labeller not in self.labellers:
             raise Problem(
                 422,
                 f"this server has no labeller `{labeller}`",
                 where="body.labeller",
-                remedy=f"one of {', '.join(self._labellers)}; others are allowed at the start: krino serve --labeller",
+                remedy=f"one of {', '.join(self.labellers)}; others are allowed at the start: krino serve --labeller",
             )
         work = asyncio.run_coroutine_threadsafe(self._work(judge, options or {}, labeller, records), self._loop)
         return await asyncio.wrap_future(work)
@@ -192,13 +190,13 @@ class Desk:
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-        for labeller in self._labellers.values():
+        for labeller in self._settings.labellers.values():
             await labeller.aclose()
 
     async def _work(
         self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any]
     ) -> list[Written]:
-        judge, asked = self.ready(name, options), self._labellers[labeller]
+        judge = self.ready(name, options)
         items = admitted(judge, records, self._settings)
         party = object()
 
@@ -208,7 +206,7 @@ class Desk:
             else:
                 async with self._places[labeller].place(party):
                     rehearse(judge, item)
-                    judgement = written(judge, item, await judge_item(judge, asked, item))
+                    judgement = written(judge, item, await judge_item(judge, self._settings.labellers[labeller], item))
             self._meters.case(judge.name, judgement.status)
             return judgement
 
