@@ -50,13 +50,9 @@ def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mappi
     paths = _inputs(run, served)
     if paths is None:
         return None
-
-    def cases() -> Any:
-        how: Any = {"format": plan.format, "mapping": plan.mapping, "split": plan.split}
-        return read_cases(paths, **how, judge=judge_of(run.manifest))
-
+    how: Any = {"format": plan.format, "mapping": plan.mapping, "split": plan.split}
     try:
-        return CasesBeside(cases).case_of(judgement)
+        return CasesBeside(lambda: read_cases(paths, **how, judge=judge_of(run.manifest))).case_of(judgement)
     except (ValueError, LookupError, TypeError):  # settings of a manifest that somebody made up
         return None
 
