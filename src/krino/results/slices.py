@@ -17,12 +17,10 @@ from krino.cases.metadata import column_value
 from krino.errors import UsageProblem
 from krino.results import Frozen
 from krino.results.packed import NULL
-from krino.results.table import Part, Reader, slice_name
+from krino.results.table import Part, Reader, no_such_column, slice_name
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
 from krino.stats.moments import FEW, MomentsByGroup, mean_interval
-from krino.text.clean import clean_line
-from krino.text.guessing import guessed
 
 OTHERS = "(other values)"
 _MOST_VALUES = 1_000
@@ -95,10 +93,7 @@ def slice_by(judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[st
             sliced.add(part, [column_value(given, names) for given in metadata], most=_MOST_VALUES)
     for name in (name for names in columns for name in names):
         if name not in known:
-            there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
-            raise UsageProblem(
-                f"--by {name}: the judgements have no such column{guessed(name, known)}; they have {there}"
-            )
+            raise no_such_column("--by", name, known)
     return [sliced.table(slice_name(names)) for names, sliced in tallies.items()]
 
 

@@ -21,6 +21,7 @@ import orjson
 from numpy.typing import NDArray
 
 from krino.cases.metadata import column_value
+from krino.errors import UsageProblem
 from krino.results.kinds import MOST_VALUES, ColumnKind, as_number, codes_of, column_kind
 from krino.results.packed import NO_CODE, NULL, GrowingColumn, Texts, nothing_but
 from krino.results.verdict_schema import closed_labels
@@ -31,6 +32,8 @@ from krino.runs.manifest import Counts, Manifest
 from krino.runs.reading import Found, StoredRun, load_run
 from krino.runs.roll import Entry
 from krino.stats.resample import Floats
+from krino.text.clean import clean_line
+from krino.text.guessing import guessed
 
 Record = Mapping[str, Any]
 Labels = tuple[str, ...]
@@ -319,6 +322,11 @@ def read_table(
 
 def slice_name(columns: Sequence[str]) -> str:
     return "*".join(columns)
+
+
+def no_such_column(flag: str, name: str, known: Collection[str], what: str = "column") -> UsageProblem:
+    there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
+    return UsageProblem(f"{flag} {name}: the judgements have no such {what}{guessed(name, known)}; they have {there}")
 
 
 @dataclass(slots=True)

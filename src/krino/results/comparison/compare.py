@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from krino.errors import UsageProblem
 from krino.results.comparison.changes import Comparison, Flip, Matching, Side, Spending
 from krino.results.comparison.fields import JudgedByBoth
-from krino.results.table import SPENDING, Places, Table, read_table, slice_name
+from krino.results.table import SPENDING, Places, Table, no_such_column, read_table, slice_name
 from krino.results.wording import counted, date_of, judge_of, labeller_of
 from krino.runs.journal import NAMES
 from krino.runs.manifest import HASHES, Plan, differing
 from krino.stats.resample import Resampler
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
 
 Keys = NDArray[np.int64]
 """A number for each case, the same in both runs."""
@@ -161,11 +160,7 @@ def _groups(a: Table, cluster: str | None, in_a: Places) -> list[int] | None:
     if cluster is None:
         return None
     if cluster not in a.metadata:
-        there = ", ".join(clean_line(name, 60) for name in sorted(a.metadata)) or "none"
-        raise UsageProblem(
-            f"--cluster {cluster}: the judgements have no such column of metadata{guessed(cluster, a.metadata)}; "
-            f"they have {there}"
-        )
+        raise no_such_column("--cluster", cluster, a.metadata, "column of metadata")
     groups: list[int] = a.slices[slice_name([cluster])].codes[in_a].tolist()
     return groups
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from krino.results.comparison.compare import Pairs, match, other_settings
 from krino.results.gates.against import Against, Found, against, against_change, with_cases, without_verdict
-from krino.results.gates.measures import Measure, measure, measure_change, tell
+from krino.results.gates.measures import measure, measure_change, paired, tell
 from krino.results.gates.result import Check, GateResult, fact
 from krino.results.gates.rules import NULL, Limit, Rule, Target
 from krino.results.gates.validate import Validator
@@ -48,7 +48,7 @@ def _same_cases(base: Table, pairs: Pairs) -> Found:
         told = f"all {len(base):,} cases of {base.folder} are in this run"
     if pairs.repeated:
         told += f"; {pairs.repeated:,} ids are given to several cases, matched where their content is the same"
-    lost = Against("not in this run", pairs.only_a, in_base=True, why=f"in {base.folder}, and not in this run")
+    lost = Against(base, "not in this run", pairs.only_a, why=f"in {base.folder}, and not in this run")
     return Found(fact("same cases", not missing, told, len(pairs)), lost)
 
 
@@ -68,7 +68,7 @@ def _matched(base: Table, run: Table, pairs: Pairs) -> Found:
     else:
         told = f"all {len(pairs):,} cases have the content that they have there"
     why = f"other content than in {base.folder}, and no id of its own"
-    others = Against("with other content", unknown, in_base=True, why=why)
+    others = Against(base, "with other content", unknown, why=why)
     return Found(fact("cases matched", not len(unknown), told, len(pairs)), others)
 
 
@@ -139,7 +139,7 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
         started=date_of(manifest),
         counts=run.counts(),
         notes=tuple(_notes(given)),
-        checks=with_cases(found, run, base, gate.worst),
+        checks=tuple(with_cases(item, gate.worst) for item in found),
     )
 
 
@@ -187,9 +187,9 @@ class _Checks:
     def _failed_in(self, base: Table) -> Iterator[Found]:
         """A case without a verdict there cannot be seen to get worse: the limit on failed cases holds there too."""
         for rule in (rule for rule in self.gate.rules if rule.target.field is None):
-            told = tell(rule, measure(base, rule, _all(base)), point=True, nulls_allowed=False)
-            held = fact(f"other run: {rule}", told.holds, f"{base.folder}: {told.message}", len(base))
-            yield Found(held, without_verdict(base, _all(base), in_base=True))
+            holds, told = tell(rule, measure(base, rule, _all(base)), point=True, nulls_allowed=False)
+            held = fact(f"other run: {rule}", holds, f"{base.folder}: {told}", len(base))
+            yield Found(held, without_verdict(base, _all(base)))
 
     def _by(self, columns: tuple[str, ...], pairs: Pairs | None) -> Iterator[Found]:
         name = slice_name(columns)
@@ -215,36 +215,29 @@ class _Checks:
             yield Check(rule=f"by {name}", slice=f"{name}=…", outcome="too few", message=told, cases=cases)
 
     def _check(self, rule: Rule, cases: Mask, where: str | None, pairs: Pairs | None) -> Found:
-        found = self._measure(rule, cases, pairs)
+        both = None
+        if rule.paired and self.base is not None and pairs is not None:
+            both = paired(self.base, self.run, pairs, rule, cases)
+        found = measure_change(both, rule) if rule.paired else measure(self.run, rule, cases)
         allowed = self.gate.allows_nulls(rule.target.field)
-        told = tell(rule, found, point=self.gate.point, nulls_allowed=allowed)
-        cases_against = Against() if told.holds else self._against(rule, cases, pairs, nulls_allowed=allowed)
-        alone = [] if told.holds or cases_against.count or found.interval is None else [_NO_CASE_ALONE]
+        holds, message = tell(rule, found, point=self.gate.point, nulls_allowed=allowed)
+        speaking = None
+        if not holds and rule.paired:
+            speaking = against_change(both, rule, nulls_allowed=allowed)
+        elif not holds:
+            speaking = against(self.run, rule, cases, nulls_allowed=allowed)
+        alone = not holds and not (speaking and speaking.count) and found.interval is not None
         check = Check(
             rule=str(rule),
             slice=where,
-            outcome="holds" if told.holds else "broken",
-            message="; ".join([told.message, *alone, *self.validator.doubts(rule)]),
+            outcome="holds" if holds else "broken",
+            message="; ".join([message, *([_NO_CASE_ALONE] if alone else []), *self.validator.doubts(rule)]),
             cases=int(cases.sum()),
             nulls=found.nulls,
             value=found.value,
             interval=found.interval,
         )
-        return Found(check, cases_against)
-
-    def _measure(self, rule: Rule, cases: Mask, pairs: Pairs | None) -> Measure:
-        if not rule.paired:
-            return measure(self.run, rule, cases)
-        if self.base is None or pairs is None:
-            return Measure(None, 0)
-        return measure_change(self.base, self.run, pairs, rule, cases)
-
-    def _against(self, rule: Rule, cases: Mask, pairs: Pairs | None, *, nulls_allowed: bool) -> Against:
-        if not rule.paired:
-            return against(self.run, rule, cases, nulls_allowed=nulls_allowed)
-        if self.base is None or pairs is None:
-            return Against()
-        return against_change(self.base, self.run, pairs, rule, cases, nulls_allowed=nulls_allowed)
+        return Found(check, speaking)
 
 
 def _all(run: Table) -> Mask:
