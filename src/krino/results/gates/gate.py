@@ -11,7 +11,7 @@ import numpy as np
 from krino.results.comparison.compare import Pairs, match, other_settings
 from krino.results.gates.against import Against, Found, against, against_change, with_cases, without_verdict
 from krino.results.gates.measures import measure, measure_change, paired, tell
-from krino.results.gates.result import Check, GateResult, fact
+from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import NULL, Limit, Rule, Target
 from krino.results.gates.validate import Validator
 from krino.results.named_cases import WORST
@@ -28,10 +28,10 @@ _LONGEST_REASON = 1_000
 def comparable(base: Table, run: Table, pairs: Pairs) -> Iterator[Found]:
     state = base.manifest.state
     if state != "finished":
-        yield Found(fact("other run finished", False, f"{base.folder} is {_state(base.manifest)}", len(base)))
+        yield _fact("other run finished", False, f"{base.folder} is {_state(base.manifest)}", len(base))
     yield _same_cases(base, pairs)
     yield _matched(base, run, pairs)
-    yield Found(_same_judge(base, run))
+    yield _same_judge(base, run)
 
 
 def _state(manifest: Manifest) -> str:
@@ -49,7 +49,7 @@ def _same_cases(base: Table, pairs: Pairs) -> Found:
     if pairs.repeated:
         told += f"; {pairs.repeated:,} ids are given to several cases, matched where their content is the same"
     lost = Against(base, "not in this run", pairs.only_a, why=f"in {base.folder}, and not in this run")
-    return Found(fact("same cases", not missing, told, len(pairs)), lost)
+    return _fact("same cases", not missing, told, len(pairs), lost)
 
 
 def _matched(base: Table, run: Table, pairs: Pairs) -> Found:
@@ -69,17 +69,22 @@ def _matched(base: Table, run: Table, pairs: Pairs) -> Found:
         told = f"all {len(pairs):,} cases have the content that they have there"
     why = f"other content than in {base.folder}, and no id of its own"
     others = Against(base, "with other content", unknown, why=why)
-    return Found(fact("cases matched", not len(unknown), told, len(pairs)), others)
+    return _fact("cases matched", not len(unknown), told, len(pairs), others)
 
 
-def _same_judge(base: Table, run: Table) -> Check:
+def _same_judge(base: Table, run: Table) -> Found:
     """Two judges that happen to name a field alike do not measure the same thing."""
     there, here = (clean_line(str(one.manifest.plan.judge.get("name")), 60) for one in (base, run))
     if here != there:
-        return fact("same judge", False, f"{base.folder} was judged by {there}, this run by {here}", len(run))
+        return _fact("same judge", False, f"{base.folder} was judged by {there}, this run by {here}", len(run))
     others = list(other_settings(base, run))
     told = f"{here}; made otherwise (A is {base.folder}): {_listed(others, len(others))}" if others else here
-    return fact("same judge", True, told, len(run))
+    return _fact("same judge", True, told, len(run))
+
+
+def _fact(rule: str, holds: bool, message: str, cases: int, against: Against | None = None) -> Found:
+    """A check of what must be so, whatever the rules say."""
+    return Found(Check(rule=rule, outcome="holds" if holds else "broken", message=message, cases=cases), against)
 
 
 def _named(run: Table, places: Places) -> str:
@@ -149,18 +154,16 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
 def _whole(run: Table) -> Iterator[Found]:
     """A run that stopped half-way, lost judgements, never had a case or judged none proves nothing."""
     manifest, cases = run.manifest, len(run)
-    yield Found(fact("finished", manifest.state == "finished", f"the run is {_state(manifest)}", cases))
+    yield _fact("finished", manifest.state == "finished", f"the run is {_state(manifest)}", cases)
     if not cases:
-        yield Found(fact("has cases", False, "there is no judgement in the run", 0))
-    elif manifest.cases is not None and manifest.cases != cases:
-        told = f"{manifest.cases:,} cases were read, {cases:,} have a judgement"
-        yield Found(fact("has cases", False, told, cases))
-    else:
-        yield Found(fact("has cases", True, counted(cases), cases))
-    if cases:
-        judged = int(run.ok.sum())
-        told = f"{judged:,} of {cases:,} cases have a verdict"
-        yield Found(fact("has verdicts", judged > 0, told, cases), without_verdict(run, _all(run)))
+        yield _fact("has cases", False, "there is no judgement in the run", 0)
+        return
+    whole = manifest.cases is None or manifest.cases == cases
+    told = counted(cases) if whole else f"{manifest.cases:,} cases were read, {cases:,} have a judgement"
+    yield _fact("has cases", whole, told, cases)
+    judged = int(run.ok.sum())
+    told = f"{judged:,} of {cases:,} cases have a verdict"
+    yield _fact("has verdicts", judged > 0, told, cases, without_verdict(run, _all(run)))
 
 
 # --- the rules -----------------------------------------------------------------------------------
@@ -188,8 +191,8 @@ class _Checks:
         """A case without a verdict there cannot be seen to get worse: the limit on failed cases holds there too."""
         for rule in (rule for rule in self.gate.rules if rule.target.field is None):
             holds, told = tell(rule, measure(base, rule, _all(base)), point=True, nulls_allowed=False)
-            held = fact(f"other run: {rule}", holds, f"{base.folder}: {told}", len(base))
-            yield Found(held, without_verdict(base, _all(base)))
+            speaking = without_verdict(base, _all(base))
+            yield _fact(f"other run: {rule}", holds, f"{base.folder}: {told}", len(base), speaking)
 
     def _by(self, columns: tuple[str, ...], pairs: Pairs | None) -> Iterator[Found]:
         name = slice_name(columns)
@@ -198,7 +201,7 @@ class _Checks:
         large = [code for code, size in sizes if size >= self.gate.few]
         if not large:
             told = f"no value of {name} has {self.gate.few:,} cases: nothing could be gated by it"
-            yield Found(fact(f"by {name}", False, told, len(self.run)))
+            yield _fact(f"by {name}", False, told, len(self.run))
         for code in large:
             for rule in self.gate.rules:
                 yield self._check(rule, slicing.codes == code, f"{name}={slicing.names[code]}", pairs)
