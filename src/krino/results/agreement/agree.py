@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.results.agreement.confidence import calibrations
-from krino.results.agreement.fields import FieldData, Sampling, compare_field, field_data
+from krino.results.agreement.fields import FieldData, Sampling, compare_field, field_data, where_they_went
 from krino.results.agreement.headline import overall, with_headline
 from krino.results.agreement.kinds import NotComparable
 from krino.results.agreement.labels import Labels, labels_of, read_labels, with_values
@@ -27,7 +28,6 @@ from krino.results.agreement.verdicts import ABSENT, Verdicts, gather
 from krino.results.named_cases import reason_of
 from krino.results.verdict_schema import Schema, declared_scale
 from krino.results.wording import listed, shown
-from krino.runs.journal import CODES
 from krino.runs.manifest import JudgeCard
 from krino.runs.reading import load_run
 from krino.stats.resample import DRAWS, LEVEL
@@ -149,20 +149,12 @@ def _compared(
 def _counts(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
     status = np.frombuffer(bytes(verdicts.status), np.uint8)
     labelled = np.any([data.labelled for data in compared], axis=0) if compared else np.ones(len(status), np.bool_)
-    found = np.bincount(status[labelled], minlength=4)
-    return AgreementCounts(
-        labelled=int(labelled.sum()),
-        judged=int(found[CODES["ok"]]),
-        failed=int(found[CODES["failed"]]),
-        error=int(found[CODES["error"]]),
-        absent=int(found[ABSENT]),
-        unlabelled=verdicts.unlabelled,
-    )
+    return AgreementCounts(**where_they_went(status, labelled), unlabelled=verdicts.unlabelled)
 
 
 def _absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
     missing = (own_id for own_id, case in labels.ids.items() if verdicts.status[case] == ABSENT)
-    return tuple(own_id for own_id, _ in zip(missing, range(_SHOWN_IDS), strict=False))
+    return tuple(islice(missing, _SHOWN_IDS))
 
 
 # --- clusters --------------------------------------------------------------------------------------

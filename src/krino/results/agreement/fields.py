@@ -179,19 +179,24 @@ def _nothing(data: FieldData) -> FieldAgreement:
 
 
 def _counts(data: FieldData, patterns: Patterns | None) -> FieldCounts:
-    labelled, status, without = data.labelled, data.status, data.judge == MISSING
-    ties = patterns is not None and data.coding.kind != "number"
+    ok, without = data.status == CODES["ok"], data.judge == MISSING
+    ties = 0
+    if patterns is not None and data.coding.kind != "number":
+        ties = int(patterns.counts[patterns.majority == MISSING].sum())
     return FieldCounts(
-        labelled=int(labelled.sum()),
-        judged=int((labelled & (status == CODES["ok"])).sum()),
-        failed=int((labelled & (status == CODES["failed"])).sum()),
-        error=int((labelled & (status == CODES["error"])).sum()),
-        absent=int((labelled & (status == ABSENT)).sum()),
-        null_in_verdict=int((labelled & (status == CODES["ok"]) & without).sum()),
-        null_in_labels=int((data.null_only & (status == CODES["ok"]) & ~without).sum()),
-        ties=int(patterns.counts[patterns.majority == MISSING].sum()) if patterns is not None and ties else 0,
+        **where_they_went(data.status, data.labelled),
+        null_in_verdict=int((data.labelled & ok & without).sum()),
+        null_in_labels=int((data.null_only & ok & ~without).sum()),
+        ties=ties,
         compared=int(data.compared.sum()),
     )
+
+
+def where_they_went(status: NDArray[np.uint8], labelled: Mask) -> dict[str, int]:
+    """The counts of `LabelledCounts`."""
+    codes = {"judged": CODES["ok"], "failed": CODES["failed"], "error": CODES["error"], "absent": ABSENT}
+    found = np.bincount(status[labelled], minlength=max(codes.values()) + 1)
+    return {"labelled": int(labelled.sum()), **{name: int(found[code]) for name, code in codes.items()}}
 
 
 def _classes(
