@@ -27,13 +27,12 @@ from krino.results.agreement.result import Agreement as AgreementResult
 from krino.results.comparison.changes import Comparison as ComparisonResult
 from krino.results.comparison.compare import SHOWN
 from krino.results.comparison.compare import compare as compare_folders
-from krino.results.finish import collect
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import GateResult
 from krino.results.gates.rules import Kind, Rule, parse_table
 from krino.results.named_cases import WORST
 from krino.results.slices import SliceTable, parse_columns, slice_by
-from krino.results.summary import Summary
+from krino.results.summary import Summary, collect
 from krino.results.worst import Worst, worst
 from krino.runs import reading
 from krino.stats.moments import FEW

@@ -35,10 +35,9 @@ from krino.judges.registry import OURS, address_of
 from krino.labellers.factory import labeller_from
 from krino.labellers.replay import PanelReplay, Unasked
 from krino.render.report import Report
-from krino.results.finish import collect
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.validate import refuse_for
-from krino.results.summary import Summary
+from krino.results.summary import Summary, collect
 from krino.runs.contents import Contents
 from krino.runs.folder import RunLocation, find_location, trying, was_killed
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs

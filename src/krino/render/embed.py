@@ -21,7 +21,7 @@ import orjson
 from krino.blocks import Block, as_data, from_data
 from krino.errors import UsageProblem
 from krino.render.at_hand import AtHand, broke_unlabelled
-from krino.render.case import votes_blocks
+from krino.render.case import votes_of
 from krino.results.numbers import NumberField
 from krino.results.opening_words import OpeningWords
 from krino.results.summary import CodeField, Summary
@@ -310,8 +310,10 @@ def detail_of(judgement: Mapping[str, Any], own: Sequence[Block] = ()) -> dict[s
     if not own and judgement.get("inputs"):  # a view of the judge's own shows the case better
         detail["inputs"] = judgement["inputs"]
     bounded: dict[str, Any] = _bounded(detail)
-    if own or judgement.get("ballots"):
-        bounded["blocks"] = _bounded(as_data([*own, *votes_blocks(judgement)]), most=_MOST_BLOCK_ITEMS)
+    votes = votes_of(judgement)
+    if own or votes:
+        blocks = as_data([*own, votes] if votes else own)
+        bounded["blocks"] = _bounded(blocks, most=_MOST_BLOCK_ITEMS)
         bounded["own"] = len(own)
     return bounded
 

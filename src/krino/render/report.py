@@ -8,8 +8,6 @@ import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import cache
-from importlib import resources
 from pathlib import Path, PurePath
 from typing import IO, Any, Self
 
@@ -19,10 +17,10 @@ from krino.blocks import Block
 from krino.contract import AnyJudge
 from krino.render.at_hand import AtHand, RunOverview
 from krino.render.embed import CaseOf, Collector, Kept, RecordedViews, columns_of, script_json
-from krino.render.html import to_html
+from krino.render.html import fold, page_file, to_html
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
-from krino.results.finish import Collected, collect
+from krino.results.summary import Collected, collect
 from krino.results.verdict_schema import scales_of
 from krino.results.wording import date_of, judge_of, labeller_of
 from krino.runs.manifest import Manifest
@@ -93,7 +91,7 @@ def _write_page(
         "counts": found.summary.counts.model_dump(),
         "rules": manifest.about.rules,
     }
-    style, script = _page_file("report.css"), _page_file("report.js")
+    style, script = page_file("report.css"), page_file("report.js")
     places: dict[str, Callable[[], Iterable[bytes]]] = {
         "policy": lambda: _text(_policy(style, script)),
         "title": lambda: _text(tag("title", _title(manifest))),
@@ -110,7 +108,7 @@ def _write_page(
         "kept": lambda: _text(_kept_notes(collector.kept)),
         "script": lambda: [script.encode()],
     }
-    for part in _parts(_page_file("report.html"), places):
+    for part in _parts(page_file("report.html"), places):
         page.write(part)
 
 
@@ -146,11 +144,6 @@ def _digest(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-@cache
-def _page_file(name: str) -> str:
-    return (resources.files("krino.render") / "page" / name).read_text("utf-8")
-
-
 def _header(manifest: Manifest) -> Markup:
     facts = [("Labeller", labeller_of(manifest)), ("Started", date_of(manifest)), ("State", _state(manifest))]
     facts.append(("Input", ", ".join(_names(manifest))))
@@ -168,28 +161,19 @@ def _settings(manifest: Manifest) -> Markup:
     """How the run was made, folded away at the end."""
     settings = {**manifest.plan.model_dump(mode="json"), "inputs": _names(manifest)}
     plan = orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
-    return tag(
-        "details",
-        tag("summary", "How this run was made"),
-        tag("pre", plan, class_="code"),
-        tag("p", f"Krino {manifest.krino_version}, plan {manifest.plan.digest()}", class_="note"),
-        class_="panel fold",
-    )
+    note = tag("p", f"Krino {manifest.krino_version}, plan {manifest.plan.digest()}", class_="note")
+    return fold("How this run was made", tag("pre", plan, class_="code"), note)
 
 
 def _prompt(hand: AtHand | None, manifest: Manifest) -> Markup:
     """What a model is told in every case; the page shows it beside each case's own request."""
     if hand is None:
         return join()
-    read = manifest.plan.labeller.get("kind") not in _READS_NO_PROMPT
-    note = None if read else "No model read it in this run: the embedded labeller and recorded labels need no prompt."
-    return tag(
-        "details",
-        tag("summary", "The judge's prompt"),
-        tag("p", note, class_="note") if note else None,
-        tag("pre", hand.prompt(), class_="code", id="prompt"),
-        class_="panel fold",
-    )
+    note = None
+    if manifest.plan.labeller.get("kind") in _READS_NO_PROMPT:
+        told = "No model read it in this run: the embedded labeller and recorded labels need no prompt."
+        note = tag("p", told, class_="note")
+    return fold("The judge's prompt", note, tag("pre", hand.prompt(), class_="code", id="prompt"))
 
 
 def _kept_notes(kept: Kept) -> Markup:

@@ -5,7 +5,7 @@ One pass, in memory that grows with the number of slices, not of cases.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -139,7 +139,8 @@ class _Sliced:
         """`values`: where each case belongs; of more than `most` different ones the later are taken together."""
         groups = np.fromiter((self._number(value, most) for value in values), np.intp, len(values))
         self._statuses = _added(self._statuses, groups, part.statuses, len(self.values))
-        words = [(row, _PLACES[word]) for row, word in enumerate(map(_roll_up, part.records)) if word]
+        rolled = (record.get(ROLL_UP) if record["status"] == "ok" else None for record in part.records)
+        words = [(row, _PLACES[word]) for row, word in enumerate(rolled) if word]
         rows, places = np.array(words, np.intp).reshape(-1, 2).T
         self._roll_ups = _added(self._roll_ups, groups[rows], places, len(self.values))
         for name, (rows, numbers, codes) in part.fields.items():
@@ -185,10 +186,6 @@ class _Sliced:
         return SliceNumber(n=values.n, nulls=null, mean=mean, interval=mean_interval(values))
 
 
-def _roll_up(record: Mapping[str, Any]) -> Any:
-    return record.get(ROLL_UP) if record["status"] == "ok" else None
-
-
 def _added(table: NDArray[np.int64], groups: NDArray[np.intp], columns: NDArray[Any], count: int) -> NDArray[np.int64]:
     """A table of counts, with one more in the row of each group and the column beside it."""
     width = table.shape[1]
@@ -199,8 +196,3 @@ def _added(table: NDArray[np.int64], groups: NDArray[np.intp], columns: NDArray[
 def _grown(table: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """With rows of nothing, until there are so many."""
     return np.concatenate([table, np.zeros((count - len(table), *table.shape[1:]), np.int64)])
-
-
-def slice_heads(table: SliceTable) -> Iterator[str]:
-    """The headings that every report gives the columns after the value."""
-    yield from ("n", "not ok", *table.roll_ups, *table.numbers)

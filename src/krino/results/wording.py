@@ -40,6 +40,11 @@ def date_of(manifest: Manifest) -> str:
     return f"{manifest.started:%Y-%m-%d %H:%M} {manifest.started.tzname() or ''}".strip()
 
 
+def spaced(name: str) -> str:
+    """The name of a field as words."""
+    return name.replace("_", " ")
+
+
 def counted(count: int, word: str = "case") -> str:
     """`1 case`, `1,200 cases`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"

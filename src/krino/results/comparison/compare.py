@@ -205,7 +205,7 @@ def _warnings(a: Table, b: Table) -> Iterator[str]:
 
 def _matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Matching:
     def ids(run: Table, places: Places) -> tuple[str, ...]:
-        return tuple(run.ids[place] for place in places[:shown])
+        return tuple(run.ids.at(places[:shown]))
 
     return Matching(
         matched=len(pairs),
@@ -226,7 +226,7 @@ def _statuses(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip]:
         for new in NAMES:
             which = np.flatnonzero((before == old) & (after == new))
             if old != new and len(which):
-                named = tuple(a.ids[place] for place in pairs.a[which[:shown]])
+                named = tuple(a.ids.at(pairs.a[which[:shown]]))
                 yield Flip(before=NAMES[old], after=NAMES[new], count=len(which), ids=named)
 
 

@@ -49,7 +49,7 @@ class JudgedByBoth:
 
     def ids(self, which: NDArray[np.bool_] | Places) -> tuple[str, ...]:
         places = np.flatnonzero(which) if which.dtype == np.bool_ else which
-        return tuple(self.a.ids[place] for place in self.in_a[places[: self.shown]])
+        return tuple(self.a.ids.at(self.in_a[places[: self.shown]]))
 
     def changes(self) -> Iterator[FieldChange]:
         """Numbers are resampled together, so they wait for each other; the order is that of the verdict."""
@@ -142,9 +142,8 @@ class JudgedByBoth:
         after = [b.having(label)[self.in_b] for label in labels]
         lost = [int((old & ~new).sum()) for old, new in zip(before, after, strict=True)]
         gained = [int((new & ~old).sum()) for old, new in zip(before, after, strict=True)]
-        clustered = self.resampler.clusters is not None
         ps: Sequence[float | None] = [None] * len(labels)
-        if not clustered:
+        if self.resampler.clusters is None:
             ps = holm([mcnemar(*counts) for counts in zip(lost, gained, strict=True)])
         intervals = self._share_intervals(before, after, lost, gained)
         n = len(self.in_a)
@@ -177,14 +176,12 @@ class JudgedByBoth:
         gained: list[int],
     ) -> list[Interval | None]:
         """By formula; of clusters by resampling. Clusters without a flip count as so many cases without one."""
-        clusters = self.resampler.clusters
-        if clusters is None:
+        if self.resampler.clusters is None:
             return [share_difference(*counts, len(self.in_a)) for counts in zip(lost, gained, strict=True)]
         change = np.column_stack([new.astype(float) - old for old, new in zip(before, after, strict=True)])
         found = mean_intervals(change, self.resampler)
-        units = int(clusters.max(initial=-1)) + 1
         return [
-            interval if lost[place] or gained[place] else share_difference(0, 0, units)
+            interval if lost[place] or gained[place] else share_difference(0, 0, self.resampler.units)
             for place, interval in enumerate(found)
         ]
 
