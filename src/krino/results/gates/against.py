@@ -156,4 +156,4 @@ def _values_before(against: Against, places: Sequence[int]) -> dict[int, Any]:
     if against.before is None:
         return {}
     there = {against.places_before[place]: place for place in places}
-    return {there[at]: fields_of(record).get(against.of_field) for at, record in against.before.records(there)}
+    return {there[at]: fields_of(record).get(against.of_field or "") for at, record in against.before.records(there)}
