@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from krino.api.exporting import ExportFormat, export_run
-from krino.api.people import is_workbench, labels_from
 from krino.blocks import Block
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.exports.frame import FrameKind, frame
 from krino.judges.registry import our_judge
+from krino.people import FILE, FOLDER, home_of
 from krino.render import html
 from krino.render.agreement import agreement_blocks
 from krino.render.comparison import comparison_blocks
@@ -41,6 +41,7 @@ from krino.stats.resample import DRAWS
 Rules = Mapping[str, float | str]
 """What is limited, and to what: `{"faithfulness": 0.8, "failed": "1%"}`, as `--min` and `--max` take it."""
 AnyRun = str | PathLike[str] | reading.StoredRun
+Rows = list[dict[str, Any]]
 Labelled = str | PathLike[str] | Labels | Iterable[Mapping[str, Any]]
 
 
@@ -128,6 +129,24 @@ class Comparison(ComparisonResult):
 
     def _repr_html_(self) -> str:
         return html.for_notebook(comparison_blocks(self))
+
+
+def is_workbench(labels: object) -> bool:
+    """Whether what was given for labels is a workbench (a folder, a file of SQLite, an address), and no other file."""
+    if not isinstance(labels, str | PathLike):
+        return False
+    path = Path(labels)
+    return "://" in str(labels) or path.suffix == ".sqlite" or (home_of(path) / FOLDER / FILE).is_file()
+
+
+def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth: str = "both") -> Rows:
+    """What people said of the cases of a run, one row a case and rater, as `agree` takes it."""
+    try:
+        from krino.people.rows import rows_for_run
+    except ModuleNotFoundError as missing:
+        raise UsageProblem(f"labels of a workbench need {missing.name}: pip install 'krino[web]'") from None
+    rows = rows_for_run(workbench, reading.load_run(run), depth)
+    return [{name: value for name, value in row.items() if not name.startswith("label_")} for row in rows]
 
 
 def agree(

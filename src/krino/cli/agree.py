@@ -74,7 +74,7 @@ def agree(
 
     Exit code 3 when a labelled case has no verdict, or is not in the run at all.
     """
-    from krino.api.people import Rows, labels_from
+    from krino.api.recorded_run import Rows, labels_from
     from krino.cases import parse_mapping
     from krino.errors import UsageProblem
     from krino.render.agreement import agreement_blocks

@@ -59,18 +59,8 @@ def explain_court(text: str) -> dict[str, Any]:
 def explain_case_number(text: str, other: str, *, first: bool) -> dict[str, Any]:
     from krino.judges.citation.belgium.case_numbers import compare, parse_case_numbers
 
-    numbers = [
-        {
-            "family": number.family,
-            "text": number.text,
-            "year": number.year,
-            "sequence": number.sequence,
-            "matter": number.matter,
-            "register": number.register,
-            "language": number.language,
-        }
-        for number in parse_case_numbers(text)
-    ]
+    parts = ("family", "text", "year", "sequence", "matter", "register", "language")
+    numbers = [{name: getattr(number, name) for name in parts} for number in parse_case_numbers(text)]
     found = None if first else compare(other, text)
     return {
         "input": text,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from os import PathLike
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
@@ -29,8 +29,8 @@ def frame(
 
     A case that was not judged is a row too, with its status and reason and without numbers.
     """
-    if kind not in get_args(FrameKind):
-        raise UsageProblem(f"krino.frame has no kind `{kind}`; there are {', '.join(get_args(FrameKind))}")
+    if kind not in PACKAGES:
+        raise UsageProblem(f"krino.frame has no kind `{kind}`; there are {', '.join(PACKAGES)}")
     package, how = PACKAGES[kind]
     try:
         library = import_module(package)

@@ -16,7 +16,7 @@ from krino.contract import AnyJudge, Judgement, Labeller, Usage
 from krino.engine import sync as portal
 from krino.errors import UsageProblem
 from krino.judges.registry import judge_names
-from krino.results.wording import spend_text
+from krino.results.wording import counted, spend_text
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
@@ -99,11 +99,10 @@ class Tally:
         self.listed += packed["listed"][: _MOST_LISTED - len(self.listed)]
 
     def lines(self) -> list[str]:
-        endings = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
-        cases = f"{self.judged:,} case{'' if self.judged == 1 else 's'}"
+        ended = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
         more = self.unexpected - len(self.listed)
         return [
-            f"{cases} judged: {endings}; {self.unexpected:,} not as expected",
+            f"{counted(self.judged)} judged: {ended}; {self.unexpected:,} not as expected",
             spend_text(self.usage),
             *self.listed,
             *([f"and {more:,} more"] if more else []),
