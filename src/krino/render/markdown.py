@@ -94,10 +94,8 @@ def _fields(block: b.Fields) -> Iterator[str]:
 def _data_table(block: b.DataTable) -> Iterator[str]:
     if not block.rows:
         return
-    if block.title:
-        yield from (f"**{escape(block.title)}**", "")
-    shown = block.rows[: block.most] if block.most else block.rows
-    yield from _table(tuple(map(escape, block.columns)), (tuple(map(_cell, row)) for row in shown))
+    rows = (tuple(map(_cell, row)) for row in block.rows[: block.most or None])
+    yield from _titled(block.title, *_table(tuple(map(escape, block.columns)), rows))
     if told := more_rows(block):
         yield from ("", f"{told}.")
 

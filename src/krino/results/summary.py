@@ -143,10 +143,7 @@ class SummaryTally:
         found = np.bincount(part.statuses, minlength=max(CODES.values()) + 1)
         self._statuses.update({status: int(found[code]) for status, code in CODES.items()})
         for name, values in part.fields.items():
-            known = self._fields.get(name)
-            if known is None:
-                known = self._fields[name] = _FieldTally()
-            known.add(values, self.reader.coders[name])
+            self._fields.setdefault(name, _FieldTally()).add(values, self.reader.coders[name])
         self._add_deciders(part.records)
         for judgement in part.records:
             self._add_rest(judgement)

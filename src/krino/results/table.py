@@ -103,16 +103,6 @@ class Coder:
             self.values.clear()
             self._known = {None: NULL}
 
-    def kind(self, name: str, codes: NDArray[np.int32], *, has_numbers: bool, closed: bool) -> ColumnKind:
-        return column_kind(
-            name,
-            has_numbers=has_numbers,
-            is_text=self.is_text,
-            labels=len(self.labels),
-            coded=int((codes >= 0).sum()),
-            closed=closed,
-        )
-
     def _code(self, value: Any) -> int:
         try:
             return self._known[value]
@@ -169,14 +159,9 @@ class Reader:
             if self.wanted is None or name in self.wanted:
                 rows, values = _column(name, ok, verdicts, rolled)
                 if values:
-                    fields[name] = Values(rows, *self._coder(name).read(values))
+                    coder = self.coders.setdefault(name, Coder(self.marks))
+                    fields[name] = Values(rows, *coder.read(values))
         return Part(records, statuses, fields)
-
-    def _coder(self, name: str) -> Coder:
-        known = self.coders.get(name)
-        if known is None:
-            known = self.coders[name] = Coder(self.marks)
-        return known
 
 
 def _column(name: str, ok: Places, verdicts: Sequence[Record], rolled: Sequence[Any]) -> tuple[Places, list[Any]]:
@@ -418,10 +403,17 @@ class _TableBuilder:
         numbers = nothing_but(np.nan, len(rows))
         if column.numbers is not None:
             numbers = _in_order(column.numbers, np.float64, rows)
-        closed = bool(closed_labels(self.run.manifest.about.fields_schema, name))
+        kind = column_kind(
+            name,
+            has_numbers=not np.isnan(numbers).all(),
+            is_text=coder.is_text,
+            labels=len(coder.labels),
+            coded=int((codes >= 0).sum()),
+            closed=bool(closed_labels(self.run.manifest.about.fields_schema, name)),
+        )
         return Column(
             name=name,
-            kind=coder.kind(name, codes, has_numbers=not np.isnan(numbers).all(), closed=closed),
+            kind=kind,
             numbers=numbers,
             codes=codes,
             values=tuple(coder.values),

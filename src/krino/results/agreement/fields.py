@@ -101,7 +101,7 @@ def field_data(name: str, labels: Labels, verdicts: Verdicts, scale: Scale | Non
     cases, raters, codes = cases[given], raters[given], codes[given]
     present, own = np.unique(raters, return_inverse=True)
     named = len(present) <= MOST_PAIRED
-    people = np.full((size, len(present) if named else _most_labels(cases)), MISSING, np.intp)
+    people = np.full((size, len(present) if named else int(np.bincount(cases).max(initial=0))), MISSING, np.intp)
     people[cases, own if named else _place_within(cases)] = codes
     names = list(labels.raters)
     return FieldData(
@@ -114,10 +114,6 @@ def field_data(name: str, labels: Labels, verdicts: Verdicts, scale: Scale | Non
         named=named,
         null_only=asked & ~(people != MISSING).any(axis=1),
     )
-
-
-def _most_labels(cases: Codes) -> int:
-    return int(np.bincount(cases).max(initial=0))
 
 
 def _place_within(cases: Codes) -> Codes:

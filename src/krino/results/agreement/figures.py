@@ -303,7 +303,8 @@ def estimate(
         side = found.setdefault(part.side, {})
         for name, value in point.items():
             samples[part.side, name] = values = np.array([figures[name] for figures in sample])
-            side[name] = _own_figure(name, value, values, part.n, units)
+            figure = drawn_figure(name, value, values, part.n, units)
+            side[name] = as_share(figure, part.n, units) if name in SHARES else figure
     judge, people = found.get(JUDGE, {}), found.get(PEOPLE, {})
     for name, theirs in people.items():
         if name in judge:
@@ -317,11 +318,6 @@ def _gap(name: str, ours: Figure, theirs: Figure, apart: Floats, units: int) -> 
     if ours.value is None or theirs.value is None:
         return Figure(value=None, n=n, why=ours.why or theirs.why)
     return drawn_figure(name, ours.value - theirs.value, apart, n, units)
-
-
-def _own_figure(name: str, value: float, drawn: Floats, n: int, units: int) -> Figure:
-    found = drawn_figure(name, value, drawn, n, units)
-    return as_share(found, n, units) if name in SHARES else found
 
 
 def as_share(found: Figure, n: int, units: int) -> Figure:
