@@ -20,7 +20,6 @@ from krino.render.agreement import agreement_blocks
 from krino.render.comparison import comparison_blocks
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
-from krino.results.agreement.agree import WORST as MOST_DISAGREEING
 from krino.results.agreement.agree import agree as hold_against
 from krino.results.agreement.labels import Labels
 from krino.results.agreement.result import Agreement as AgreementResult
@@ -156,7 +155,7 @@ def agree(
     fields: Collection[str] | None = None,
     confidence: Mapping[str, str] | None = None,
     cluster: str | None = None,
-    worst: int = MOST_DISAGREEING,
+    worst: int = WORST,
     values: Mapping[str, Any] | None = None,
     draws: int = DRAWS,
     seed: int = 0,

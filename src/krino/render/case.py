@@ -16,9 +16,10 @@ from krino.render.summary import TONES, graded, signed
 from krino.results.kinds import is_explanation, is_text, key_of
 from krino.results.named_cases import reason_of, rule_in_words
 from krino.results.stability import LABELLER
+from krino.results.table import Record
 from krino.results.verdict_schema import Scales
 from krino.results.wording import labeller_name, spend_text
-from krino.results.worst import Record, Worst
+from krino.results.worst import Worst
 from krino.runs.fields import ROLL_UP, fields_of
 from krino.text.clean import clean_line
 

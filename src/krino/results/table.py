@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from math import nan
 from operator import itemgetter
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -46,7 +47,6 @@ ROWS = 500
 _FIRST_MARK = NO_CODE
 _MARK_BITS = (1 << 55) - 1
 _MOST_COMBINATIONS = 1_000
-_NAN = float("nan")
 _SPENT = itemgetter(*SPENDING[:-1])
 
 
@@ -348,7 +348,7 @@ class _TableBuilder:
         self.digests.append(int(judgement["input_hash"][:16], 16))
         if self.with_spending:
             spent = (*_SPENT(usage := judgement["usage"]), usage.get("unpriced", 0))  # older lines do not count them
-            self.spending.extend(spent if None not in spent else [_NAN if part is None else part for part in spent])
+            self.spending.extend(spent if None not in spent else [nan if part is None else part for part in spent])
         metadata = judgement.get("metadata") or {}
         self.metadata.update(metadata)
         for columns in self.by:

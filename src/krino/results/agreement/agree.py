@@ -25,7 +25,7 @@ from krino.results.agreement.result import (
     Skipped,
 )
 from krino.results.agreement.verdicts import ABSENT, Verdicts, gather
-from krino.results.named_cases import reason_of
+from krino.results.named_cases import WORST, reason_of
 from krino.results.verdict_schema import Schema, declared_scale
 from krino.results.wording import listed, shown
 from krino.runs.manifest import JudgeCard
@@ -33,7 +33,6 @@ from krino.runs.reading import load_run
 from krino.stats.resample import DRAWS, LEVEL
 from krino.text.guessing import guessed
 
-WORST = 10
 _SHOWN_IDS = 3
 _Read = Callable[[Collection[int] | None], Iterable[Judgement | Mapping[str, Any]]]
 """Gives the judgements; of a run, only those of the cases at some places, if asked so."""
