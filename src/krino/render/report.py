@@ -91,10 +91,11 @@ def _write_page(
         "counts": found.summary.counts.model_dump(),
         "rules": manifest.about.rules,
     }
+    title = f"{judge_of(manifest)} · {labeller_of(manifest)} · {date_of(manifest)} · Krino"
     style, script = page_file("report.css"), page_file("report.js")
     places: dict[str, Callable[[], Iterable[bytes]]] = {
         "policy": lambda: _text(_policy(style, script)),
-        "title": lambda: _text(tag("title", _title(manifest))),
+        "title": lambda: _text(tag("title", clean_line(title, 200))),
         "style": lambda: [style.encode()],
         "header": lambda: _text(_header(manifest)),
         "overview": lambda: _text(to_html(page_blocks(found.summary, manifest, found.slices, own))),
@@ -122,10 +123,6 @@ def _parts(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -
 
 def _text(markup: str) -> list[bytes]:
     return [markup.encode("utf-8", "replace")]
-
-
-def _title(manifest: Manifest) -> str:
-    return clean_line(f"{judge_of(manifest)} · {labeller_of(manifest)} · {date_of(manifest)} · Krino", 200)
 
 
 def _policy(style: str, script: str) -> str:

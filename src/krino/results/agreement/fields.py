@@ -130,7 +130,9 @@ def _place_within(cases: Codes) -> Codes:
 def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: int) -> FieldAgreement:
     compared = np.flatnonzero(data.compared)
     if not len(compared):
-        return _nothing(data)
+        told = "no labelled case has a value of the judge in this field: nothing can be compared"
+        counts, kind = _counts(data, None), data.coding.kind
+        return FieldAgreement(field=data.name, kind=kind, raters=data.raters, counts=counts, notes=(told,))
     patterns = Patterns.of(data.judge[compared], data.people[compared], data.coding.positions)
     parts = statistics_of(patterns, data.coding, named=data.named)
     drawn, drawn_parts = patterns, parts
@@ -162,16 +164,6 @@ def _coarse(data: FieldData, compared: Codes) -> tuple[Patterns, Coding]:
     coding, new = coarsened(data.coding, _STEPS)
     new = np.append(new, MISSING)  # for -1, which takes the last
     return Patterns.of(new[data.judge[compared]], new[data.people[compared]], coding.positions), coding
-
-
-def _nothing(data: FieldData) -> FieldAgreement:
-    return FieldAgreement(
-        field=data.name,
-        kind=data.coding.kind,
-        raters=data.raters,
-        counts=_counts(data, None),
-        notes=("no labelled case has a value of the judge in this field: nothing can be compared",),
-    )
 
 
 def _counts(data: FieldData, patterns: Patterns | None) -> FieldCounts:

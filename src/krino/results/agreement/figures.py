@@ -18,6 +18,7 @@ from krino.stats.agreement import (
     Codes,
     Level,
     Ratings,
+    both_given,
     class_scores,
     cohen_kappa,
     raw_agreement,
@@ -237,12 +238,7 @@ def _pairwise(coding: Coding) -> Iterator[tuple[str, Pairwise]]:
     if positions is not None:
         yield "mean_kappa_quadratic", lambda one, other, weights: weighted_kappa(one, other, positions, 2, weights)
     if coding.kind in ("scale", "number"):
-        yield "mean_spearman", _spearman_where_given
-
-
-def _spearman_where_given(one: Codes, other: Codes, weights: Floats) -> float:
-    there = (one != MISSING) & (other != MISSING)
-    return scores.spearman(one[there], other[there], weights[there])
+        yield "mean_spearman", lambda one, other, weights: scores.spearman(*both_given(one, other, weights))
 
 
 def _means_over(pairs: list[tuple[Codes, Codes]], statistics: dict[str, Pairwise]) -> Callable[[Floats], Figures]:

@@ -29,9 +29,6 @@ class Measure:
     nulls: int = 0
     judged: int = 0
 
-    def worse_end(self, rule: Rule) -> float | None:
-        return None if self.interval is None else self.interval[0 if rule.lower else 1]
-
 
 def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
     """A rule over the cases of one run."""
@@ -134,8 +131,10 @@ def tell(rule: Rule, found: Measure, *, point: bool, nulls_allowed: bool) -> tup
     if found.value is None:
         of = "" if rule.target.field is None else f" of `{rule.target.field}`"
         return False, f"no case has a value{of}"
-    held = found.value if point or rule.target.counted else found.worse_end(rule)
-    outcome = _outcome(rule, found.value, held, counted=point or rule.target.counted)
+    counted = point or rule.target.counted
+    worse_end = None if found.interval is None else found.interval[0 if rule.lower else 1]
+    held = found.value if counted else worse_end
+    outcome = _outcome(rule, found.value, held, counted=counted)
     parts = [f"{_subject(rule, found, found.value)}{outcome}"]
     if found.nulls:
         field = rule.target.field
