@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePath
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import orjson
 
@@ -40,8 +40,8 @@ def write_report(
         return report.write(collect(judgements, report, schema=manifest.about.fields_schema))
 
 
-class Report:
-    """Takes judgements one at a time, then writes the page."""
+class Report(ExitStack):
+    """Takes judgements one at a time, then writes the page; leaving it closes its scratch files."""
 
     def __init__(
         self, folder: Path, manifest: Manifest, judge: AnyJudge | None = None, case_of: CaseOf | None = None
@@ -50,10 +50,10 @@ class Report:
 
         `case_of` finds the case of a judgement; without it, the case is expected in the judgement under `case`.
         """
+        super().__init__()
         self._target, self._manifest, self._own = folder / REPORT, manifest, RunOverview(judge)
-        self._scratch = ExitStack()
         rows, texts, not_ok, first, later, cases = (
-            self._scratch.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
+            self.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
             for _ in range(6)
         )
         hand = None if judge is None else AtHand(judge)
@@ -62,12 +62,6 @@ class Report:
             self._collector.case_of = case_of
         else:  # a report that is written again without the cases keeps what the last one shows of them
             self._collector.recorded = RecordedViews(self._target).of
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._scratch.close()
 
     def add(self, judgement: Mapping[str, Any], /) -> None:
         self._collector.add(judgement)

@@ -74,9 +74,7 @@ def agree(
         counts=counts,
         absent_ids=_absent(given, verdicts),
         raters=tuple(dict.fromkeys(rater for data in compared for rater in data.raters)),
-        fields=_with_reasons(
-            held, read, about.rules, {name: verdicts.places[case] for name, case in given.ids.items()}
-        ),
+        fields=_with_reasons(held, read, about.rules, verdicts),
         calibration=tuple(item for item in calibrated if isinstance(item, CalibrationResult)),
         skipped=(*skipped, *(item for item in calibrated if isinstance(item, Skipped))),
         clusters=clusters,
@@ -194,7 +192,7 @@ def _from_labels(column: str, labels: Labels) -> dict[int, str]:
 
 
 def _with_reasons(
-    fields: Sequence[FieldAgreement], read: _Read, rules: Mapping[str, str], places: Mapping[str, int]
+    fields: Sequence[FieldAgreement], read: _Read, rules: Mapping[str, str], verdicts: Verdicts
 ) -> tuple[FieldAgreement, ...]:
     """With why the judge said what it said, of the cases that disagree most; only their judgements are read again."""
     wanted: dict[str, list[str]] = {}
@@ -202,18 +200,15 @@ def _with_reasons(
         for case in field.worst:
             wanted.setdefault(case.id, []).append(field.field)
     reasons: dict[tuple[str, str], str] = {}
-    for judgement in read({places[own_id] for own_id in wanted}) if wanted else ():
+    places = {verdicts.places[verdicts.labels.ids[own_id]] for own_id in wanted}
+    for judgement in read(places) if wanted else ():
         own_id = judgement.id if isinstance(judgement, Judgement) else judgement["id"]
         if own_id in wanted:
             plain = judgement.model_dump(mode="json") if isinstance(judgement, Judgement) else judgement
             reasons.update({(name, own_id): reason_of(plain, name, rules) for name in wanted[own_id]})
-    return tuple(
-        field.model_copy(
-            update={
-                "worst": tuple(
-                    case.model_copy(update={"reason": reasons[field.field, case.id]}) for case in field.worst
-                )
-            }
-        )
-        for field in fields
-    )
+
+    def explained(field: FieldAgreement) -> FieldAgreement:
+        worst = (case.model_copy(update={"reason": reasons[field.field, case.id]}) for case in field.worst)
+        return field.model_copy(update={"worst": tuple(worst)})
+
+    return tuple(map(explained, fields))
