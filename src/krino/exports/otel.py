@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -34,14 +34,6 @@ _LONGEST_EXPLANATION = 4_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Attribute = dict[str, Any]
-
-
-def write_otel(sink: IO[bytes], lines: Iterable[bytes]) -> int:
-    """Gives the number of lines."""
-    count = 0
-    for count, line in enumerate(lines, 1):  # noqa: B007 - the last number is the result
-        sink.write(line + b"\n")
-    return count
 
 
 def otel_lines(manifest: Manifest, run: str, judgements: Iterable[Record], labels: Sequence[str]) -> Iterator[bytes]:

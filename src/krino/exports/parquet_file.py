@@ -69,11 +69,11 @@ class ParquetBeside(ExitStack):
         self._waiting = []
 
 
-def write_parquet(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -> int:
-    """Read twice: first for what each column holds, then to write it. Gives the number of rows."""
+def write_parquet(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -> None:
+    """Read twice: first for what each column holds, then to write it."""
     if not _is_installed():
         raise UsageProblem("Parquet needs pyarrow: pip install 'krino[parquet]'")
-    return _write(sink, judgements(), columns_of(judgements()))
+    _write(sink, judgements(), columns_of(judgements()))
 
 
 def arrow_schema(kinds: Kinds) -> Any:
@@ -91,14 +91,12 @@ def _is_installed() -> bool:
     return True
 
 
-def _write(sink: IO[bytes], judgements: Iterable[Record], kinds: Kinds) -> int:
-    count, remaining = 0, iter(judgements)
+def _write(sink: IO[bytes], judgements: Iterable[Record], kinds: Kinds) -> None:
+    remaining = iter(judgements)
     with _Rows(sink, kinds) as rows:
         while some := list(islice(remaining, AT_ONCE)):
             rows.add(some, kinds)
-            count += len(some)
         rows.close()
-    return count
 
 
 class _Rows:
