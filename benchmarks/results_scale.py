@@ -47,7 +47,7 @@ def finish(folder: Path) -> None:
     from krino.cases import read_cases
     from krino.exports.parquet_file import ParquetBeside
     from krino.render.report import Report
-    from krino.results.finish import collect
+    from krino.results.summary import collect
     from krino.runs.inputs import CasesBeside
 
     run, judge = krino.load_run(folder), krino.load_judge("rag")

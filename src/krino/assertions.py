@@ -46,11 +46,12 @@ class Expected:
             if isinstance(bound, bool) or not isinstance(bound, int | float):
                 raise UsageProblem(f"assert_verdict: the bound of `{name}` is {bound!r}; min and max take numbers")
 
-    def names(self) -> set[str]:
-        return {*self.min, *self.max, *self.equals}
+    def check_names(self, judge: AnyJudge) -> None:
+        """Against what the judge says of itself, before anything is spent."""
+        self._check_names(judge.name, [*judge.verdict_model.model_fields, *judge.figures_model.model_fields])
 
-    def check_names(self, judge: str, known: Collection[str]) -> None:
-        if unknown := sorted(self.names() - set(known)):
+    def _check_names(self, judge: str, known: Collection[str]) -> None:
+        if unknown := sorted({*self.min, *self.max, *self.equals} - set(known)):
             raise UsageProblem(
                 f"assert_verdict: judge `{judge}` has no field `{unknown[0]}`{guessed(unknown[0], known)}; "
                 f"it has {', '.join(known)}"
@@ -61,7 +62,7 @@ class Expected:
         if judgement.status != "ok" or judgement.verdict is None:
             return [f"the case was not judged ({judgement.status}): {judgement.reason or judgement.error}"]
         verdict = judgement.verdict | judgement.figures
-        self.check_names(judgement.judge, verdict)
+        self._check_names(judgement.judge, verdict)
         found = [_beyond(name, verdict[name], bound, "least") for name, bound in self.min.items()]
         found += [_beyond(name, verdict[name], bound, "most") for name, bound in self.max.items()]
         found += [
@@ -70,6 +71,13 @@ class Expected:
             if not verdict[name] == value  # noqa: SIM201 - what is expected may be an approximation of its own kind
         ]
         return [problem for problem in (*found, self._of_roll_up(judgement)) if problem]
+
+    def hold(self, judgement: Judgement, rules: Mapping[str, str]) -> Judgement:
+        """Gives the judgement, or raises `UnexpectedVerdict`."""
+        __tracebackhide__ = True
+        if problems := self.problems(judgement):
+            raise UnexpectedVerdict(judgement, problems, tell_problems(judgement, problems, rules))
+        return judgement
 
     def _of_roll_up(self, judgement: Judgement) -> str | None:
         if self.roll_up is None:
@@ -80,11 +88,6 @@ class Expected:
         return (
             None if judgement.roll_up in allowed else f"roll_up is {judgement.roll_up}, expected {' or '.join(allowed)}"
         )
-
-
-def field_names(judge: AnyJudge) -> list[str]:
-    """What can be expected of a judge: the fields of its verdict, and the figures beside it."""
-    return [*judge.verdict_model.model_fields, *judge.figures_model.model_fields]
 
 
 def assert_verdict(
@@ -108,16 +111,12 @@ def assert_verdict(
     if isinstance(judge, Judgement):
         if case is not None:
             raise UsageProblem("assert_verdict: give a judge and a case, or a judgement alone")
-        judgement, rules = judge, _rules_of(judge.judge)
-    else:
-        if case is None:
-            raise UsageProblem("assert_verdict: the case is missing: assert_verdict('rag', case, min={...})")
-        ready = ready_judge(judge, options, prompt)
-        expected.check_names(ready.name, field_names(ready))
-        judgement, rules = judge_case(ready, case, labeller=labeller), ready.rules
-    if problems := expected.problems(judgement):
-        raise UnexpectedVerdict(judgement, problems, tell_problems(judgement, problems, rules))
-    return judgement
+        return expected.hold(judge, _rules_of(judge.judge))
+    if case is None:
+        raise UsageProblem("assert_verdict: the case is missing: assert_verdict('rag', case, min={...})")
+    ready = ready_judge(judge, options, prompt)
+    expected.check_names(ready)
+    return expected.hold(judge_case(ready, case, labeller=labeller), ready.rules)
 
 
 def _beyond(name: str, value: Any, bound: float, end: Literal["least", "most"]) -> str | None:

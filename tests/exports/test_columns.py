@@ -29,8 +29,10 @@ from made_runs import store_run
 
 def csv_rows(*judgements: dict[str, Any], every_column: bool = True) -> list[dict[str, str]]:
     sink = io.BytesIO()
-    assert write_csv(sink, lambda: judgements, every_column=every_column) == len(judgements)
-    return list(csv.DictReader(io.StringIO(sink.getvalue().decode(), newline="")))
+    write_csv(sink, lambda: judgements, every_column=every_column)
+    rows = list(csv.DictReader(io.StringIO(sink.getvalue().decode(), newline="")))
+    assert len(rows) == len(judgements)
+    return rows
 
 
 def parquet_rows(*judgements: dict[str, Any]) -> Any:

@@ -13,9 +13,8 @@ import krino
 from krino.contract import Questions
 from krino.exports.parquet_file import ParquetBeside
 from krino.render.report import Report
-from krino.results.finish import collect
 from krino.results.slices import slice_by
-from krino.results.summary import summarise
+from krino.results.summary import collect, summarise
 from krino.runs.reading import load_run
 from made_judgements import failed, manifest, ok
 from made_runs import failed_row, make_run, row

@@ -14,8 +14,8 @@ from krino.render.markdown import to_markdown
 from krino.render.report import write_report
 from krino.render.summary import slices_blocks
 from krino.render.terminal import show
-from krino.results.finish import collect
 from krino.results.slices import OTHERS, SliceTable, parse_columns, slice_by
+from krino.results.summary import collect
 from krino.stats.moments import Moments, mean_interval
 from made_judgements import HOSTILE, failed, manifest, ok
 

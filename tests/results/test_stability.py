@@ -13,12 +13,12 @@ from rich.console import Console
 
 from krino.contract import Judgement
 from krino.labellers.panel import TIE
-from krino.render.case import case_blocks
+from krino.render.case import case_blocks, votes_of
 from krino.render.markdown import to_markdown
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
 from krino.render.terminal import show
-from krino.results.stability import Stability, votes_of
+from krino.results.stability import Stability
 from krino.results.summary import summarise
 from made_judgements import HOSTILE, error, failed, manifest, ok
 

@@ -62,9 +62,7 @@ def write_run(
 ) -> None:
     """One row a case, also for cases that were not judged; `inputs` as in `events_of_run`."""
     if to == "otel":
-        from krino.exports.otel import write_otel
-
-        write_otel(sink, events_of_run(run, inputs))
+        sink.writelines(line + b"\n" for line in events_of_run(run, inputs))
         return
     records = run.found().records
     if to == "csv":
@@ -81,8 +79,7 @@ def write_run(
 
         write_parquet(sink, records)
     else:
-        for record in records():
-            sink.write(orjson.dumps(record) + b"\n")
+        sink.writelines(orjson.dumps(record) + b"\n" for record in records())
 
 
 def events_of_run(run: StoredRun, inputs: Sequence[str] | None = None) -> Iterator[bytes]:

@@ -65,7 +65,7 @@ async def ajudge(judge: AnyKindOfJudge, case: Case, **settings: Unpack[Settings]
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
     (item,) = looked_for_slips(iter([as_item(0, case)]), ready, _warn)
     rehearse(ready, item)
-    async with _closing(settings.get("labeller", "local")) as chosen:
+    async with closing_ours(settings.get("labeller", "local")) as chosen:
         return await judge_item(ready, chosen, item)
 
 
@@ -126,7 +126,7 @@ async def ajudge_many(
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
     given = split_items((as_item(index, case) for index, case in enumerate(cases)), ready)
     items = looked_for_slips(given, ready, _warn)  # of the cases as they are judged: a judge may read what holds them
-    async with _closing(settings.get("labeller", "local")) as chosen:
+    async with closing_ours(settings.get("labeller", "local")) as chosen:
         window = _WINDOW * chosen.workers
         stream = judged_in_order(LocalPool(), Assignment(ready, chosen), rehearsed(items, ready), window)
         async with contextlib.aclosing(stream) as judgements:
@@ -196,7 +196,7 @@ def as_item(index: int, case: Any) -> CaseItem:
 
 
 @contextlib.asynccontextmanager
-async def _closing(labeller: str | Labeller) -> AsyncIterator[Labeller]:
+async def closing_ours(labeller: str | Labeller) -> AsyncIterator[Labeller]:
     """A labeller made here is closed here; one that was handed in belongs to the caller."""
     chosen = labeller_from(labeller)
     try:

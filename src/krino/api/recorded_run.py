@@ -9,31 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from krino.api.exporting import ExportFormat, export_run
-from krino.api.people import is_workbench, labels_from
 from krino.blocks import Block
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.exports.frame import FrameKind, frame
 from krino.judges.registry import our_judge
+from krino.people import FILE, FOLDER, home_of
 from krino.render import html
 from krino.render.agreement import agreement_blocks
 from krino.render.comparison import comparison_blocks
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
-from krino.results.agreement.agree import WORST as MOST_DISAGREEING
 from krino.results.agreement.agree import agree as hold_against
 from krino.results.agreement.labels import Labels
 from krino.results.agreement.result import Agreement as AgreementResult
 from krino.results.comparison.changes import Comparison as ComparisonResult
 from krino.results.comparison.compare import SHOWN
 from krino.results.comparison.compare import compare as compare_folders
-from krino.results.finish import collect
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import GateResult
 from krino.results.gates.rules import Kind, Rule, parse_table
 from krino.results.named_cases import WORST
 from krino.results.slices import SliceTable, parse_columns, slice_by
-from krino.results.summary import Summary
+from krino.results.summary import Summary, collect
 from krino.results.worst import Worst, worst
 from krino.runs import reading
 from krino.stats.moments import FEW
@@ -42,6 +40,7 @@ from krino.stats.resample import DRAWS
 Rules = Mapping[str, float | str]
 """What is limited, and to what: `{"faithfulness": 0.8, "failed": "1%"}`, as `--min` and `--max` take it."""
 AnyRun = str | PathLike[str] | reading.StoredRun
+Rows = list[dict[str, Any]]
 Labelled = str | PathLike[str] | Labels | Iterable[Mapping[str, Any]]
 
 
@@ -131,6 +130,23 @@ class Comparison(ComparisonResult):
         return html.for_notebook(comparison_blocks(self))
 
 
+def is_workbench(labels: object) -> bool:
+    """Whether what was given for labels is a workbench (a folder, a file of SQLite, an address), and no other file."""
+    if not isinstance(labels, str | PathLike):
+        return False
+    path = Path(labels)
+    return "://" in str(labels) or path.suffix == ".sqlite" or (home_of(path) / FOLDER / FILE).is_file()
+
+
+def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth: str = "both") -> Rows:
+    """What people said of the cases of a run, one row a case and rater, as `agree` takes it."""
+    try:
+        from krino.people.rows import plain, rows_for_run
+    except ModuleNotFoundError as missing:
+        raise UsageProblem(f"labels of a workbench need {missing.name}: pip install 'krino[web]'") from None
+    return plain(rows_for_run(workbench, reading.load_run(run), depth))
+
+
 def agree(
     judgements: AnyRun | Iterable[Judgement | Mapping[str, Any]],
     labels: Labelled,
@@ -138,7 +154,7 @@ def agree(
     fields: Collection[str] | None = None,
     confidence: Mapping[str, str] | None = None,
     cluster: str | None = None,
-    worst: int = MOST_DISAGREEING,
+    worst: int = WORST,
     values: Mapping[str, Any] | None = None,
     draws: int = DRAWS,
     seed: int = 0,

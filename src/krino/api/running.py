@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from krino.api.judging import AnyKindOfJudge, ready_judge
+from krino.api.judging import AnyKindOfJudge, closing_ours, ready_judge
 from krino.api.recorded_run import Run, load_run
 from krino.cases import CaseItem, read_cases
 from krino.cases.item import as_text
@@ -35,10 +35,9 @@ from krino.judges.registry import OURS, address_of
 from krino.labellers.factory import labeller_from
 from krino.labellers.replay import PanelReplay, Unasked
 from krino.render.report import Report
-from krino.results.finish import collect
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.validate import refuse_for
-from krino.results.summary import Summary
+from krino.results.summary import Summary, collect
 from krino.runs.contents import Contents
 from krino.runs.folder import RunLocation, find_location, trying, was_killed
 from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
@@ -89,14 +88,10 @@ def run(
     settings = RunSettings(None if into is None else Path(into), None, format, mapping or {}, split or {}, fresh)
 
     async def carried_out() -> Run:
-        chosen = labeller_from(labeller)
-        try:
+        async with closing_ours(labeller) as chosen:
             with inputs_of(source) as inputs:
                 running = Running(ready, address, chosen, inputs, settings, on_message, on_progress, engine)
                 judged = await running.carry_out()
-        finally:
-            if chosen is not labeller:
-                await chosen.aclose()
         await asyncio.to_thread(running.finish, judged)
         return judged if gate is None else replace(judged, gated=check_run(judged.folder, gate))
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from krino.cli import exits, options
+from krino.cli.printing import as_markdown, on_screen
+from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
     from krino.results.agreement.result import Agreement
@@ -74,17 +76,13 @@ def agree(
 
     Exit code 3 when a labelled case has no verdict, or is not in the run at all.
     """
-    from krino.api.people import Rows, labels_from
+    from krino.api.recorded_run import Rows, labels_from
     from krino.cases import parse_mapping
-    from krino.errors import UsageProblem
     from krino.render.agreement import agreement_blocks
-    from krino.render.markdown import to_markdown
-    from krino.render.terminal import screen, show
     from krino.results.agreement.agree import agree as hold_against
     from krino.results.agreement.labels import Labels, parse_values, read_labels
     from krino.results.wording import judge_of, labeller_of
     from krino.runs.manifest import Manifest
-    from krino.writing import write_text
 
     manifest = Manifest.load(run)
     given: Labels | Rows
@@ -105,9 +103,8 @@ def agree(
         draws=draws,
     )
     title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name if labels else 'the workbench'}"
-    if markdown is not None:
-        write_text(markdown, to_markdown(agreement_blocks(found, title)))
-    typer.echo(found.model_dump_json()) if json else show(screen(), agreement_blocks(found, title))
+    as_markdown(markdown, agreement_blocks(found, title))
+    typer.echo(found.model_dump_json()) if json else on_screen(agreement_blocks(found, title))
     raise typer.Exit(exit_code(found))
 
 
@@ -117,8 +114,6 @@ def exit_code(found: Agreement) -> int:
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:
-    from krino.errors import UsageProblem
-
     pairs = {}
     for pair in given:
         name, equals, about = (part.strip() for part in pair.partition("="))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from krino.cli import exits, options
+from krino.cli.printing import as_markdown, on_screen
 
 HELP = "\n\n".join(
     (
@@ -34,14 +35,10 @@ def compare(
 ) -> None:
     from krino.cli.runner import tune_memory
     from krino.render.comparison import comparison_blocks
-    from krino.render.markdown import to_markdown
-    from krino.render.terminal import screen, show
     from krino.results.comparison.compare import compare as compare_runs
-    from krino.writing import write_text
 
     tune_memory()
     found = compare_runs(a, b, shown=flips, cluster=cluster)
-    if markdown is not None:
-        write_text(markdown, to_markdown(comparison_blocks(found)))
-    typer.echo(found.model_dump_json()) if json else show(screen(), comparison_blocks(found))
+    as_markdown(markdown, comparison_blocks(found))
+    typer.echo(found.model_dump_json()) if json else on_screen(comparison_blocks(found))
     raise typer.Exit(exits.DONE if found.whole else exits.CASES_FAILED)

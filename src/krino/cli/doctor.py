@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from krino.cli import exits, options
+from krino.cli.printing import as_json
 
 if TYPE_CHECKING:
     from krino.labellers.llm.labeller import LlmLabeller
@@ -43,8 +44,6 @@ def doctor(
     """Check the installation and, with --labeller MODEL, the endpoint: a few tiny calls."""
     import asyncio
 
-    import orjson
-
     import krino
 
     checks = _installation()
@@ -60,7 +59,7 @@ def doctor(
             chosen: options.LlmFlags = {**llm, "api_key": keys.named, "env": keys.env, "retries": 0, "cache": "off"}
             checks += asyncio.run(_endpoint(krino.llm(name, **chosen)))
     if json:
-        typer.echo(orjson.dumps([{"mark": c.mark, "what": c.what, "detail": c.detail} for c in checks]).decode())
+        as_json([asdict(check) for check in checks])
     else:
         for check in checks:
             typer.echo(f"{check.mark:>4}  {check.what}: {check.detail}")

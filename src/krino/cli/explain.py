@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from krino.cli import options
+from krino.cli.printing import as_json
+from krino.errors import UsageProblem
 
 app = typer.Typer(no_args_is_help=True, help="Show how a Belgian court name, case number or ECLI is understood.")
 
@@ -59,18 +61,8 @@ def explain_court(text: str) -> dict[str, Any]:
 def explain_case_number(text: str, other: str, *, first: bool) -> dict[str, Any]:
     from krino.judges.citation.belgium.case_numbers import compare, parse_case_numbers
 
-    numbers = [
-        {
-            "family": number.family,
-            "text": number.text,
-            "year": number.year,
-            "sequence": number.sequence,
-            "matter": number.matter,
-            "register": number.register,
-            "language": number.language,
-        }
-        for number in parse_case_numbers(text)
-    ]
+    parts = ("family", "text", "year", "sequence", "matter", "register", "language")
+    numbers = [{name: getattr(number, name) for name in parts} for number in parse_case_numbers(text)]
     found = None if first else compare(other, text)
     return {
         "input": text,
@@ -114,8 +106,6 @@ def _real_code(code: str, court: object, warnings: list[str]) -> str:
 
 
 def _given(texts: list[str] | None, file: Path | None) -> list[str]:
-    from krino.errors import UsageProblem
-
     given = list(texts or ())
     if file is not None:
         given += _lines(file)
@@ -125,8 +115,6 @@ def _given(texts: list[str] | None, file: Path | None) -> list[str]:
 
 
 def _lines(file: Path) -> list[str]:
-    from krino.errors import UsageProblem
-
     try:
         content = typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -134,12 +122,10 @@ def _lines(file: Path) -> list[str]:
     return [line for line in content.splitlines() if line.strip()]
 
 
-def _print(texts: Iterable[str], explain: Callable[[str], dict[str, Any]], as_json: bool) -> None:
-    import orjson
-
+def _print(texts: Iterable[str], explain: Callable[[str], dict[str, Any]], json: bool) -> None:
     for text in texts:
         found = explain(text)
-        typer.echo(orjson.dumps(found).decode() if as_json else _words(found))
+        as_json(found) if json else typer.echo(_words(found))
 
 
 def _words(found: dict[str, Any]) -> str:

@@ -91,8 +91,9 @@ def _send(run: Run, endpoint: str, inputs: list[str] | None) -> int:
 
 def _tell(run: Run, file: str | None) -> None:
     """How complete the export is, on stderr: a run with failures or without its end must not pass for a whole one."""
+    from krino.results.wording import endings
+
     counts = run.counts()
-    endings = ", ".join(f"{count:,} {status}" for status, count in counts.model_dump().items())
-    typer.echo(f"{counts.total:,} cases{f' in {file}' if file else ''}: {endings}", err=True)
+    typer.echo(f"{counts.total:,} cases{f' in {file}' if file else ''}: {endings(counts)}", err=True)
     if run.manifest.state != "finished":
         typer.echo(f"the run is not finished ({run.manifest.state}): the export holds what is judged so far", err=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from krino.cli import exits, options
+from krino.cli.printing import as_markdown, on_screen
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -85,16 +86,12 @@ def gate(
 ) -> None:
     from krino.cli.runner import tune_memory
     from krino.render.gate import gate_blocks
-    from krino.render.terminal import screen, show
 
     tune_memory()
     flags = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise}
     stated = read_gate(flags, base=not_worse_than, point=point, by=by, few=few, worst=worst)
     result = Gating(stated, junit, markdown).check(run)
-    if json:
-        typer.echo(result.model_dump_json())
-    else:
-        show(screen(), gate_blocks(result))
+    typer.echo(result.model_dump_json()) if json else on_screen(gate_blocks(result))
     raise typer.Exit(exits.DONE if result.passed else exits.GATE_FAILED)
 
 
@@ -110,17 +107,15 @@ class Gating:
         """Hold a run against the gate, and write the files."""
         from krino.render.gate import gate_blocks
         from krino.render.junit import to_junit
-        from krino.render.markdown import to_markdown
         from krino.results.gates.gate import check_run
-        from krino.writing import write_text, writing
+        from krino.writing import writing
 
         self.refuse_itself(folder)
         result = check_run(folder, self.gate)
         if self.junit is not None:
             with writing(self.junit) as sink:
                 sink.write(to_junit(result))
-        if self.markdown is not None:
-            write_text(self.markdown, to_markdown(gate_blocks(result)))
+        as_markdown(self.markdown, gate_blocks(result))
         return result
 
     def refuse_itself(self, folder: Path) -> None:

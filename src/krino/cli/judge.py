@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from krino.cli import exits, options
+from krino.cli.printing import as_json
 from krino.cli.settings import load_settings
 from krino.errors import UsageProblem
 
@@ -121,19 +122,17 @@ def _engine_for(
     return lambda: AllCores(workers)
 
 
-def _dry_run(running: Any, as_json: bool) -> int:
+def _dry_run(running: Any, json: bool) -> int:
     """What a run would call and cost, before anything is spent."""
     import asyncio
     from dataclasses import asdict
-
-    import orjson
 
     from krino.engine.processes import AllCores
     from krino.judges.registry import OURS
 
     found = running.estimate() if running.address in OURS else asyncio.run(running.estimate_safely(AllCores(1)))
-    if as_json:
-        typer.echo(orjson.dumps(asdict(found)).decode())
+    if json:
+        as_json(asdict(found))
         return exits.DONE
     typer.echo(f"{found.cases:>9,} cases")
     typer.echo(f"{found.cannot_be_judged:>9,} cannot be judged")

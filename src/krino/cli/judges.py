@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import orjson
 import typer
 
 from krino.cli import options
+from krino.cli.printing import as_json
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -18,12 +20,10 @@ Part = Literal["all", "case", "labels", "verdict", "judgement"]
 
 def judges(json: options.AsJson = False) -> None:
     """List the judges with their inputs and outputs."""
-    import orjson
-
     from krino.judges.registry import judge_names
 
     found = [describe(name) for name in sorted(judge_names())]
-    typer.echo(orjson.dumps(found).decode() if json else "\n\n".join(_words(entry) for entry in found))
+    as_json(found) if json else typer.echo("\n\n".join(_words(entry) for entry in found))
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -93,8 +93,6 @@ def schema(
     part: Annotated[Part, typer.Option(help="Which schema; `all` gives one object with every part.")] = "all",
 ) -> None:
     """Print JSON Schemas."""
-    import orjson
-
     from krino.contract import SCHEMA_VERSION, Judgement
     from krino.judges.registry import load_judge
 

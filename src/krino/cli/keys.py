@@ -4,7 +4,6 @@ user's to an address of its own choice."""
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from krino.cli.settings import load_settings
+from krino.cli.settings import load_settings, read_toml
 from krino.errors import UsageProblem
 from krino.labellers.llm.endpoint import address_problem, is_loopback, key_variables, masked
 
@@ -111,10 +110,7 @@ def _trusted_addresses() -> list[str]:
     path = own_settings()
     if not path.is_file():
         return []
-    try:
-        data = tomllib.loads(path.read_text("utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageProblem(f"{path}: {error}") from None
+    data = read_toml(path)
     if unknown := sorted(data.keys() - {"trust"}):
         raise UsageProblem(f"{path}: unknown section [{unknown[0]}]; there is [trust]")
     trust = data.get("trust", {})

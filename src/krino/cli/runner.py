@@ -16,17 +16,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import orjson
-import typer
-
 from krino.api.running import Running
 from krino.cases import CaseItem, count_hint
-from krino.cli import exits
+from krino.cli import exits, printing
 from krino.cli.progress import shown
 from krino.labellers.llm.endpoint import masked
 from krino.render.gate import gate_blocks
 from krino.render.summary import summary_blocks
-from krino.render.terminal import screen, show
+from krino.render.terminal import screen
 from krino.runs.session import CaseSource, Session
 
 if TYPE_CHECKING:
@@ -82,22 +79,17 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
 
 
 def _shown(run: Run, running: Running, gating: Gating | None, as_json: bool) -> GateResult | None:
-    manifest = run.manifest
     summed = running.finish(run)
-    if not as_json:
-        show(screen(), summary_blocks(summed, manifest, run.folder))
-        if gating is None:
-            return None
-        # After the summary: a rule about what is not there must not keep it from being shown.
-        gated = gating.check(run.folder)
-        show(screen(), gate_blocks(gated, known=True))
-        return gated
-    checked = gating.check(run.folder) if gating is not None else None
-    summary = summed.model_dump(mode="json")
-    result = {"run": str(run.folder), **manifest.model_dump(mode="json"), "summary": summary}
-    found = {} if checked is None else {"gate": checked.model_dump(mode="json")}
-    typer.echo(orjson.dumps({**result, **found}).decode())
-    return checked
+    if not as_json:  # before the gate: a rule about what is not there must not keep it from being shown
+        printing.on_screen(summary_blocks(summed, run.manifest, run.folder))
+    gated = gating.check(run.folder) if gating is not None else None
+    if as_json:
+        found = {} if gated is None else {"gate": gated.model_dump(mode="json")}
+        result = {"run": str(run.folder), **run.manifest.model_dump(mode="json")}
+        printing.as_json({**result, "summary": summed.model_dump(mode="json"), **found})
+    elif gated is not None:
+        printing.on_screen(gate_blocks(gated, known=True))
+    return gated
 
 
 def exit_code(manifest: Manifest, gated: GateResult | None = None) -> int:

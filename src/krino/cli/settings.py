@@ -45,10 +45,7 @@ def load_settings() -> FileSettings:
     path = _find()
     if path is None:
         return FileSettings()
-    try:
-        data = tomllib.loads(path.read_text("utf-8-sig"))  # some editors open it with a mark
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageProblem(f"{path}: {error}") from None
+    data = read_toml(path)
     if unknown := sorted(data.keys() - set(SECTIONS)):
         raise UsageProblem(
             f"{path}: unknown section [{unknown[0]}]{guessed(unknown[0], SECTIONS)}; there are {', '.join(SECTIONS)}"
@@ -66,6 +63,13 @@ def load_settings() -> FileSettings:
         if set(prices) != {"input", "output"} or not all(map(_is_price, prices.values())):
             raise UsageProblem(f'{path}: [prices."{model}"] needs two numbers that are not below 0, input and output')
     return FileSettings(path, not os.environ.get("KRINO_CONFIG"), **sections)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig"))  # some editors open it with a mark
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageProblem(f"{path}: {error}") from None
 
 
 def _is_price(value: Any) -> bool:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from krino.cli import options
+from krino.cli.printing import as_json, on_screen
+from krino.errors import UsageProblem
+from krino.text.guessing import guessed
 
 if TYPE_CHECKING:
     from krino.runs.reading import StoredRun
@@ -39,11 +42,7 @@ def show(
     json: options.AsJson = False,
 ) -> None:
     """Show a run, its worst cases, or one case. With --json: judgements, one a line, in the order of the input."""
-    import orjson
-
-    from krino.errors import UsageProblem
     from krino.runs.reading import load_run
-    from krino.text.guessing import guessed
 
     loaded = load_run(run)
     if worst is not None:
@@ -62,54 +61,41 @@ def show(
         if case_id is not None and judgement["id"] != case_id:
             continue
         found += 1
-        if json:
-            typer.echo(orjson.dumps(judgement).decode())
-        else:
-            _one(judgement, loaded, labels)
+        as_json(judgement) if json else _one(judgement, loaded, labels)
     if case_id is not None and not found:
         ways = f"`krino show {run} --worst 10` lists the worst by their ids, `krino show {run} --json` all of them"
         guess = guessed(case_id, (judgement["id"] for judgement in loaded.records()))
         raise UsageProblem(f"{run} has no judgement of a case `{case_id}`{guess}; {ways}")
 
 
-def _worst(run: StoredRun, most: int, by: str | None, as_json: bool) -> None:
-    import orjson
-
+def _worst(run: StoredRun, most: int, by: str | None, json: bool) -> None:
     from krino.render.case import worst_blocks
-    from krino.render.terminal import screen, show
     from krino.results.verdict_schema import scales_of
     from krino.results.worst import worst
 
     about = run.manifest.about
     found = worst(run.found().records, most, by, about.fields_schema)
-    if as_json:
+    if json:
         for judgement in (*found.not_judged, *found.judged):
-            typer.echo(orjson.dumps(judgement).decode())
+            as_json(judgement)
     else:
-        show(screen(), worst_blocks(found, about.rules, scales_of(about.fields_schema), run.folder))
+        on_screen(worst_blocks(found, about.rules, scales_of(about.fields_schema), run.folder))
 
 
-def _slices(judgements: Iterable[dict[str, Any]], by: str, as_json: bool) -> None:
-    import orjson
-
+def _slices(judgements: Iterable[dict[str, Any]], by: str, json: bool) -> None:
     from krino.render.summary import slices_blocks
-    from krino.render.terminal import screen, show
     from krino.results.slices import parse_columns, slice_by
 
     tables = slice_by(judgements, parse_columns(by))
-    if as_json:
-        typer.echo(orjson.dumps([table.model_dump(mode="json") for table in tables]).decode())
-    else:
-        show(screen(), slices_blocks(tables))
+    as_json([table.model_dump(mode="json") for table in tables]) if json else on_screen(slices_blocks(tables))
 
 
 def _summary(run: StoredRun) -> None:
     from krino.render.summary import summary_blocks
-    from krino.render.terminal import screen, show
     from krino.results.summary import summarise
 
     found = summarise(run.records(), run.manifest.about.fields_schema)
-    show(screen(), summary_blocks(found, run.manifest, run.folder))
+    on_screen(summary_blocks(found, run.manifest, run.folder))
 
 
 def _one(judgement: dict[str, Any], run: StoredRun, labels: bool) -> None:
@@ -117,10 +103,9 @@ def _one(judgement: dict[str, Any], run: StoredRun, labels: bool) -> None:
     from krino.render.case import case_blocks
     from krino.render.embed import RecordedViews
     from krino.render.report import REPORT
-    from krino.render.terminal import screen, show
     from krino.results.verdict_schema import scales_of
 
     about = run.manifest.about
     own = RecordedViews(run.folder / REPORT).of(judgement)
     shown = Judgement.model_validate(judgement)
-    show(screen(), case_blocks(shown, about.rules, scales_of(about.fields_schema), own, labels=labels))
+    on_screen(case_blocks(shown, about.rules, scales_of(about.fields_schema), own, labels=labels))

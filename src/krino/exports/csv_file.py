@@ -16,24 +16,21 @@ from krino.text.clean import clean
 from krino.text.formulas import marked
 
 
-def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, every_column: bool = False) -> int:
-    """Read twice: first for the columns, then to write the rows. Gives the number of rows.
+def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, every_column: bool = False) -> None:
+    """Read twice: first for the columns, then to write the rows.
 
     The columns that a person reads, or every one.
     """
     kinds = columns_of(judgements())
     kinds = kinds if every_column else for_people(kinds)
     text = TextIOWrapper(sink, "utf-8", errors="replace", newline="", write_through=True)
-    count = 0
     try:
         table = csv.writer(text, lineterminator="\n")
         table.writerow(map(harmless, kinds))
         for row in rows_of(judgements(), kinds):
             table.writerow(map(cell, row))
-            count += 1
     finally:
         text.detach()  # the sink belongs to the caller
-    return count
 
 
 def cell(value: Value) -> str | int | float:

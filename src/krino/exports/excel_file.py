@@ -31,8 +31,8 @@ def write_excel(
     *,
     every_column: bool = False,
     scales: Mapping[str, tuple[float, float]] | None = None,
-) -> int:
-    """Read twice: first for the columns, then to write the rows. Gives the number of rows.
+) -> None:
+    """Read twice: first for the columns, then to write the rows.
 
     `scales` has the worst and the best value of verdict fields: their columns are coloured by it.
     """
@@ -49,7 +49,6 @@ def write_excel(
         for row in rows_of(judgements(), kinds):
             sheet.add(row)
         sheet.finish(scales or {})
-        return sheet.rows
 
 
 class _Sheet:

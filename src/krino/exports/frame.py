@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from os import PathLike
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.exports.columns import Kind, Record, Value, as_column, cells_of, columns_of
+from krino.exports.columns import Kind, Record, as_column, cells_of, columns_of
 from krino.runs.reading import StoredRun, load_run
 
 FrameKind = Literal["pandas", "polars", "arrow"]
@@ -29,8 +29,8 @@ def frame(
 
     A case that was not judged is a row too, with its status and reason and without numbers.
     """
-    if kind not in get_args(FrameKind):
-        raise UsageProblem(f"krino.frame has no kind `{kind}`; there are {', '.join(get_args(FrameKind))}")
+    if kind not in PACKAGES:
+        raise UsageProblem(f"krino.frame has no kind `{kind}`; there are {', '.join(PACKAGES)}")
     package, how = PACKAGES[kind]
     try:
         library = import_module(package)
@@ -39,7 +39,14 @@ def frame(
     records = list(_records(judgements))
     kinds = columns_of(records)
     columns = {name: as_column(kinds[name], values) for name, values in cells_of(records, kinds).items()}
-    return {"pandas": _pandas, "polars": _polars, "arrow": _arrow}[kind](library, columns, kinds)
+    if kind == "pandas":
+        return library.DataFrame({name: library.array(columns[name], dtype=_PANDAS[kinds[name]]) for name in columns})
+    if kind == "polars":
+        types = {"bool": library.Boolean, "int": library.Int64, "float": library.Float64, "text": library.String}
+        return library.DataFrame(columns, schema={name: types[kinds[name]] for name in kinds})
+    from krino.exports.parquet_file import arrow_schema
+
+    return library.table(columns, schema=arrow_schema(kinds))
 
 
 def _records(judgements: str | PathLike[str] | StoredRun | Iterable[Judgement | Record]) -> Iterable[Record]:
@@ -53,19 +60,3 @@ def _records(judgements: str | PathLike[str] | StoredRun | Iterable[Judgement | 
             "put a single judgement into a list"
         )
     return (item.model_dump(mode="json") if isinstance(item, Judgement) else item for item in judgements)
-
-
-def _pandas(pandas: Any, columns: Mapping[str, list[Value]], kinds: Mapping[str, Kind]) -> Any:
-    series = {name: pandas.array(values, dtype=_PANDAS[kinds[name]]) for name, values in columns.items()}
-    return pandas.DataFrame(series)
-
-
-def _polars(polars: Any, columns: Mapping[str, list[Value]], kinds: Mapping[str, Kind]) -> Any:
-    types = {"bool": polars.Boolean, "int": polars.Int64, "float": polars.Float64, "text": polars.String}
-    return polars.DataFrame(columns, schema={name: types[kind] for name, kind in kinds.items()})
-
-
-def _arrow(pyarrow: Any, columns: Mapping[str, list[Value]], kinds: dict[str, Kind]) -> Any:
-    from krino.exports.parquet_file import arrow_schema
-
-    return pyarrow.table(columns, schema=arrow_schema(kinds))

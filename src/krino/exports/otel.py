@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -36,21 +36,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Attribute = dict[str, Any]
 
 
-def write_otel(sink: IO[bytes], lines: Iterable[bytes]) -> int:
-    """Gives the number of lines."""
-    count = 0
-    for count, line in enumerate(lines, 1):  # noqa: B007 - the last number is the result
-        sink.write(line + b"\n")
-    return count
-
-
 def otel_lines(manifest: Manifest, run: str, judgements: Iterable[Record], labels: Sequence[str]) -> Iterator[bytes]:
     """The run as lines of OTLP/JSON. `labels` names the verdict fields whose values are labels of a closed list."""
     resource = _resource(manifest, run)
     records = (
         record
         for judgement in judgements
-        for record in events_of(judgement, labels, _nanoseconds(_finished(judgement) or manifest.updated))
+        for record in events_of(judgement, labels, _finished(judgement) or manifest.updated)
     )
     while batch := list(islice(records, RECORDS)):
         scope = {"scope": {"name": "krino", "version": __version__}, "logRecords": batch}
@@ -66,13 +58,10 @@ def _finished(judgement: Record) -> datetime | None:
     return time if time.tzinfo is not None else None
 
 
-def _nanoseconds(time: datetime) -> str:
-    return str((time - _EPOCH) // timedelta(microseconds=1) * 1_000)
-
-
-def events_of(judgement: Record, labels: Sequence[str], moment: str) -> Iterator[dict[str, Any]]:
+def events_of(judgement: Record, labels: Sequence[str], time: datetime) -> Iterator[dict[str, Any]]:
     """Of an ok judgement one event a score or label; of any other a single one that says why there is none."""
-    event = partial(_event, judgement, origin_of(judgement.get("case")), moment)
+    nanoseconds = (time - _EPOCH) // timedelta(microseconds=1) * 1_000
+    event = partial(_event, judgement, origin_of(judgement.get("case")), str(nanoseconds))
     if judgement["status"] != "ok":
         message = judgement.get("reason") or judgement.get("error")
         yield event("", {"error.type": ERROR_TYPES[judgement["status"]]}, explanation=message)

@@ -20,27 +20,21 @@ TABLE = "judgements.parquet"
 Kinds = Mapping[str, Kind]
 
 
-class ParquetBeside:
+class ParquetBeside(ExitStack):
     """`judgements.parquet` in the run's own folder, made while the run is read for other things too.
 
     What its columns hold is known for sure only at the end. So the first rows say what they hold, and where later ones
-    turn out to hold something else, the judgements are read once more.
+    turn out to hold something else, the judgements are read once more. Leaving it closes its scratch file.
     """
 
     def __init__(self, folder: Path, again: Callable[[], Iterable[Record]]) -> None:
         """Does nothing without pyarrow. `again` reads the judgements anew."""
+        super().__init__()
         self._target, self._again = folder / TABLE, again
         self._able = _is_installed()
         self._columns = Columns()
         self._waiting: list[Record] = []
         self._rows: _Rows | None = None
-        self._scratch = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._scratch.close()
 
     def add(self, judgement: Record) -> None:
         if self._able:
@@ -67,19 +61,19 @@ class ParquetBeside:
     def _write_waiting(self) -> None:
         if self._waiting and self._rows is None:
             draft = tempfile.TemporaryFile(dir=self._target.parent)  # noqa: SIM115 - closed with the rest
-            self._draft = self._scratch.enter_context(draft)
-            self._rows = self._scratch.enter_context(_Rows(self._draft))
+            self._draft = self.enter_context(draft)
+            self._rows = self.enter_context(_Rows(self._draft))
         kinds = self._columns.kinds()
         if self._rows is not None and self._rows.holds(kinds):
             self._rows.add(self._waiting, kinds)
         self._waiting = []
 
 
-def write_parquet(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -> int:
-    """Read twice: first for what each column holds, then to write it. Gives the number of rows."""
+def write_parquet(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -> None:
+    """Read twice: first for what each column holds, then to write it."""
     if not _is_installed():
         raise UsageProblem("Parquet needs pyarrow: pip install 'krino[parquet]'")
-    return _write(sink, judgements(), columns_of(judgements()))
+    _write(sink, judgements(), columns_of(judgements()))
 
 
 def arrow_schema(kinds: Kinds) -> Any:
@@ -97,22 +91,21 @@ def _is_installed() -> bool:
     return True
 
 
-def _write(sink: IO[bytes], judgements: Iterable[Record], kinds: Kinds) -> int:
-    count, remaining = 0, iter(judgements)
-    with _Rows(sink) as rows:
+def _write(sink: IO[bytes], judgements: Iterable[Record], kinds: Kinds) -> None:
+    remaining = iter(judgements)
+    with _Rows(sink, kinds) as rows:
         while some := list(islice(remaining, AT_ONCE)):
             rows.add(some, kinds)
-            count += len(some)
-        rows.close(kinds)
-    return count
+        rows.close()
 
 
 class _Rows:
     """A Parquet file, written some thousand rows at a time; the first of them say what its columns hold."""
 
-    def __init__(self, sink: IO[bytes]) -> None:
+    def __init__(self, sink: IO[bytes], kinds: Kinds | None = None) -> None:
+        """`kinds`: of the columns of a file without rows."""
         self._sink = sink
-        self._kinds: Kinds = {}
+        self._kinds: Kinds = kinds or {}
         self._cells: dict[str, list[Value]] = {}
         self._count = 0
         self._writer: Any = None
@@ -129,9 +122,7 @@ class _Rows:
         if self._count >= ROWS:
             self._write()
 
-    def close(self, kinds: Kinds | None = None) -> None:
-        """`kinds`: of the columns of a file without rows."""
-        self._kinds = self._kinds or kinds or {}
+    def close(self) -> None:
         if self._count or self._writer is None:
             self._write()
         self._writer.close()

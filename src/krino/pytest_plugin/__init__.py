@@ -57,13 +57,17 @@ def _krino_bench(request: pytest.FixtureRequest, krino_labeller: str | Labeller)
 @pytest.fixture
 def krino_judge(_krino_bench: Bench) -> JudgeCase:
     """`krino_judge("rag", case)` gives a judgement, with the session's labeller, options and reply cache."""
-    return _krino_bench.judging()
+    from krino.pytest_plugin.bench import JudgeCase
+
+    return JudgeCase(_krino_bench)
 
 
 @pytest.fixture
 def assert_verdict(request: pytest.FixtureRequest, _krino_bench: Bench) -> AssertVerdict:
     """`assert_verdict("rag", case, min={"faithfulness": 0.8})` fails unless the verdict is as expected."""
-    return _krino_bench.asserting(request.node.nodeid)
+    from krino.pytest_plugin.bench import AssertVerdict
+
+    return AssertVerdict(_krino_bench, request.node.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

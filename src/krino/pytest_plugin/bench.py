@@ -5,56 +5,24 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
 from krino.api.judging import AnyKindOfJudge, Case, ready_judge
 from krino.api.judging import judge as judge_case
-from krino.assertions import Expected, UnexpectedVerdict, assert_verdict, field_names, tell_problems
+from krino.assertions import Expected, UnexpectedVerdict, assert_verdict
 from krino.contract import AnyJudge, Judgement, Labeller, Usage
 from krino.engine import sync as portal
 from krino.errors import UsageProblem
 from krino.judges.registry import judge_names
-from krino.results.wording import spend_text
+from krino.results.wording import counted, spend_text
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
 _MOST_LISTED = 50
 _REMEMBERED = 1_000
 Options = Mapping[str, Mapping[str, str]]
-
-
-class JudgeCase(Protocol):
-    """The fixture `krino_judge`."""
-
-    def __call__(
-        self,
-        judge: AnyKindOfJudge,
-        case: Case,
-        *,
-        labeller: str | Labeller | None = None,
-        options: Mapping[str, Any] | None = None,
-        prompt: str | None = None,
-    ) -> Judgement: ...
-
-
-class AssertVerdict(Protocol):
-    """The fixture `assert_verdict`."""
-
-    def __call__(
-        self,
-        judge: AnyKindOfJudge | Judgement,
-        case: Case | None = None,
-        *,
-        min: Mapping[str, float] | None = None,  # noqa: A002
-        max: Mapping[str, float] | None = None,  # noqa: A002
-        equals: Mapping[str, Any] | None = None,
-        roll_up: str | Collection[str] | None = None,
-        labeller: str | Labeller | None = None,
-        options: Mapping[str, Any] | None = None,
-        prompt: str | None = None,
-    ) -> Judgement: ...
 
 
 # --- settings --------------------------------------------------------------------------------------
@@ -131,11 +99,10 @@ class Tally:
         self.listed += packed["listed"][: _MOST_LISTED - len(self.listed)]
 
     def lines(self) -> list[str]:
-        endings = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
-        cases = f"{self.judged:,} case{'' if self.judged == 1 else 's'}"
+        ended = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
         more = self.unexpected - len(self.listed)
         return [
-            f"{cases} judged: {endings}; {self.unexpected:,} not as expected",
+            f"{counted(self.judged)} judged: {ended}; {self.unexpected:,} not as expected",
             spend_text(self.usage),
             *self.listed,
             *([f"and {more:,} more"] if more else []),
@@ -143,7 +110,7 @@ class Tally:
 
 
 class Bench:
-    """Judges on behalf of tests and keeps count."""
+    """What all tests of a session share: the labeller, the options, and the count."""
 
     def __init__(self, labeller: str | Labeller, options: Options, tally: Tally) -> None:
         self.labeller = labeller
@@ -151,61 +118,72 @@ class Bench:
         self.tally = tally
         self._counted: deque[Judgement] = deque(maxlen=_REMEMBERED)
 
-    def judging(self) -> JudgeCase:
-        def krino_judge(
-            judge: AnyKindOfJudge,
-            case: Case,
-            *,
-            labeller: str | Labeller | None = None,
-            options: Mapping[str, Any] | None = None,
-            prompt: str | None = None,
-        ) -> Judgement:
-            ready = self._ready(judge, options, prompt)
-            return self._count(judge_case(ready, case, labeller=labeller or self.labeller))
-
-        return krino_judge
-
-    def asserting(self, node: str) -> AssertVerdict:
-        def asserted(
-            judge: AnyKindOfJudge | Judgement,
-            case: Case | None = None,
-            *,
-            labeller: str | Labeller | None = None,
-            options: Mapping[str, Any] | None = None,
-            prompt: str | None = None,
-            **expected: Any,
-        ) -> Judgement:
-            __tracebackhide__ = True
-            try:
-                if isinstance(judge, Judgement) and case is None:
-                    return assert_verdict(self._count(judge), **expected)
-                if isinstance(judge, Judgement) or case is None:
-                    return assert_verdict(judge, case, **expected)  # which says what is wrong with the call
-                return self._judged(self._ready(judge, options, prompt), case, labeller or self.labeller, expected)
-            except UnexpectedVerdict as failure:
-                self.tally.add_unexpected(node, failure.judgement, failure.problems)
-                raise
-
-        return asserted
-
-    def _judged(self, ready: AnyJudge, case: Case, labeller: str | Labeller, expected: Mapping[str, Any]) -> Judgement:
-        """Counted before it is checked: an expectation may be refused only then, and what was spent is spent."""
-        __tracebackhide__ = True
-        wanted = Expected(**{name: value for name, value in expected.items() if value is not None})
-        wanted.check_names(ready.name, field_names(ready))  # before anything is spent
-        judgement = self._count(judge_case(ready, case, labeller=labeller))
-        if problems := wanted.problems(judgement):
-            raise UnexpectedVerdict(judgement, problems, tell_problems(judgement, problems, ready.rules))
-        return judgement
-
-    def _ready(self, judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
+    def ready(self, judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
         """What a call says itself goes over the session's options."""
         usual = self.options.get(judge, {}) if isinstance(judge, str) else {}
         return ready_judge(judge, {**usual, **(options or {})} or None, prompt)
 
-    def _count(self, judgement: Judgement) -> Judgement:
+    def judged(self, ready: AnyJudge, case: Case, labeller: str | Labeller | None) -> Judgement:
+        return self.counted(judge_case(ready, case, labeller=labeller or self.labeller))
+
+    def counted(self, judgement: Judgement) -> Judgement:
         """Once, also where a judgement of `krino_judge` is asserted afterwards."""
         if not any(judgement is known for known in self._counted):
             self._counted.append(judgement)
             self.tally.add(judgement)
         return judgement
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCase:
+    """The fixture `krino_judge`."""
+
+    bench: Bench
+
+    def __call__(
+        self,
+        judge: AnyKindOfJudge,
+        case: Case,
+        *,
+        labeller: str | Labeller | None = None,
+        options: Mapping[str, Any] | None = None,
+        prompt: str | None = None,
+    ) -> Judgement:
+        return self.bench.judged(self.bench.ready(judge, options, prompt), case, labeller)
+
+
+@dataclass(frozen=True, slots=True)
+class AssertVerdict:
+    """The fixture `assert_verdict`."""
+
+    bench: Bench
+    node: str
+
+    def __call__(
+        self,
+        judge: AnyKindOfJudge | Judgement,
+        case: Case | None = None,
+        *,
+        min: Mapping[str, float] | None = None,  # noqa: A002
+        max: Mapping[str, float] | None = None,  # noqa: A002
+        equals: Mapping[str, Any] | None = None,
+        roll_up: str | Collection[str] | None = None,
+        labeller: str | Labeller | None = None,
+        options: Mapping[str, Any] | None = None,
+        prompt: str | None = None,
+    ) -> Judgement:
+        __tracebackhide__ = True
+        try:
+            if isinstance(judge, Judgement) or case is None:
+                if isinstance(judge, Judgement) and case is None:
+                    self.bench.counted(judge)
+                # Of a call that is wrong it says what is wrong with it.
+                return assert_verdict(judge, case, min=min, max=max, equals=equals, roll_up=roll_up)
+            ready = self.bench.ready(judge, options, prompt)
+            expected = Expected(min or {}, max or {}, equals or {}, roll_up)
+            expected.check_names(ready)
+            # Counted before it is checked: an expectation may be refused only then, and what was spent is spent.
+            return expected.hold(self.bench.judged(ready, case, labeller), ready.rules)
+        except UnexpectedVerdict as failure:
+            self.bench.tally.add_unexpected(self.node, failure.judgement, failure.problems)
+            raise

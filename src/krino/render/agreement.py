@@ -59,8 +59,7 @@ def _field(field: FieldAgreement, *, alone: bool) -> Iterator[b.Block]:
         yield b.Paragraph(field.headline, strong=True)
     if field.worst:
         yield _worst(field)
-    without = field.counts.failed + field.counts.error
-    yield b.Paragraph(f"{_counts(field)}.", "warn" if without else "plain")
+    yield b.Paragraph(f"{_counts(field)}.", "warn" if field.counts.without_verdict else "plain")
     if field.figures:
         yield b.Paragraph(_basis(field), small=True)
         yield _figures(field)

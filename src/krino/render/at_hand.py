@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from krino.blocks import Block, Paragraph, as_data, from_data
 from krino.contract import AnyJudge, Judgement, Questions
 from krino.contract.judge import Overview
 from krino.labellers.llm.prompt import TAG_SLOT, shown_texts, system_text, user_text
 from krino.render.html import to_html
-
-Record = Mapping[str, Any]
+from krino.results.table import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,21 @@ import orjson
 
 from krino.blocks import Block, DataTable, Field, Fields, Heading, Paragraph, Tone, Verbatim
 from krino.contract import Judgement
+from krino.contract.judgement import as_word
 from krino.render.summary import TONES, graded, signed
+from krino.results.kinds import is_explanation, is_text, key_of
 from krino.results.named_cases import reason_of, rule_in_words
-from krino.results.stability import SPLIT, votes_of
-from krino.results.summary import LABELLER
+from krino.results.stability import LABELLER
+from krino.results.table import Record
 from krino.results.verdict_schema import Scales
 from krino.results.wording import labeller_name, spend_text
-from krino.results.worst import Record, Worst
+from krino.results.worst import Worst
 from krino.runs.fields import ROLL_UP, fields_of
 from krino.text.clean import clean_line
 
 _LONGEST_INPUT = 200
 _LONGEST_VALUE = 60
+_LONGEST_PROBLEM = 200
 _SHORT = 40  # a value of at most so many characters stands out
 _NO_SCALES: Scales = {}
 
@@ -51,7 +54,8 @@ def case_blocks(
         yield Fields("Verdict", list(_fields(judgement, judgement.verdict, rules or {}, scales)))
         if judgement.figures:
             yield Fields("Beside the verdict", list(_fields(judgement, judgement.figures, rules or {}, scales)))
-    yield from votes_blocks(judgement.model_dump(mode="json", include={"ballots"}))
+    if (votes := votes_of(judgement.model_dump(mode="json", include={"ballots"}))) is not None:
+        yield votes
     if findings := list(_findings(judgement, rules or {})):
         yield Fields("Findings", findings)
     if labels and judgement.labels is not None:
@@ -65,12 +69,34 @@ def case_blocks(
     yield Paragraph(spend_text(judgement.usage), tone="plain")
 
 
-def votes_blocks(judgement: Mapping[str, Any]) -> list[DataTable]:
-    """The votes of a panel, one column a seat; empty where no panel was asked."""
-    if (votes := votes_of(judgement)) is None:
-        return []
-    tones: list[Tone | None] = ["warn" if row[-1] == SPLIT else None for row in votes.rows]
-    return [DataTable("Votes", votes.columns, votes.rows, tones=tones)]
+def votes_of(judgement: Mapping[str, Any]) -> DataTable | None:
+    """The votes of a panel, all of them text, one column a seat; the last says where the seats differ. None where no
+    panel was asked."""
+    ballots: Sequence[Mapping[str, Any]] = judgement.get("ballots") or ()
+    if not ballots:
+        return None
+    verdicts = [fields_of(ballot) for ballot in ballots]
+    rows: list[tuple[str, ...]] = []
+    for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
+        given = [verdict[name] for verdict in verdicts if name in verdict]
+        if is_explanation(name) or any(map(is_text, given)) or all(value is None for value in given):
+            continue
+        cells = [as_word(verdict[name]) if name in verdict else "–" for verdict in verdicts]
+        rows.append((name, *cells, "split" if len(set(map(key_of, given))) > 1 else ""))
+    if any(ballot["order"] for ballot in ballots):
+        rows.append(("order shown", *(_order(ballot["order"]) for ballot in ballots), ""))
+    if any(ballot["problem"] for ballot in ballots):
+        rows.append(("problem", *(str(ballot["problem"] or "")[:_LONGEST_PROBLEM] for ballot in ballots), ""))
+    tones: list[Tone | None] = ["warn" if row[-1] == "split" else None for row in rows]
+    return DataTable("Votes", ("Field", *map(_seat, ballots), "Seats"), tuple(rows), tones=tones)
+
+
+def _seat(ballot: Mapping[str, Any]) -> str:
+    return str(ballot["member"]) if ballot["repeat"] == 1 else f"{ballot['member']} ({ballot['repeat']})"
+
+
+def _order(order: Sequence[int] | None) -> str:
+    return "as given" if order is None else " ".join(map(str, order))
 
 
 def worst_blocks(found: Worst, rules: Mapping[str, str], scales: Scales, folder: Path) -> Iterator[Block]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krino import blocks as b
 from krino.render.markup import Markup, join, tag
-from krino.results.wording import figure
+from krino.results.wording import counted, figure
 
 _WIDTH, _HEIGHT = 400.0, 88.0
 _GAP = 0.12  # of a bin's width
@@ -85,7 +85,7 @@ def _bars(score: b.Score) -> list[Markup]:
         height = max(count / most * (_HEIGHT - 4), 1.5) if count else 0.0
         low, high = score.edges(place)
         where = _edge(low) if score.whole else f"{_edge(low)} to {_edge(high)}"
-        title = tag("title", f"{where}: {count:,} case{'' if count == 1 else 's'}")
+        title = tag("title", f"{where}: {counted(count)}")
         across = {"x": f"{place * width + gap / 2:.2f}", "width": f"{width - gap:.2f}"}
         bars.append(tag("rect", title, class_="hit", y=0, height=_HEIGHT, **across))
         if count:

@@ -17,7 +17,7 @@ from krino.results.comparison.changes import (
     Side,
     Spending,
 )
-from krino.results.wording import duration, figure
+from krino.results.wording import duration, endings, figure
 from krino.stats.moments import FEW
 
 _MOST_ROWS = 30
@@ -57,10 +57,8 @@ def _table(heads: Sequence[str], rows: Iterator[Sequence[Value]], figures: range
 
 
 def _side(side: Side) -> str:
-    counts = side.counts
-    ends = ", ".join(f"{count:,} {status}" for status, count in counts.model_dump().items())
     facts = f"{side.judge} · {side.labeller} · {side.started} · {side.state}"
-    return f"{facts} · {counts.total:,} cases: {ends}"
+    return f"{facts} · {side.counts.total:,} cases: {endings(side.counts)}"
 
 
 def _matching(matching: Matching) -> Iterator[str]:

@@ -21,7 +21,7 @@ import orjson
 from krino.blocks import Block, as_data, from_data
 from krino.errors import UsageProblem
 from krino.render.at_hand import AtHand, broke_unlabelled
-from krino.render.case import votes_blocks
+from krino.render.case import votes_of
 from krino.results.numbers import NumberField
 from krino.results.opening_words import OpeningWords
 from krino.results.summary import CodeField, Summary
@@ -208,9 +208,8 @@ class Collector:
                 if ok_cases > FIRST_DETAILS and not _is_drawn(ok_cases, self._sampled()):
                     continue
             line = script_json([*row[:4], *(row[place].get(name) for place, name in wanted)]) + b"\n"
-            if self._written + len(line) > (_ROWS_ALL if status else _ROWS_OK):
+            if not self._fits(line, _ROWS_ALL if status else _ROWS_OK):
                 continue
-            self._written += len(line)
             self.kept.rows += 1
             if self._sampled() < 1.0:
                 self._shown.add(row[0])
@@ -244,9 +243,8 @@ class Collector:
         for file in (self.not_ok_file, *ok_files):
             file.seek(0)
             for line in file:
-                if self._written + len(line) > _DETAILS:
+                if not self._fits(line, _DETAILS):
                     break
-                self._written += len(line)
                 self.kept.details += 1
                 self.kept.details_not_ok += file is self.not_ok_file
                 yield line
@@ -261,11 +259,16 @@ class Collector:
                 continue
             request = None if self.hand is None else self.hand.request(case)
             line = script_json([index, None if request is None else cut(request, _LONGEST_REQUEST)]) + b"\n"
-            if self._written + len(line) > _DATA:
+            if not self._fits(line, _DATA):
                 return
-            self._written += len(line)
             self.kept.requests += 1
             yield line
+
+    def _fits(self, line: bytes, room: int) -> bool:
+        """Whether a line still has room on the page, and then it is counted."""
+        fits = self._written + len(line) <= room
+        self._written += len(line) if fits else 0
+        return fits
 
     def _spool_not_ok(self, line: bytes) -> None:
         """More than the page can hold need not be kept on disk either."""
@@ -310,8 +313,10 @@ def detail_of(judgement: Mapping[str, Any], own: Sequence[Block] = ()) -> dict[s
     if not own and judgement.get("inputs"):  # a view of the judge's own shows the case better
         detail["inputs"] = judgement["inputs"]
     bounded: dict[str, Any] = _bounded(detail)
-    if own or judgement.get("ballots"):
-        bounded["blocks"] = _bounded(as_data([*own, *votes_blocks(judgement)]), most=_MOST_BLOCK_ITEMS)
+    votes = votes_of(judgement)
+    if own or votes:
+        blocks = as_data([*own, votes] if votes else own)
+        bounded["blocks"] = _bounded(blocks, most=_MOST_BLOCK_ITEMS)
         bounded["own"] = len(own)
     return bounded
 

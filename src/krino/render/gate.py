@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from krino.blocks import Block, Cell, DataTable, Heading, Paragraph, Tone, Value
 from krino.render.short_form import SIGNS
 from krino.results.gates.result import Check, GateResult
+from krino.results.wording import endings
 
 _TONES: dict[str, Tone] = {"holds": "good", "broken": "bad", "too few": "warn"}
 _SHOWN = 50
@@ -45,8 +46,7 @@ def _headline(result: GateResult) -> str:
 
 
 def _facts(result: GateResult) -> str:
-    ends = ", ".join(f"{count:,} {status}" for status, count in result.counts.model_dump().items())
-    return f"{result.run} · {result.judge} · {result.labeller} · {result.started} · {ends}"
+    return f"{result.run} · {result.judge} · {result.labeller} · {result.started} · {endings(result.counts)}"
 
 
 def _shown(result: GateResult) -> list[Check]:

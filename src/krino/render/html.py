@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 from itertools import groupby
 from urllib.parse import quote
@@ -12,7 +13,7 @@ from krino import blocks as b
 from krino.render import charts
 from krino.render.markup import Markup, join, tag
 from krino.render.short_form import SIGNS, reliability_table, value_text
-from krino.results.wording import figure, interval_text, share
+from krino.results.wording import counted, figure, interval_text, share, spaced
 
 _SHOWN_CODES = 24
 _LONG_VALUE, _MOST_WORDS = 60, 4
@@ -42,8 +43,13 @@ def to_html(blocks: Iterable[b.Block], links: Links = _ON_THIS_PAGE) -> Markup:
 
 def for_notebook(blocks: Iterable[b.Block]) -> str:
     """The same as a part of somebody else's page, with the few styles that it needs."""
-    style = (resources.files("krino.render") / "page" / "notebook.css").read_text("utf-8")
-    return tag("div", tag("style", Markup(style)), to_html(blocks), class_="krino")
+    return tag("div", tag("style", Markup(page_file("notebook.css"))), to_html(blocks), class_="krino")
+
+
+@cache
+def page_file(name: str) -> str:
+    """A style sheet, a script or the frame of a page."""
+    return (resources.files("krino.render") / "page" / name).read_text("utf-8")
 
 
 def _draw(block: b.Block, links: Links) -> Markup:
@@ -84,11 +90,15 @@ def _draw(block: b.Block, links: Links) -> Markup:
 
 
 def _section(block: b.Section, links: Links) -> Markup:
-    if block.folded:
-        shown = (tag("summary", block.title), to_html(block.blocks, links))
-        return tag("details", *shown, class_="panel fold", id=block.key or None)
     key = block.key or None
+    if block.folded:
+        return fold(block.title, to_html(block.blocks, links), key=key)
     return tag("section", tag("h2", block.title, id=key), to_html(block.blocks, links), aria_labelledby=key)
+
+
+def fold(title: str, *children: Markup | None, key: str | None = None) -> Markup:
+    """What a reader opens on demand."""
+    return tag("details", tag("summary", title), *children, class_="panel fold", id=key)
 
 
 def _panel(*children: Markup | None) -> Markup:
@@ -129,7 +139,7 @@ def _score(item: b.Score, chart: Markup) -> Markup:
         chart,
         tag(
             "p",
-            tag("span", f"Mean of {item.n:,} case{'' if item.n == 1 else 's'}{nulls}"),
+            tag("span", f"Mean of {counted(item.n)}{nulls}"),
             tag("span", interval),
             class_="soft",
         ),
@@ -180,10 +190,6 @@ def _linked(shown: Markup, to: Callable[[str, str], str] | None, name: str, valu
 
 def _field_name(name: str) -> Markup:
     return tag("span", spaced(name), class_="field", title=name)
-
-
-def spaced(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _breakable(code: str) -> Markup:

@@ -9,16 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from krino import blocks as b
-from krino.render.short_form import (
-    SIGNS,
-    categories_table,
-    figure_lines,
-    more_rows,
-    reliability_table,
-    scores_table,
-    unfolded,
-    value_text,
-)
+from krino.render.short_form import SIGNS, figure_lines, more_rows, short, value_text
 from krino.results.wording import share
 from krino.text.clean import clean, clean_line
 
@@ -32,7 +23,7 @@ _LONGEST_VERBATIM = 4_000
 
 def to_markdown(blocks: Iterable[b.Block]) -> str:
     lines: list[str] = []
-    for block in unfolded(blocks):
+    for block in short(blocks):
         drawn = list(_draw(block))
         lines += [*drawn, ""] if drawn and drawn[-1] else drawn
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -58,12 +49,6 @@ def _draw(block: b.Block) -> Iterator[str]:
             yield from _table(heads, rows)
         case b.KeyFigures():
             yield from (f"- {escape(name)}: {escape(text, _LONGEST)}" for name, text in figure_lines(block))
-        case b.Scores():
-            yield from _data_table(scores_table(block))
-        case b.Categories():
-            yield from _data_table(categories_table(block))
-        case b.Reliability():
-            yield from _data_table(reliability_table(block))
         case b.DataTable():
             yield from _data_table(block)
         case b.MarkedText():
@@ -109,10 +94,8 @@ def _fields(block: b.Fields) -> Iterator[str]:
 def _data_table(block: b.DataTable) -> Iterator[str]:
     if not block.rows:
         return
-    if block.title:
-        yield from (f"**{escape(block.title)}**", "")
-    shown = block.rows[: block.most] if block.most else block.rows
-    yield from _table(tuple(map(escape, block.columns)), (tuple(map(_cell, row)) for row in shown))
+    rows = (tuple(map(_cell, row)) for row in block.rows[: block.most or None])
+    yield from _titled(block.title, *_table(tuple(map(escape, block.columns)), rows))
     if told := more_rows(block):
         yield from ("", f"{told}.")
 

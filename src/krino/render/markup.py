@@ -26,11 +26,8 @@ def tag(name: str, /, *children: str | Markup | None, **attributes: str | float 
 
 
 def join(*children: str | Markup | None) -> Markup:
-    return Markup("".join(_child(child) for child in children if child is not None))
-
-
-def _child(child: str | Markup) -> str:
-    return child if isinstance(child, Markup) else escape(clean(child))
+    given = (child for child in children if child is not None)
+    return Markup("".join(child if isinstance(child, Markup) else escape(clean(child)) for child in given))
 
 
 def _attribute(key: str, value: str | float | bool | None) -> str:

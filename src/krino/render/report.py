@@ -8,10 +8,8 @@ import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import cache
-from importlib import resources
 from pathlib import Path, PurePath
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import orjson
 
@@ -19,10 +17,10 @@ from krino.blocks import Block
 from krino.contract import AnyJudge
 from krino.render.at_hand import AtHand, RunOverview
 from krino.render.embed import CaseOf, Collector, Kept, RecordedViews, columns_of, script_json
-from krino.render.html import to_html
+from krino.render.html import fold, page_file, to_html
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
-from krino.results.finish import Collected, collect
+from krino.results.summary import Collected, collect
 from krino.results.verdict_schema import scales_of
 from krino.results.wording import date_of, judge_of, labeller_of
 from krino.runs.manifest import Manifest
@@ -42,8 +40,8 @@ def write_report(
         return report.write(collect(judgements, report, schema=manifest.about.fields_schema))
 
 
-class Report:
-    """Takes judgements one at a time, then writes the page."""
+class Report(ExitStack):
+    """Takes judgements one at a time, then writes the page; leaving it closes its scratch files."""
 
     def __init__(
         self, folder: Path, manifest: Manifest, judge: AnyJudge | None = None, case_of: CaseOf | None = None
@@ -52,10 +50,10 @@ class Report:
 
         `case_of` finds the case of a judgement; without it, the case is expected in the judgement under `case`.
         """
+        super().__init__()
         self._target, self._manifest, self._own = folder / REPORT, manifest, RunOverview(judge)
-        self._scratch = ExitStack()
         rows, texts, not_ok, first, later, cases = (
-            self._scratch.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
+            self.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
             for _ in range(6)
         )
         hand = None if judge is None else AtHand(judge)
@@ -64,12 +62,6 @@ class Report:
             self._collector.case_of = case_of
         else:  # a report that is written again without the cases keeps what the last one shows of them
             self._collector.recorded = RecordedViews(self._target).of
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._scratch.close()
 
     def add(self, judgement: Mapping[str, Any], /) -> None:
         self._collector.add(judgement)
@@ -93,10 +85,11 @@ def _write_page(
         "counts": found.summary.counts.model_dump(),
         "rules": manifest.about.rules,
     }
-    style, script = _page_file("report.css"), _page_file("report.js")
+    title = f"{judge_of(manifest)} · {labeller_of(manifest)} · {date_of(manifest)} · Krino"
+    style, script = page_file("report.css"), page_file("report.js")
     places: dict[str, Callable[[], Iterable[bytes]]] = {
         "policy": lambda: _text(_policy(style, script)),
-        "title": lambda: _text(tag("title", _title(manifest))),
+        "title": lambda: _text(tag("title", clean_line(title, 200))),
         "style": lambda: [style.encode()],
         "header": lambda: _text(_header(manifest)),
         "overview": lambda: _text(to_html(page_blocks(found.summary, manifest, found.slices, own))),
@@ -110,7 +103,7 @@ def _write_page(
         "kept": lambda: _text(_kept_notes(collector.kept)),
         "script": lambda: [script.encode()],
     }
-    for part in _parts(_page_file("report.html"), places):
+    for part in _parts(page_file("report.html"), places):
         page.write(part)
 
 
@@ -124,10 +117,6 @@ def _parts(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -
 
 def _text(markup: str) -> list[bytes]:
     return [markup.encode("utf-8", "replace")]
-
-
-def _title(manifest: Manifest) -> str:
-    return clean_line(f"{judge_of(manifest)} · {labeller_of(manifest)} · {date_of(manifest)} · Krino", 200)
 
 
 def _policy(style: str, script: str) -> str:
@@ -144,11 +133,6 @@ def _policy(style: str, script: str) -> str:
 
 def _digest(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-@cache
-def _page_file(name: str) -> str:
-    return (resources.files("krino.render") / "page" / name).read_text("utf-8")
 
 
 def _header(manifest: Manifest) -> Markup:
@@ -168,28 +152,19 @@ def _settings(manifest: Manifest) -> Markup:
     """How the run was made, folded away at the end."""
     settings = {**manifest.plan.model_dump(mode="json"), "inputs": _names(manifest)}
     plan = orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
-    return tag(
-        "details",
-        tag("summary", "How this run was made"),
-        tag("pre", plan, class_="code"),
-        tag("p", f"Krino {manifest.krino_version}, plan {manifest.plan.digest()}", class_="note"),
-        class_="panel fold",
-    )
+    note = tag("p", f"Krino {manifest.krino_version}, plan {manifest.plan.digest()}", class_="note")
+    return fold("How this run was made", tag("pre", plan, class_="code"), note)
 
 
 def _prompt(hand: AtHand | None, manifest: Manifest) -> Markup:
     """What a model is told in every case; the page shows it beside each case's own request."""
     if hand is None:
         return join()
-    read = manifest.plan.labeller.get("kind") not in _READS_NO_PROMPT
-    note = None if read else "No model read it in this run: the embedded labeller and recorded labels need no prompt."
-    return tag(
-        "details",
-        tag("summary", "The judge's prompt"),
-        tag("p", note, class_="note") if note else None,
-        tag("pre", hand.prompt(), class_="code", id="prompt"),
-        class_="panel fold",
-    )
+    note = None
+    if manifest.plan.labeller.get("kind") in _READS_NO_PROMPT:
+        told = "No model read it in this run: the embedded labeller and recorded labels need no prompt."
+        note = tag("p", told, class_="note")
+    return fold("The judge's prompt", note, tag("pre", hand.prompt(), class_="code", id="prompt"))
 
 
 def _kept_notes(kept: Kept) -> Markup:

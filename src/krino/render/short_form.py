@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from krino import blocks as b
 from krino.results.wording import figure, fraction, interval_text, share
@@ -13,19 +13,31 @@ _SHOWN_CODES = 6
 _SHOWN_NEVER = 4
 
 
-def unfolded(blocks: Iterable[b.Block]) -> Iterator[b.Block]:
-    """Sections one after the other; tables and the like are known by their own headings and need no further title."""
+def short(blocks: Iterable[b.Block], spread: Callable[[b.Score], b.Value] | None = None) -> Iterator[b.Block]:
+    """Sections one after the other, and as tables what only a page draws. `spread` draws how the values of a score lie.
+
+    Tables and the like are known by their own headings and need no further title.
+    """
     for block in blocks:
-        if not isinstance(block, b.Section):
-            yield block
-        elif not block.folded and block.blocks:
-            if not isinstance(block.blocks[0], b.Parts | b.Scores | b.Categories | b.DataTable | b.KeyFigures):
-                yield b.Heading(block.title)
-            yield from unfolded(block.blocks)
+        match block:
+            case b.Section():
+                if not block.folded and block.blocks:
+                    if not isinstance(block.blocks[0], b.Parts | b.Scores | b.Categories | b.DataTable | b.KeyFigures):
+                        yield b.Heading(block.title)
+                    yield from short(block.blocks, spread)
+            case b.Scores():
+                yield _scores_table(block, spread)
+            case b.Categories():
+                rows = [(item.name, f"{item.n:,}", _counts(item)) for item in block.categories]
+                yield b.DataTable("", ("Field", "n", "values"), rows, figures=(1,))
+            case b.Reliability():
+                yield reliability_table(block)
+            case _:
+                yield block
 
 
-def scores_table(block: b.Scores, spread: Sequence[b.Value] = ()) -> b.DataTable:
-    """`spread`: one cell a score that draws how its values lie, where that can be drawn."""
+def _scores_table(block: b.Scores, spread: Callable[[b.Score], b.Value] | None) -> b.DataTable:
+    columns: tuple[str, ...] = ("Score", "n", "null", "mean", "95 % interval")
     rows: list[Sequence[b.Value]] = [
         (
             score.name,
@@ -33,18 +45,11 @@ def scores_table(block: b.Scores, spread: Sequence[b.Value] = ()) -> b.DataTable
             f"{score.nulls:,}" if score.nulls else "–",
             b.Cell(figure(score.mean), score.tone, strong=True),
             interval_text(score.interval),
+            *([spread(score)] if spread else []),
         )
         for score in block.scores
     ]
-    columns: tuple[str, ...] = ("Score", "n", "null", "mean", "95 % interval")
-    if spread:
-        columns, rows = (*columns, "spread"), [(*row, drawn) for row, drawn in zip(rows, spread, strict=True)]
-    return b.DataTable("", columns, rows, figures=(1, 2, 3, 4))
-
-
-def categories_table(block: b.Categories) -> b.DataTable:
-    rows = [(item.name, f"{item.n:,}", _counts(item)) for item in block.categories]
-    return b.DataTable("", ("Field", "n", "values"), rows, figures=(1,))
+    return b.DataTable("", (*columns, "spread") if spread else columns, rows, figures=(1, 2, 3, 4))
 
 
 def _counts(item: b.Category) -> str:

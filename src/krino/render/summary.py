@@ -11,7 +11,7 @@ from krino.render.short_form import SIGNS
 from krino.results.kinds import are_names
 from krino.results.named_cases import rule_in_words
 from krino.results.numbers import NumberField
-from krino.results.slices import Slice, SliceNumber, SliceTable, slice_heads
+from krino.results.slices import Slice, SliceNumber, SliceTable
 from krino.results.stability import Stability
 from krino.results.summary import Summary, spent
 from krino.results.verdict_schema import Grade, Scales, closed_labels, grade, scales_of
@@ -30,6 +30,7 @@ from krino.results.wording import (
     member_text,
     panel_text,
     share,
+    spaced,
     spend_text,
 )
 from krino.runs.manifest import Counts, Manifest
@@ -149,10 +150,6 @@ def slices_sections(tables: Sequence[SliceTable]) -> Iterator[b.Section]:
         yield b.Section(f"Slices by {columns}" if few else "Slices", list(slices_blocks(tables)), "slices", folded=few)
 
 
-def spaced(name: str) -> str:
-    return name.replace("_", " ")
-
-
 def _decided(summary: Summary) -> Iterator[b.KeyFigure]:
     decided = summary.decided_by
     if decided.total:
@@ -242,12 +239,13 @@ def _stability(stability: Stability) -> Iterator[b.Block]:
 
 
 def _slices(table: SliceTable) -> b.DataTable:
-    heads = (table.column, *slice_heads(table))
+    heads = (table.column, "n", "not ok", *table.roll_ups, *table.numbers)
     rows = [(b.Cell(item.value, slice_of=table.column), *_slice_cells(item, table)) for item in table.slices]
     return b.DataTable("", heads, rows, figures=range(1, len(heads)), names=2)
 
 
 def _slice_cells(item: Slice, table: SliceTable) -> Iterator[b.Value]:
+    """Those after the value, in the order of the headings."""
     yield b.Cell(f"{item.n:,}{'*' if item.few else ''}", "plain" if item.few else None)
     yield b.Cell(f"{item.not_ok:,}", "warn" if item.not_ok else "plain")
     for word in table.roll_ups:

@@ -17,16 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from krino import blocks as b
-from krino.render.short_form import (
-    SIGNS,
-    categories_table,
-    figure_lines,
-    more_rows,
-    reliability_table,
-    scores_table,
-    unfolded,
-    value_text,
-)
+from krino.render.short_form import SIGNS, figure_lines, more_rows, short, value_text
 from krino.results.wording import share
 from krino.text.clean import clean, clean_line
 
@@ -64,7 +55,7 @@ def show(console: Console, blocks: Iterable[b.Block]) -> None:
 def _spaced(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:
     """With a blank line between blocks that do not belong to each other closely."""
     before: b.Block | None = None
-    for block in unfolded(blocks):
+    for block in short(blocks, sparkline):
         drawn = list(_draw(block, width))
         if drawn and before is not None and not _belongs(block, before):
             yield Text()
@@ -93,13 +84,6 @@ def _draw(block: b.Block, width: int) -> Iterator[RenderableType]:
             yield _parts(block)
         case b.KeyFigures():
             yield _pairs(figure_lines(block))
-        case b.Scores():
-            spread = [b.Cell(sparkline(score), tone="info") for score in block.scores]
-            yield from _table(scores_table(block, spread), width)
-        case b.Categories():
-            yield from _table(categories_table(block), width)
-        case b.Reliability():
-            yield from _table(reliability_table(block), width)
         case b.DataTable():
             yield from _table(block, width)
         case b.MarkedText():
@@ -150,14 +134,15 @@ def _pairs(rows: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
-def sparkline(score: b.Score) -> str:
-    """At most ten characters; the least filled bin still shows."""
+def sparkline(score: b.Score) -> b.Cell:
+    """How the values lie, in at most ten characters; the least filled bin still shows."""
     counts = list(score.counts)
     if len(counts) > _SPARK_BINS:
         counts = [sum(counts[place : place + 2]) for place in range(0, len(counts), 2)]
     most = max(counts, default=0) or 1
     top = len(_LEVELS) - 1
-    return "".join(_LEVELS[max(1, round(count / most * top))] if count else _LEVELS[0] for count in counts)
+    signs = (_LEVELS[max(1, round(count / most * top))] if count else _LEVELS[0] for count in counts)
+    return b.Cell("".join(signs), tone="info")
 
 
 def _marked(block: b.MarkedText) -> Text:

@@ -97,13 +97,10 @@ def _explains_all(name: str, others: tuple[str, ...]) -> bool:
 
 def explanation(judgement: Mapping[str, Any], field: str) -> str | None:
     """The field that explains this one (`score_explanation` beside `score`), else the evidence."""
-    own = _beside(judgement.get("verdict") or {}, field)
+    verdict: Mapping[str, Any] = judgement.get("verdict") or {}
+    beside = (value for name, value in verdict.items() if name.startswith(f"{field}_") and isinstance(value, str))
+    own = next(beside, None)
     return own if own is not None else "; ".join((judgement.get("evidence") or {}).get(field) or ()) or None
-
-
-def _beside(verdict: Mapping[str, Any], field: str) -> str | None:
-    found = (value for name, value in verdict.items() if name.startswith(f"{field}_") and isinstance(value, str))
-    return next(found, None)
 
 
 def rule_in_words(rule: str, rules: Mapping[str, str]) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from krino.stats.resample import Floats
+
 Longs = NDArray[np.int64]
 
 NULL, ABSENT, NO_CODE = -1, -2, -3
 """In place of a code: the value is null; there is no verdict or no such field; the value is no code."""
-_NAN = float("nan")
 
 
 class Texts:
@@ -69,9 +70,9 @@ class GrowingColumn:
         is_text = codes < NO_CODE
         _extend(self.codes, size, rows, np.where(is_text, NO_CODE, codes).astype(np.int32), ABSENT)
         if self.numbers is None and not np.isnan(numbers).all():
-            self.numbers = array("d", [_NAN]) * start
+            self.numbers = array("d", [nan]) * start
         if self.numbers is not None:
-            _extend(self.numbers, size, rows, numbers, _NAN)
+            _extend(self.numbers, size, rows, numbers, nan)
         if self.marks is None and is_text.any():
             self.marks = array("q", [0]) * start
         if self.marks is not None:
@@ -82,7 +83,7 @@ class GrowingColumn:
         missing = length - len(self.codes)
         self.codes.extend(array("i", [ABSENT]) * missing)
         if self.numbers is not None:
-            self.numbers.extend(array("d", [_NAN]) * missing)
+            self.numbers.extend(array("d", [nan]) * missing)
         if self.marks is not None:
             self.marks.extend(array("q", [0]) * missing)
 

@@ -5,7 +5,7 @@ One pass, in memory that grows with the number of slices, not of cases.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,12 +17,10 @@ from krino.cases.metadata import column_value
 from krino.errors import UsageProblem
 from krino.results import Frozen
 from krino.results.packed import NULL
-from krino.results.table import Part, Reader, slice_name
+from krino.results.table import Part, Reader, no_such_column, slice_name
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
 from krino.stats.moments import FEW, MomentsByGroup, mean_interval
-from krino.text.clean import clean_line
-from krino.text.guessing import guessed
 
 OTHERS = "(other values)"
 _MOST_VALUES = 1_000
@@ -95,10 +93,7 @@ def slice_by(judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[st
             sliced.add(part, [column_value(given, names) for given in metadata], most=_MOST_VALUES)
     for name in (name for names in columns for name in names):
         if name not in known:
-            there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
-            raise UsageProblem(
-                f"--by {name}: the judgements have no such column{guessed(name, known)}; they have {there}"
-            )
+            raise no_such_column("--by", name, known)
     return [sliced.table(slice_name(names)) for names, sliced in tallies.items()]
 
 
@@ -144,7 +139,8 @@ class _Sliced:
         """`values`: where each case belongs; of more than `most` different ones the later are taken together."""
         groups = np.fromiter((self._number(value, most) for value in values), np.intp, len(values))
         self._statuses = _added(self._statuses, groups, part.statuses, len(self.values))
-        words = [(row, _PLACES[word]) for row, word in enumerate(map(_roll_up, part.records)) if word]
+        rolled = (record.get(ROLL_UP) if record["status"] == "ok" else None for record in part.records)
+        words = [(row, _PLACES[word]) for row, word in enumerate(rolled) if word]
         rows, places = np.array(words, np.intp).reshape(-1, 2).T
         self._roll_ups = _added(self._roll_ups, groups[rows], places, len(self.values))
         for name, (rows, numbers, codes) in part.fields.items():
@@ -190,10 +186,6 @@ class _Sliced:
         return SliceNumber(n=values.n, nulls=null, mean=mean, interval=mean_interval(values))
 
 
-def _roll_up(record: Mapping[str, Any]) -> Any:
-    return record.get(ROLL_UP) if record["status"] == "ok" else None
-
-
 def _added(table: NDArray[np.int64], groups: NDArray[np.intp], columns: NDArray[Any], count: int) -> NDArray[np.int64]:
     """A table of counts, with one more in the row of each group and the column beside it."""
     width = table.shape[1]
@@ -204,8 +196,3 @@ def _added(table: NDArray[np.int64], groups: NDArray[np.intp], columns: NDArray[
 def _grown(table: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """With rows of nothing, until there are so many."""
     return np.concatenate([table, np.zeros((count - len(table), *table.shape[1:]), np.int64)])
-
-
-def slice_heads(table: SliceTable) -> Iterator[str]:
-    """The headings that every report gives the columns after the value."""
-    yield from ("n", "not ok", *table.roll_ups, *table.numbers)

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
-from krino.contract.judgement import as_word
 from krino.labellers.panel import TIE
 from krino.results import Frozen
 from krino.results.kinds import as_number, is_explanation, is_text, key_of
@@ -101,21 +100,14 @@ class _Field:
 
 
 @dataclass(slots=True)
-class _Member:
-    seats: int = 0
-    absent: int = 0
-    fields: int = 0
-    as_decided: int = 0
-
-
-@dataclass(slots=True)
 class StabilityTally:
     """Takes judgements one at a time, as they stand in the journal; those without ballots say nothing here."""
 
     _counts: Counter[str] = field(default_factory=Counter)
     _fields: dict[str, _Field] = field(default_factory=dict)
     _texts: set[str] = field(default_factory=set)
-    _members: dict[str, _Member] = field(default_factory=dict)
+    _members: dict[str, Counter[str]] = field(default_factory=dict)
+    """Of each its seats, how many of them were absent, the fields it gave, and those that it gave as was decided."""
 
     def add(self, judgement: Mapping[str, Any]) -> None:
         ballots = judgement.get("ballots")
@@ -142,9 +134,9 @@ class StabilityTally:
         members = tuple(
             MemberStability(
                 name=name,
-                seats=tally.seats,
-                absent=tally.absent,
-                agreement=tally.as_decided / tally.fields if tally.fields else None,
+                seats=tally["seats"],
+                absent=tally["absent"],
+                agreement=tally["as decided"] / tally["fields"] if tally["fields"] else None,
             )
             for name, tally in self._members.items()
         )
@@ -168,53 +160,12 @@ class StabilityTally:
         return split
 
     def _add_member(self, ballot: Mapping[str, Any], decided: Mapping[str, Any]) -> None:
-        member = self._members.setdefault(str(ballot["member"]), _Member())
-        member.seats += 1
-        member.absent += ballot["labels"] is None
+        member = self._members.setdefault(str(ballot["member"]), Counter())
+        member.update(seats=1, absent=ballot["labels"] is None)
         if ballot["verdict"] is None:
             return
         own = fields_of(ballot)
         for name, value in decided.items():
             if name not in self._texts and not is_explanation(name) and not is_text(value):
-                member.fields += 1
-                member.as_decided += key_of(own.get(name)) == key_of(value)
-
-
-SPLIT = "split"
-_LONGEST = 200
-
-
-class Votes(NamedTuple):
-    """All text; the last column says where the seats differ."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-def votes_of(judgement: Mapping[str, Any]) -> Votes | None:
-    """None where no panel was asked."""
-    ballots: Sequence[Mapping[str, Any]] = judgement.get("ballots") or ()
-    if not ballots:
-        return None
-    seats = [_seat(ballot) for ballot in ballots]
-    verdicts = [fields_of(ballot) for ballot in ballots]
-    rows = []
-    for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
-        given = [verdict[name] for verdict in verdicts if name in verdict]
-        if is_explanation(name) or any(map(is_text, given)) or all(value is None for value in given):
-            continue
-        cells = [as_word(verdict[name]) if name in verdict else "–" for verdict in verdicts]
-        rows.append((name, *cells, SPLIT if len(set(map(key_of, given))) > 1 else ""))
-    if any(ballot["order"] for ballot in ballots):
-        rows.append(("order shown", *(_order(ballot["order"]) for ballot in ballots), ""))
-    if any(ballot["problem"] for ballot in ballots):
-        rows.append(("problem", *(str(ballot["problem"] or "")[:_LONGEST] for ballot in ballots), ""))
-    return Votes(("Field", *seats, "Seats"), tuple(rows))
-
-
-def _seat(ballot: Mapping[str, Any]) -> str:
-    return str(ballot["member"]) if ballot["repeat"] == 1 else f"{ballot['member']} ({ballot['repeat']})"
-
-
-def _order(order: Sequence[int] | None) -> str:
-    return "as given" if order is None else " ".join(map(str, order))
+                member["fields"] += 1
+                member["as decided"] += key_of(own.get(name)) == key_of(value)

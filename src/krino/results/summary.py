@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from krino.results import Frozen
 from krino.results.kinds import column_kind
 from krino.results.numbers import NumberField, NumberTally
 from krino.results.packed import NULL
-from krino.results.stability import LABELLER as LABELLER
-from krino.results.stability import Stability, StabilityTally
+from krino.results.slices import FewValued, SliceTable
+from krino.results.stability import LABELLER, Stability, StabilityTally
 from krino.results.table import Coder, Part, Reader, Values
 from krino.results.verdict_schema import Schema, closed_labels
 from krino.runs.journal import CODES
@@ -81,12 +81,39 @@ class Summary(Frozen):
     """How far the seats agree, where a jury or repeats were asked."""
 
 
+class Taker(Protocol):
+    """Something that is made of judgements, one after the other in the order of the input."""
+
+    def add(self, judgement: Mapping[str, Any], /) -> None: ...
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a run comes to."""
+
+    summary: Summary
+    slices: list[SliceTable]
+    """By every column of metadata that has few values."""
+
+
 def summarise(judgements: Iterable[Mapping[str, Any]], schema: Schema | None = None) -> Summary:
     """One pass, nothing kept but tallies. `schema`: of the verdict, which says what lists of labels are closed."""
     tally = SummaryTally(schema)
     for part in tally.reader.parts(judgements):
         tally.add(part)
     return tally.result()
+
+
+def collect(judgements: Iterable[Mapping[str, Any]], *takers: Taker, schema: Schema | None = None) -> Collected:
+    """The same with slices; each judgement is read once and handed to everyone else who needs it."""
+    summary, slices = SummaryTally(schema), FewValued()
+    for part in summary.reader.parts(judgements):
+        summary.add(part)
+        slices.add(part)
+        for taker in takers:
+            for judgement in part.records:
+                taker.add(judgement)
+    return Collected(summary.result(), slices.result())
 
 
 def spent(summary: Summary, manifest: Manifest) -> Usage:
@@ -116,10 +143,7 @@ class SummaryTally:
         found = np.bincount(part.statuses, minlength=max(CODES.values()) + 1)
         self._statuses.update({status: int(found[code]) for status, code in CODES.items()})
         for name, values in part.fields.items():
-            known = self._fields.get(name)
-            if known is None:
-                known = self._fields[name] = _FieldTally()
-            known.add(values, self.reader.coders[name])
+            self._fields.setdefault(name, _FieldTally()).add(values, self.reader.coders[name])
         self._add_deciders(part.records)
         for judgement in part.records:
             self._add_rest(judgement)
@@ -142,8 +166,7 @@ class SummaryTally:
             self._messages.add(str(status), str(message), str(judgement.get("id", "")))
         for finding in judgement.get("findings") or ():
             self._findings[str(finding["rule"])] += 1
-        if judgement.get("ballots"):
-            self._stability.add(judgement)
+        self._stability.add(judgement)
         if usage := judgement.get("usage"):
             self._usage.add(usage if isinstance(usage, Usage) else Usage.of(usage))
 

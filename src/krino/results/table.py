@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from math import nan
 from operator import itemgetter
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ import orjson
 from numpy.typing import NDArray
 
 from krino.cases.metadata import column_value
+from krino.errors import UsageProblem
 from krino.results.kinds import MOST_VALUES, ColumnKind, as_number, codes_of, column_kind
 from krino.results.packed import NO_CODE, NULL, GrowingColumn, Texts, nothing_but
 from krino.results.verdict_schema import closed_labels
@@ -31,6 +33,8 @@ from krino.runs.manifest import Counts, Manifest
 from krino.runs.reading import Found, StoredRun, load_run
 from krino.runs.roll import Entry
 from krino.stats.resample import Floats
+from krino.text.clean import clean_line
+from krino.text.guessing import guessed
 
 Record = Mapping[str, Any]
 Labels = tuple[str, ...]
@@ -43,7 +47,6 @@ ROWS = 500
 _FIRST_MARK = NO_CODE
 _MARK_BITS = (1 << 55) - 1
 _MOST_COMBINATIONS = 1_000
-_NAN = float("nan")
 _SPENT = itemgetter(*SPENDING[:-1])
 
 
@@ -99,16 +102,6 @@ class Coder:
         if len(self.values) > _MOST_COMBINATIONS:
             self.values.clear()
             self._known = {None: NULL}
-
-    def kind(self, name: str, codes: NDArray[np.int32], *, has_numbers: bool, closed: bool) -> ColumnKind:
-        return column_kind(
-            name,
-            has_numbers=has_numbers,
-            is_text=self.is_text,
-            labels=len(self.labels),
-            coded=int((codes >= 0).sum()),
-            closed=closed,
-        )
 
     def _code(self, value: Any) -> int:
         try:
@@ -166,14 +159,9 @@ class Reader:
             if self.wanted is None or name in self.wanted:
                 rows, values = _column(name, ok, verdicts, rolled)
                 if values:
-                    fields[name] = Values(rows, *self._coder(name).read(values))
+                    coder = self.coders.setdefault(name, Coder(self.marks))
+                    fields[name] = Values(rows, *coder.read(values))
         return Part(records, statuses, fields)
-
-    def _coder(self, name: str) -> Coder:
-        known = self.coders.get(name)
-        if known is None:
-            known = self.coders[name] = Coder(self.marks)
-        return known
 
 
 def _column(name: str, ok: Places, verdicts: Sequence[Record], rolled: Sequence[Any]) -> tuple[Places, list[Any]]:
@@ -321,6 +309,11 @@ def slice_name(columns: Sequence[str]) -> str:
     return "*".join(columns)
 
 
+def no_such_column(flag: str, name: str, known: Collection[str], what: str = "column") -> UsageProblem:
+    there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
+    return UsageProblem(f"{flag} {name}: the judgements have no such {what}{guessed(name, known)}; they have {there}")
+
+
 @dataclass(slots=True)
 class _TableBuilder:
     run: StoredRun
@@ -355,7 +348,7 @@ class _TableBuilder:
         self.digests.append(int(judgement["input_hash"][:16], 16))
         if self.with_spending:
             spent = (*_SPENT(usage := judgement["usage"]), usage.get("unpriced", 0))  # older lines do not count them
-            self.spending.extend(spent if None not in spent else [_NAN if part is None else part for part in spent])
+            self.spending.extend(spent if None not in spent else [nan if part is None else part for part in spent])
         metadata = judgement.get("metadata") or {}
         self.metadata.update(metadata)
         for columns in self.by:
@@ -410,10 +403,17 @@ class _TableBuilder:
         numbers = nothing_but(np.nan, len(rows))
         if column.numbers is not None:
             numbers = _in_order(column.numbers, np.float64, rows)
-        closed = bool(closed_labels(self.run.manifest.about.fields_schema, name))
+        kind = column_kind(
+            name,
+            has_numbers=not np.isnan(numbers).all(),
+            is_text=coder.is_text,
+            labels=len(coder.labels),
+            coded=int((codes >= 0).sum()),
+            closed=bool(closed_labels(self.run.manifest.about.fields_schema, name)),
+        )
         return Column(
             name=name,
-            kind=coder.kind(name, codes, has_numbers=not np.isnan(numbers).all(), closed=closed),
+            kind=kind,
             numbers=numbers,
             codes=codes,
             values=tuple(coder.values),

@@ -6,7 +6,7 @@ A higher number is better, unless the field says otherwise:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from krino.results.kinds import as_number, codes_of, is_explanation
@@ -23,14 +23,16 @@ _T = TypeVar("_T")
 
 def closed_labels(schema: Schema | None, field: str) -> set[str] | None:
     """All labels that a field can have; None where the schema does not close the list, or knows no such field."""
-    labels = _read(schema, field, _labels)
+    labels = _read(schema, field, _labels, inside_lists=True)
     return None if labels is None or None in labels else {label for label in labels if label is not None}
 
 
 def explains(schema: Schema | None, field: str) -> bool:
     """Whether a field holds words about the verdict, by its name; not one whose list of labels is closed, nor one of
     numbers."""
-    return is_explanation(field) and not closed_labels(schema, field) and bool(_read(schema, field, _open_texts))
+    if not is_explanation(field) or closed_labels(schema, field):
+        return False
+    return any(_read(schema, field, lambda part: [part.get("type", "string") == "string"], inside_lists=True) or ())
 
 
 def declared_scale(schema: Schema | None, field: str) -> Scale | None:
@@ -42,51 +44,44 @@ def declared_scale(schema: Schema | None, field: str) -> Scale | None:
     return min(ends), max(ends)
 
 
-def _read(schema: Schema | None, field: str, read: Callable[[Schema, Schema], Iterator[_T]]) -> list[_T] | None:
+def _read(
+    schema: Schema | None, field: str, read: Callable[[Schema], Iterable[_T]], *, inside_lists: bool = False
+) -> list[_T] | None:
     """What is read from each plain part of a field's schema. A schema comes from a run folder, and that from anyone: of
     one that makes no validator nothing is known."""
     try:
         whole: Schema = schema or {}
-        return [found for part in _plain_parts(whole["properties"][field], whole) for found in read(part, whole)]
+        parts = _plain_parts(whole["properties"][field], whole, inside_lists)
+        return [found for part in parts for found in read(part)]
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
 
 
-def _plain_parts(part: Schema, schema: Schema) -> Iterator[Schema]:
-    """The part itself, or what it refers to, or each of its choices."""
+def _plain_parts(part: Schema, schema: Schema, inside_lists: bool) -> Iterator[Schema]:
+    """The part itself, or what it refers to, or each of its choices, or (if asked) of what a list holds."""
     if "$ref" in part:
-        yield from _plain_parts(schema["$defs"][str(part["$ref"]).rpartition("/")[2]], schema)
+        yield from _plain_parts(schema["$defs"][str(part["$ref"]).rpartition("/")[2]], schema, inside_lists)
     elif "anyOf" in part:
         for choice in part["anyOf"]:
-            yield from _plain_parts(choice, schema)
+            yield from _plain_parts(choice, schema, inside_lists)
+    elif inside_lists and part.get("type") == "array" and isinstance(part.get("items"), Mapping):
+        yield from _plain_parts(part["items"], schema, inside_lists)
     else:
         yield part
 
 
-def _labels(part: Schema, schema: Schema) -> Iterator[str | None]:
+def _labels(part: Schema) -> Iterator[str | None]:
     """Every label that a part allows; None where it allows any."""
     if "enum" in part or "const" in part:
         for value in part.get("enum", [part.get("const")]):
             yield from codes_of(value) or ()
-    elif part.get("type") == "array" and isinstance(part.get("items"), Mapping):
-        for item in _plain_parts(part["items"], schema):
-            yield from _labels(item, schema)
     elif part.get("type") == "boolean":
         yield from ("true", "false")
     elif part.get("type") != "null":
         yield None
 
 
-def _open_texts(part: Schema, schema: Schema) -> Iterator[Schema]:
-    """The parts that allow any text, by themselves or in a list."""
-    if part.get("type") == "array" and isinstance(part.get("items"), Mapping):
-        for item in _plain_parts(part["items"], schema):
-            yield from _open_texts(item, schema)
-    elif part.get("type", "string") == "string":
-        yield part
-
-
-def _scales(part: Schema, schema: Schema) -> Iterator[Scale | None]:
+def _scales(part: Schema) -> Iterator[Scale | None]:
     """Of every number that a part allows; None where it has no end."""
     if "enum" in part or "const" in part:
         for number in map(as_number, part.get("enum", [part.get("const")])):

@@ -8,7 +8,7 @@ from typing import Any
 
 from krino.contract import Usage
 from krino.results.stability import Stability
-from krino.runs.manifest import Manifest
+from krino.runs.manifest import Counts, Manifest
 from krino.text.clean import cut
 
 INTERVAL_NOTE = "Intervals are 95 % intervals of the mean"
@@ -40,9 +40,19 @@ def date_of(manifest: Manifest) -> str:
     return f"{manifest.started:%Y-%m-%d %H:%M} {manifest.started.tzname() or ''}".strip()
 
 
+def spaced(name: str) -> str:
+    """The name of a field as words."""
+    return name.replace("_", " ")
+
+
 def counted(count: int, word: str = "case") -> str:
     """`1 case`, `1,200 cases`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def endings(counts: Counts) -> str:
+    """How many cases ended how."""
+    return ", ".join(f"{count:,} {status}" for status, count in counts.model_dump().items())
 
 
 def figure(value: float) -> str:

@@ -11,12 +11,12 @@ from typing import Any
 
 from krino.errors import UsageProblem
 from krino.results.kinds import as_number, codes_of
+from krino.results.table import Record
 from krino.results.verdict_schema import Schema, lower_is_better, scales_of, standing
 from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
-Record = Mapping[str, Any]
 _LOOKED_AT = 1_000  # judged cases are enough to know which fields are numbers
 _MOST_LABELS = 12
 _BADNESS: Mapping[Any, float] = {word: float(place) for place, word in enumerate(reversed(ROLL_UPS))}

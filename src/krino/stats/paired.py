@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from krino.stats.moments import NORMAL_95
-from krino.stats.resample import Floats, Resampler, percentile_interval
+from krino.stats.resample import Floats, Resampler, percentile_interval, ratio
 
 LEVEL = 0.05
 """A p above it shows no difference."""
@@ -74,7 +74,7 @@ def mean_intervals(values: NDArray[Any], resampler: Resampler) -> list[tuple[flo
     # Many draws in one product: one at a time, the threads of the product cost more than the product.
     weights, at_once = resampler.weights(), max(1, _WEIGHTS_AT_ONCE // max(len(units), 1))
     sums = [np.array(batch) @ units for batch in iter(lambda: list(islice(weights, at_once)), [])]
-    means = _divided(np.concatenate(sums)) if sums else np.empty((0, columns))
+    means = ratio(*np.hsplit(np.concatenate(sums), 2)) if sums else np.empty((0, columns))
     with_value = (units[:, columns:] > 0).sum(axis=0)
     return [percentile_interval(means[:, place]) if with_value[place] > 1 else None for place in range(columns)]
 
@@ -85,12 +85,6 @@ def _normal_interval(values: Floats) -> tuple[float, float] | None:
         return None
     mean, half = float(known.mean()), NORMAL_95 * float(known.std(ddof=1)) / math.sqrt(known.size)
     return mean - half, mean + half
-
-
-def _divided(sums: Floats) -> Floats:
-    """The left half by the right one; nan where that is nothing."""
-    totals, counts = np.hsplit(sums, 2)
-    return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
 
 
 def _summed(rows: Floats, clusters: NDArray[np.intp], count: int) -> Floats:

@@ -23,9 +23,7 @@ def dot(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
 
 def ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
     """nan where the whole is nothing."""
-    found = np.full(len(whole), math.nan)
-    np.divide(part, whole, out=found, where=whole > 0)
-    return found
+    return np.divide(part, whole, out=np.full_like(whole, math.nan), where=whole > 0)
 
 
 Floats = NDArray[np.float64]

@@ -22,9 +22,8 @@ from krino.judges.registry import our_judge
 from krino.render.at_hand import RunOverview
 from krino.results.comparison.changes import Comparison
 from krino.results.comparison.compare import compare
-from krino.results.finish import Collected, collect
 from krino.results.slices import SliceTable
-from krino.results.summary import Summary
+from krino.results.summary import Collected, Summary, collect
 from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.reading import StoredRun

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.results.agreement.confidence import calibrations
-from krino.results.agreement.fields import FieldData, Sampling, compare_field, field_data
+from krino.results.agreement.fields import FieldData, Sampling, compare_field, field_data, where_they_went
 from krino.results.agreement.headline import overall, with_headline
 from krino.results.agreement.kinds import NotComparable
 from krino.results.agreement.labels import Labels, labels_of, read_labels, with_values
@@ -24,16 +25,14 @@ from krino.results.agreement.result import (
     Skipped,
 )
 from krino.results.agreement.verdicts import ABSENT, Verdicts, gather
-from krino.results.named_cases import reason_of
+from krino.results.named_cases import WORST, reason_of
 from krino.results.verdict_schema import Schema, declared_scale
 from krino.results.wording import listed, shown
-from krino.runs.journal import CODES
 from krino.runs.manifest import JudgeCard
 from krino.runs.reading import load_run
 from krino.stats.resample import DRAWS, LEVEL
 from krino.text.guessing import guessed
 
-WORST = 10
 _SHOWN_IDS = 3
 _Read = Callable[[Collection[int] | None], Iterable[Judgement | Mapping[str, Any]]]
 """Gives the judgements; of a run, only those of the cases at some places, if asked so."""
@@ -75,9 +74,7 @@ def agree(
         counts=counts,
         absent_ids=_absent(given, verdicts),
         raters=tuple(dict.fromkeys(rater for data in compared for rater in data.raters)),
-        fields=_with_reasons(
-            held, read, about.rules, {name: verdicts.places[case] for name, case in given.ids.items()}
-        ),
+        fields=_with_reasons(held, read, about.rules, verdicts),
         calibration=tuple(item for item in calibrated if isinstance(item, CalibrationResult)),
         skipped=(*skipped, *(item for item in calibrated if isinstance(item, Skipped))),
         clusters=clusters,
@@ -149,20 +146,12 @@ def _compared(
 def _counts(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
     status = np.frombuffer(bytes(verdicts.status), np.uint8)
     labelled = np.any([data.labelled for data in compared], axis=0) if compared else np.ones(len(status), np.bool_)
-    found = np.bincount(status[labelled], minlength=4)
-    return AgreementCounts(
-        labelled=int(labelled.sum()),
-        judged=int(found[CODES["ok"]]),
-        failed=int(found[CODES["failed"]]),
-        error=int(found[CODES["error"]]),
-        absent=int(found[ABSENT]),
-        unlabelled=verdicts.unlabelled,
-    )
+    return AgreementCounts(**where_they_went(status, labelled), unlabelled=verdicts.unlabelled)
 
 
 def _absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
     missing = (own_id for own_id, case in labels.ids.items() if verdicts.status[case] == ABSENT)
-    return tuple(own_id for own_id, _ in zip(missing, range(_SHOWN_IDS), strict=False))
+    return tuple(islice(missing, _SHOWN_IDS))
 
 
 # --- clusters --------------------------------------------------------------------------------------
@@ -203,7 +192,7 @@ def _from_labels(column: str, labels: Labels) -> dict[int, str]:
 
 
 def _with_reasons(
-    fields: Sequence[FieldAgreement], read: _Read, rules: Mapping[str, str], places: Mapping[str, int]
+    fields: Sequence[FieldAgreement], read: _Read, rules: Mapping[str, str], verdicts: Verdicts
 ) -> tuple[FieldAgreement, ...]:
     """With why the judge said what it said, of the cases that disagree most; only their judgements are read again."""
     wanted: dict[str, list[str]] = {}
@@ -211,18 +200,15 @@ def _with_reasons(
         for case in field.worst:
             wanted.setdefault(case.id, []).append(field.field)
     reasons: dict[tuple[str, str], str] = {}
-    for judgement in read({places[own_id] for own_id in wanted}) if wanted else ():
+    places = {verdicts.places[verdicts.labels.ids[own_id]] for own_id in wanted}
+    for judgement in read(places) if wanted else ():
         own_id = judgement.id if isinstance(judgement, Judgement) else judgement["id"]
         if own_id in wanted:
             plain = judgement.model_dump(mode="json") if isinstance(judgement, Judgement) else judgement
             reasons.update({(name, own_id): reason_of(plain, name, rules) for name in wanted[own_id]})
-    return tuple(
-        field.model_copy(
-            update={
-                "worst": tuple(
-                    case.model_copy(update={"reason": reasons[field.field, case.id]}) for case in field.worst
-                )
-            }
-        )
-        for field in fields
-    )
+
+    def explained(field: FieldAgreement) -> FieldAgreement:
+        worst = (case.model_copy(update={"reason": reasons[field.field, case.id]}) for case in field.worst)
+        return field.model_copy(update={"worst": tuple(worst)})
+
+    return tuple(map(explained, fields))

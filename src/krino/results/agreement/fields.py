@@ -101,7 +101,7 @@ def field_data(name: str, labels: Labels, verdicts: Verdicts, scale: Scale | Non
     cases, raters, codes = cases[given], raters[given], codes[given]
     present, own = np.unique(raters, return_inverse=True)
     named = len(present) <= MOST_PAIRED
-    people = np.full((size, len(present) if named else _most_labels(cases)), MISSING, np.intp)
+    people = np.full((size, len(present) if named else int(np.bincount(cases).max(initial=0))), MISSING, np.intp)
     people[cases, own if named else _place_within(cases)] = codes
     names = list(labels.raters)
     return FieldData(
@@ -114,10 +114,6 @@ def field_data(name: str, labels: Labels, verdicts: Verdicts, scale: Scale | Non
         named=named,
         null_only=asked & ~(people != MISSING).any(axis=1),
     )
-
-
-def _most_labels(cases: Codes) -> int:
-    return int(np.bincount(cases).max(initial=0))
 
 
 def _place_within(cases: Codes) -> Codes:
@@ -134,7 +130,9 @@ def _place_within(cases: Codes) -> Codes:
 def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: int) -> FieldAgreement:
     compared = np.flatnonzero(data.compared)
     if not len(compared):
-        return _nothing(data)
+        told = "no labelled case has a value of the judge in this field: nothing can be compared"
+        counts, kind = _counts(data, None), data.coding.kind
+        return FieldAgreement(field=data.name, kind=kind, raters=data.raters, counts=counts, notes=(told,))
     patterns = Patterns.of(data.judge[compared], data.people[compared], data.coding.positions)
     parts = statistics_of(patterns, data.coding, named=data.named)
     drawn, drawn_parts = patterns, parts
@@ -168,30 +166,25 @@ def _coarse(data: FieldData, compared: Codes) -> tuple[Patterns, Coding]:
     return Patterns.of(new[data.judge[compared]], new[data.people[compared]], coding.positions), coding
 
 
-def _nothing(data: FieldData) -> FieldAgreement:
-    return FieldAgreement(
-        field=data.name,
-        kind=data.coding.kind,
-        raters=data.raters,
-        counts=_counts(data, None),
-        notes=("no labelled case has a value of the judge in this field: nothing can be compared",),
-    )
-
-
 def _counts(data: FieldData, patterns: Patterns | None) -> FieldCounts:
-    labelled, status, without = data.labelled, data.status, data.judge == MISSING
-    ties = patterns is not None and data.coding.kind != "number"
+    ok, without = data.status == CODES["ok"], data.judge == MISSING
+    ties = 0
+    if patterns is not None and data.coding.kind != "number":
+        ties = int(patterns.counts[patterns.majority == MISSING].sum())
     return FieldCounts(
-        labelled=int(labelled.sum()),
-        judged=int((labelled & (status == CODES["ok"])).sum()),
-        failed=int((labelled & (status == CODES["failed"])).sum()),
-        error=int((labelled & (status == CODES["error"])).sum()),
-        absent=int((labelled & (status == ABSENT)).sum()),
-        null_in_verdict=int((labelled & (status == CODES["ok"]) & without).sum()),
-        null_in_labels=int((data.null_only & (status == CODES["ok"]) & ~without).sum()),
-        ties=int(patterns.counts[patterns.majority == MISSING].sum()) if patterns is not None and ties else 0,
+        **where_they_went(data.status, data.labelled),
+        null_in_verdict=int((data.labelled & ok & without).sum()),
+        null_in_labels=int((data.null_only & ok & ~without).sum()),
+        ties=ties,
         compared=int(data.compared.sum()),
     )
+
+
+def where_they_went(status: NDArray[np.uint8], labelled: Mask) -> dict[str, int]:
+    """The counts of `LabelledCounts`."""
+    codes = {"judged": CODES["ok"], "failed": CODES["failed"], "error": CODES["error"], "absent": ABSENT}
+    found = np.bincount(status[labelled], minlength=max(codes.values()) + 1)
+    return {"labelled": int(labelled.sum()), **{name: int(found[code]) for name, code in codes.items()}}
 
 
 def _classes(

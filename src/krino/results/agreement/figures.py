@@ -18,6 +18,7 @@ from krino.stats.agreement import (
     Codes,
     Level,
     Ratings,
+    both_given,
     class_scores,
     cohen_kappa,
     raw_agreement,
@@ -237,12 +238,7 @@ def _pairwise(coding: Coding) -> Iterator[tuple[str, Pairwise]]:
     if positions is not None:
         yield "mean_kappa_quadratic", lambda one, other, weights: weighted_kappa(one, other, positions, 2, weights)
     if coding.kind in ("scale", "number"):
-        yield "mean_spearman", _spearman_where_given
-
-
-def _spearman_where_given(one: Codes, other: Codes, weights: Floats) -> float:
-    there = (one != MISSING) & (other != MISSING)
-    return scores.spearman(one[there], other[there], weights[there])
+        yield "mean_spearman", lambda one, other, weights: scores.spearman(*both_given(one, other, weights))
 
 
 def _means_over(pairs: list[tuple[Codes, Codes]], statistics: dict[str, Pairwise]) -> Callable[[Floats], Figures]:
@@ -303,7 +299,8 @@ def estimate(
         side = found.setdefault(part.side, {})
         for name, value in point.items():
             samples[part.side, name] = values = np.array([figures[name] for figures in sample])
-            side[name] = _own_figure(name, value, values, part.n, units)
+            figure = drawn_figure(name, value, values, part.n, units)
+            side[name] = as_share(figure, part.n, units) if name in SHARES else figure
     judge, people = found.get(JUDGE, {}), found.get(PEOPLE, {})
     for name, theirs in people.items():
         if name in judge:
@@ -317,11 +314,6 @@ def _gap(name: str, ours: Figure, theirs: Figure, apart: Floats, units: int) -> 
     if ours.value is None or theirs.value is None:
         return Figure(value=None, n=n, why=ours.why or theirs.why)
     return drawn_figure(name, ours.value - theirs.value, apart, n, units)
-
-
-def _own_figure(name: str, value: float, drawn: Floats, n: int, units: int) -> Figure:
-    found = drawn_figure(name, value, drawn, n, units)
-    return as_share(found, n, units) if name in SHARES else found
 
 
 def as_share(found: Figure, n: int, units: int) -> Figure:

@@ -25,11 +25,8 @@ from krino.text.guessing import guessed
 _OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
-class FreeText:
-    """Stands for any text too long to be a label: it is not kept."""
-
-
-FREE_TEXT: Final = FreeText()
+FREE_TEXT: Final = object()
+"""Stands for any text too long to be a label: it is not kept."""
 
 
 @dataclass(slots=True)

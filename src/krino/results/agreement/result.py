@@ -54,8 +54,8 @@ class Disagreement(Frozen):
     """Classes: the share of raters that say something else. Numbers: how far from the mean of the raters."""
 
 
-class FieldCounts(Frozen):
-    """Where the labelled cases of a field went; nothing is dropped without being counted here."""
+class LabelledCounts(Frozen):
+    """Where labelled cases went; nothing is dropped without being counted here."""
 
     labelled: int
     judged: int
@@ -63,6 +63,15 @@ class FieldCounts(Frozen):
     error: int
     absent: int
     """Labelled, but the run has no such case."""
+
+    @property
+    def without_verdict(self) -> int:
+        return self.failed + self.error
+
+
+class FieldCounts(LabelledCounts):
+    """Of one field."""
+
     null_in_verdict: int = 0
     """Judged without a number where people gave one."""
     null_in_labels: int = 0
@@ -135,20 +144,11 @@ class Clusters(Frozen):
     """Cases without a value: each stands for itself."""
 
 
-class AgreementCounts(Frozen):
-    """The labelled cases of all compared fields together, and the rest of the run."""
+class AgreementCounts(LabelledCounts):
+    """Of all compared fields together, and the rest of the run."""
 
-    labelled: int
-    judged: int
-    failed: int
-    error: int
-    absent: int
     unlabelled: int
     """Cases of the run that nobody labelled."""
-
-    @property
-    def without_verdict(self) -> int:
-        return self.failed + self.error
 
 
 class Agreement(Frozen):

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from krino.errors import UsageProblem
 from krino.results.comparison.changes import Comparison, Flip, Matching, Side, Spending
 from krino.results.comparison.fields import JudgedByBoth
-from krino.results.table import SPENDING, Places, Table, read_table, slice_name
+from krino.results.table import SPENDING, Places, Table, no_such_column, read_table, slice_name
 from krino.results.wording import counted, date_of, judge_of, labeller_of
 from krino.runs.journal import NAMES
 from krino.runs.manifest import HASHES, Plan, differing
 from krino.stats.resample import Resampler
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
 
 Keys = NDArray[np.int64]
 """A number for each case, the same in both runs."""
@@ -161,11 +160,7 @@ def _groups(a: Table, cluster: str | None, in_a: Places) -> list[int] | None:
     if cluster is None:
         return None
     if cluster not in a.metadata:
-        there = ", ".join(clean_line(name, 60) for name in sorted(a.metadata)) or "none"
-        raise UsageProblem(
-            f"--cluster {cluster}: the judgements have no such column of metadata{guessed(cluster, a.metadata)}; "
-            f"they have {there}"
-        )
+        raise no_such_column("--cluster", cluster, a.metadata, "column of metadata")
     groups: list[int] = a.slices[slice_name([cluster])].codes[in_a].tolist()
     return groups
 
@@ -210,7 +205,7 @@ def _warnings(a: Table, b: Table) -> Iterator[str]:
 
 def _matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Matching:
     def ids(run: Table, places: Places) -> tuple[str, ...]:
-        return tuple(run.ids[place] for place in places[:shown])
+        return tuple(run.ids.at(places[:shown]))
 
     return Matching(
         matched=len(pairs),
@@ -231,7 +226,7 @@ def _statuses(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip]:
         for new in NAMES:
             which = np.flatnonzero((before == old) & (after == new))
             if old != new and len(which):
-                named = tuple(a.ids[place] for place in pairs.a[which[:shown]])
+                named = tuple(a.ids.at(pairs.a[which[:shown]]))
                 yield Flip(before=NAMES[old], after=NAMES[new], count=len(which), ids=named)
 
 

@@ -49,7 +49,7 @@ class JudgedByBoth:
 
     def ids(self, which: NDArray[np.bool_] | Places) -> tuple[str, ...]:
         places = np.flatnonzero(which) if which.dtype == np.bool_ else which
-        return tuple(self.a.ids[place] for place in self.in_a[places[: self.shown]])
+        return tuple(self.a.ids.at(self.in_a[places[: self.shown]]))
 
     def changes(self) -> Iterator[FieldChange]:
         """Numbers are resampled together, so they wait for each other; the order is that of the verdict."""
@@ -137,17 +137,15 @@ class JudgedByBoth:
             yield Flip(before=words[old], after=words[new], count=int(counts[place]), ids=self.ids(which))
 
     def _labels(self, a: Column, b: Column) -> Iterator[LabelChange]:
-        labels = self._telling(a, b)
-        before = [a.having(label)[self.in_a] for label in labels]
-        after = [b.having(label)[self.in_b] for label in labels]
-        lost = [int((old & ~new).sum()) for old, new in zip(before, after, strict=True)]
-        gained = [int((new & ~old).sum()) for old, new in zip(before, after, strict=True)]
-        clustered = self.resampler.clusters is not None
+        labels, n = self._telling(a, b), len(self.in_a)
+        before = np.array([a.having(label)[self.in_a] for label in labels]).reshape(len(labels), n)
+        after = np.array([b.having(label)[self.in_b] for label in labels]).reshape(len(labels), n)
+        lost, gained = (before & ~after).sum(axis=1).tolist(), (after & ~before).sum(axis=1).tolist()
+        flips = list(zip(lost, gained, strict=True))
         ps: Sequence[float | None] = [None] * len(labels)
-        if not clustered:
-            ps = holm([mcnemar(*counts) for counts in zip(lost, gained, strict=True)])
-        intervals = self._share_intervals(before, after, lost, gained)
-        n = len(self.in_a)
+        if self.resampler.clusters is None:
+            ps = holm([mcnemar(*flip) for flip in flips])
+        intervals = self._share_intervals(before, after, flips)
         for place, label in enumerate(labels):
             yield LabelChange(
                 label=label,
@@ -170,23 +168,14 @@ class JudgedByBoth:
         return labels
 
     def _share_intervals(
-        self,
-        before: list[NDArray[np.bool_]],
-        after: list[NDArray[np.bool_]],
-        lost: list[int],
-        gained: list[int],
+        self, before: NDArray[np.bool_], after: NDArray[np.bool_], flips: Sequence[tuple[int, int]]
     ) -> list[Interval | None]:
         """By formula; of clusters by resampling. Clusters without a flip count as so many cases without one."""
-        clusters = self.resampler.clusters
-        if clusters is None:
-            return [share_difference(*counts, len(self.in_a)) for counts in zip(lost, gained, strict=True)]
-        change = np.column_stack([new.astype(float) - old for old, new in zip(before, after, strict=True)])
-        found = mean_intervals(change, self.resampler)
-        units = int(clusters.max(initial=-1)) + 1
-        return [
-            interval if lost[place] or gained[place] else share_difference(0, 0, units)
-            for place, interval in enumerate(found)
-        ]
+        if self.resampler.clusters is None:
+            return [share_difference(*flip, len(self.in_a)) for flip in flips]
+        found = mean_intervals((after.astype(np.float64) - before).T, self.resampler)
+        alike = share_difference(0, 0, self.resampler.units)
+        return [interval if any(flip) else alike for interval, flip in zip(found, flips, strict=True)]
 
     # --- anything else -------------------------------------------------------------------------
 

@@ -7,17 +7,16 @@ worse. Nulls speak against a rule that does not allow them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from krino.results.comparison.compare import Pairs
-from krino.results.gates.measures import has_value, paired
+from krino.results.gates.measures import Paired, has_value
 from krino.results.gates.result import Check
 from krino.results.gates.rules import NEARLY, NULL, Rule
-from krino.results.named_cases import NamedCase, named_case
+from krino.results.named_cases import named_case
 from krino.results.table import Mask, Places, Table
 from krino.results.wording import counted
 from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
@@ -30,17 +29,20 @@ def _none() -> Places:
 
 @dataclass(frozen=True)
 class Against:
-    """Places of cases, the worst first: in the run, or, where `in_base`, in the one that it is compared with."""
+    """Places of cases in a run, the worst first."""
 
+    home: Table
+    """The run itself, or the one that it is compared with."""
     are: str = ""
     """What they are, after "3 cases": below 0.9, without a verdict."""
     places: Places = field(default_factory=_none)
     nulls: Places = field(default_factory=_none)
     """Of cases that speak against it only because the field is null."""
     of_field: str | None = None
-    before: dict[int, int] | None = None
-    """Of a change: where the case at a place of the run stands in the other run."""
-    in_base: bool = False
+    before: Table | None = None
+    """Of a change: the other run."""
+    places_before: Mapping[int, int] = field(default_factory=dict)
+    """For each place of this run, where the case stands in the other one."""
     why: str | None = None
     """What all of them have in common, where that is the reason and no verdict has one."""
 
@@ -66,11 +68,11 @@ class Found:
     """A check, and the cases that speak against it."""
 
     check: Check
-    against: Against = Against()
+    against: Against | None = None
 
 
-def without_verdict(run: Table, cases: Mask, *, in_base: bool = False) -> Against:
-    return Against("without a verdict", np.flatnonzero(cases & ~run.ok), in_base=in_base)
+def without_verdict(run: Table, cases: Mask) -> Against:
+    return Against(run, "without a verdict", np.flatnonzero(cases & ~run.ok))
 
 
 def against(run: Table, rule: Rule, cases: Mask, *, nulls_allowed: bool) -> Against:
@@ -80,28 +82,27 @@ def against(run: Table, rule: Rule, cases: Mask, *, nulls_allowed: bool) -> Agai
         return without_verdict(run, cases)
     column = run.fields.get(target.field)
     if column is None:
-        return Against(of_field=target.field)
+        return Against(run, of_field=target.field)
     nulls = judged & ~has_value(column)
     if target.label == NULL:
-        return Against(nulls=np.flatnonzero(nulls), of_field=target.field)
+        return Against(run, nulls=np.flatnonzero(nulls), of_field=target.field)
     unwanted = _none() if nulls_allowed else np.flatnonzero(nulls)
     if target.label is None:
         over = _over(column.numbers, rule)
         are = f"{'below' if rule.lower else 'above'} {rule.limit}"
-        return Against(are, _ranked(judged & (over > NEARLY), over), unwanted, target.field)
+        return Against(run, are, _ranked(judged & (over > NEARLY), over), unwanted, target.field)
     has = column.having(target.label)
     if not rule.lower:
-        return Against(f"with {target}", np.flatnonzero(judged & has), unwanted, target.field)
+        return Against(run, f"with {target}", np.flatnonzero(judged & has), unwanted, target.field)
     worst = column.having(ROLL_UPS[-1]) if target.field == ROLL_UP else has
     badness = np.where(worst, 2.0, np.where(judged, 1.0, 0.0))
-    return Against(f"without {target}", _ranked(cases & ~has, badness), of_field=target.field)
+    return Against(run, f"without {target}", _ranked(cases & ~has, badness), of_field=target.field)
 
 
-def against_change(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask, *, nulls_allowed: bool) -> Against:
+def against_change(both: Paired | None, rule: Rule, *, nulls_allowed: bool) -> Against | None:
     """Of the cases that both runs have."""
-    both = paired(base, run, pairs, rule, cases)
     if both is None:
-        return Against(of_field=rule.target.field)
+        return None
     had, has = both.had, both.has
     if rule.target.label is None:
         worse = -both.change() if rule.lower else both.change()
@@ -114,7 +115,7 @@ def against_change(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mas
     nulls = nulls[~np.isin(nulls, places)]
     chosen = np.concatenate([places, nulls])
     where = dict(zip(both.in_run[chosen].tolist(), both.in_base[chosen].tolist(), strict=True))
-    return Against(are, both.in_run[places], both.in_run[nulls], rule.target.field, where)
+    return Against(both.run, are, both.in_run[places], both.in_run[nulls], rule.target.field, both.base, where)
 
 
 def _over(numbers: Floats, rule: Rule) -> Floats:
@@ -134,55 +135,25 @@ _Wanted = dict[int, list[_Slot]]
 """By where a case stands in a run: what it is wanted for."""
 
 
-def with_cases(found: Sequence[Found], run: Table, base: Table | None, most: int) -> tuple[Check, ...]:
-    """The checks, each broken one with at most so many cases."""
-    chosen = [item.against.worst(most) if item.check.outcome == "broken" else [] for item in found]
-    here, there = _wanted(found, chosen)
-    before: dict[_Slot, Any] = {}
-    cases: dict[_Slot, NamedCase] = {}
-    for slot, record, source in _read(base, there):
-        if found[slot[0]].against.in_base:
-            cases[slot] = _case(record, found[slot[0]], source)
-        else:
-            before[slot] = _value(record, found[slot[0]])
-    for slot, record, source in _read(run, here):
-        cases[slot] = _case(record, found[slot[0]], source, before.get(slot))
-    return tuple(
-        _with_worst(item, tuple(cases[number, place] for place in places))
-        for number, (item, places) in enumerate(zip(found, chosen, strict=True))
-    )
+def with_cases(found: Found, most: int) -> Check:
+    """The check, if it is broken with at most so many cases."""
+    check, against = found.check, found.against
+    if check.outcome != "broken" or against is None or not against.count:
+        return check
+    places = against.worst(most)
+    rules = against.home.manifest.about.rules
+    cases = {place: named_case(record, against.of_field, rules) for place, record in against.home.records(places)}
+    before = _values_before(against, places)
+    worst = [
+        cases[place].model_copy(update={"before": before.get(place), "reason": against.why or cases[place].reason})
+        for place in places
+    ]
+    return check.model_copy(update={"against": against.count, "against_words": against.told(), "worst": tuple(worst)})
 
 
-def _with_worst(item: Found, worst: tuple[NamedCase, ...]) -> Check:
-    if item.check.outcome != "broken":
-        return item.check
-    told = {"against": item.against.count, "against_words": item.against.told(), "worst": worst}
-    return item.check.model_copy(update=told)
-
-
-def _wanted(found: Sequence[Found], chosen: Sequence[Sequence[int]]) -> tuple[_Wanted, _Wanted]:
-    """What has to be read of the run, and of the one it is compared with."""
-    here: _Wanted = {}
-    there: _Wanted = {}
-    for number, (item, places) in enumerate(zip(found, chosen, strict=True)):
-        for place in places:
-            (there if item.against.in_base else here).setdefault(place, []).append((number, place))
-            if item.against.before is not None:
-                there.setdefault(item.against.before[place], []).append((number, place))
-    return here, there
-
-
-def _read(run: Table | None, wanted: _Wanted) -> Iterator[tuple[_Slot, Mapping[str, Any], Table]]:
-    if run is not None and wanted:
-        for place, record in run.records(wanted):
-            for slot in wanted[place]:
-                yield slot, record, run
-
-
-def _case(record: Mapping[str, Any], item: Found, run: Table, before: Any = None) -> NamedCase:
-    case = named_case(record, item.against.of_field, run.manifest.about.rules)
-    return case.model_copy(update={"before": before, "reason": item.against.why or case.reason})
-
-
-def _value(record: Mapping[str, Any], item: Found) -> Any:
-    return None if item.against.of_field is None else fields_of(record).get(item.against.of_field)
+def _values_before(against: Against, places: Sequence[int]) -> dict[int, Any]:
+    """Of a change: what the field was in the other run."""
+    if against.before is None:
+        return {}
+    there = {against.places_before[place]: place for place in places}
+    return {there[at]: fields_of(record).get(against.of_field or "") for at, record in against.before.records(there)}

@@ -10,8 +10,8 @@ import numpy as np
 
 from krino.results.comparison.compare import Pairs, match, other_settings
 from krino.results.gates.against import Against, Found, against, against_change, with_cases, without_verdict
-from krino.results.gates.measures import Measure, measure, measure_change, tell
-from krino.results.gates.result import Check, GateResult, fact
+from krino.results.gates.measures import measure, measure_change, paired, tell
+from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import NULL, Limit, Rule, Target
 from krino.results.gates.validate import Validator
 from krino.results.named_cases import WORST
@@ -28,10 +28,10 @@ _LONGEST_REASON = 1_000
 def comparable(base: Table, run: Table, pairs: Pairs) -> Iterator[Found]:
     state = base.manifest.state
     if state != "finished":
-        yield Found(fact("other run finished", False, f"{base.folder} is {_state(base.manifest)}", len(base)))
+        yield _fact("other run finished", False, f"{base.folder} is {_state(base.manifest)}", len(base))
     yield _same_cases(base, pairs)
     yield _matched(base, run, pairs)
-    yield Found(_same_judge(base, run))
+    yield _same_judge(base, run)
 
 
 def _state(manifest: Manifest) -> str:
@@ -48,8 +48,8 @@ def _same_cases(base: Table, pairs: Pairs) -> Found:
         told = f"all {len(base):,} cases of {base.folder} are in this run"
     if pairs.repeated:
         told += f"; {pairs.repeated:,} ids are given to several cases, matched where their content is the same"
-    lost = Against("not in this run", pairs.only_a, in_base=True, why=f"in {base.folder}, and not in this run")
-    return Found(fact("same cases", not missing, told, len(pairs)), lost)
+    lost = Against(base, "not in this run", pairs.only_a, why=f"in {base.folder}, and not in this run")
+    return _fact("same cases", not missing, told, len(pairs), lost)
 
 
 def _matched(base: Table, run: Table, pairs: Pairs) -> Found:
@@ -68,18 +68,23 @@ def _matched(base: Table, run: Table, pairs: Pairs) -> Found:
     else:
         told = f"all {len(pairs):,} cases have the content that they have there"
     why = f"other content than in {base.folder}, and no id of its own"
-    others = Against("with other content", unknown, in_base=True, why=why)
-    return Found(fact("cases matched", not len(unknown), told, len(pairs)), others)
+    others = Against(base, "with other content", unknown, why=why)
+    return _fact("cases matched", not len(unknown), told, len(pairs), others)
 
 
-def _same_judge(base: Table, run: Table) -> Check:
+def _same_judge(base: Table, run: Table) -> Found:
     """Two judges that happen to name a field alike do not measure the same thing."""
     there, here = (clean_line(str(one.manifest.plan.judge.get("name")), 60) for one in (base, run))
     if here != there:
-        return fact("same judge", False, f"{base.folder} was judged by {there}, this run by {here}", len(run))
+        return _fact("same judge", False, f"{base.folder} was judged by {there}, this run by {here}", len(run))
     others = list(other_settings(base, run))
     told = f"{here}; made otherwise (A is {base.folder}): {_listed(others, len(others))}" if others else here
-    return fact("same judge", True, told, len(run))
+    return _fact("same judge", True, told, len(run))
+
+
+def _fact(rule: str, holds: bool, message: str, cases: int, against: Against | None = None) -> Found:
+    """A check of what must be so, whatever the rules say."""
+    return Found(Check(rule=rule, outcome="holds" if holds else "broken", message=message, cases=cases), against)
 
 
 def _named(run: Table, places: Places) -> str:
@@ -139,7 +144,7 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
         started=date_of(manifest),
         counts=run.counts(),
         notes=tuple(_notes(given)),
-        checks=with_cases(found, run, base, gate.worst),
+        checks=tuple(with_cases(item, gate.worst) for item in found),
     )
 
 
@@ -149,18 +154,16 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
 def _whole(run: Table) -> Iterator[Found]:
     """A run that stopped half-way, lost judgements, never had a case or judged none proves nothing."""
     manifest, cases = run.manifest, len(run)
-    yield Found(fact("finished", manifest.state == "finished", f"the run is {_state(manifest)}", cases))
+    yield _fact("finished", manifest.state == "finished", f"the run is {_state(manifest)}", cases)
     if not cases:
-        yield Found(fact("has cases", False, "there is no judgement in the run", 0))
-    elif manifest.cases is not None and manifest.cases != cases:
-        told = f"{manifest.cases:,} cases were read, {cases:,} have a judgement"
-        yield Found(fact("has cases", False, told, cases))
-    else:
-        yield Found(fact("has cases", True, counted(cases), cases))
-    if cases:
-        judged = int(run.ok.sum())
-        told = f"{judged:,} of {cases:,} cases have a verdict"
-        yield Found(fact("has verdicts", judged > 0, told, cases), without_verdict(run, _all(run)))
+        yield _fact("has cases", False, "there is no judgement in the run", 0)
+        return
+    whole = manifest.cases is None or manifest.cases == cases
+    told = counted(cases) if whole else f"{manifest.cases:,} cases were read, {cases:,} have a judgement"
+    yield _fact("has cases", whole, told, cases)
+    judged = int(run.ok.sum())
+    told = f"{judged:,} of {cases:,} cases have a verdict"
+    yield _fact("has verdicts", judged > 0, told, cases, without_verdict(run, _all(run)))
 
 
 # --- the rules -----------------------------------------------------------------------------------
@@ -187,9 +190,9 @@ class _Checks:
     def _failed_in(self, base: Table) -> Iterator[Found]:
         """A case without a verdict there cannot be seen to get worse: the limit on failed cases holds there too."""
         for rule in (rule for rule in self.gate.rules if rule.target.field is None):
-            told = tell(rule, measure(base, rule, _all(base)), point=True, nulls_allowed=False)
-            held = fact(f"other run: {rule}", told.holds, f"{base.folder}: {told.message}", len(base))
-            yield Found(held, without_verdict(base, _all(base), in_base=True))
+            holds, told = tell(rule, measure(base, rule, _all(base)), point=True, nulls_allowed=False)
+            speaking = without_verdict(base, _all(base))
+            yield _fact(f"other run: {rule}", holds, f"{base.folder}: {told}", len(base), speaking)
 
     def _by(self, columns: tuple[str, ...], pairs: Pairs | None) -> Iterator[Found]:
         name = slice_name(columns)
@@ -198,7 +201,7 @@ class _Checks:
         large = [code for code, size in sizes if size >= self.gate.few]
         if not large:
             told = f"no value of {name} has {self.gate.few:,} cases: nothing could be gated by it"
-            yield Found(fact(f"by {name}", False, told, len(self.run)))
+            yield _fact(f"by {name}", False, told, len(self.run))
         for code in large:
             for rule in self.gate.rules:
                 yield self._check(rule, slicing.codes == code, f"{name}={slicing.names[code]}", pairs)
@@ -215,36 +218,29 @@ class _Checks:
             yield Check(rule=f"by {name}", slice=f"{name}=…", outcome="too few", message=told, cases=cases)
 
     def _check(self, rule: Rule, cases: Mask, where: str | None, pairs: Pairs | None) -> Found:
-        found = self._measure(rule, cases, pairs)
+        both = None
+        if rule.paired and self.base is not None and pairs is not None:
+            both = paired(self.base, self.run, pairs, rule, cases)
+        found = measure_change(both, rule) if rule.paired else measure(self.run, rule, cases)
         allowed = self.gate.allows_nulls(rule.target.field)
-        told = tell(rule, found, point=self.gate.point, nulls_allowed=allowed)
-        cases_against = Against() if told.holds else self._against(rule, cases, pairs, nulls_allowed=allowed)
-        alone = [] if told.holds or cases_against.count or found.interval is None else [_NO_CASE_ALONE]
+        holds, message = tell(rule, found, point=self.gate.point, nulls_allowed=allowed)
+        speaking = None
+        if not holds and rule.paired:
+            speaking = against_change(both, rule, nulls_allowed=allowed)
+        elif not holds:
+            speaking = against(self.run, rule, cases, nulls_allowed=allowed)
+        alone = not holds and not (speaking and speaking.count) and found.interval is not None
         check = Check(
             rule=str(rule),
             slice=where,
-            outcome="holds" if told.holds else "broken",
-            message="; ".join([told.message, *alone, *self.validator.doubts(rule)]),
+            outcome="holds" if holds else "broken",
+            message="; ".join([message, *([_NO_CASE_ALONE] if alone else []), *self.validator.doubts(rule)]),
             cases=int(cases.sum()),
             nulls=found.nulls,
             value=found.value,
             interval=found.interval,
         )
-        return Found(check, cases_against)
-
-    def _measure(self, rule: Rule, cases: Mask, pairs: Pairs | None) -> Measure:
-        if not rule.paired:
-            return measure(self.run, rule, cases)
-        if self.base is None or pairs is None:
-            return Measure(None, 0)
-        return measure_change(self.base, self.run, pairs, rule, cases)
-
-    def _against(self, rule: Rule, cases: Mask, pairs: Pairs | None, *, nulls_allowed: bool) -> Against:
-        if not rule.paired:
-            return against(self.run, rule, cases, nulls_allowed=nulls_allowed)
-        if self.base is None or pairs is None:
-            return Against()
-        return against_change(self.base, self.run, pairs, rule, cases, nulls_allowed=nulls_allowed)
+        return Found(check, speaking)
 
 
 def _all(run: Table) -> Mask:

@@ -6,13 +6,12 @@ must be low it is left out, and a mean leaves it out while the limits on failed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from krino.results.comparison.compare import Pairs
-from krino.results.gates.rules import NULL, Limit, Rule, Target
+from krino.results.gates.rules import NULL, Limit, Rule
 from krino.results.table import Column, Mask, Places, Table
 from krino.results.wording import counted, figure
 from krino.stats.moments import FEW, Moments, careful_interval, wilson
@@ -29,9 +28,6 @@ class Measure:
     interval: tuple[float, float] | None = None
     nulls: int = 0
     judged: int = 0
-
-    def worse_end(self, rule: Rule) -> float | None:
-        return None if self.interval is None else self.interval[0 if rule.lower else 1]
 
 
 def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
@@ -61,6 +57,8 @@ def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
 class Paired:
     """A field in the cases that two runs share and that the other one has judged."""
 
+    base: Table
+    run: Table
     in_base: Places
     in_run: Places
     old: Column
@@ -86,12 +84,12 @@ def paired(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask) -> Pa
     old, new = (one.fields.get(rule.target.field or "") for one in (base, run))
     if old is None or new is None:
         return None
-    return Paired(in_base, in_run, old, new, has_value(old)[in_base], has_value(new)[in_run], run.ok[in_run])
+    had, has = has_value(old)[in_base], has_value(new)[in_run]
+    return Paired(base, run, in_base, in_run, old, new, had, has, run.ok[in_run])
 
 
-def measure_change(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask) -> Measure:
+def measure_change(both: Paired | None, rule: Rule) -> Measure:
     """A rule over how the cases of a run differ from the same cases of another one."""
-    both = paired(base, run, pairs, rule, cases)
     if both is None:
         return Measure(None, 0)
     had, has = both.had, both.has
@@ -127,30 +125,26 @@ def _change(change: Floats) -> tuple[float, float] | None:
     return mean_intervals(change[:, np.newaxis], Resampler.of(change.size))[0]
 
 
-@dataclass(frozen=True)
-class Told:
-    holds: bool
-    message: str
-
-
-def tell(rule: Rule, found: Measure, *, point: bool, nulls_allowed: bool) -> Told:
-    """`point`: the value itself is held against the limit, not the end of its interval."""
+def tell(rule: Rule, found: Measure, *, point: bool, nulls_allowed: bool) -> tuple[bool, str]:
+    """Whether the rule holds, and why, in words. `point`: the value itself is held against the limit, not the end of
+    its interval."""
     if found.value is None:
-        return Told(False, f"no case has {_value_words(rule.target)}")
-    held = found.value if point or rule.target.counted else found.worse_end(rule)
-    outcome = _outcome(rule, found.value, held, counted=point or rule.target.counted)
+        of = "" if rule.target.field is None else f" of `{rule.target.field}`"
+        return False, f"no case has a value{of}"
+    counted = point or rule.target.counted
+    worse_end = None if found.interval is None else found.interval[0 if rule.lower else 1]
+    held = found.value if counted else worse_end
+    outcome = _outcome(rule, found.value, held, counted=counted)
     parts = [f"{_subject(rule, found, found.value)}{outcome}"]
     if found.nulls:
-        parts += _nulls(rule, found, nulls_allowed)
+        field = rule.target.field
+        nulls = f"{found.nulls:,} of {found.judged:,} judged cases have no {field} (null)"
+        parts.append(nulls if nulls_allowed else f"{nulls}: allow them with --max {field}:{NULL}=SHARE%")
     within = held is not None and rule.allows(held)
-    return Told(within and (nulls_allowed or not found.nulls), "; ".join(parts))
+    return within and (nulls_allowed or not found.nulls), "; ".join(parts)
 
 
 # --- what was measured ---------------------------------------------------------------------------
-
-
-def _value_words(target: Target) -> str:
-    return "a value" if target.field is None else f"a value of `{target.field}`"
 
 
 def _subject(rule: Rule, found: Measure, value: float) -> str:
@@ -174,11 +168,6 @@ def _interval(rule: Rule, found: Measure) -> str:
     return f" (95 % interval {low} to {high})"
 
 
-def _nulls(rule: Rule, found: Measure, allowed: bool) -> Iterator[str]:
-    told = f"{found.nulls:,} of {found.judged:,} judged cases have no {rule.target.field} (null)"
-    yield told if allowed else f"{told}: allow them with --max {rule.target.field}:{NULL}=SHARE%"
-
-
 def _shown(value: float, limit: Limit, *, signed: bool = False) -> str:
     sign = "−" if value < 0 else "+" if signed else ""
     return sign + (f"{100 * abs(value):.1f} %" if limit.percent else figure(abs(value)))
@@ -189,26 +178,15 @@ def _shown(value: float, limit: Limit, *, signed: bool = False) -> str:
 
 def _outcome(rule: Rule, value: float, held: float | None, *, counted: bool) -> str:
     """What follows the subject."""
-    end = f"{'lower' if rule.lower else 'upper'} end of the interval"
+    beyond, within, end = ("below", "at least", "lower") if rule.lower else ("above", "at most", "upper")
+    limit = str(rule.limit).replace("%", " %")
     margin = rule.paired or rule.target.field is None
     if not rule.allows(value):
-        return f", more than the {_limit(rule)} allowed" if margin else f" is {_beyond(rule)}"
-    kept = f", at most {_limit(rule)} allowed" if margin else f" is {_within(rule)}"
+        return f", more than the {limit} allowed" if margin else f" is {beyond} {limit}"
+    kept = f", at most {limit} allowed" if margin else f" is {within} {limit}"
     if held is None:
         return f"{kept}, but so few cases have no interval ({FEW} are needed; --point gates the value itself)"
     if not rule.allows(held):
-        beyond = "beyond that" if rule.paired else _beyond(rule)
-        return f"{kept}, but the {end} is {beyond}"
-    return kept if counted else f"{kept}, at the {end} too"
-
-
-def _within(rule: Rule) -> str:
-    return f"{'at least' if rule.lower else 'at most'} {_limit(rule)}"
-
-
-def _beyond(rule: Rule) -> str:
-    return f"{'below' if rule.lower else 'above'} {_limit(rule)}"
-
-
-def _limit(rule: Rule) -> str:
-    return str(rule.limit).replace("%", " %")
+        where = "beyond that" if rule.paired else f"{beyond} {limit}"
+        return f"{kept}, but the {end} end of the interval is {where}"
+    return kept if counted else f"{kept}, at the {end} end of the interval too"

@@ -35,11 +35,6 @@ class Check(Frozen):
         return self.against_words + (f", the worst {len(self.worst):,}" if len(self.worst) < self.against else "")
 
 
-def fact(rule: str, holds: bool, message: str, cases: int) -> Check:
-    """A check of what must be so, whatever the rules say."""
-    return Check(rule=rule, outcome="holds" if holds else "broken", message=message, cases=cases)
-
-
 class GateResult(Frozen):
     run: str
     judge: str

@@ -13,7 +13,7 @@ from krino.contract.fingerprint import joined_schema
 from krino.errors import UsageProblem
 from krino.results.gates.rules import NULL, Rule
 from krino.results.packed import NO_CODE
-from krino.results.table import Table
+from krino.results.table import Table, no_such_column
 from krino.results.verdict_schema import Scale, Schema, closed_labels, declared_scale
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.text.clean import clean_line
@@ -31,18 +31,18 @@ class Validator:
         """A misspelt name must not be a rule that always holds. Where nothing was judged there are no names to know."""
         for column in (column for columns in by for column in columns):
             if len(self.run) and column not in self.run.metadata:
-                there = ", ".join(clean_line(name, 60) for name in sorted(self.run.metadata)) or "none"
-                raise UsageProblem(
-                    f"by {column}: the judgements have no such column{guessed(column, self.run.metadata)}; they have "
-                    f"{there}"
-                )
+                raise no_such_column("by", column, self.run.metadata)
         if not self.run.ok.any():
             return
         for rule in rules:
-            if rule.target.field is not None:
-                self._refuse_field(rule, rule.target.field)
-                self._refuse_label(rule, rule.target.field)
-                self._refuse_limit(rule, rule.target.field)
+            field, label = rule.target.field, rule.target.label
+            if field is None:
+                continue
+            self._refuse_field(rule, field)
+            if label is None:
+                refuse_limit(rule, field, declared_scale(self._schema, field))
+            elif self._unseen(field, label):
+                refuse_label(rule, field, label, self._known_labels(field))
 
     def doubts(self, rule: Rule) -> Iterator[str]:
         """Why a rule that holds may hold of nothing, where nobody can tell for sure."""
@@ -55,8 +55,6 @@ class Validator:
                 yield "every value lies in 0 to 1, where no mean can break this limit"
         elif self._unseen(field, label) and self._known_labels(field) is None:
             yield f"no case has the label `{clean_line(label, 60)}`, and the judge does not say whether there is one"
-
-    # --- refusals ----------------------------------------------------------------------------------
 
     def _refuse_field(self, rule: Rule, field: str) -> None:
         column, label = self.run.fields.get(field), rule.target.label
@@ -75,27 +73,13 @@ class Validator:
             if (column.codes == NO_CODE).any():
                 raise UsageProblem(f"{rule}: `{field}` is free text and has no labels")
 
-    def _refuse_label(self, rule: Rule, field: str) -> None:
-        label = rule.target.label
-        if label is None or not self._unseen(field, label):
-            return
-        refuse_label(rule, field, label, self._known_labels(field))
-
-    def _refuse_limit(self, rule: Rule, field: str) -> None:
-        if rule.target.label is None:
-            refuse_limit(rule, field, declared_scale(self._schema, field))
-
-    # --- what is known -----------------------------------------------------------------------------
-
     @cached_property
-    def _schema(self) -> Schema | None:
-        return self.run.manifest.about.fields_schema or None
+    def _schema(self) -> Schema:
+        return self.run.manifest.about.fields_schema
 
     def _known_labels(self, field: str) -> set[str] | None:
         """So that a misspelt label is not a rule that always holds; None where nobody can tell."""
-        if field == ROLL_UP:
-            return set(ROLL_UPS)
-        return None if self._schema is None else closed_labels(self._schema, field)
+        return set(ROLL_UPS) if field == ROLL_UP else closed_labels(self._schema, field)
 
     def _unseen(self, field: str, label: str) -> bool:
         runs = [run for run in (self.run, self.base) if run is not None and field in run.fields]
