@@ -262,12 +262,17 @@ Block: TypeAlias = (
 )
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
 def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     """As JSON values; a field that has its default is left out, since reports hold many thousands of blocks."""
     return [_plain(block) for block in blocks]
 
 
 def _plain(value: Any) -> Any:
+    if value.__class__ in _SCALARS:  # by far the most
+        return value
     if is_dataclass(value):
         kind: Any = type(value)
         held = ((name, getattr(value, name), default) for name, default in _defaults(kind).items())

@@ -35,10 +35,13 @@ def metadata_with(columns: Mapping[str, Any], record: Mapping[str, Any]) -> dict
 
 def column_value(metadata: Mapping[str, Any] | None, columns: Sequence[str]) -> str:
     """What stands in a column of metadata, or in several together, as text to count by."""
-    return " · ".join(_as_text((metadata or {}).get(column)) for column in columns)
+    return " · ".join([as_text((metadata or {}).get(column)) for column in columns])
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """One value as text to count by."""
+    if isinstance(value, str):  # nearly all are
+        return value
     if value is None:
         return "none"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from krino.blocks import Block, Paragraph, as_data, from_data
 from krino.contract import AnyJudge, Judgement, Questions
@@ -12,11 +13,13 @@ from krino.render.html import to_html
 from krino.results.table import Record
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AtHand:
     """A judge, for those who show its judgements. What it does wrong costs its own blocks, never the report."""
 
     judge: AnyJudge
+    _studied_last: tuple[Record, Any, Any] | None = None
+    """A record with its case and facts: whoever shows a case asks for its request next."""
 
     def prompt(self) -> str:
         """The part that is the same for every case, in the form that goes with a JSON schema."""
@@ -25,8 +28,7 @@ class AtHand:
     def request(self, record: Record) -> str | None:
         """The case's own part, `TAG` in the place of the random word; None where the facts leave nothing to ask."""
         try:
-            case = self.judge.read(record)
-            questions = self.judge.ask(case, self.judge.study(case))
+            questions = self.judge.ask(*self._studied(record))
         except Exception:  # a case that cannot be judged was never asked about
             return None
         if questions is None:
@@ -43,8 +45,7 @@ class AtHand:
         if broke_unlabelled(judgement):
             return []
         try:
-            case = self.judge.read(record)
-            facts = self.judge.study(case)
+            case, facts = self._studied(record)
         except Exception:
             return []
         kept = {name: value for name, value in judgement.items() if name != "case"}
@@ -52,6 +53,12 @@ class AtHand:
             return list(self.judge.view(case, facts, Judgement.model_validate(kept)))
         except Exception as fault:
             return [_problem(self.judge, "view", fault)]
+
+    def _studied(self, record: Record) -> tuple[Any, Any]:
+        if self._studied_last is None or self._studied_last[0] is not record:
+            case = self.judge.read(record)
+            self._studied_last = record, case, self.judge.study(case)
+        return self._studied_last[1:]
 
 
 def broke_unlabelled(judgement: Record) -> bool:

@@ -42,7 +42,6 @@ _DETAILS = 17 * _MB  # of rows, texts and details: what is left is for the reque
 # Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
 _ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
 _TEXTS = 5 * _MB  # of what the cases are about: all of it in a small run, the first words in a large one
-_MOST_CASES = 10 * _DATA  # of cases kept on disk to make requests of
 _MOST_REPORT = 64 * _MB  # of a report that is read again; ours are smaller, and a stranger's may be endless
 _LONGEST_ID = 200
 _LONGEST_NOTE = 140
@@ -58,6 +57,8 @@ _DEEPEST = 12
 _MOST_COLUMNS = 8
 _MOST_EXTRA = 24
 _AROUND = 8  # bytes of a number, or of what stands around a text
+_NUMBERS = frozenset({int, float})
+_HOLDING = (dict, list, tuple)
 _DETAIL_KEYS = (
     "input_hash",
     "roll_up",
@@ -115,9 +116,9 @@ class _Extra:
     size: int = 0
     numbers: bool = True
 
-    def add(self, value: Any) -> None:
-        self.size += len(value.encode()) + _AROUND if isinstance(value, str) else _AROUND
-        self.numbers &= isinstance(value, int | float) and not isinstance(value, bool)
+    def add(self, cell: Any) -> None:
+        self.size += len(cell.encode()) + _AROUND if isinstance(cell, str) else _AROUND
+        self.numbers = self.numbers and cell.__class__ in _NUMBERS
 
 
 @dataclass(slots=True)
@@ -126,7 +127,7 @@ class Collector:
 
     The files are scratch space that the caller opens and closes: rows, what cases are about, details of cases that are
     not ok, details of the first ok ones, and of later ok ones, which are left out once the run turns out to be large;
-    then the cases themselves, of which requests are made as far as the page has room for them.
+    then requests, no more of them than any page has room for.
     """
 
     rows_file: IO[bytes]
@@ -134,7 +135,7 @@ class Collector:
     not_ok_file: IO[bytes]
     first_file: IO[bytes]
     later_file: IO[bytes]
-    cases_file: IO[bytes]
+    requests_file: IO[bytes]
     hand: AtHand | None = None
     expected: int = 0
     """How many cases are said to come: of a large run nothing is made that would be left out."""
@@ -150,7 +151,8 @@ class Collector:
     _shown: set[int] = field(default_factory=set)
     """Of a sample, the cases that have a row: at most as many as the page has room for."""
     _spooled: int = 0
-    _spooled_cases: int = 0
+    _promised: int = 0
+    """Bytes of details and requests so far: once they are more than a page holds, no further request is made."""
     _written: int = 0
 
     def add(self, judgement: Mapping[str, Any]) -> None:
@@ -161,7 +163,9 @@ class Collector:
         large = max(self.kept.cases, self.expected) > LARGE_RUN
         known = _cells(judgement.get("metadata") or {})
         for name, value in known.items():
-            self._extra.setdefault(name, _Extra()).add(value)
+            if (extra := self._extra.get(name)) is None:
+                extra = self._extra[name] = _Extra()
+            extra.add(value)
         line = orjson.dumps([*_raw_row(index, judgement, large), known], default=str) + b"\n"
         self._row_bytes += len(line)
         self._ok_bytes += len(line) * ok
@@ -174,12 +178,13 @@ class Collector:
         case = self.case_of(judgement)
         own = self.hand.view(judgement, case) if self.hand is not None and case else self.recorded(judgement)
         line = script_json([index, detail_of(judgement, own)]) + b"\n"
+        self._promised += len(line)
         if not ok:
             self._spool_not_ok(line)
         else:
             self._ok_details += 1
             (self.first_file if first else self.later_file).write(line)
-        self._spool_case(index, None if broke_unlabelled(judgement) else case)
+        self._spool_request(index, None if broke_unlabelled(judgement) else case)
 
     def extra_columns(self) -> list[dict[str, Any]]:
         """What is known of the cases beside the verdict (their metadata), as much as the table has room for."""
@@ -251,14 +256,8 @@ class Collector:
 
     def requests(self) -> Iterator[bytes]:
         """One line a case, as many as there is room for: its index and its request, null where nothing was asked."""
-        self.cases_file.seek(0)
-        for stored in self.cases_file:
-            try:
-                index, case = json.loads(stored)
-            except RecursionError:
-                continue
-            request = None if self.hand is None else self.hand.request(case)
-            line = script_json([index, None if request is None else cut(request, _LONGEST_REQUEST)]) + b"\n"
+        self.requests_file.seek(0)
+        for line in self.requests_file:
             if not self._fits(line, _DATA):
                 return
             self.kept.requests += 1
@@ -276,18 +275,16 @@ class Collector:
             self._spooled += len(line)
             self.not_ok_file.write(line)
 
-    def _spool_case(self, index: int, case: Mapping[str, Any] | None) -> None:
-        """What was asked is made of the case only when the page is written and has room for it."""
+    def _spool_request(self, index: int, case: Mapping[str, Any] | None) -> None:
+        """Right after the view of the same case: it is studied once for both."""
         if self.hand is None or not case:
             return
         self.kept.requests_made += 1
-        if self._spooled_cases <= _MOST_CASES:
-            try:
-                line = json.dumps([index, case], default=str).encode() + b"\n"  # of any size of number, unlike orjson
-            except RecursionError:  # nested too deep to be written: this request is not shown, and that is counted
-                return
-            self._spooled_cases += len(line)
-            self.cases_file.write(line)
+        if self._promised <= _DATA:
+            request = self.hand.request(case)
+            line = script_json([index, None if request is None else cut(request, _LONGEST_REQUEST)]) + b"\n"
+            self._promised += len(line)
+            self.requests_file.write(line)
 
 
 def _is_drawn(number: int, share: float) -> bool:
@@ -368,12 +365,15 @@ def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]
 def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     for key, value in verdict.items():
-        if isinstance(value, float):
+        if value is None:
+            continue
+        if isinstance(value, str):  # by far the most
+            if len(value) <= _LONGEST_CELL:
+                cells[key] = sound(value)
+        elif isinstance(value, float):
             cells[key] = float(f"{value:.5g}")
-        elif isinstance(value, bool | int):
+        elif isinstance(value, int):
             cells[key] = value
-        elif isinstance(value, str) and len(value) <= _LONGEST_CELL:
-            cells[key] = sound(value)
         elif isinstance(value, list) and all(isinstance(item, str) and len(item) <= _LONGEST_CELL for item in value):
             cells[key] = sound(cut(", ".join(value), _LONGEST_LIST))  # all of them: they are searched for
     return cells
@@ -404,7 +404,7 @@ def _finding_note(finding: Mapping[str, Any]) -> str:
 def _bounded(value: Any, depth: int = 0, most: int = _MOST_ITEMS) -> Any:
     if isinstance(value, str):
         return _told_cut(value)
-    if not isinstance(value, dict | list | tuple):
+    if not isinstance(value, _HOLDING):
         return value
     if depth >= _DEEPEST:
         return "…"

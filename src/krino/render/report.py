@@ -52,12 +52,12 @@ class Report(ExitStack):
         """
         super().__init__()
         self._target, self._manifest, self._own = folder / REPORT, manifest, RunOverview(judge)
-        rows, texts, not_ok, first, later, cases = (
+        rows, texts, not_ok, first, later, requests = (
             self.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
             for _ in range(6)
         )
         hand = None if judge is None else AtHand(judge)
-        self._collector = Collector(rows, texts, not_ok, first, later, cases, hand, manifest.counts.total)
+        self._collector = Collector(rows, texts, not_ok, first, later, requests, hand, manifest.counts.total)
         if case_of is not None:
             self._collector.case_of = case_of
         else:  # a report that is written again without the cases keeps what the last one shows of them

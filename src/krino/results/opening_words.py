@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from krino.text.clean import sound
+
 _MOST_INPUTS = 3
 _LONGEST, _LONGEST_IN_LARGE = 4_000, 200  # characters of one text that are looked at
 _STEP = 8  # lengths are counted in steps of so many bytes
@@ -74,7 +76,7 @@ def _longest(lengths: Counter[int], room: int) -> int | None:
 
 
 def _one_line(text: str, most: int) -> str:
-    line = " ".join(text[: 4 * most].encode("utf-8", "replace").decode().split())
+    line = " ".join(sound(text[: 4 * most]).split())
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1]}…"
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from krino.cases.metadata import column_value
+from krino.cases.metadata import as_text, column_value
 from krino.errors import UsageProblem
 from krino.results import Frozen
 from krino.results.packed import NULL
@@ -28,6 +29,9 @@ _FEW_VALUES = 12
 _MOST_COLUMNS = 12
 _STATUSES = max(CODES.values()) + 1
 _PLACES = {word: place for place, word in enumerate(ROLL_UPS)}
+
+_Rolled = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""The rows of a part that have a roll-up, and the place of each word among `ROLL_UPS`."""
 
 
 class SliceNumber(Frozen):
@@ -87,10 +91,10 @@ def slice_by(judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[st
     tallies = {names: _Sliced() for names in columns}
     known: set[str] = set()
     for part in Reader(marks=False).parts(judgements):
-        metadata = [record.get("metadata") or {} for record in part.records]
+        metadata, rolled = [record.get("metadata") or {} for record in part.records], _rolled(part)
         known.update(*metadata)
         for names, sliced in tallies.items():
-            sliced.add(part, [column_value(given, names) for given in metadata], most=_MOST_VALUES)
+            sliced.add(part, rolled, [column_value(given, names) for given in metadata], most=_MOST_VALUES)
     for name in (name for names in columns for name in names):
         if name not in known:
             raise no_such_column("--by", name, known)
@@ -107,16 +111,16 @@ class FewValued:
     """Every case in one slice."""
 
     def add(self, part: Part) -> None:
-        metadata = [record.get("metadata") or {} for record in part.records]
-        for name in dict.fromkeys(name for given in metadata for name in given):
+        metadata, rolled = [record.get("metadata") or {} for record in part.records], _rolled(part)
+        for name in dict.fromkeys(chain.from_iterable(metadata)):
             if name not in self._columns and len(self._columns) < _MOST_COLUMNS:
                 self._columns[name] = deepcopy(self._all)  # all cases so far were without it
         for name, sliced in self._columns.items():
             if sliced is not None:
-                sliced.add(part, [column_value(given, [name]) for given in metadata])
+                sliced.add(part, rolled, [as_text(given.get(name)) for given in metadata])
                 if len(sliced.values) > _FEW_VALUES:
                     self._columns[name] = None
-        self._all.add(part, [column_value({}, [""])] * len(metadata))
+        self._all.add(part, rolled, [as_text(None)] * len(metadata))
 
     def result(self) -> list[SliceTable]:
         """A column with one value slices nothing."""
@@ -135,13 +139,12 @@ class _Sliced:
     _numbers: dict[str, MomentsByGroup] = field(default_factory=dict)
     _nulls: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
-    def add(self, part: Part, values: Sequence[str], most: int | None = None) -> None:
+    def add(self, part: Part, rolled: _Rolled, values: Sequence[str], most: int | None = None) -> None:
         """`values`: where each case belongs; of more than `most` different ones the later are taken together."""
-        groups = np.fromiter((self._number(value, most) for value in values), np.intp, len(values))
+        known = {value: self._number(value, most) for value in dict.fromkeys(values)}
+        groups = np.fromiter(map(known.__getitem__, values), np.intp, len(values))
         self._statuses = _added(self._statuses, groups, part.statuses, len(self.values))
-        rolled = (record.get(ROLL_UP) if record["status"] == "ok" else None for record in part.records)
-        words = [(row, _PLACES[word]) for row, word in enumerate(rolled) if word]
-        rows, places = np.array(words, np.intp).reshape(-1, 2).T
+        rows, places = rolled
         self._roll_ups = _added(self._roll_ups, groups[rows], places, len(self.values))
         for name, (rows, numbers, codes) in part.fields.items():
             if name == ROLL_UP:
@@ -184,6 +187,12 @@ class _Sliced:
         mean = values.mean if values.n else None
         null = int(nulls[group]) if group < len(nulls) else 0
         return SliceNumber(n=values.n, nulls=null, mean=mean, interval=mean_interval(values))
+
+
+def _rolled(part: Part) -> _Rolled:
+    words = (record.get(ROLL_UP) if record["status"] == "ok" else None for record in part.records)
+    rows, places = np.array([(row, _PLACES[word]) for row, word in enumerate(words) if word], np.intp).reshape(-1, 2).T
+    return rows, places
 
 
 def _added(table: NDArray[np.int64], groups: NDArray[np.intp], columns: NDArray[Any], count: int) -> NDArray[np.int64]:

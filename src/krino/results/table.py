@@ -90,6 +90,9 @@ class Coder:
             numbers = np.array(values, np.float64)
             numbers[~(np.abs(numbers) < 1e100)] = np.nan
             return numbers, np.where(np.isnan(numbers), NULL, NO_CODE)
+        if self.is_text and not self.marks and kinds.isdisjoint((float, int)):
+            codes = (NULL if value is None else NO_CODE for value in values)  # which text it is does not matter
+            return np.full(len(values), np.nan), np.fromiter(codes, np.int64, len(values))
         if kinds.isdisjoint((float, int)):
             return np.full(len(values), np.nan), np.fromiter(map(self._code, values), np.int64, len(values))
         found = [as_number(value) for value in values]

@@ -41,7 +41,7 @@ def read_journal(folder: Path, check: LineCheck, after: Place = BEGINNING) -> It
 
 def known_fields(data: dict[str, Any]) -> dict[str, Any]:
     """A judgement without what a later version of Krino has added to it."""
-    return {name: value for name, value in data.items() if name in _KNOWN}
+    return data if data.keys() <= _KNOWN else {name: value for name, value in data.items() if name in _KNOWN}
 
 
 def packed_line(offset: int, status: Status) -> int:

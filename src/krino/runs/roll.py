@@ -19,7 +19,7 @@ from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
 from krino.runs.checking import COUNT, HASH, SOURCE, TEXT, typed
 from krino.runs.contents import Contents
-from krino.runs.files import BEGINNING, Place, inside, read_lines
+from krino.runs.files import BEGINNING, Line, Place, inside, read_lines
 from krino.runs.manifest import MANIFEST, Manifest
 from krino.writing import unwritten
 
@@ -117,12 +117,12 @@ def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
 def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int, Entry]]:
     """The same, each with the place in the file where its line begins."""
     whole = hashlib.blake2b(digest_size=16)
-    cases = begin = 0
-    for entry, place in read_entries(folder):
+    cases = 0
+    for line in read_lines(folder / ROLL, ADVICE):
+        entry = _entry_in(line, folder)
         whole.update(entry.input_hash.encode())
         cases += 1
-        yield begin, entry
-        begin = place.end
+        yield line.offset, entry
     if manifest.state == "finished" and (cases, whole.hexdigest()) != (manifest.cases, manifest.input_hash):
         raise UsageProblem(
             f"{folder / ROLL}: these {cases:,} cases are not the {manifest.cases} that the run was finished with "
@@ -132,13 +132,16 @@ def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int
 
 def read_entries(folder: Path, after: Place = BEGINNING) -> Iterator[tuple[Entry, Place]]:
     """The cases that the roll has after a place, whole or not, each with how far one has read with it."""
-    path = folder / ROLL
-    for line in read_lines(path, ADVICE, after=after):
-        try:
-            yield entry_of(line.data), line.place
-        except ValidationError:
-            told = f"{path}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
-            raise UsageProblem(told) from None
+    for line in read_lines(folder / ROLL, ADVICE, after=after):
+        yield _entry_in(line, folder), line.place
+
+
+def _entry_in(line: Line, folder: Path) -> Entry:
+    try:
+        return entry_of(line.data)
+    except ValidationError:
+        told = f"{folder / ROLL}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
+        raise UsageProblem(told) from None
 
 
 def entry_of(data: Any) -> Entry:
