@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from os import PathLike
@@ -17,6 +18,7 @@ from typing import Any
 
 from krino.api.judging import AnyKindOfJudge, closing_ours, ready_judge
 from krino.api.recorded_run import Run, load_run
+from krino.api.summing import LARGE_RUN, SummedBeside, sum_up
 from krino.cases import CaseItem, read_cases
 from krino.cases.item import as_text
 from krino.cases.origin import Format, left_unread
@@ -30,7 +32,6 @@ from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, Finished, opened
 from krino.engine.rehearsal import lacks_labeller, refuse_without_labeller, rehearse_first, rehearsed
 from krino.errors import RunStopped, UsageProblem
-from krino.exports.parquet_file import ParquetBeside
 from krino.judges.registry import OURS, address_of
 from krino.labellers.factory import labeller_from
 from krino.labellers.replay import PanelReplay, Unasked
@@ -170,6 +171,8 @@ class Running:
     tell: Tell | None = None
     on_progress: Callable[[Tally], None] | None = None
     make_engine: Callable[[], Engine] = LocalPool
+    cores: int = 1
+    """That finishing may use. Only a command is sure to be a program that can be started a second time."""
     stopped: RunStopped | None = None
     """What ended the run before its cases did, if that was no interruption."""
     _lines: Contents | None = None
@@ -248,20 +251,28 @@ class Running:
     def finish(self, run: Run) -> Summary:
         """Sum up what there is; of a finished run, write the report and the table too, from one reading."""
         lines, self._lines = self._lines, None
-        schema, records = run.manifest.about.fields_schema, run.found(lines).records
-        del lines  # it grows with the run, and is not held while results are
         if run.manifest.state != "finished" or (run.manifest.plan.part is not None and not run.manifest.cases):
-            return collect(records(), schema=schema).summary
+            return collect(run.found(lines).records(), schema=run.manifest.about.fields_schema).summary
         if not run.manifest.cases:
             raise UsageProblem(f"{', '.join(run.manifest.plan.inputs)}: there are no cases in it")
-        with (
-            Report(run.folder, run.manifest, self.judge, CasesBeside(self.cases).case_of) as report,
-            ParquetBeside(run.folder, records) as table,
-        ):
-            found = collect(records(), report, table, schema=schema)
-            report.write(found)
-            table.write()
-        return found.summary
+        with ExitStack() as stack:
+            large = self.cores > 1 and run.manifest.cases >= LARGE_RUN
+            beside = SummedBeside.started(run.folder) if large else None
+            if beside is not None:
+                stack.enter_context(beside)
+            found = run.found(lines)
+            del lines  # it grows with the run, and is not held while results are
+            case_of = CasesBeside(self.cases).case_of
+            report = stack.enter_context(Report(run.folder, run.manifest, self.judge, case_of))
+            if beside is None:
+                result = sum_up(run, found.records, report)
+            else:
+                beside.begin(found)
+                for record in found.records():
+                    report.add(record)
+                result = beside.result() or sum_up(run, found.records)
+            report.write(result)
+        return result.summary
 
     def cases(self) -> Iterator[CaseItem]:
         """The cases from the first on, as often as this is called."""

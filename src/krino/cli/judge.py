@@ -83,10 +83,18 @@ def judge(
     settings = RunSettings(run, None, format, mapping, splits, fresh)
     with inputs_of(files) as inputs:
         make = _engine_for(chosen, engine, workers, ray_address, dry_run)
-        running = Running(ready, judge_name, chosen, inputs, settings, runner.tell, make_engine=make)
+        cores = _cores_for(workers)
+        running = Running(ready, judge_name, chosen, inputs, settings, runner.tell, make_engine=make, cores=cores)
         every = MINUTE if engine == "batch" else None
         code = _dry_run(running, json) if dry_run else runner.carry_out(running, json, gating, every)
     raise typer.Exit(code)
+
+
+def _cores_for(workers: int | None) -> int:
+    """Those that the end of a run may use: who asks for one worker wants one core to be used."""
+    from krino.engine.processes import usable_cores
+
+    return 1 if workers == 1 else usable_cores()
 
 
 def _engine_for(

@@ -121,6 +121,15 @@ class Found:
         self._numbers[slot], self._codes[slot] = number, CODES[status]
         return True
 
+    @property
+    def places(self) -> tuple[array[int], bytearray]:
+        """The number of each line and how the case ended: all that another process cannot read in the roll."""
+        return self._numbers, self._codes
+
+    @places.setter
+    def places(self, known: tuple[array[int], bytearray]) -> None:
+        self._numbers, self._codes = known
+
     def records(self, wanted: Collection[int] | None = None) -> Iterator[dict[str, Any]]:
         """The judgements in the order of the input, where the numbers are those of `StoredRun.found`.
 

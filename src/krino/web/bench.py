@@ -7,7 +7,6 @@ import gc
 import multiprocessing
 import os
 import pickle
-import signal
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -20,6 +19,7 @@ from krino.cases.item import CaseItem
 from krino.contract import AnyJudge
 from krino.engine.case import Written, judge_item, written
 from krino.engine.rehearsal import rehearse
+from krino.engine.started import follow_the_starter
 from krino.errors import RunStopped, UsageProblem
 from krino.examples import first_example
 from krino.judges.reference import JudgeReference
@@ -166,8 +166,7 @@ def _packed(judge: AnyJudge) -> bytes:
 
 def work(pipe: Connection[list[Outcome], Sent]) -> None:
     """Until the pipe ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the server alone decides
-    threading.Thread(target=_end_with_the_server, daemon=True).start()
+    follow_the_starter()
     os.environ["KRINO_THREADS"] = "1"
     with BenchHere() as bench:
         try:
@@ -181,14 +180,6 @@ def work(pipe: Connection[list[Outcome], Sent]) -> None:
                 gc.collect(1 if batch % THOROUGH else 2)
         except (EOFError, OSError):  # the server is gone, and nobody waits
             return
-
-
-def _end_with_the_server() -> None:
-    """Also in the middle of a case, where the server was killed: nobody waits for it, and it may never end."""
-    server = multiprocessing.parent_process()
-    assert server is not None
-    server.join()
-    os._exit(1)
 
 
 def _outcomes(bench: BenchHere, sent: Sent) -> list[Outcome]:
