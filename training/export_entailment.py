@@ -6,6 +6,7 @@ python training/export_entailment.py entailment.safetensors --into src/krino/mod
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,6 +86,7 @@ def main() -> None:
     data = build(weights).SerializeToString(deterministic=True)
     args.into.mkdir(parents=True, exist_ok=True)
     (args.into / "model.onnx").write_bytes(data)
+    print(f"SHA-256 for NOTICE.md: {hashlib.sha256(data).hexdigest()}")
     print(f"{len(data) / 1e6:.1f} MB in {args.into}; logits times {scale:.3f} plus {shift.round(3).tolist()}")
 
 

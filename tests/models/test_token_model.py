@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import threading
+from pathlib import Path
 
 import pytest
 
-from krino.models.token_model import Hands, batches
+from krino.errors import UsageProblem
+from krino.models.token_model import Hands, TokenModel, batches
 
 
 def test_every_text_is_in_one_batch_and_no_batch_is_too_large() -> None:
@@ -71,3 +74,11 @@ def test_what_goes_wrong_is_told_and_the_threads_are_free_again() -> None:
     done: list[int] = []
     hands.do([[1], [2], [3]], done.extend)
     assert sorted(done) == [1, 2, 3]
+
+
+def test_only_the_weights_that_the_notice_names_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("krino.models.token_model.files", lambda _: tmp_path)
+    (tmp_path / "model.onnx").write_bytes(b"no network")
+    (tmp_path / "NOTICE.md").write_text(f"| `model.onnx` | `{hashlib.sha256(b'another').hexdigest()}` |\n")
+    with pytest.raises(UsageProblem, match=r"model.onnx is not the model whose SHA-256 its NOTICE.md names"):
+        TokenModel("", 1, 1, 1)

@@ -36,6 +36,9 @@ OF_KRINO = (
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
 _FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py"})
 """In the folder of a judge of ours, to be read or to show a case: no verdict depends on it."""
+_WEIGHTS = "model.onnx"
+"""Of a model in the package. Its `NOTICE.md` names its hash, and no other file is loaded in its place
+(`models.token_model`): so the notice is hashed for it, and a run that asks no embedded model does not read any."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 Hashes = dict[str, str]
@@ -234,7 +237,8 @@ def _of_data(judge: type[AnyJudge]) -> str:
             if not path.exists():
                 raise UsageProblem(f"judge `{judge.name}`: its data_files name {path}, which does not exist")
             files = _in_folder(path) if path.is_dir() else [(path.name, path)]
-            found += [(name, _hash_file(file)) for name, file in files]
+            ours = path.resolve() == KRINO / "models"
+            found += [(name, _hash_file(file)) for name, file in files if not ours or file.name != _WEIGHTS]
     return _hash_json(sorted(found))
 
 
@@ -252,7 +256,7 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _hash_file(path: Path) -> str:
-    """By the one hash that processors have instructions for: models are large, and every run hashes them."""
+    """By the one hash that processors have instructions for: data may be large, and every run hashes it."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -85,8 +86,7 @@ class TokenModel:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches go to the threads instead
         options.log_severity_level = 3
-        data = (files("krino.models") / folder / "model.onnx").read_bytes()
-        self._session: Any = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        self._session: Any = onnxruntime.InferenceSession(_weights(folder), options, providers=["CPUExecutionProvider"])
         self._hands = hands(threads)
         self._size = size
         self._batch_tokens = batch_tokens
@@ -110,6 +110,17 @@ class TokenModel:
             mask[place, : len(text)] = 1
         rows: Rows = self._session.run(None, {"ids": ids, "mask": mask})[0]
         return rows
+
+
+def _weights(folder: str) -> bytes:
+    """They must be those that the notice names: it stands for them in the fingerprint of a judge."""
+    home = files("krino.models") / folder
+    data = (home / "model.onnx").read_bytes()
+    if hashlib.sha256(data).hexdigest() not in (home / "NOTICE.md").read_text("utf-8"):
+        raise UsageProblem(
+            f"{home / 'model.onnx'} is not the model whose SHA-256 its NOTICE.md names: install Krino anew"
+        )
+    return data
 
 
 def batches(lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
