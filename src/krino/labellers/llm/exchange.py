@@ -65,8 +65,12 @@ class Exchange:
             try:
                 message, stream = await self._send(connection, body)
                 most = MOST_BYTES if message.code == 200 else MOST_ERROR_BYTES
-                pieces = stream.iter_chunked(PIECE)
-                content, whole = await read_bounded(pieces, message.headers.get("Content-Encoding"), most)
+                packed = message.headers.get("Content-Encoding")
+                if packed is None and stream.is_eof():  # all of it came with the head, as short replies do
+                    content = stream.read_nowait()
+                    content, whole = content[:most], len(content) <= most
+                else:
+                    content, whole = await read_bounded(stream.iter_chunked(PIECE), packed, most)
                 if connection.transport is None or connection.transport.get_write_buffer_size():
                     connection.close()  # answered before it had read all: the rest must not meet the next request
             except BaseException:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, NoReturn, Protocol
@@ -22,7 +21,7 @@ from krino.labellers.llm.budget import Budget, believable
 from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.endpoint import Endpoint, read_key
 from krino.labellers.llm.exchange import MOST_BYTES
-from krino.labellers.llm.transport import MAYBE_BILLED, TimedOut, Transport
+from krino.labellers.llm.transport import MAYBE_BILLED, Send, TimedOut, Transport
 from krino.labellers.llm.wire import ApiError, HttpReply, Reply, UnreadableReply
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
@@ -125,18 +124,16 @@ class OwnLine:
     async def _post(self, letter: Letter, usage: Usage) -> HttpReply:
         while True:
             sent_with = self.transport.headers
-            sending = partial(self._sending, letter, usage)
-            http = await self.transport.post(letter.body, letter.estimate, sending)
+            http = await self.transport.post(letter.body, letter.estimate, partial(self._sending, letter, usage))
             if http.status != 401 or not await self.has_new_key(sent_with):
                 return http
 
-    @asynccontextmanager
-    async def _sending(self, letter: Letter, usage: Usage) -> AsyncIterator[None]:
+    async def _sending(self, letter: Letter, usage: Usage, send: Send) -> HttpReply:
         """Around one request in flight: the time that it waits in our own queues is not the endpoint's."""
         async with self.budget.reserve(letter.estimate, self.stated_limit):
             started = time.perf_counter()
             try:
-                yield
+                return await send(letter.body)
             except MAYBE_BILLED as lost:
                 taken = self.budget.count_lost(letter.estimate, letter.reply_limit)
                 if isinstance(lost, TimeoutError):  # the others are tried again, and the reply that comes is counted

@@ -8,7 +8,7 @@ import itertools
 import os
 import random
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -39,7 +39,10 @@ LOST = (aiohttp.ClientError, TimeoutError, BadBody)
 """What is raised when no whole reply came back."""
 MAYBE_BILLED = (aiohttp.ClientPayloadError, TimeoutError, BadBody)
 """The endpoint had the request, and may have written and billed the reply that was lost."""
-Permit = Callable[[], contextlib.AbstractAsyncContextManager[None]]
+Send = Callable[[bytes], Awaitable[HttpReply]]
+"""Sends a body once."""
+Permit = Callable[[Send], Awaitable[HttpReply]]
+"""Waits for its permit to send (of a budget), then sends."""
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -78,7 +81,7 @@ class Transport:
         self.liveness = Liveness(usual_patience(self.timeout) if self.patience is None else self.patience)
         self.secrets = secrets_of(self.url, self.headers)
 
-    async def post(self, body: bytes, tokens: int, permit: Permit = contextlib.nullcontext) -> HttpReply:
+    async def post(self, body: bytes, tokens: int, permit: Permit | None = None) -> HttpReply:
         """The endpoint's answer to one request: 200, or a refusal that no retry would change.
 
         Each try takes its slot of the pace first and its `permit` (of the budget) after that. The other way round, one
@@ -91,7 +94,7 @@ class Transport:
         finally:
             self.liveness.end(self.pace.clock())
 
-    async def _until_answered(self, body: bytes, tokens: int, permit: Permit) -> HttpReply:
+    async def _until_answered(self, body: bytes, tokens: int, permit: Permit | None) -> HttpReply:
         faults = waits = 0
         request = next(self._numbers)
         while True:
@@ -154,14 +157,12 @@ class Transport:
             kind=error.kind and _cut(error.kind, CODE_KEPT),
         )
 
-    async def _try(self, body: bytes, tokens: int, permit: Permit) -> tuple[HttpReply | None, str, float, bool]:
+    async def _try(self, body: bytes, tokens: int, permit: Permit | None) -> tuple[HttpReply | None, str, float, bool]:
         """One request: the reply, or what went wrong instead; when it was sent; whether it timed out."""
         self._check_stopping()
         started = await self._slot(tokens)
         try:
-            async with permit():
-                self._check_stopping()
-                reply = await self._send(body)
+            reply = await (self._send(body) if permit is None else permit(self._send))
         except LOST as error:
             return None, self._describe(error), started, isinstance(error, TimeoutError)
         finally:
@@ -183,6 +184,7 @@ class Transport:
 
     async def _send(self, body: bytes) -> HttpReply:
         """Send it once, with a time-out, and note that it is in flight."""
+        self._check_stopping()
         self._stop_if_dead()
         now = self.pace.clock()
         seconds = self.liveness.time_for_a_try(self.timeout, now)
