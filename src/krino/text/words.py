@@ -1,4 +1,4 @@
-"""Words without their endings, and the function words of each language."""
+"""The words of a text, words without their endings, and the function words of each language."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from krino.text.package_data import PackageData
 
 table = PackageData(__name__.rpartition(".")[0]).table
 _VOWEL = re.compile(r"[aeiouyàâäéèêëïîôöùûü]")
+_SIGNS = ".,;:!?()[]{}\"'’‘“”«»-–—/\n\t"
+_NO_SIGNS = str.maketrans(dict.fromkeys(_SIGNS, " "))
+_NO_ASCII_SIGNS = bytes.maketrans(signs := "".join(filter(str.isascii, _SIGNS)).encode(), b" " * len(signs))
 
 
 @cache
@@ -45,3 +48,16 @@ def _trim(root: str) -> str:
     if len(root) > 3 and root[-1] == root[-2] and root[-1] not in "aeiousl":
         root = root[:-1]
     return root[:-1] if root.endswith("e") and len(root) > 3 else root
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text in lower case, cut at spaces and signs: for cheap looks."""
+    if text.isascii():  # bytes are looked up in a table, other letters one by one
+        return text.lower().encode().translate(_NO_ASCII_SIGNS).decode().split()
+    return text.lower().translate(_NO_SIGNS).split()
+
+
+@lru_cache(maxsize=8)
+def word_set(text: str) -> frozenset[str]:
+    """The same without repeats. Several look at one text in a row."""
+    return frozenset(plain_words(text))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from krino.errors import CannotJudge
 from krino.judges.lazy import lazy
@@ -44,8 +45,7 @@ _MEASURED = frozenset({"money", "length", "mass", "duration", "percent"})
 _LARGEST_BUCKET = 32
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedPassage:
+class NumberedPassage(NamedTuple):
     """A passage with text, under its place in the case (from 1): blank ones keep their number and are not shown."""
 
     number: int

@@ -16,10 +16,10 @@ from krino.judges.rag.reading.words import (
     may_deny,
     opposed_words,
     opposite_words,
-    plain_words,
     read_sentence,
 )
 from krino.text.language import language_name
+from krino.text.words import word_set
 
 _MOST = 8
 _LONGEST = 120
@@ -103,7 +103,7 @@ def _odd_support(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]
 
 def _may_conflict(claim: str, quote: str) -> bool:
     """A first, cheap look by words alone: most claims are told much as their quotation is."""
-    ours, theirs = frozenset(plain_words(claim)), frozenset(plain_words(quote))
+    ours, theirs = word_set(claim), word_set(quote)
     if may_deny(claim, ours) or may_deny(quote, theirs) or may_be_opposed(ours, theirs):
         return True
     return may_hold_values(claim, ours) and may_hold_values(quote, theirs)

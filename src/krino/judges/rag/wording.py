@@ -71,5 +71,7 @@ def plural(noun: str, count: int) -> str:
 
 
 def cut(text: str) -> str:
+    if len(text) <= _QUOTED and text.isprintable() and "  " not in text:  # most are flat but for spaces at the ends
+        return text.strip()
     flat = " ".join(text.split())
     return flat if len(flat) <= _QUOTED else f"{flat[: _QUOTED - 1]}…"

@@ -7,9 +7,9 @@ import pytest
 import krino
 from krino.judges.rag.reading.finding_values import find_values
 from krino.judges.rag.reading.sums import cue_words, is_reckoned
-from krino.judges.rag.reading.words import plain_words, read_sentence
+from krino.judges.rag.reading.words import read_sentence
 from krino.judges.rag.tables import table
-from krino.text.words import stem
+from krino.text.words import plain_words, stem
 
 
 def reckoned(claim: str, found: str, question: str = "") -> bool:

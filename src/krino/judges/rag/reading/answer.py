@@ -14,6 +14,7 @@ from typing import Any
 
 from krino.judges.rag.reading.sentences import PICTURES, Sentence, split_sentences
 from krino.judges.rag.reading.triggers import Triggers
+from krino.judges.rag.reading.value_words import has_digit
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 from krino.text.words import stop_words
@@ -30,7 +31,6 @@ _PICTURES = re.compile(rf"^(?:[\s>]*[{PICTURES}\ufe0f\u200d]+)+[\s>]*(?=\S)|^>[\
 """What stands before a sentence and is no part of it: pictures, and the marks of a quotation."""
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}:?\*\*:?[ \t]*$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)])[ \t]+")
-_FIGURE = re.compile(r"\d")
 _MOST_CELLS = 40
 _MOST_JSON = 200_000
 _OPENING = 8
@@ -178,8 +178,7 @@ def _leaves(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 def _says_nothing(text: str) -> bool:
     """A greeting, a thank-you, a closing, a name under a letter, or a line that only names sources."""
     plain = straighten(text[:_LONGEST]).lower().strip(" *_¡¿")
-    has_figure = _FIGURE.search(plain) is not None
-    return _whole("sources" if has_figure else "says_nothing").fullmatch(plain) is not None
+    return _whole("sources" if has_digit(plain) else "says_nothing").fullmatch(plain) is not None
 
 
 def is_talk(text: str) -> bool:

@@ -20,10 +20,9 @@ from krino.judges.rag.reading.words import (
     may_deny,
     opposed_words,
     opposite_words,
-    plain_words,
     read_sentence,
 )
-from krino.text.words import stem, stop_words
+from krino.text.words import stem, stop_words, word_set
 
 Told = tuple[str, Reading]
 
@@ -74,11 +73,9 @@ def may_differ(answer: str, reference: str) -> bool:
 
 def _words_of(text: str) -> tuple[str, frozenset[str]]:
     """A text with one word for one thing, and its words."""
-    words = frozenset(plain_words(text))
-    if has_phrases(words):
+    if has_phrases(word_set(text)):
         text = in_one_word(text)
-        words = frozenset(plain_words(text))
-    return text, words
+    return text, word_set(text)
 
 
 def _own_are_names(ours: frozenset[str], theirs: frozenset[str], text: str) -> bool:

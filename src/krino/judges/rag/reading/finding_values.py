@@ -12,29 +12,23 @@ from krino.judges.rag.reading.frequencies import frequencies, often_words, rate_
 from krino.judges.rag.reading.numbers import find_numbers
 from krino.judges.rag.reading.same_length import lower, without_citations
 from krino.judges.rag.reading.spelled_numbers import has_compound, read_compound
-from krino.judges.rag.reading.value_words import DIGIT, LETTERS, speaking_words, value_words
+from krino.judges.rag.reading.value_words import LETTERS, has_digit, speaking_words, value_words
 from krino.judges.rag.reading.values import Value
+from krino.text.words import word_set
 
 _PLAIN_TEXT = re.compile(r"[A-Za-z ,.;:!?()'\"-]*")
-_NO_SIGNS = bytes.maketrans(b",.;:!?()'\"-", b" " * 11)
 
 
 def may_hold_values(text: str, words: Set[str]) -> bool:
     """A first, cheap look at a text and its words in lower case: a digit, a month, a number word."""
-    return not words.isdisjoint(value_words()) or _has_digit(text) or has_compound(text.lower())
-
-
-def _has_digit(text: str) -> bool:
-    return any(map(text.__contains__, "0123456789")) or (not text.isascii() and DIGIT.search(text) is not None)
+    return not words.isdisjoint(value_words()) or has_digit(text) or has_compound(text.lower())
 
 
 def plainly_no_values(text: str) -> bool:
     """A first, cheap look: whether a text is plain English prose in which no word speaks of a value."""
     if not _PLAIN_TEXT.fullmatch(text):  # a digit is nothing plain either
         return False
-    lowered = text.lower()
-    words = lowered.encode().translate(_NO_SIGNS).decode().split()
-    return value_words().isdisjoint(words) and not has_compound(lowered)
+    return value_words().isdisjoint(word_set(text)) and not has_compound(text.lower())
 
 
 @lru_cache(maxsize=16_384)
@@ -44,7 +38,7 @@ def find_values(text: str) -> tuple[Value, ...]:
         return ()
     plain = without_citations(text)
     lowered = lower(plain)
-    digits = DIGIT.search(plain) is not None
+    digits = has_digit(plain)
     compounds = has_compound(lowered)
     words = [
         found

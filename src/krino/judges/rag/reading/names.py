@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from krino.judges.rag.reading.same_length import without_citations
-from krino.judges.rag.reading.value_words import DIGIT
+from krino.judges.rag.reading.value_words import has_digit
 
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_]+")
 _ASCII_NAME = re.compile(r"[A-Z][A-Za-z]+")
@@ -20,7 +20,7 @@ _SENTENCE_OPENERS = '.!?:…\n"“«'
 def find_names(text: str) -> tuple[str, ...]:
     """Codes, and capitalised words inside sentences; one that opens a sentence is left out: that may be any word."""
     plain = without_citations(text)
-    names = _CODE.findall(plain) if DIGIT.search(plain) else []
+    names = _CODE.findall(plain) if has_digit(plain) else []
     for match in (_ASCII_NAME if plain.isascii() else _NAME).finditer(plain):
         word = match.group()
         if not word[0].isupper():

@@ -12,6 +12,7 @@ _QUOTED = re.compile(
     r"“([^“”]{2,2000})”|„([^„“”]{2,2000})[“”]|«([^«»]{2,2000})»|(?<!\w)\"(?=\S)([^\"\n]{2,2000})(?<=\S)\"(?!\w)"
 )
 """A straight mark behind a figure is one of inches, and opens nothing."""
+_OPENING = '"“„«'
 _CUT = re.compile(r"\.{3,}|…|\[[^\]]*\]")
 """Where words were left out, or put in by whoever quotes."""
 _LETTER = re.compile(r"[^\W_]")
@@ -34,7 +35,7 @@ class Quotation(NamedTuple):
 
 def find_quotations(text: str) -> list[Quotation]:
     """Every stretch in quotation marks that is long enough to be somebody's words; none in JSON, where all text is."""
-    if text.lstrip()[:1] in ("{", "["):
+    if not any(map(text.__contains__, _OPENING)) or text.lstrip()[:1] in ("{", "["):
         return []
     found = []
     for match in _QUOTED.finditer(text):

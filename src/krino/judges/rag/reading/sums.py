@@ -9,8 +9,9 @@ from itertools import combinations
 
 from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.reading.values import Value
-from krino.judges.rag.reading.words import Reading, plain_words
+from krino.judges.rag.reading.words import Reading
 from krino.judges.rag.tables import table
+from krino.text.words import plain_words
 
 _MOST = 8
 """Values that are reckoned with."""

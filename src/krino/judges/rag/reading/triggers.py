@@ -18,7 +18,10 @@ class Triggers:
 
     def stand_in(self, text: str) -> bool:
         """Whether one of them stands in this text, which is in lower case."""
-        unknown = set(text.split()).difference(self._untouched)
+        words = text.split()
+        if self._untouched.issuperset(words):  # as most texts are, once some have been seen
+            return False
+        unknown = set(words).difference(self._untouched)
         if not any(map(self._is_touched, unknown)):
             if len(self._untouched) + len(unknown) > _MOST_WORDS:
                 self._untouched.clear()

@@ -21,9 +21,6 @@ from krino.text.words import stop_words
 _TOKEN = re.compile(r"[^\W_]+(?:'t\b)?|[,;:()]")
 _NO_KIND = re.compile(r"\b(?:no|non)-(?=\w)", re.I)
 """The beginning of a word such as "no-frills", which denies nothing in the sentence."""
-_SIGNS = ".,;:!?()[]{}\"'’‘“”«»-–—/\n\t"
-_NO_SIGNS = str.maketrans(dict.fromkeys(_SIGNS, " "))
-_NO_ASCII_SIGNS = bytes.maketrans(signs := "".join(filter(str.isascii, _SIGNS)).encode(), b" " * len(signs))
 _NO_SPACE_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _NEGATION_REACH = 4
 
@@ -58,13 +55,6 @@ class Reading:
 def _negations(language: str | None) -> frozenset[str]:
     words = table("words")["negation"]
     return frozenset(words.get(language or "en", words["en"]).split())
-
-
-def plain_words(text: str) -> list[str]:
-    """The words of a text in lower case, cut at spaces and signs: for cheap looks."""
-    if text.isascii():  # bytes are looked up in a table, other letters one by one
-        return text.lower().encode().translate(_NO_ASCII_SIGNS).decode().split()
-    return text.lower().translate(_NO_SIGNS).split()
 
 
 def may_deny(text: str, words: Set[str]) -> bool:

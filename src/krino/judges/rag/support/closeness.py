@@ -7,10 +7,11 @@ from functools import cache
 
 from krino.judges.rag.reading.amounts import share_roots
 from krino.judges.rag.reading.grammar import root_of, word_list
-from krino.judges.rag.reading.words import Reading, plain_words
+from krino.judges.rag.reading.words import Reading
 from krino.judges.rag.support.claim_and_evidence import ClaimAndEvidence
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.tables import table
+from krino.text.words import plain_words
 
 
 def matter_share(pair: ClaimAndEvidence) -> float:

@@ -10,10 +10,11 @@ from krino.judges.rag.reading.frames import told_from_far_end
 from krino.judges.rag.reading.grammar import root_of, word_list
 from krino.judges.rag.reading.scope import is_taken_out
 from krino.judges.rag.reading.values import stated
-from krino.judges.rag.reading.words import opposed_poles, opposed_words, opposite_words, plain_words, read_sentence
+from krino.judges.rag.reading.words import opposed_poles, opposed_words, opposite_words, read_sentence
 from krino.judges.rag.support.claim_and_evidence import ClaimAndEvidence, Conflict, is_english
 from krino.judges.rag.support.closeness import is_close, light_roots
 from krino.judges.rag.support.evidence import coverage
+from krino.text.words import plain_words
 
 _ALIKE = 0.5
 """Share of the deciding sentence that question and claim must repeat before a negation tells them apart."""
