@@ -174,7 +174,7 @@ class Desk:
         keep_to_one_core()
         keep_freed_memory()
         gc.freeze()
-        gc.set_threshold(20_000, 50, 50)
+        gc.set_threshold(100_000, 50, 50)
         reason: RunStopped | UsageProblem | None = None
         try:
             self._loop.run_until_complete(self._judge_all())
