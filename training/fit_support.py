@@ -23,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import rag_data  # noqa: E402
+from lessons import own_rows, twin_sides  # noqa: E402
 
 from krino.errors import CannotJudge  # noqa: E402
 from krino.judges.rag.case import RagCase  # noqa: E402
@@ -89,6 +90,33 @@ def measure(name: str, items: Sequence[rag_data.Item]) -> Iterator[Row]:
             values, alone = reading.values(nearest), len(desk.drafts) == 1
             claim = draft.pair.claim
             yield Row(name, place, item.source, claim, values, reading.most, settled, item.good, alone, desk.facts)
+
+
+def own_answers() -> list[rag_data.Item]:
+    """Answers of `answers.jsonl` that were kept out of training."""
+    return [
+        rag_data.Item(
+            {"question": row["q"], "context": row["c"], "answer": " ".join(said for said, _ in answer)},
+            all(label in "st" for _, label in answer),
+            str(number),
+        )
+        for number, row in enumerate(own_rows("answers", kept=True))
+        for answer in row["a"]
+    ]
+
+
+def own_twins() -> list[rag_data.Item]:
+    """Claims of `twins.jsonl` that were kept out of training, each as an answer."""
+    return [
+        rag_data.Item(
+            {"question": row.get("q", "What does it say?"), "context": text.split("\n\n"), "answer": claim},
+            label == "s",
+            str(number),
+        )
+        for number, row in enumerate(own_rows("twins", kept=True))
+        for text, claims in twin_sides(row)
+        for label, claim in claims
+    ]
 
 
 def _desk(item: rag_data.Item) -> Desk | None:

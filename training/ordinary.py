@@ -23,7 +23,7 @@ from synthesis import sentences_of
 
 _FOLDER = Path(__file__).parent
 _SLOT = re.compile(r"\{(\w+?)(\d?)\}")
-_LABELS = {"s": SUPPORTED, "c": CONTRADICTED, "u": UNSUPPORTED}
+LABELS = {"s": SUPPORTED, "c": CONTRADICTED, "u": UNSUPPORTED}
 _MOST_OF_A_KIND = 3
 _BESIDE = 0.25
 """How often a text stands beside another one."""
@@ -47,11 +47,11 @@ class Ordinary:
                 yield from self._drawn(group, strangers)
 
     def _drawn(self, group: dict[str, Any], strangers: Sequence[str]) -> Iterator[Pair]:
-        values, english = self._values(), "lang" not in group
-        text = _filled(group["p"], values)
+        values, english = self.values(), "lang" not in group
+        text = filled(group["p"], values)
         premise = self._surrounded(text, group, values, strangers)
-        good = [(_filled(claim, values), SUPPORTED) for claim in group["s"]]
-        bad = [(_filled(claim, values), _LABELS[key]) for key in "cu" for claim in group.get(key, ())]
+        good = [(filled(claim, values), SUPPORTED) for claim in group["s"]]
+        bad = [(filled(claim, values), LABELS[key]) for key in "cu" for claim in group.get(key, ())]
         own, denied = self._in_own_words(text, english)
         good += [(claim, SUPPORTED) for claim in own]
         bad += [(claim, NOT_SUPPORTED) for claim in denied]
@@ -67,7 +67,7 @@ class Ordinary:
         if self.random.random() > 2 * _BESIDE:
             return text
         others = [other for other in self.groups if other.get("lang") == group.get("lang")]
-        parts = [text, _filled(self.random.choice(others)["p"], values)]
+        parts = [text, filled(self.random.choice(others)["p"], values)]
         self.random.shuffle(parts)
         return " ".join(parts)
 
@@ -89,10 +89,10 @@ class Ordinary:
         for group in self.groups:
             if "lang" in group:
                 continue
-            values = self._values()
-            text = _filled(group["p"], values)
-            good = [_filled(claim, values) for claim in group["s"]]
-            bad = [_filled(claim, values) for key in "cu" for claim in group.get(key, ())]
+            values = self.values()
+            text = filled(group["p"], values)
+            good = [filled(claim, values) for claim in group["s"]]
+            bad = [filled(claim, values) for key in "cu" for claim in group.get(key, ())]
             count = min(len(good), len(bad))
             yield from ((text, claim, claim in good, group["p"]) for claim in [*good[:count], *bad[:count]])
             for worst in (good, bad):
@@ -101,7 +101,7 @@ class Ordinary:
                     self.random.shuffle(answer)
                     yield text, " ".join(map(sentence, answer)), worst is good, group["p"]
 
-    def _values(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """A value for every slot; where a kind has an order, the slots keep it."""
         draw = self.random
         found = {kind: draw.sample(words, _MOST_OF_A_KIND) for kind, words in self.words.items()}
@@ -125,5 +125,5 @@ def _numbered(values: Sequence[str]) -> list[tuple[str, str]]:
     return [(str(place) if place > 1 else "", value) for place, value in enumerate(values, 1)]
 
 
-def _filled(text: str, values: dict[str, str]) -> str:
+def filled(text: str, values: dict[str, str]) -> str:
     return _SLOT.sub(lambda slot: values[slot[1] + slot[2]], text)

@@ -41,6 +41,8 @@ class Pair:
     claim: str
     label: int
     origin: str
+    shares: tuple[float, float, float] | None = None
+    """What the teacher says of it, where no person and no rule does; `label` is then 0."""
 
 
 def tidy(text: str) -> str:

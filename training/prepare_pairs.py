@@ -1,9 +1,10 @@
 """Gathers and makes the pairs that the entailment model learns from and those kept out, as token numbers in one file.
 
-    python training/prepare_pairs.py DATA --wordnet DICT --into pairs.npz
+    python training/prepare_pairs.py DATA --wordnet DICT --taught FOLDER --into pairs.npz
 
-DATA holds `nli/` and `rag/` (see `pairs.py`), DICT the files of WordNet (see `lexicon.py`). The sources are parted
-first, so nothing that is made from a sentence kept out can reach training.
+DATA holds `nli/` and `rag/` (see `pairs.py`), DICT the files of WordNet (see `lexicon.py`), FOLDER what the teacher wrote and
+labelled (see `taught.py`). The sources are parted first, so nothing that is made from a sentence kept out can reach
+training. Each text is stored once, however many claims it has.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ordinary import Ordinary
 from pairs import NLI_SETS, Pair, answer_pairs, documents, elsewhere, inference_pairs, similar_pairs
 from split import part_sources
 from synthesis import Maker
+from taught import Taught, alike_pairs, own_pairs
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src" / "krino" / "models"))
@@ -69,38 +71,61 @@ def make(sources: Sequence[Pair | str], words: Lexicon, seed: int, kept: bool) -
 _pieces: WordPiece | None = None
 
 
-def encode(pair: Pair) -> list[int]:
+def encode(text: str) -> list[int]:
     global _pieces
     if _pieces is None:
         _pieces = WordPiece(ROOT / "src" / "krino" / "models" / "minilm" / "vocab.txt")
-    claim = _pieces.encode(pair.claim, CLAIM_TOKENS)
-    return _pieces.encode(pair.premise, PREMISE_TOKENS) + claim[1:]
+    return _pieces.encode(text, PREMISE_TOKENS)
 
 
-def packed(pairs: Sequence[Pair], prefix: str) -> dict[str, np.ndarray]:
-    """Token numbers one after the other, how many each pair has, its label, and its origin."""
+Arrays = dict[str, np.ndarray]
+
+
+def encoded(texts: Sequence[str], name: str, most: int) -> Arrays:
+    """Token numbers one after the other, and how many each text has."""
     with Pool() as pool:
-        encoded = pool.map(encode, pairs, chunksize=2_000)
+        found = [ids if len(ids) <= most else [*ids[: most - 1], ids[-1]] for ids in pool.map(encode, texts, 2_000)]
     return {
-        f"{prefix}_ids": np.array([number for ids in encoded for number in ids], np.uint16),
-        f"{prefix}_lengths": np.array([len(ids) for ids in encoded], np.uint16),
-        f"{prefix}_labels": np.array([pair.label for pair in pairs], np.uint8),
-        f"{prefix}_origins": np.array([pair.origin for pair in pairs]),
+        f"{name}_ids": np.array([number for ids in found for number in ids], np.uint16),
+        f"{name}_lengths": np.array([len(ids) for ids in found], np.uint16),
     }
+
+
+def packed(learned: Sequence[Pair], kept: Sequence[Pair]) -> Arrays:
+    """The texts, the claims, and for each side which belong together, with label, teacher's shares and origin."""
+    texts = {text: place for place, text in enumerate(dict.fromkeys(pair.premise for pair in (*learned, *kept)))}
+    claims = {text: place for place, text in enumerate(dict.fromkeys(pair.claim for pair in (*learned, *kept)))}
+    origins = sorted({pair.origin for pair in (*learned, *kept)})
+    number = {origin: place for place, origin in enumerate(origins)}
+    found = encoded(list(texts), "texts", PREMISE_TOKENS) | encoded(list(claims), "claims", CLAIM_TOKENS)
+    found["origins"] = np.array(origins)
+    for side, pairs in (("learned", learned), ("kept", kept)):
+        found[f"{side}_text"] = np.array([texts[pair.premise] for pair in pairs], np.uint32)
+        found[f"{side}_claim"] = np.array([claims[pair.claim] for pair in pairs], np.uint32)
+        found[f"{side}_labels"] = np.array([pair.label for pair in pairs], np.uint8)
+        shares = [[round(255 * share) for share in pair.shares or (0, 0, 0)] for pair in pairs]
+        found[f"{side}_shares"] = np.array(shares, np.uint8)
+        found[f"{side}_origin"] = np.array([number[pair.origin] for pair in pairs], np.uint16)
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--wordnet", type=Path, required=True)
+    parser.add_argument("--taught", type=Path, nargs="*", default=(), help="what the teacher wrote and labelled")
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn while pairs are made; the split has none")
     parser.add_argument("--sets", nargs="+", default=list(NLI_SETS))
     args = parser.parse_args()
     learned, kept = gather(args.data, read_lexicon(args.wordnet), args.seed, tuple(args.sets))
+    learned, kept = [*learned, *own_pairs(False, args.seed)], [*kept, *own_pairs(True, args.seed)]
+    learned += alike_pairs(args.data)
+    for written in args.taught:
+        learned += Taught(written, args.seed).pairs()
     for name, side in (("learned", learned), ("kept", kept)):
         print(f"{name}: {len(side)} pairs;", dict(sorted(Counter(pair.origin for pair in side).items())), flush=True)
-    np.savez_compressed(args.into, **packed(learned, "learned"), **packed(kept, "kept"))
+    np.savez_compressed(args.into, **packed(learned, kept))
 
 
 if __name__ == "__main__":
