@@ -2,8 +2,9 @@
 
     python training/average_entailment.py pairs.npz FOLDER FOLDER --into FOLDER
 
-Each folder is one that `train_entailment.py` wrote; all must have begun from the same weights. Runs on a CPU: `--most`
-pairs kept out, drawn evenly over their origins, are enough to calibrate by.
+Each folder is one that `train_entailment.py` wrote; all trainings must have begun from the same weights. It runs on a
+CPU: `--most` of the pairs kept out, taken at even distances so that every origin has its share, are enough to calibrate
+by.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Writes the trained entailment model as an 8-bit ONNX file: token numbers in, three logits out.
 
-python training/export_entailment.py entailment.safetensors --into src/krino/models/entailment
+    python training/export_entailment.py FOLDER
+
+FOLDER is one that `train_entailment.py` or `average_entailment.py` wrote. The logits are calibrated on the pairs kept
+out.
 """
 
 from __future__ import annotations

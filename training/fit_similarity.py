@@ -1,10 +1,10 @@
-"""Fits the rule by which the embedded RAG labeller compares an answer with a reference that is a bare name or value.
+"""Fits the rules by which the embedded RAG labeller compares an answer with a reference.
 
     python training/fit_similarity.py DATA/rag
 
-Prints the figures of `[similarity] bare` in `src/krino/judges/rag/data/local.toml` and what they give on pairs that
-set nothing: EVOUNA's questions by the parity of a hash, SAS by the same. References that are sentences are compared by
-another rule, which STS-B set. Needs scikit-learn.
+Prints the figures of `[similarity]` in `src/krino/judges/rag/data/local.toml`: `bare` for a reference that is a bare
+name or value, and what it gives on pairs that set nothing (EVOUNA's questions by the parity of a hash, SAS by the
+same); `even` for sentences, from our own replies that were kept out of training. Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -23,15 +23,18 @@ from sklearn.linear_model import LogisticRegression
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
+from lessons import own_rows  # noqa: E402
 from rag_agreement import spearman  # noqa: E402
 from rag_data import rows  # noqa: E402
 
 from krino.errors import CannotJudge  # noqa: E402
 from krino.judges.rag.case import RagCase  # noqa: E402
 from krino.judges.rag.facts import RagFacts  # noqa: E402
-from krino.judges.rag.support.nearness import bare_values, cosines  # noqa: E402
+from krino.judges.rag.support.nearness import cosines, is_bare, overlap_with_reference  # noqa: E402
+from krino.models.entailment import same  # noqa: E402
 
 SAME = 0.65
+LEAST = 1e-3
 LIMIT = float(np.log(SAME / (1 - SAME)))
 SHIFTS = np.arange(-1.0, 2.01, 0.05)
 STEEPER = 2.5
@@ -59,9 +62,9 @@ def measure(name: str, pairs: Sequence[dict[str, Any]]) -> Iterator[Row]:
     read = [(pair, facts) for pair in pairs if (facts := study(pair)) is not None and not facts.same_as_reference]
     near = cosines([(pair["answer"], pair["reference"]) for pair, _ in read])
     for (pair, facts), cosine in zip(read, near, strict=True):
-        values = bare_values(facts, cosine)
-        if values is None:
+        if not is_bare(pair["reference"]):
             continue
+        values = overlap_with_reference(facts).values(cosine)
         yield Row(name, pair["group"], pair["fits"], values, facts.difference is not None, pair["people"])
 
 
@@ -88,6 +91,27 @@ def sas(folder: Path) -> Iterator[dict[str, Any]]:
             told = {"question": "What is the answer?", "answer": row["answer1"], "reference": row["answer2"]}
             group = f"{row['answer1']} {row['answer2']}"
             yield {**told, "group": group, "fits": parity(group), "people": row["label"] / 2}
+
+
+def own_replies() -> Iterator[tuple[str, str, str, bool]]:
+    """A question, two replies to it, and whether they say the same: of `replies.jsonl`, kept out of training."""
+    for row in own_rows("replies", kept=True):
+        if row["k"] == "same":
+            for place, reply in enumerate(row["s"]):
+                yield row["q"], reply, row["s"][place - 1], True
+                yield row["q"], reply, row["d"][place % len(row["d"])], False
+
+
+def even() -> float:
+    """What must be added to the log odds so that as many pairs are told right that say the same as that do not."""
+    pairs = [(question, a, b, alike) for question, a, b, alike in own_replies() if not is_bare(b)]
+    shares = np.array([same(question, [(a, b)])[0] for question, a, b, _ in pairs])
+    odds, alike = np.log((shares + LEAST) / (1 - shares + LEAST)), np.array([pair[3] for pair in pairs])
+    by = np.arange(-1.0, 3.01, 0.1)
+    right = [(np.mean(odds[alike] + shift >= 0), np.mean(odds[~alike] + shift < 0)) for shift in by]
+    best = min(range(len(by)), key=lambda place: abs(right[place][0] - right[place][1]))
+    print(f"{len(pairs)} pairs of replies: {right[best][0]:.2f} that say the same, {right[best][1]:.2f} that do not")
+    return float(by[best])
 
 
 def best_of_groups(found: Sequence[Row], scores: NDArray[np.float64]) -> list[int]:
@@ -149,6 +173,7 @@ def main() -> None:
     start = LIMIT + STEEPER * (fitted.intercept_[0] + raised - LIMIT)
     for name, weight in zip(("start", *names), (start, *(STEEPER * fitted.coef_[0])), strict=True):
         print(f"{name} = {weight:.3f}")
+    print(f"even = {even():.1f}")
     sums = LIMIT + STEEPER * (balances + raised - LIMIT)
     report(found, np.where(capped, 0.2, 1 / (1 + np.exp(-sums))))
 

@@ -30,14 +30,12 @@ from krino.judges.rag.case import RagCase  # noqa: E402
 from krino.judges.rag.facts import RagFacts  # noqa: E402
 from krino.judges.rag.risk import signs, worst_odds  # noqa: E402
 from krino.judges.rag.support.draft_claims import Desk, lay_out  # noqa: E402
-from krino.judges.rag.support.entailment_support import Weighing, told_claim  # noqa: E402
+from krino.judges.rag.support.entailment_support import readings_of  # noqa: E402
 from krino.judges.rag.support.lexical_support import decide  # noqa: E402
-from krino.judges.rag.support.nearness import measure as meaning  # noqa: E402
 from krino.judges.rag.tables import table  # noqa: E402
-from krino.models.entailment import entail  # noqa: E402
 
 BATCH = 64
-SHIFTS = np.arange(-0.8, 0.81, 0.1)
+WEIGHTS = {"company": np.arange(-0.4, 1.01, 0.1).tolist(), "whole": np.arange(0.0, 2.01, 0.25).tolist()}
 FEWEST = 200
 """Texts of a set that a shift is chosen by."""
 GIVEN_DOCUMENTS = {"alpaca_wdoc", "gpt3_wdoc", "gpt3_whudoc", "webgpt"}
@@ -77,17 +75,15 @@ def measure(name: str, items: Sequence[rag_data.Item]) -> Iterator[Row]:
             for draft in desk.drafts
             if draft.pair.found
         ]
-        said = entail([(draft.pair.shown, told_claim(draft.pair)) for _, _, draft in drafts])
-        read = [Weighing.of(draft.pair, found) for (_, _, draft), found in zip(drafts, said, strict=True)]
-        near = meaning(texts for reading in read for texts in reading.texts)
+        read = readings_of([draft.pair for _, _, draft in drafts])
         for (place, desk, draft), reading in zip(drafts, read, strict=True):
-            item, nearest = items[place], max((near[texts] for texts in reading.texts), default=0.0)
+            item = items[place]
             if desk.is_copied(draft):
                 settled: float | None = table("local")["calibration"]["copied"]
             else:
                 decided = decide(draft.pair)
                 settled = None if decided is None else decided.score
-            values, alone = reading.values(nearest), len(desk.drafts) == 1
+            values, alone = reading.values(), len(desk.drafts) == 1
             claim = draft.pair.claim
             yield Row(name, place, item.source, claim, values, reading.most, settled, item.good, alone, desk.facts)
 
@@ -102,6 +98,16 @@ def own_answers() -> list[rag_data.Item]:
         )
         for number, row in enumerate(own_rows("answers", kept=True))
         for answer in row["a"]
+    ]
+
+
+def own_sentences() -> list[rag_data.Item]:
+    """The sentences of the same answers, one by one."""
+    return [
+        rag_data.Item({"question": row["q"], "context": row["c"], "answer": said}, label == "s", str(number))
+        for number, row in enumerate(own_rows("answers", kept=True))
+        for said, label in dict.fromkeys((said, label) for answer in row["a"] for said, label in answer)
+        if label != "t"
     ]
 
 
@@ -143,7 +149,7 @@ def telling(rows: Sequence[Row]) -> list[Row]:
 
 def fit(rows: Sequence[Row]) -> tuple[dict[str, float], float]:
     """Weights and start; each set weighs the same, and so does each answer within it."""
-    names = [name for name in rows[0].values if name != "company"]  # by texts, below
+    names = [name for name in rows[0].values if name not in ("company", "whole")]  # by texts, below
     groups: dict[tuple[str, bool], int] = defaultdict(int)
     for row in rows:
         groups[row.set, row.good] += 1
@@ -166,22 +172,32 @@ def balances(rows: Sequence[Row], weights: Mapping[str, float], start: float) ->
     )
 
 
-def best_shift(rows: Sequence[Row], values: Floats) -> float:
-    """Where the mean balanced accuracy over all sets, by whole texts, is best."""
+def accuracies(rows: Sequence[Row], values: Floats) -> dict[str, float]:
+    """By set, the balanced accuracy of whole texts."""
     truth = {(row.set, row.text): row.good for row in rows}
+    held: dict[tuple[str, int], bool] = dict.fromkeys(truth, True)
+    for row, value in zip(rows, values, strict=True):
+        held[row.set, row.text] &= bool(min(value, row.most) >= 0)
+    found_in: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for key, said in held.items():
+        found_in[key[0]].append((said, truth[key]))
+    return {
+        name: rag_data.balanced_accuracy(found)
+        for name, found in found_in.items()
+        if len(found) >= FEWEST and len({good for _, good in found}) > 1
+    }
+
+
+def best_weight(name: str, tried: Sequence[float], rows: Sequence[Row], values: Floats) -> float:
+    """Of a value that tells of whole texts: where the mean balanced accuracy over all sets is best."""
     means = []
-    for shift in SHIFTS:
-        held: dict[tuple[str, int], bool] = dict.fromkeys(truth, True)
-        for row, value in zip(rows, values, strict=True):
-            held[row.set, row.text] &= bool(min(value + shift, row.most) >= 0)
-        found_in: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-        for key, said in held.items():
-            found_in[key[0]].append((said, truth[key]))
-        outcomes = {name: found for name, found in found_in.items() if len(found) >= FEWEST}
-        means.append(np.mean([rag_data.balanced_accuracy(found) for found in outcomes.values()]))
-        told = ", ".join(f"{name} {rag_data.balanced_accuracy(found):.3f}" for name, found in outcomes.items())
-        print(f"start {shift:+.1f}: {told}")
-    return float(SHIFTS[int(np.argmax(means))])
+    measured = np.array([row.values[name] for row in rows])
+    for weight in tried:
+        found = accuracies(rows, values + weight * measured)
+        means.append(np.mean(list(found.values())))
+        told = ", ".join(f"{set_} {share:.3f}" for set_, share in found.items())
+        print(f"{name} {weight:+.1f}: {told}")
+    return float(tried[int(np.argmax(means))])
 
 
 # --- from balances to probabilities -----------------------------------------------------------------
@@ -294,28 +310,31 @@ def main() -> None:
         "summedits": rag_data.summedits,
         "lfqa_answers": rag_data.lfqa_answers,
     }
-    show(folder, [row for name, reader in readers.items() for row in measure(name, reader(folder))])
+    rows = [row for name, reader in readers.items() for row in measure(name, reader(folder))]
+    own = {"own_answers": own_answers(), "own_sentences": own_sentences(), "own_twins": own_twins()}
+    show(folder, rows + [row for name, items in own.items() for row in measure(name, items)])
 
 
 def show(folder: Path, rows: Sequence[Row]) -> None:
     """The figures for local.toml."""
     weights, start = fit(telling([row for row in rows if row.set != "lfqa_answers"]))
-    shifts = []
-    for company in (0.0, 1.0):
-        chosen = [row for row in rows if row.values["company"] == company]
-        print("texts of several claims:" if company else "texts of one claim:")
-        shifts.append(best_shift(chosen, balances(chosen, weights, start)))
-    print(f"[blend]\nstart = {start + shifts[0]:.3f}  # {start:.3f} fitted, {shifts[0]:+.1f} by texts of one claim")
-    weights["company"] = shifts[1] - shifts[0]
+    print(
+        "texts of one claim:", accuracies(alone := [row for row in rows if row.alone], balances(alone, weights, start))
+    )
+    several = [row for row in rows if not row.alone]
+    for name, few in (("company", 0.0), ("whole", 1.0)):
+        chosen = [row for row in several if row.values["few"] == few]
+        weights[name] = best_weight(name, WEIGHTS[name], chosen, balances(chosen, weights, start))
+    print(f"[blend]\nstart = {start:.3f}")
     for name, weight in weights.items():
         print(f"{name} = {weight:.3f}")
-    values = balances(rows, weights, start + shifts[0])
+    values = balances(rows, weights, start)
     curve = calibrate(rows, values, given_documents(folder, whole=False))
     print(f"[calibration]\nslope = {curve[0]:.3f}\nstart = {curve[1]:.3f}")
     answers, given = text_signs("lfqa_answers", rows, values, curve), given_documents(folder, whole=True)
     texts = [found for text, found in answers.items() if text in given]
     others = list(measure("ragtruth", rag_data.ragtruth(folder)))
-    other = text_signs("ragtruth", others, balances(others, weights, start + shifts[0]), curve)
+    other = text_signs("ragtruth", others, balances(others, weights, start), curve)
     risk = levelled(fit_risk(texts), list(other.values()))
     for name, weight in zip(("start", *texts[0][2]), risk, strict=True):
         print(f"{name} = {weight:.3f}" if name != "start" else f"[risk]\nstart = {weight:.3f}")

@@ -2,11 +2,14 @@
 
     python training/lessons.py DATA --wordnet DICT --passages passages.jsonl --into FOLDER
 
-It writes `lessons.jsonl.gz`, `kept.jsonl.gz` (texts kept out, to see what it has learnt) and `wanted.jsonl.gz` into the
-folder, for `teacher.py`. DATA and DICT are those of `prepare_pairs.py`; passages have a text `p` and its language `l`. Own data:
-`ordinary.jsonl` (claims about ordinary texts), `questions.jsonl` (questions, what answers them, what does not),
-`answers.jsonl` (answers of assistants, a label for each sentence), `twins.jsonl` (two passages that differ in little, and claims
-that are true by one and wrong by the other) and `replies.jsonl` (what a reply answers, and which replies say the same).
+It writes `lessons.jsonl.gz`, `kept.jsonl.gz` (texts kept out, to see what was learnt) and `wanted.jsonl.gz` (what is
+to be written) into the folder, for `teacher.py`. DATA and DICT are those of `prepare_pairs.py`; a line of the
+passages has a text `p` and its language `l`.
+
+Our own data are `ordinary.jsonl` (claims about ordinary texts), `questions.jsonl` (questions, what answers them and
+what does not), `answers.jsonl` (answers of assistants, with a label for each sentence), `twins.jsonl` (two passages
+that differ in little, with claims that are true by one and wrong by the other) and `replies.jsonl` (which questions a
+text answers, which texts answer a question, and which replies say the same).
 """
 
 from __future__ import annotations
@@ -22,8 +25,8 @@ from typing import Any
 
 from kinds import KEPT, Kinds
 from ordinary import LABELS, Ordinary, filled
-from pairs import CONTRADICTED, NOT_SUPPORTED, SUPPORTED, UNSUPPORTED, Pair
-from teacher_text import Question, Record, as_json, read_record, read_rows, write_rows
+from pairs import CONTRADICTED, NLI_SETS, NOT_SUPPORTED, SUPPORTED, UNSUPPORTED, Pair
+from teacher_text import Question, Record, read_record, write_rows
 
 FOLDER = Path(__file__).parent
 IN_PART = CONTRADICTED
@@ -35,15 +38,15 @@ _SENTENCES = 9
 _FEWEST_WORDS = 4
 _GOOD = 5
 _BEHIND = 0.5
-"""How many of the replies to a question are told with it, of those that can do without."""
+"""Share of the replies that stand behind their question although they can do without it."""
 _JOINED = 3
 """Claims of a passage that are joined to one answer."""
 MADE, STATED, COMPOSED = 8_000, 3_000, 4_000
-"""Pairs made by rule, statements in patterns and joined claims among the lessons; people's and our own are all taken."""
+"""Pairs made by rule, statements in patterns and joined claims among the lessons; people's and our own are all in."""
 CAPTIONS = 6_000
 """Pairs of SNLI and its revision: descriptions of pictures, of which there are more than enough."""
 DRAWS = 2
-"""How often an ordinary text is a lesson, with other values and surroundings."""
+"""How often an ordinary text is a lesson, each time with other values and surroundings; records of our own likewise."""
 OWN_TEXTS = {"en": 1_500}
 """Records that the teacher writes from nothing, by language."""
 GIVEN_TEXTS = 24_000
@@ -152,7 +155,7 @@ def twin_sides(row: Row) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 def twin_lessons(row: Row, random: Random) -> Iterator[Row]:
     """Each claim by itself, and two whole answers: a faithful one, and one with a single bad claim in it.
 
-    Where the claims are replies to a question, some stand behind it; and both passages, and what was replied, answer it.
+    Where the claims are replies to a question, some of them stand behind it. Both passages and all replies answer it.
     """
     question = row.get("q")
     for text, claims in twin_sides(row):
@@ -301,7 +304,7 @@ def wanted(passages: Sequence[Row], random: Random) -> Iterator[Row]:
 
 
 def read_written(row: Row) -> Record | None:
-    """The record of a row that `teacher.py write` gave; None where it is none."""
+    """The record in what the teacher said; None where it is none."""
     lines = row["said"].strip("\n").split("\n")
     text = row.get("p") or lines.pop(0).strip()
     record = read_record(row["l"], row["k"], text, lines)
@@ -309,7 +312,7 @@ def read_written(row: Row) -> Record | None:
 
 
 def asked(record: Record, number: int, random: Random) -> Iterator[Row]:
-    """Everything that is asked about a record; rows know the record and the part they are of."""
+    """Everything that is asked about a record; each row has the record's number and the part of it that is read."""
     claims = dict.fromkeys(claim for _, claim in record.claims)
     for question in record.questions:
         claims |= dict.fromkeys(reply for _, reply in question.replies if _is_statement(reply))
@@ -333,7 +336,7 @@ def asked(record: Record, number: int, random: Random) -> Iterator[Row]:
 
 def main() -> None:
     from lexicon import read_lexicon
-    from prepare_pairs import NLI_SETS, gather
+    from prepare_pairs import gather
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
@@ -341,6 +344,7 @@ def main() -> None:
     parser.add_argument("--passages", type=Path, required=True)
     parser.add_argument("--into", type=Path, required=True)
     args = parser.parse_args()
+    args.into.mkdir(parents=True, exist_ok=True)
     learned, kept = gather(args.data, read_lexicon(args.wordnet), 0, NLI_SETS)
     write_rows(args.into / "lessons.jsonl.gz", make_lessons(learned, kept=False))
     left_out = list(make_lessons(kept, kept=True))

@@ -2,9 +2,9 @@
 
     python training/prepare_pairs.py DATA --wordnet DICT --taught FOLDER --into pairs.npz
 
-DATA holds `nli/` and `rag/` (see `pairs.py`), DICT the files of WordNet (see `lexicon.py`), FOLDER what the teacher wrote and
-labelled (see `taught.py`). The sources are parted first, so nothing that is made from a sentence kept out can reach
-training. Each text is stored once, however many claims it has.
+DATA holds `nli/` and `rag/` (see `pairs.py`), DICT the files of WordNet (see `lexicon.py`), FOLDER what the teacher
+wrote and labelled (see `taught.py`; there may be several). The public sources are parted first, so nothing that a
+rule makes from a sentence kept out can reach training. Each text is stored once, however many claims it has.
 """
 
 from __future__ import annotations

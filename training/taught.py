@@ -1,8 +1,9 @@
-"""Pairs from our own questions and answers, and from what the teacher wrote and labelled (`lessons.py`, `teacher.py`).
+"""Pairs from our own data (`lessons.py`) and from what the teacher wrote and labelled (`teacher.py`).
 
 Besides claims, a text is asked two more things, and the form of what is asked tells them apart:
 
-- a question, which ends in a question mark: supported means that the text answers it, contradicted that it answers a part;
+- a question, which ends in a question mark: supported means that the text answers it, contradicted that it answers a
+  part of it;
 - another text behind an equals sign: supported means that both say the same.
 
 A reply may stand behind its question: then it is read as what it says there ("How old is it? Twelve years.").
@@ -25,7 +26,7 @@ _TRUST = 0.1
 """How much the writer's own word counts beside what it says when asked."""
 _ANSWERS, _MOST_JOINED, _FEWEST_CLAIMS, _FEWEST_WORDS = 3, 4, 3, 4
 _GOOD, _SURE = 0.5, 0.8
-"""Share of the joined answers that are made of claims alone of whose support the teacher is so sure."""
+"""Share of the joined answers that are made only of good claims, and how sure of their support the teacher must be."""
 _MOST_ALIKE = 5.0
 """The top of the scale of STS-B."""
 
@@ -46,7 +47,7 @@ def said_to(question: str, reply: str) -> str:
 
 
 def own_pairs(kept: bool, seed: int) -> Iterator[Pair]:
-    """Of `questions.jsonl` and `answers.jsonl`."""
+    """Of `questions.jsonl`, `answers.jsonl`, `twins.jsonl` and `replies.jsonl`."""
     random = Random(seed)
     for name, lessons in LESSONS.items():
         for row in own_rows(name, kept):
@@ -64,7 +65,7 @@ def own_pairs(kept: bool, seed: int) -> Iterator[Pair]:
 
 
 def _replies(row: Row) -> Iterator[Pair]:
-    """What is said to a question, held against the text, and replies that mean the same, or do not."""
+    """Replies behind their question, held against the text, and against each other: which of them say the same."""
     text, origin = " ".join(row["p"]), f"own: questions {row['l']}"
     for item in row["q"]:
         good, bad = item.get("y", ()), item.get("w", ())
@@ -74,7 +75,7 @@ def _replies(row: Row) -> Iterator[Pair]:
 
 
 def _same(question: str, good: Sequence[str], bad: Sequence[str], origin: str) -> Iterator[Pair]:
-    """Both ways, for it makes no difference which of two texts is the first."""
+    """Each reply against the others, both ways round: which of two texts is the first must make no difference."""
     for reply in good:
         for others, label in ((good, SUPPORTED), (bad, NOT_SUPPORTED)):
             for other in others:

@@ -1,11 +1,14 @@
-"""Trains a language model as the teacher of the small one, lets it write texts with claims and questions, and label them.
+"""Trains a language model as the teacher of the small one, and lets it write claims and questions and label them.
 
     python training/teacher.py FOLDER --model qwen.gguf --tokenizer tokenizer.json
 
-FOLDER holds what `lessons.py` made: `lessons.jsonl.gz` is learnt, `kept.jsonl.gz` labelled to see what was learnt, and for
-`wanted.jsonl.gz` the teacher writes `records.jsonl.gz` and labels what is asked about them: `labelled.jsonl.gz`. A lesson is a
-text with claims and questions and the classes they may belong to, or a record to be written (`teacher_text.py`). All claims
-of a text are read in one pass: each sees the text and itself. Meant for one large GPU, where it takes ten minutes.
+FOLDER holds what `lessons.py` made. The teacher learns `lessons.jsonl.gz`, labels `kept.jsonl.gz` to show what it has
+learnt (`kept_labelled.jsonl.gz`), writes a record for each row of `wanted.jsonl.gz` (`records.jsonl.gz`), and labels
+what is asked about those records (`labelled.jsonl.gz`).
+
+A lesson is a text with claims and questions and the classes that they may belong to, or a record to be written
+(`teacher_text.py`). All claims of a text are read in one pass: each sees the text and itself. Meant for one large
+GPU; `--seconds` limits how long it learns, writes and labels.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from transformers import DynamicCache, Qwen2ForCausalLM
 LONGEST = 640
 END = "<|endoftext|>"
 FILLER = "\n"
-"""Stands before a record, so that prompts of one batch have one length: the model has learnt to pass over it."""
+"""Stands before a record, so that the prompts of a batch have one length; the model learns to pass over it."""
 MOST_FILLER = 16
 WARM_UP = 0.05
 HEAT = 0.8
@@ -75,13 +78,13 @@ class Encoded:
     spots: list[int]
     """Where a verdict is read off."""
     allowed: list[int]
-    """The classes that each verdict may have, as bits; empty where only the model's own are wanted."""
+    """The classes that each verdict may have, as bits; empty where the teacher is to say them."""
     learn_from: int | None = None
     """In a record: the token from which on every next one is learnt."""
 
 
 def encode_asks(words: Words, text: str, asks: Sequence[Sequence[Any]]) -> Iterator[tuple[Encoded, list[int]]]:
-    """A text with its claims and questions, as many sequences as it takes; with the numbers of the asks in each."""
+    """A text with its claims and questions, in as many sequences as it takes; with each, the numbers of its asks."""
     opening = words.encode(text)[: LONGEST // 2]
     made, held = _begun(opening), list[int]()
     for number, ask in enumerate(asks):
@@ -185,7 +188,7 @@ def lessons_of(words: Words, rows: Rows, random: Random) -> list[Encoded]:
 
 
 def learn(model: Qwen2ForCausalLM, words: Words, rows: Rows, rate: float, most: int, seconds: float) -> None:
-    """One pass over the lessons; stopped by the clock, the rate falls to nothing by then."""
+    """One pass over the lessons, or as far as the time goes; the rate falls to almost nothing by then."""
     random, device = Random(0), model.device.type
     announce_asks(words, [row for row in rows if "asks" in row])
     verdicts = lessons_of(words, [row for row in rows if "asks" in row], random)
@@ -249,8 +252,8 @@ def classes_of(words: Words, device: str) -> Tensor:
 
 
 @torch.no_grad()
-def label(model: Qwen2ForCausalLM, words: Words, rows: Rows, most: int, seconds: float) -> int:
-    """Adds `shares` to every row: for each ask the probabilities of the three classes. How many rows it got to."""
+def label(model: Qwen2ForCausalLM, words: Words, rows: Rows, most: int, seconds: float) -> None:
+    """Adds `shares` to every row: for each ask the probabilities of the three classes, or None where time was up."""
     device, classes = model.device.type, classes_of(words, model.device.type)
     announce_asks(words, rows)
     made: list[tuple[Encoded, int, list[int]]] = []
@@ -271,7 +274,6 @@ def label(model: Qwen2ForCausalLM, words: Words, rows: Rows, most: int, seconds:
                 rows[place]["shares"][number] = [round(share, 4) for share in next(shares)]
     labelled = sum(all(share is not None for share in row["shares"]) for row in rows)
     print(f"{labelled} of {len(rows)} texts labelled in {time.perf_counter() - started:.0f} s", flush=True)
-    return labelled
 
 
 # --- writing ---------------------------------------------------------------------------------------
@@ -281,7 +283,7 @@ def label(model: Qwen2ForCausalLM, words: Words, rows: Rows, most: int, seconds:
 def write(
     model: Qwen2ForCausalLM, words: Words, wanted: Rows, size: int, longest: int, seconds: float
 ) -> Iterator[dict[str, Any]]:
-    """For every row (`l`, `k`, and `p` where a text is given) what the model writes behind it, as `said`."""
+    """Each row that the time suffices for (`l`, `k`, and `p` where a text is given), with what is written as `said`."""
     filler = words.encode(FILLER)[0]
     openings = [header(row["l"], row["k"]) + (row["p"] + "\n" if row.get("p") else "") for row in wanted]
     words.announce(openings)
@@ -349,11 +351,9 @@ def main() -> None:
     model = load_teacher(args.model, "cuda" if torch.cuda.is_available() else "cpu")
     learn(model, words, read_rows(folder / "lessons.jsonl.gz"), args.rate, args.tokens, args.seconds[0])
     model = model.to(torch.bfloat16)
-    for name in ("kept", "blind"):
-        if (folder / f"{name}.jsonl.gz").exists():
-            rows = read_rows(folder / f"{name}.jsonl.gz")
-            label(model, words, rows, 4 * args.tokens, args.seconds[2])
-            write_rows(folder / f"{name}_labelled.jsonl.gz", rows)
+    kept = read_rows(folder / "kept.jsonl.gz")
+    label(model, words, kept, 4 * args.tokens, args.seconds[2])
+    write_rows(folder / "kept_labelled.jsonl.gz", kept)
     written = write(model, words, read_rows(folder / "wanted.jsonl.gz"), args.size, args.longest, args.seconds[1])
     records = [record for row in written if (record := read_written(row)) is not None]
     write_rows(folder / "records.jsonl.gz", map(as_json, records))

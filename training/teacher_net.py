@@ -2,7 +2,8 @@
 
     python training/teacher_net.py qwen.gguf
 
-writes `qwen.json` beside it: what the file holds, and where. Its blocks of 4 and 6 bits are unpacked on the device.
+Writes `qwen.json` beside the file: what it holds, and where; so `teacher.py` needs no reader of such files. The
+blocks of 4 and 6 bits are unpacked on the device.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def name_of(name: str) -> str | None:
 
 
 def index_of(path: Path) -> dict[str, Any]:
-    """The shape of the network, and of each tensor its name, kind of block, shape, place and length in the file."""
+    """The shape of the network, and for each tensor its name, kind of block, shape, place and length in the file."""
     from gguf import GGUFReader
 
     reader = GGUFReader(path)
@@ -57,7 +58,7 @@ def index_of(path: Path) -> dict[str, Any]:
         if (name := name_of(tensor.name)) is not None
     ]
     config = {
-        "vocab_size": dict((name, shape) for name, _, shape, _, _ in tensors)["model.embed_tokens.weight"][0],
+        "vocab_size": {name: shape for name, _, shape, _, _ in tensors}["model.embed_tokens.weight"][0],
         "hidden_size": int(number("embedding_length")),
         "intermediate_size": int(number("feed_forward_length")),
         "num_hidden_layers": int(number("block_count")),
@@ -76,7 +77,7 @@ def _halves(data: Tensor) -> Tensor:
 
 
 def _unpack_4(data: Tensor) -> Tensor:
-    """Blocks of 256 weights: two scales, eight pairs of 6-bit scales in twelve bytes, and the weights in 4 bits."""
+    """Blocks of 256 weights: two scales, eight pairs of a scale and a minimum of 6 bits, and the weights in 4 bits."""
     scale, least, packed = _halves(data[:, :2]), _halves(data[:, 2:4]), data[:, 4:16].int().view(-1, 3, 4)
     low, high, both = packed[:, 0], packed[:, 1], packed[:, 2]
     scales = torch.cat([low & 63, (both & 15) | ((low >> 2) & 48)], 1)
@@ -87,7 +88,7 @@ def _unpack_4(data: Tensor) -> Tensor:
 
 
 def _unpack_6(data: Tensor) -> Tensor:
-    """Blocks of 256 weights: their lower 4 bits, their upper 2, sixteen scales of 8 bits, and one of all."""
+    """Blocks of 256 weights: their lower 4 bits, their upper 2, sixteen scales of 8 bits, and one scale for all."""
     lower = data[:, :128].view(-1, 2, 1, 64)
     upper = data[:, 128:192].view(-1, 2, 1, 32)
     low = torch.cat([lower & 15, lower >> 4], 2).view(-1, 8, 32)
@@ -101,7 +102,7 @@ _UNPACK: dict[str, tuple[int, Callable[[Tensor], Tensor]]] = {"Q4_K": (144, _unp
 
 
 def load_teacher(path: Path, device: str) -> Qwen2ForCausalLM:
-    """The whole model in single precision, its word vectors also its output."""
+    """The whole model in single precision; its word vectors are also its output layer."""
     index = json.loads(path.with_suffix(".json").read_text("utf-8"))
     file = np.memmap(path, np.uint8, "r")
     weights: dict[str, Tensor] = {}

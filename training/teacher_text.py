@@ -12,9 +12,9 @@ A record is a header with language and kind, a text on one line, and lines about
     wrong Inside.
     off Dogs are loyal.
 
-`yes`, `no` and `open` begin claims that the text supports, speaks against and leaves open; `ask yes`, `ask no` and `ask half`
-questions that it answers, does not answer, and answers in part; the lines behind a question are replies to it: a right
-one, one that is wrong, one that answers something else, and one that answers a part.
+`yes`, `no` and `open` begin claims that the text supports, speaks against and leaves open; `ask yes`, `ask no` and
+`ask half` begin questions that it answers, does not answer, and answers in part. The lines behind a question are
+replies to it: `right` and `wrong` ones, ones that answer something else (`off`) and ones that answer a part (`half`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 Kind = Literal["claim", "question"]
-Ask = tuple[Kind, str]
+Rows = list[dict[str, Any]]
 
 VERDICTS = (" yes", " open", " no")
 """In the order of the classes: supported, unsupported, contradicted. Of a question: answered, not answered, in part."""
@@ -37,9 +37,6 @@ QUESTIONS = ("ask yes", "ask no", "ask half")
 REPLIES = ("right", "wrong", "off", "half")
 _LINE = re.compile(rf"({'|'.join((*QUESTIONS, *CLAIMS, *REPLIES))}) (\S.*)")
 _SPACES = re.compile(r"\s+")
-
-
-Rows = list[dict[str, Any]]
 
 
 def read_rows(path: Path) -> Rows:
@@ -77,7 +74,7 @@ class Question:
 
 @dataclass(slots=True)
 class Record:
-    """A text with claims and questions, as the teacher wrote it."""
+    """A text with claims and questions, as the teacher writes them."""
 
     lang: str
     kind: str

@@ -1,10 +1,10 @@
 """Trains the entailment model: a small encoder (gte-small) as a cross-encoder of text and claim, three classes.
 
-    python training/train_entailment.py pairs.npz --weights model.safetensors --into FOLDER [--smaller 0,2,...] [--smoke]
+    python training/train_entailment.py pairs.npz --weights gte.safetensors --into FOLDER [--smaller 0,2,...] [--smoke]
 
-`prepare_pairs.py` makes the pairs. Weights are a running mean over the second half of the training. `--smaller` goes on
-with some of the trained layers as a model of its own, which is also told what the first one thinks of every pair. On one GPU an
-epoch takes half a minute; `--smoke` trains on 150 pairs and runs on a CPU.
+`prepare_pairs.py` makes the pairs. The weights are a running mean over the second half of the training. `--smaller`
+goes on with some of the trained layers as a model of its own, which is also told what the first one thinks of every
+pair. `--seconds` ends the training early, and `--smoke` trains on 150 pairs and runs on a CPU.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of one side: which text and claim, the classes that may be as bits, the teacher's shares, and the origin."""
+    """Pairs of one side: which text and claim, the possible classes as bits, the teacher's shares, and the origin."""
 
     texts: Pieces
     claims: Pieces
@@ -289,7 +289,10 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument(
-        "--smaller", nargs="*", default=(), help="layers of another model that the first one teaches, such as 0,2,4,6,9,11"
+        "--smaller",
+        nargs="*",
+        default=(),
+        help="layers of another model that the first one teaches, such as 0,2,4,6,9,11",
     )
     parser.add_argument("--smaller-seconds", type=float, nargs="*", default=())
     parser.add_argument("--smoke", action="store_true", help="150 pairs, one epoch")

@@ -69,7 +69,7 @@ def test_what_is_kept_out_is_not_learned_from() -> None:
 def test_values_keep_the_order_that_their_slots_promise() -> None:
     drawn = Ordinary(2, False, Kinds(2, False))
     for _ in range(50):
-        values = drawn._values()
+        values = drawn.values()
         assert int(values["n"]) < int(values["n2"]) < int(values["n3"])
         assert int(values["year"]) < int(values["year2"])
         assert values["day"] != values["day2"] and values["person"] != values["person2"] != values["person3"]

@@ -1,4 +1,8 @@
-"""Tells whether a text supports a claim, says nothing of it, or speaks against it (English), with probabilities."""
+"""Tells whether a text supports a claim, says nothing of it, or speaks against it, with probabilities.
+
+The same model was taught two more tasks, told apart by the form of what stands behind the text: whether it answers a
+question, and whether it says the same as another text.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,33 @@ def entail(pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
     shares /= shares.sum(axis=1, keepdims=True)
     found = dict(zip(dict.fromkeys(pairs), (Entailment(*row) for row in shares.tolist()), strict=True))
     return [found[pair] for pair in pairs]
+
+
+class Answered(NamedTuple):
+    """How likely a text answers a question wholly, not at all, or in part; they sum to one."""
+
+    whole: float
+    none: float
+    part: float
+
+
+def answers(pairs: Sequence[tuple[str, str]]) -> list[Answered]:
+    """For each pair of a text and a question."""
+    return [Answered(*said) for said in entail([(text, _as_question(question)) for text, question in pairs])]
+
+
+def same(question: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """For each pair of replies to a question, how likely both say the same, read either way."""
+    asked = _as_question(question)
+    told = entail(
+        [(f"{asked} {a}", f"= {b}") for first, second in pairs for a, b in ((first, second), (second, first))]
+    )
+    return [(there.supported + back.supported) / 2 for there, back in zip(told[::2], told[1::2], strict=True)]
+
+
+def _as_question(text: str) -> str:
+    """A question mark at its end is what tells a question from a claim."""
+    return text if text.rstrip().endswith("?") else f"{text.rstrip(' .')}?"
 
 
 def _encode(text: str, claim: str) -> list[int]:

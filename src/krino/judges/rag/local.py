@@ -6,7 +6,8 @@ from the passages' words can look unsupported. The support decision sits behind 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, ClaimLabel, Need, Part, PassageUse, RagLabels, RefusalLabel
@@ -18,17 +19,22 @@ from krino.judges.rag.support.entailment_support import EntailedSupport
 from krino.judges.rag.support.lexical_support import Support, SupportModel, decide
 from krino.judges.rag.support.nearness import TextPair, measure, place_on_scale, reference_pair
 from krino.judges.rag.support.relevance import (
+    Heard,
     answering_sentence,
+    asked_of,
+    asked_together,
     declines,
     directness,
     held_in,
-    open_pairs,
     several_hold,
     useful_sentences,
 )
 from krino.judges.rag.support.talk import without_talk
 from krino.judges.rag.tables import table
 from krino.text.language import READ_LANGUAGES, foreign_language, language_name
+
+if TYPE_CHECKING:
+    from krino.models.entailment import Answered
 
 _SAMPLE = 300
 """Characters of each of the first passages by which the language of the context is told."""
@@ -56,24 +62,29 @@ def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) 
         )
         for desk, decided in zip(desks, settled, strict=True)
     ]
-    near = measure(pair for desk in desks for pair in _pairs(desk))
-    return [_label(*case, near) for case in zip(desks, claims, strict=True)]
+    heard = _hear(pair for desk in desks for pair in asked_of(desk))
+    heard |= _hear(pair for desk in desks for pair in asked_together(desk, heard))
+    near = measure(pair for desk in desks for pair in reference_pair(desk.facts))
+    return [_label(*case, heard, near) for case in zip(desks, claims, strict=True)]
+
+
+def _hear(pairs: Iterable[TextPair]) -> dict[TextPair, Answered]:
+    from krino.models.entailment import answers
+
+    asked = list(dict.fromkeys(pairs))
+    return dict(zip(asked, answers(asked), strict=True))
 
 
 def _copied() -> Support:
     return Support("supported", table("local")["calibration"]["copied"], "copied from the passage")
 
 
-def _pairs(desk: Desk) -> list[TextPair]:
-    return [*open_pairs(desk, question_parts(desk.facts.case.question)), *reference_pair(desk.facts)]
-
-
-def _label(desk: Desk, claims: list[Claim], near: Mapping[TextPair, float]) -> RagLabels:
+def _label(desk: Desk, claims: list[Claim], heard: Heard, near: Mapping[TextPair, float]) -> RagLabels:
     facts = desk.facts
     parts = question_parts(facts.case.question)
-    answered = [None if declines(facts) else answering_sentence(desk, part, near) for part in parts]
-    useful = {item.number: useful_sentences(desk, item.number, near) for item in facts.passages}
-    held = [held_in(desk, part, near) for part in parts]
+    answered = [None if declines(facts) else answering_sentence(desk, part, heard) for part in parts]
+    useful = {item.number: useful_sentences(desk, item.number, heard) for item in facts.passages}
+    held = [held_in(desk, part, heard) for part in parts]
     likeness = place_on_scale(facts, near)
     return RagLabels(
         unreadable=None,

@@ -10,7 +10,7 @@ import pytest
 from krino.judges.rag.labels import Claim
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.support.draft_claims import lay_out
-from krino.judges.rag.support.entailment_support import EntailedSupport, Weighing, bare_claim, weigh
+from krino.judges.rag.support.entailment_support import EntailedSupport, Weighing, bare_claim, readings_of, weigh
 from krino.models.entailment import Entailment
 from rag_making import facts_of
 
@@ -70,14 +70,13 @@ def test_a_bare_value_is_held_against_words_alone() -> None:
 
 def test_every_value_moves_the_sum_the_way_its_name_says() -> None:
     pair = lay_out(facts_of()).drafts[0].pair
-    undecided = Weighing(pair, Entailment(0.4, 0.3, 0.3), 0.5, None).values(nearness=0.5)
+    undecided = Weighing(pair, Entailment(0.4, 0.3, 0.3), 0.5, None).values()
     for name, better in (
         ("entailed", 1.0),
-        ("against", -1.0),
-        ("evidence_words", 1.0),
+        ("whole", 1.0),
         ("passage_words", 1.0),
-        ("nearness", 1.0),
         ("absent_value", -1.0),
+        ("absent_in_few", -1.0),
         ("strange_name", -1.0),
         ("conflict", -1.0),
         ("company", 1.0),
@@ -85,14 +84,58 @@ def test_every_value_moves_the_sum_the_way_its_name_says() -> None:
         assert weigh({**undecided, name: undecided[name] + better}) > weigh(undecided), name
 
 
-def test_the_sentence_model_is_asked_only_where_it_could_change_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(texts: Any) -> Any:
-        assert not list(texts)
-        return {}
+def test_words_in_common_and_company_count_only_where_the_passages_are_long() -> None:
+    long = " ".join(f"The ferry number {n} crossed the water at Varde in the year {1900 + n}." for n in range(40))
+    for context, few in ((["The iron bridge at Varde was opened in 1904."], True), ([long], False)):
+        answer = "The iron bridge at Varde was opened in 1904. It cost 7 million crowns."
+        for draft in lay_out(facts_of(context=context, answer=answer)).drafts:
+            values = Weighing.of(draft.pair, Entailment(0.4, 0.3, 0.3)).values()
+            assert values["few"] == few
+            assert (values["company"] == 0.0) == few
+            assert (values["passage_words"] == 0.0) == few
 
-    monkeypatch.setattr("krino.judges.rag.support.entailment_support.measure", refuse)
-    pair = lay_out(facts_of(answer="The iron bridge at Varde was opened in 1904.")).drafts[0].pair
-    assert EntailedSupport().score([pair])[0].label == "supported"
+
+def test_an_answer_that_is_supported_as_a_whole_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And read claim by claim, too, where the model is not sure of all of it."""
+    context = ["The iron bridge at Varde was opened in 1904. It carries two tracks."]
+    answer = "In 1904 people could use the iron bridge for the first time. Two tracks run over it."
+    for sure, reads in ((0.95, 1), (0.6, 3)):
+        seen: list[tuple[str, str]] = []
+
+        def answering(pairs: Any, sure: float = sure, seen: list[tuple[str, str]] = seen) -> list[Entailment]:
+            seen += pairs
+            return [Entailment(sure, 1 - sure, 0.0) for _ in pairs]
+
+        monkeypatch.setattr("krino.models.entailment.entail", answering)
+        pairs = [draft.pair for draft in lay_out(facts_of(context=context, answer=answer)).drafts]
+        assert len(pairs) == 2
+        readings_of(pairs)
+        assert len(seen) == reads
+        assert seen[0][1] == answer
+
+
+def test_an_answer_that_is_not_good_as_a_whole_speaks_against_its_worst_claim_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    context = ["The iron bridge at Varde was opened in 1904. It carries two tracks."]
+    answer = "In 1904 people could use the iron bridge for the first time. Ninety lamps light it."
+    pairs = [draft.pair for draft in lay_out(facts_of(context=context, answer=answer)).drafts]
+    for whole, counts in ((0.1, [False, True]), (0.7, [True, True])):
+
+        def answering(asked: Any, whole: float = whole) -> list[Entailment]:
+            shares = [whole if said == answer else 0.1 if "lamps" in said else 0.9 for _, said in asked]
+            return [Entailment(share, 1 - share, 0.0) for share in shares]
+
+        monkeypatch.setattr("krino.models.entailment.entail", answering)
+        assert [reading.whole is not None for reading in readings_of(pairs)] == counts
+
+
+def test_a_long_answer_or_long_passages_are_not_read_as_a_whole() -> None:
+    long = " ".join(f"The ferry number {n} crossed the water at Varde in the year {1900 + n}." for n in range(40))
+    short = "The iron bridge at Varde was opened in 1904. It carries two tracks."
+    for context, answer, whole in ((short, short, True), (long, short, False), (short, long, False)):
+        drafts = lay_out(facts_of(context=[context], answer=answer)).drafts
+        assert {draft.pair.whole is not None for draft in drafts} == {whole}
 
 
 def test_the_model_is_shown_no_more_than_its_share_of_the_passages() -> None:

@@ -1,4 +1,4 @@
-"""What the sentence model is asked about the question: only what can still change a label."""
+"""What the entailment model is asked about a question, and what becomes of its answers."""
 
 from __future__ import annotations
 
@@ -7,44 +7,143 @@ from typing import Any
 
 import pytest
 
+from krino.judges.rag.labels import RagLabels
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.reading.grammar import root_of
-from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.support.draft_claims import lay_out
 from krino.judges.rag.support.evidence import told_for
-from krino.judges.rag.support.relevance import open_pairs
+from krino.judges.rag.support.relevance import asked_of, asked_together
 from krino.judges.rag.tables import table
+from krino.models import entailment
+from krino.models.entailment import Answered
 from rag_making import HARBOUR, QUESTION, facts_of
 
 FERRY = "Ferries crossed the water before."
 TOLL = "Drivers paid a toll for each crossing."
+YES, NO, PART = Answered(0.9, 0.05, 0.05), Answered(0.05, 0.9, 0.05), Answered(0.1, 0.1, 0.8)
 
 
-def asked(**changes: Any) -> list[str]:
-    """The texts that are held against the question."""
-    facts = facts_of(**changes)
-    return [text for _, text in open_pairs(lay_out(facts), question_parts(facts.case.question))]
+def asked(**changes: Any) -> list[tuple[str, str]]:
+    """The texts that are put before the model, each with its question."""
+    return list(asked_of(lay_out(facts_of(**changes))))
 
 
-def test_a_sentence_with_the_words_of_the_question_needs_no_model() -> None:
-    assert asked() == [HARBOUR]
+def labelled(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Answered], **changes: Any) -> RagLabels:
+    """Labels where the model answers by the text alone; of others it says that they answer nothing."""
+    monkeypatch.setattr(entailment, "answers", lambda pairs: [answers.get(text, NO) for text, _ in pairs])
+    return label_locally([facts_of(**changes)])[0]
 
 
-def test_of_each_passage_the_sentence_that_speaks_most_of_the_question_is_asked_about_whatever_the_answer_says() -> (
-    None
-):
+def test_the_answer_and_the_sentences_nearest_to_the_question_are_asked_about_whatever_the_answer_says() -> None:
     context = [f"{FERRY} {TOLL}", HARBOUR]
     question = "Who paid for the water?"
-    told = [
-        [text for text in asked(question=question, answer=answer, context=context) if text != answer]
-        for answer in (
-            "Drivers paid a toll and big ships with timber came.",
-            "Ferries with horses crossed the cold water before there was a bridge.",
-        )
-    ]
+    told = []
+    for answer in (
+        "Drivers paid a toll and big ships with timber came.",
+        "Ferries with horses crossed the cold water before there was a bridge.",
+    ):
+        texts = [text for text, _ in asked(question=question, answer=answer, context=context)]
+        assert answer in texts
+        told.append([text for text in texts if text != answer])
     assert told[0] == told[1]
-    assert HARBOUR in told[0]
-    assert len(set(told[0])) <= len(context)
+    assert told[0]
+
+
+def test_of_several_passages_one_sentence_each_and_the_nearest_together_where_none_answers_alone() -> None:
+    desk = lay_out(facts_of(context=[f"{FERRY} {TOLL}", f"{HARBOUR} {TOLL}"]))
+    pairs = list(asked_of(desk))
+    assert len([text for text, _ in pairs if text in (FERRY, TOLL, HARBOUR)]) <= 2
+    assert not list(asked_together(desk, dict.fromkeys(pairs, YES)))
+    assert all(HARBOUR in text and text != HARBOUR for text, _ in asked_together(desk, dict.fromkeys(pairs, NO)))
+    assert list(asked_together(desk, dict.fromkeys(pairs, NO)))
+
+
+def test_a_sentence_without_a_word_of_the_question_is_left_out_where_others_have_some() -> None:
+    other = "Bakers get up early."
+    texts = [text for text, _ in asked(question="When did ferries cross the water?", context=[FERRY, other])]
+    assert FERRY in texts and other not in texts
+    texts = [text for text, _ in asked(question="Where do painters live?", context=[FERRY, other])]
+    assert FERRY in texts and other in texts
+
+
+def test_an_answer_that_declines_is_not_held_against_the_question() -> None:
+    declined = "I cannot answer that, because the passages do not say it."
+    assert declined not in dict(asked(answer=declined, question="Who painted it?", context=[FERRY]))
+    assert "Nobody knows." in dict(asked(answer="Nobody knows.", question="Why was the roof painted?", context=[FERRY]))
+
+
+def test_a_question_of_two_parts_is_asked_part_by_part_and_whole() -> None:
+    question = "When was it opened and who paid for it?"
+    questions = {found for _, found in asked(question=question)}
+    assert question in questions
+    assert len(questions) == 3
+
+
+def test_the_question_is_the_one_that_was_asked() -> None:
+    assert {question for _, question in asked()} == {QUESTION}
+
+
+def test_of_a_long_answer_what_speaks_of_the_question_is_read() -> None:
+    padding = " ".join(f"The weather on day {number} was fine and everybody went for a walk." for number in range(40))
+    answer = f"{padding} {HARBOUR} {padding}"
+    said = max((text for text, _ in asked(answer=answer, context=[FERRY])), key=len)
+    assert HARBOUR in said
+    assert len(said.split()) <= 200
+
+
+def test_a_sentence_is_useful_and_holds_the_need_where_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = labelled(monkeypatch, {HARBOUR: YES}, context=[f"{FERRY} {TOLL}", HARBOUR])
+    assert [use.useful_sentences for use in labels.passages] == [[], [1]]
+    assert [(need.held, need.passage) for need in labels.needs] == [(True, 2)]
+
+
+def test_a_sentence_that_answers_in_part_is_useful_and_an_answer_in_part_holds_half_as_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    half = Answered(0.02, 0.43, 0.55)
+    labels = labelled(monkeypatch, {"Storks nest on chimneys.": half}, context=["Storks nest on chimneys."])
+    assert [use.useful_sentences for use in labels.passages] == [[1]]
+    assert not labels.needs[0].held
+
+
+def test_words_of_the_question_and_a_value_of_its_kind_count_beside_what_the_model_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    doubtful = Answered(0.3, 0.7, 0.0)
+    for text, useful in (
+        ("The iron bridge at Varde was opened in 1904.", [1]),
+        ("Storks nest on chimneys.", []),
+    ):
+        labels = labelled(monkeypatch, {text: doubtful}, context=[text])
+        assert [use.useful_sentences for use in labels.passages] == [useful]
+
+
+def test_sentences_that_answer_only_together_are_all_useful(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = labelled(monkeypatch, {f"{FERRY} {TOLL}": YES}, context=[FERRY, TOLL])
+    assert [use.useful_sentences for use in labels.passages] == [[1], [1]]
+    assert labels.needs[0].held
+
+
+def test_nothing_is_useful_or_held_where_nothing_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = labelled(monkeypatch, {}, context=[FERRY, TOLL])
+    assert [use.useful_sentences for use in labels.passages] == [[], []]
+    assert not labels.needs[0].held
+
+
+@pytest.mark.parametrize(
+    ("said", "answered"), [(YES, True), (NO, False), (PART, True), (Answered(0.2, 0.7, 0.1), False)]
+)
+def test_a_part_is_answered_as_the_model_says(monkeypatch: pytest.MonkeyPatch, said: Answered, answered: bool) -> None:
+    labels = labelled(monkeypatch, {TOLL: said}, answer=TOLL)
+    assert [part.answered for part in labels.parts] == [answered]
+    assert labels.direct == ("full" if answered else "no")
+
+
+def test_an_answer_to_all_of_a_question_answers_each_of_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = "When was it opened and who paid for it?"
+    monkeypatch.setattr(entailment, "answers", lambda pairs: [YES if about == question else NO for _, about in pairs])
+    labels = label_locally([facts_of(question=question, answer=TOLL)])[0]
+    assert [part.answered for part in labels.parts] == [True, True]
 
 
 @pytest.mark.parametrize("group", table("questions")["told"]["groups"])
@@ -65,28 +164,8 @@ def test_each_word_of_a_group_is_told_for_the_others(group: str) -> None:
 )
 def test_a_passage_that_tells_in_another_word_of_the_matter_is_useful(question: str, passage: str) -> None:
     labels = label_locally([facts_of(question=question, context=[passage, TOLL], answer="12.")])[0]
-    assert [use.useful_sentences for use in labels.passages] == [[1], []]
+    assert labels.passages[0].useful_sentences == [1]
     assert all(need.held for need in labels.needs)
-
-
-def test_a_question_without_words_of_its_own_asks_for_no_nearness() -> None:
-    assert asked(question="What does it say?", context=[FERRY, TOLL], answer="It was opened in 1904.") == []
-
-
-def test_an_answer_that_declines_is_not_held_against_the_question() -> None:
-    declined = "I cannot answer that, because the passages do not say it."
-    assert declined not in asked(answer=declined, question="Who painted it?", context=[FERRY])
-    assert "Nobody knows." in asked(answer="Nobody knows.", question="Why was the roof painted?", context=[FERRY])
-
-
-def test_other_languages_ask_nothing() -> None:
-    french = "Le pont de fer de Varde a été ouvert en 1904 et porte deux voies de chemin de fer."
-    assert asked(question="Quand le pont de fer de Varde a-t-il été ouvert ?", context=[french], answer=french) == []
-
-
-def test_the_question_is_the_one_that_was_asked() -> None:
-    facts = facts_of()
-    assert {first for first, _ in open_pairs(lay_out(facts), question_parts(QUESTION))} == {QUESTION}
 
 
 def test_what_is_told_of_another_name_answers_nothing() -> None:

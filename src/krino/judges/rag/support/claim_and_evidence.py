@@ -43,6 +43,10 @@ class ClaimAndEvidence:
     language: str | None
     company: bool
     """Whether the answer makes other claims beside this one."""
+    whole: tuple[str, str] | None = None
+    """The passages and the answer, to be read as one; None where it makes only one claim, or they are too long."""
+    few: bool = False
+    """Whether the passages are short enough to be read at once: then nothing that it could rest on was overlooked."""
     misplaced: bool = False
     """A bare name or value that stands in the passages, but not where they speak of what is asked."""
     misquoted: str = ""

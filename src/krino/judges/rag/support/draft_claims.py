@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
 from krino.judges.rag.reading.answer import is_talk
 from krino.judges.rag.reading.claims import clauses, split_claims
 from krino.judges.rag.reading.closed import statement_of
 from krino.judges.rag.reading.names import find_names
-from krino.judges.rag.reading.question import QuestionPart
 from krino.judges.rag.reading.sentences import PICTURES
 from krino.judges.rag.reading.values import Value, offered, stated
 from krino.judges.rag.reading.words import Reading, opposite_words, read_sentence
@@ -24,6 +23,8 @@ _BRIEF = 6
 """Words up to which a cry at either end of an answer is one, whoever it is meant for."""
 _CRIED = re.compile(rf"(?:!|\.\.\.|[{PICTURES}\ufe0f])[ *_)\"'”’»]*\Z")
 """How a cry ends: quotes and emphasis may stand behind its last sign."""
+_MOST_AS_ONE = 75
+"""Words of an answer up to which the entailment model reads all of it."""
 _FEW_VALUES = 8
 """Values of a passage up to which an answer may have reckoned with any of them."""
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
@@ -57,8 +58,6 @@ class Desk:
     drafts: tuple[Draft, ...]
     empty: tuple[int, ...]
     copies: dict[int, Copy]
-    answered: dict[QuestionPart, tuple[int | None, bool | None]] = field(default_factory=dict)
-    """What words say of the parts of the question, as far as that was asked for."""
 
     def is_copied(self, draft: Draft) -> bool:
         copy = self.copies.get(draft.sentence)
@@ -86,7 +85,16 @@ def lay_out(facts: RagFacts) -> Desk:
         unsettled = {draft.sentence for draft in drafts if draft.polarity is not None and not draft.settled}
         drafts = tuple(draft for draft in drafts if draft.sentence not in unsettled)
         empty = sorted({*empty, *unsettled})
-    return Desk(facts, index, drafts, tuple(empty), copies)
+    return Desk(facts, index, _read_as_one(facts, index, drafts), tuple(empty), copies)
+
+
+def _read_as_one(facts: RagFacts, index: Index, drafts: tuple[Draft, ...]) -> tuple[Draft, ...]:
+    """Where the passages are short, claims know them and the answer: a model tells more of all than of the parts."""
+    claiming = dict.fromkeys(draft.sentence for draft in drafts)
+    answer = " ".join(facts.sentences[number - 1].text for number in claiming)
+    if len(drafts) < 2 or not index.few or len(answer.split()) > _MOST_AS_ONE:
+        return drafts
+    return tuple(replace(draft, pair=replace(draft.pair, whole=(index.few, answer))) for draft in drafts)
 
 
 def _texts(facts: RagFacts, number: int, polarity: bool | None, copy: Copy | None) -> tuple[str, ...]:
@@ -135,6 +143,7 @@ def _pair(
         absent=absent,
         language=facts.language,
         company=company,
+        few=bool(index.few),
         nearby=_nearby(index, evidence) if absent else (),
     )
 

@@ -1,11 +1,11 @@
-"""Decides support by words and two small models together: a logistic rule whose sum is also a probability."""
+"""Decides support by words and the entailment model together: a logistic rule whose sum is also a probability."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,16 +13,15 @@ from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.support.claim_and_evidence import Conflict, absent_values, is_bare
 from krino.judges.rag.support.lexical_support import MISPLACED, LexicalSupport, Support
-from krino.judges.rag.support.nearness import TextPair, measure, reads
+from krino.judges.rag.support.nearness import TextPair, reads
 from krino.judges.rag.support.pair import Pair
 from krino.judges.rag.tables import table
 
 if TYPE_CHECKING:
     from krino.models.entailment import Entailment
 
-_FARTHEST, _NEAREST = 0.15, 0.85
-"""Between these lies nearly every claim's nearness to its evidence, so what needs more or less is clear."""
 _LEAST = 1e-4
+_EVEN = 0.5
 _AMISS = -0.5
 _FEW_WORDS = 3
 """Words up to which a claim can be a bare name or value."""
@@ -33,23 +32,52 @@ _OUT_OF_PLACE = -2.0
 class EntailedSupport:
     """Each claim is read beside the sentences it could rest on; what letters find and what the model says are weighed.
 
-    The entailment model reads all languages of the labeller, the sentence model English alone. A bare name or value is
-    no statement that a model could hold against a text: there words decide.
+    A short answer of several claims is first read as a whole. Where the model is sure of all of it, no claim is read by
+    itself. A bare name or value is no statement that a model could hold against a text: there words decide.
     """
 
     def __init__(self) -> None:
         self._by_words = LexicalSupport()
 
     def score(self, pairs: Sequence[Pair]) -> list[Support]:
-        from krino.models.entailment import entail
-
         told = [bool(pair.found) and not _is_bare(pair) for pair in pairs]
         readable = [pair for pair, whole in zip(pairs, told, strict=True) if whole]
-        said = entail([(pair.shown, told_claim(pair)) for pair in readable])
-        weighed = iter(_weigh(list(map(Weighing.of, readable, said))))
+        weighed = iter(map(_weigh, readings_of(readable)))
         return [
             next(weighed) if whole else self._by_words.score([pair])[0] for pair, whole in zip(pairs, told, strict=True)
         ]
+
+
+def readings_of(pairs: Sequence[Pair]) -> list[Weighing]:
+    """What the model says of each: of the whole answer, and of the claim where that leaves a doubt."""
+    from krino.models.entailment import entail
+
+    texts = list(dict.fromkeys(pair.whole for pair in pairs if pair.whole is not None))
+    wholes = dict(zip(texts, entail(texts), strict=True))
+    sure: float = table("local")["doubt"]["whole"]
+    found = [wholes[pair.whole] if pair.whole is not None else None for pair in pairs]
+    open_ = [pair for pair, whole in zip(pairs, found, strict=True) if whole is None or whole.supported < sure]
+    single = iter(entail([(pair.shown, told_claim(pair)) for pair in open_]))
+    read = [
+        Weighing.of(pair, next(single) if whole is None or whole.supported < sure else whole)
+        for pair, whole in zip(pairs, found, strict=True)
+    ]
+    return _with_wholes(read, found)
+
+
+def _with_wholes(read: Sequence[Weighing], wholes: Sequence[Entailment | None]) -> list[Weighing]:
+    """A good answer speaks for all its claims; one that is not good, only against the worst of them."""
+    worst: dict[TextPair | None, int] = {}
+    for place, reading in enumerate(read):
+        least = worst.setdefault(reading.pair.whole, place)
+        if weigh(reading.values()) < weigh(read[least].values()):
+            worst[reading.pair.whole] = place
+    return [
+        replace(reading, whole=whole)
+        if whole is not None and (whole.supported >= _EVEN or worst[reading.pair.whole] == place)
+        else reading
+        for place, (reading, whole) in enumerate(zip(read, wholes, strict=True))
+    ]
 
 
 def _is_bare(pair: Pair) -> bool:
@@ -65,6 +93,8 @@ class Weighing:
     said: Entailment
     share: float
     conflict: Conflict | None
+    whole: Entailment | None = None
+    """What the model says of the whole answer, where that counts for this claim."""
 
     @classmethod
     def of(cls, pair: Pair, said: Entailment) -> Weighing:
@@ -72,22 +102,23 @@ class Weighing:
         conflict = None if pair.conflict is not None and pair.conflict.hint and not agreed else pair.conflict
         return cls(pair, said, pair.share, conflict)
 
-    @property
-    def texts(self) -> list[TextPair]:
-        return [(self.pair.claim, sentence) for sentence in self.pair.evidence]
+    def values(self) -> dict[str, float]:
+        """What is weighed, by the names of the weights.
 
-    def values(self, nearness: float) -> dict[str, float]:
-        """What is weighed, by the names of the weights."""
+        Of short passages the model has read all: there words in common say nothing, and a value that they lack may
+        follow from others.
+        """
+        few, absent = self.pair.few, float(bool(absent_values(self.pair)))
         return {
             "entailed": _log_odds(self.said.supported),
-            "against": _log_odds(self.said.contradicted) * self.pair.anywhere,
-            "evidence_words": self.share,
-            "passage_words": self.pair.anywhere,
-            "nearness": nearness,
-            "absent_value": float(bool(absent_values(self.pair))),
+            "whole": 0.0 if self.whole is None else _log_odds(self.whole.supported),
+            "few": float(few),
+            "passage_words": 0.0 if few else self.pair.anywhere,
+            "absent_value": 0.0 if few else absent,
+            "absent_in_few": absent if few else 0.0,
             "strange_name": float(bool(self.pair.strangers)),
             "conflict": float(self.conflict is not None),
-            "company": float(self.pair.company),
+            "company": float(self.pair.company and not few),
         }
 
     @property
@@ -118,25 +149,10 @@ class Weighing:
         return _AMISS if self.amiss else math.inf
 
 
-def _weigh(readings: Sequence[Weighing]) -> list[Support]:
-    """The sentence model is asked only where it can tip the balance; elsewhere a usual nearness stands in."""
-    weight: float = table("local")["blend"]["nearness"]
-    usual: float = table("local")["calibration"]["usual_nearness"]
-    least = [weigh(reading.values(nearness=0.0)) for reading in readings]
-    in_doubt = [
-        balance + weight * _FARTHEST < 0 <= balance + weight * _NEAREST
-        and reading.most >= 0
-        and reads(reading.pair.language)
-        for reading, balance in zip(readings, least, strict=True)
-    ]
-    near = measure(texts for reading, open_ in zip(readings, in_doubt, strict=True) if open_ for texts in reading.texts)
-    supports = []
-    for reading, balance, open_ in zip(readings, least, in_doubt, strict=True):
-        balance += weight * (max(near[texts] for texts in reading.texts) if open_ else usual)
-        balance = min(balance, reading.most)
-        label = _label(balance, reading)
-        supports.append(Support(label, _probability(balance), _why(reading, label)))
-    return supports
+def _weigh(reading: Weighing) -> Support:
+    balance = min(weigh(reading.values()), reading.most)
+    label = _label(balance, reading)
+    return Support(label, _probability(balance), _why(reading, label))
 
 
 def weigh(values: Mapping[str, float]) -> float:
@@ -171,6 +187,8 @@ def _why(reading: Weighing, label: ClaimLabel) -> str:
     """What tipped the balance, with the figures behind it."""
     pair, said = reading.pair, reading.said
     model = f"entailment model: supported {said.supported:.0%}, contradicted {said.contradicted:.0%}"
+    if reading.whole is not None:
+        model = f"{model}, the whole answer supported {reading.whole.supported:.0%}"
     figures = f"{reading.share:.0%} of its weighted words found; {model}"
     if label == "supported":
         return figures

@@ -30,6 +30,8 @@ _MOST_WORDS = 120
 """How much of the passages a model is shown beside one claim. Neighbours of the sentences add cost, not agreement."""
 _FEW_WORDS = 60
 """Passages up to here are shown whole: a claim in other words may rest on a sentence that shares none with it."""
+_MOST_TOGETHER = 220
+"""Words of passages up to which a model can read all of them at once."""
 _MOST_PLACES = 500
 """Sentences that are looked up for one word; a word that more of them share tells them apart no longer."""
 
@@ -179,10 +181,18 @@ class Index:
         return " ".join(chosen[place].told for place in sorted(chosen))
 
     @lazy
+    def few(self) -> str:
+        """All sentences, where they are few enough to be read as one text; else nothing."""
+        return " ".join(item.told for item in self.sentences) if self._words <= _MOST_TOGETHER else ""
+
+    @lazy
+    def _words(self) -> int:
+        return sum(item.length for item in self.sentences)
+
+    @lazy
     def _whole(self) -> str:
         """All sentences, where they are few; else nothing."""
-        few = sum(item.length for item in self.sentences) <= _FEW_WORDS
-        return " ".join(item.told for item in self.sentences) if few else ""
+        return " ".join(item.told for item in self.sentences) if self._words <= _FEW_WORDS else ""
 
     @lazy
     def _places(self) -> dict[int, int]:

@@ -94,9 +94,8 @@ def _agrees(pair: ClaimAndEvidence) -> bool:
     claimed = pair.claimed
     if not is_english(pair):
         first = pair.found[0]
-        alike = _in_order(claimed.content, first.content) or (
-            first.stems.issuperset(claimed.content) and _tells_alike(claimed, first)
-        )
+        alike = _in_order(claimed.content, first.content) or _in_order_but_for_a_value(claimed, first)
+        alike = alike or (first.stems.issuperset(claimed.content) and _tells_alike(claimed, first))
         return alike and claimed.denials == first.denials
     said = frozenset(claimed.content) - scope_roots(pair.language)
     if said <= pair.found[0].stems and same_scope(pair.claim, pair.evidence[0], pair.language):
@@ -114,6 +113,14 @@ def _in_order(words: Sequence[str], among: Sequence[str]) -> bool:
     """Whether all words stand among the others, in the same order."""
     left = iter(among)
     return bool(words) and all(word in left for word in words)
+
+
+def _in_order_but_for_a_value(claimed: Reading, reading: Reading) -> bool:
+    """The same words in the same order, and the only value of both in two spellings: "18 uur", "18:00"."""
+    if len(claimed.values) != 1 or len(reading.values) != 1:
+        return False
+    ours, theirs = ([root for root in one.content if root not in one.value_keys] for one in (claimed, reading))
+    return _in_order(ours, theirs)
 
 
 def _tells_alike(claimed: Reading, reading: Reading) -> bool:

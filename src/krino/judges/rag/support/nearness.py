@@ -19,10 +19,13 @@ from krino.text.words import stop_words
 TextPair = tuple[str, str]
 
 _LONGEST = 20_000
-_MOST_ENTAILED = 200
-"""Characters up to which answer and reference are short enough to be worth asking about."""
+_MOST_ASKED = 400
+"""Characters up to which answer and reference are short enough for the model to read both."""
 _MOST_BARE, _MOST_NAMED = 3, 8
 """Words up to which a reference can be the bare name or value that was asked for; and a name of many words."""
+_SAME_WORDS = 0.95
+"""Share of words in common from which on two texts differ in their order alone."""
+_LEAST = 1e-3
 _SPELLED = 4
 """Letters that a word needs to be looked for in other spellings."""
 
@@ -61,7 +64,7 @@ class Likeness:
 
 def nearness(answer: str, reference: str) -> float:
     """How near two English texts are in meaning, in [0, 1]; the part of the score that knows no question."""
-    overlap = _Overlap.between(_read(answer, "en"), _read(reference, "en"), frozenset(), answer)
+    overlap = Overlap.between(_read(answer, "en"), _read(reference, "en"), frozenset(), answer)
     return _blend(cosines([(answer, reference)])[0], overlap)
 
 
@@ -81,9 +84,9 @@ def _is_verb(word: str) -> bool:
     return form[1] == "third" or (form[1] != "base" and word[0].islower())
 
 
-def _overlap(facts: RagFacts) -> _Overlap:
+def overlap_with_reference(facts: RagFacts) -> Overlap:
     expected, asked = _read(facts.case.reference or "", facts.language), facts.question_reading.stems
-    return _Overlap.between(facts.readings, expected, asked, facts.case.answer)
+    return Overlap.between(facts.readings, expected, asked, facts.case.answer)
 
 
 def reference_pair(facts: RagFacts) -> Iterable[TextPair]:
@@ -92,15 +95,20 @@ def reference_pair(facts: RagFacts) -> Iterable[TextPair]:
         yield facts.case.answer, facts.case.reference
 
 
+def _is_asked_about(facts: RagFacts) -> bool:
+    """Sentences that are short enough to be read together: the entailment model tells whether they say the same."""
+    answer, reference = facts.case.answer, facts.case.reference or ""
+    return not is_bare(reference) and max(len(answer), len(reference)) <= _MOST_ASKED
+
+
 def place_on_scale(facts: RagFacts, near: Mapping[TextPair, float]) -> Likeness | None:
     """None without a reference to compare with. A different value or polarity leaves little, however near the rest."""
     answer, reference = facts.case.answer, facts.case.reference
     if reference is None or not facts.open.similarity:
         return None
-    overlap = _overlap(facts)
+    overlap = overlap_with_reference(facts)
     cosine = near.get((answer, reference))
-    meaning = _letter_share(answer, reference) if cosine is None else cosine
-    score = _weigh(overlap.values(meaning)) if is_bare(reference) else _blend(meaning, overlap)
+    score = _by_nearness(facts, overlap, cosine)
     why = f"{overlap.shared} of the reference's {overlap.theirs} content words found"
     why += "" if cosine is None else f", nearness in meaning {cosine:.2f}"
     agreed = _same_polarity(answer, reference)
@@ -110,11 +118,32 @@ def place_on_scale(facts: RagFacts, near: Mapping[TextPair, float]) -> Likeness 
     elif conflict := facts.difference:
         score = min(score, worth_of("little"))
         why = f"{why}; {conflict}"
-    elif cosine is not None and max(len(answer), len(reference)) <= _MOST_ENTAILED:
-        score, told = _by_entailment(facts, score, overlap)
-        why = f"{why}; {told}" if told else why
+    elif _is_asked_about(facts):
+        found = _alike(facts)
+        score = _with_alike(found, score, overlap)
+        why = f"{why}; by the entailment model they say the same with probability {found:.2f}"
     score = round(score, 2)
     return Likeness(step_of(score), score, why)
+
+
+def _by_nearness(facts: RagFacts, overlap: Overlap, cosine: float | None) -> float:
+    answer, reference = facts.case.answer, facts.case.reference or ""
+    meaning = _letter_share(answer, reference) if cosine is None else cosine
+    return _weigh(overlap.values(meaning)) if is_bare(reference) else _blend(meaning, overlap)
+
+
+def _alike(facts: RagFacts) -> float:
+    from krino.models.entailment import same
+
+    return same(facts.case.question, [(facts.case.answer, facts.case.reference or "")])[0]
+
+
+def _with_alike(found: float, score: float, overlap: Overlap) -> float:
+    """The model's word weighs most; but the same words and values in another order are the same, whatever it says."""
+    limits = table("local")["similarity"]
+    odds = log((found + _LEAST) / (1 - found + _LEAST)) + limits["even"]
+    weighed: float = limits["same"] / (1 + exp(-odds)) + (1 - limits["same"]) * score
+    return max(weighed, score) if overlap.share >= _SAME_WORDS else weighed
 
 
 def _same_polarity(answer: str, reference: str) -> bool | None:
@@ -132,37 +161,8 @@ def _polarity(text: str) -> bool | None:
     return True if first in known["yes"] else False if first in known["no"] else None
 
 
-def _by_entailment(facts: RagFacts, score: float, overlap: _Overlap) -> tuple[float, str]:
-    """The score as the entailment model leaves it, with why; it is asked only where it can change it.
-
-    Texts that are near but not quite may follow from each other; those that differ in one word may exclude each other.
-    """
-    limits = table("local")["similarity"]
-    near = bool(overlap.shared) and limits["near"] <= score < limits["paraphrase"]
-    exchanged = score > worth_of("little") and _differ_in_one_word(facts)
-    if not near and not exchanged:
-        return score, ""
-    from krino.models.entailment import entail
-
-    answer, reference = facts.case.answer, facts.case.reference or ""
-    both = entail([(answer, reference), (reference, answer)])
-    if exchanged and sum(said.contradicted for said in both) >= 2 * limits["excluded"]:
-        return worth_of("little"), "they differ in one word, and exclude each other by the entailment model"
-    if near and all(said.supported >= limits["entailed"] for said in both):
-        return limits["paraphrase"], "each follows from the other by the entailment model"
-    return score, ""
-
-
-def _differ_in_one_word(facts: RagFacts) -> bool:
-    expected = _read(facts.case.reference or "", facts.language)
-    if any(reading.denials for reading in (*facts.readings, *expected)):
-        return False
-    ours, theirs = _content(facts.readings), _content(expected)
-    return len(ours - theirs) == len(theirs - ours) == 1 and bool(ours & theirs)
-
-
 @dataclass(frozen=True, slots=True)
-class _Overlap:
+class Overlap:
     """How many content words two texts share, and have."""
 
     shared: int
@@ -172,9 +172,7 @@ class _Overlap:
     """Words of the reference that the answer has in another spelling."""
 
     @classmethod
-    def between(
-        cls, ours: Iterable[Reading], theirs: Sequence[Reading], asked: frozenset[str], answer: str
-    ) -> _Overlap:
+    def between(cls, ours: Iterable[Reading], theirs: Sequence[Reading], asked: frozenset[str], answer: str) -> Overlap:
         """Words that the question already has say nothing, so they are set aside where others are left."""
         first, second = _content(ours), _content(theirs)
         if first - asked and second - asked:
@@ -212,7 +210,7 @@ def _is_spelled_in(word: str, answer: str, roots: frozenset[str]) -> bool:
     return any(abs(len(root) - len(word)) <= 2 for root in alike)
 
 
-def _blend(meaning: float, overlap: _Overlap) -> float:
+def _blend(meaning: float, overlap: Overlap) -> float:
     weights = table("local")["similarity"]
     score: float = weights["meaning"] * meaning + weights["words"] * overlap.share
     if overlap.theirs and overlap.shared == overlap.theirs:
