@@ -1,7 +1,7 @@
 """The embedded labeller: the same labels as a model gives, from words, values, negations and two small models.
 
-One tells near texts from far ones, one whether sentences support a claim. They have little knowledge: a paraphrase far
-from the passages' words can look unsupported. The support decision sits behind a seam (`SupportModel`).
+One tells whether a text supports a claim, answers a question or says the same as another, one how near two texts are.
+They have little knowledge: a paraphrase far from the passages' words can look unsupported. The support decision sits behind a seam (`SupportModel`).
 """
 
 from __future__ import annotations
@@ -182,11 +182,7 @@ def _refusal_why(facts: RagFacts, reading: RefusalReading, all_held: bool) -> st
         return "its wording shows nothing of the kind"
     if not facts.has_context:
         return "nothing was retrieved"
-    return (
-        "the passages hold the words of the question in one place"
-        if all_held
-        else "the passages do not hold what the question asks"
-    )
+    return "the passages hold what the question asks" if all_held else "the passages do not hold what the question asks"
 
 
 def unreadable(facts: RagFacts) -> str | None:
@@ -214,5 +210,5 @@ def _uncertainty(facts: RagFacts) -> str | None:
         return f"labelled across {named}, where words and meanings find little in common."
     if distinct and distinct[0] != "en":
         named = language_name(distinct[0])
-        return f"labelled in {named}, of which the entailment model has read little and the sentence model nothing."
+        return f"labelled in {named}, of which the entailment model has read less and the sentence model nothing."
     return None

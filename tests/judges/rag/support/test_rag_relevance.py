@@ -139,6 +139,14 @@ def test_a_part_is_answered_as_the_model_says(monkeypatch: pytest.MonkeyPatch, s
     assert labels.direct == ("full" if answered else "no")
 
 
+@pytest.mark.parametrize(("answer", "answered"), [(HARBOUR, True), ("Bakers get up early.", False)])
+def test_who_asks_to_be_told_of_something_is_answered_by_whatever_is_told_of_it(
+    monkeypatch: pytest.MonkeyPatch, answer: str, answered: bool
+) -> None:
+    labels = labelled(monkeypatch, {}, question="Tell me about Varde harbour.", answer=answer, context=[HARBOUR, TOLL])
+    assert [part.answered for part in labels.parts] == [answered]
+
+
 def test_an_answer_to_all_of_a_question_answers_each_of_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     question = "When was it opened and who paid for it?"
     monkeypatch.setattr(entailment, "answers", lambda pairs: [YES if about == question else NO for _, about in pairs])

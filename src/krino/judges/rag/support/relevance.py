@@ -232,11 +232,21 @@ def answering_sentence(desk: Desk, part: QuestionPart, heard: Heard) -> int | No
     facts = desk.facts
     said, question = _said(desk), facts.case.question
     whole = (said, question) in heard and heard[said, question].whole >= _limit("answered")
-    if _tells_of_another(desk, part) or not (whole or _answers(heard, said, part.text, "answered")):
+    answered = whole or _answers(heard, said, part.text, "answered") or _tells_of_it(desk, part)
+    if _tells_of_another(desk, part) or not answered:
         return None
     numbers = [number for number in range(1, len(facts.sentences) + 1) if number not in facts.instructions]
     weights = desk.index.weigh(_read_part(facts, part))
     return max(numbers, key=lambda number: coverage(weights, (facts.readings[number - 1],)), default=None)
+
+
+def _tells_of_it(desk: Desk, part: QuestionPart) -> bool:
+    """ "Tell me about the ferry" is answered by whatever is told of it."""
+    if not _asks_for_all(part.text):
+        return False
+    weights = desk.index.weigh(_read_part(desk.facts, part))
+    told = [_with_evidence(desk.facts.readings[draft.sentence - 1], draft) for draft in _answering(desk)]
+    return coverage(weights, [reading for readings in told for reading in readings]) >= _limit("useful")
 
 
 def _tells_of_another(desk: Desk, part: QuestionPart) -> bool:
