@@ -205,7 +205,7 @@ def test_other_languages_work_and_are_said_to_be_less_certain(question: str, con
     assert verdict["faithfulness"] == 1.0
     assert "Less certain" in verdict["faithfulness_explanation"]
     assert (
-        "of which the entailment model has read little and the sentence model nothing"
+        "of which the entailment model has read less and the sentence model nothing"
         in verdict["faithfulness_explanation"]
     )
     changed = verdict_of(question=question, context=[context], answer=answer.replace("1904", "1931"))

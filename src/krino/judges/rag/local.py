@@ -1,7 +1,8 @@
 """The embedded labeller: the same labels as a model gives, from words, values, negations and two small models.
 
 One tells whether a text supports a claim, answers a question or says the same as another, one how near two texts are.
-They have little knowledge: a paraphrase far from the passages' words can look unsupported. The support decision sits behind a seam (`SupportModel`).
+They have little knowledge: a paraphrase far from the passages' words can look unsupported. The support decision sits
+behind a seam (`SupportModel`).
 """
 
 from __future__ import annotations
