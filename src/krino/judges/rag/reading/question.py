@@ -23,10 +23,6 @@ class QuestionPart:
     kind: Asked | None
 
     @property
-    def wants_reason(self) -> bool:
-        return _pattern("kinds", "reason").search(self.text) is not None
-
-    @property
     def measure(self) -> str | None:
         """What a number must measure to answer it, where that is plain: money for a price."""
         if self.kind != "number":
@@ -60,10 +56,6 @@ def question_parts(question: str) -> tuple[QuestionPart, ...]:
     pieces = [piece.strip() for text in asked for piece in _pattern("parts", "cut").split(text) if piece.strip(" ?,")]
     listed = [item for piece in pieces for item in _listed(piece)]
     return tuple(QuestionPart(piece, _kind(piece)) for piece in listed[:_MOST_PARTS] or [question.strip()])
-
-
-def gives_reason(text: str) -> bool:
-    return _pattern("reason", "marks").search(text) is not None
 
 
 def _kind(text: str) -> Asked | None:

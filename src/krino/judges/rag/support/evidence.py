@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -283,17 +283,6 @@ def _together(readings: tuple[Reading, ...]) -> tuple[frozenset[str], frozenset[
         return readings[0].stems, readings[0].prefixes
     nothing = frozenset[str]()
     return nothing.union(*(item.stems for item in readings)), nothing.union(*(item.prefixes for item in readings))
-
-
-def asked_coverage(weights: Mapping[str, float], readings: Sequence[Reading]) -> float:
-    """The same for the words of a question, with those that are told where others are asked for."""
-    total = sum(weights.values())
-    stems = _together(tuple(readings))[0]
-    told = {
-        root: weight for root, weight in weights.items() if root not in stems and not told_for(root).isdisjoint(stems)
-    }
-    rest = {root: weight for root, weight in weights.items() if root not in told}
-    return (covered_weight(rest, readings) + PREFIX_CREDIT * sum(told.values())) / total if total else 0.0
 
 
 def coverage(weights: Mapping[str, float], readings: Iterable[Reading]) -> float:
