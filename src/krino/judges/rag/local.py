@@ -84,7 +84,7 @@ def _label(desk: Desk, claims: list[Claim], heard: Heard, near: Mapping[TextPair
     facts = desk.facts
     parts = question_parts(facts.case.question)
     answered = [None if declines(facts) else answering_sentence(desk, part, heard) for part in parts]
-    useful = {item.number: useful_sentences(desk, item.number, heard) for item in facts.passages}
+    useful = useful_sentences(desk, heard)
     held = [held_in(desk, part, heard) for part in parts]
     likeness = place_on_scale(facts, near)
     return RagLabels(

@@ -130,6 +130,15 @@ def test_an_answer_that_is_not_good_as_a_whole_speaks_against_its_worst_claim_al
         assert [reading.whole is not None for reading in readings_of(pairs)] == counts
 
 
+def test_a_case_is_labelled_as_it_is_alone_whoever_is_labelled_beside_it() -> None:
+    """Two cases with the same texts each have a worst claim of their own."""
+    context = ["The iron bridge at Varde was opened in 1904. It carries two tracks."]
+    answer = "In 1904 people could first use the iron bridge. It is lit by gas lamps at night."
+    alone = label_locally([facts_of(context=context, answer=answer)])
+    again = label_locally([facts_of(context=context, answer=answer) for _ in range(3)])
+    assert [labels.claims for labels in again] == [alone[0].claims] * 3
+
+
 def test_a_long_answer_or_long_passages_are_not_read_as_a_whole() -> None:
     long = " ".join(f"The ferry number {n} crossed the water at Varde in the year {1900 + n}." for n in range(40))
     short = "The iron bridge at Varde was opened in 1904. It carries two tracks."

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from krino.judges.rag.facts import PassageSentence
 from krino.judges.rag.labels import RagLabels
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.support.draft_claims import lay_out
-from krino.judges.rag.support.evidence import told_for
+from krino.judges.rag.support.evidence import Index, told_for
 from krino.judges.rag.support.relevance import asked_of, asked_together
 from krino.judges.rag.tables import table
 from krino.models import entailment
@@ -77,6 +78,27 @@ def test_a_question_of_two_parts_is_asked_part_by_part_and_whole() -> None:
     questions = {found for _, found in asked(question=question)}
     assert question in questions
     assert len(questions) == 3
+
+
+def test_what_is_nearest_to_the_question_is_looked_for_once_however_many_passages_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Or a case of many short passages would take a time that grows with their square."""
+    looked = 0
+    share = Index.spoken_share
+
+    def counting(self: Index, item: PassageSentence) -> float:
+        nonlocal looked
+        looked += 1
+        return share(self, item)
+
+    monkeypatch.setattr(Index, "spoken_share", counting)
+    looks = []
+    for passages in (100, 400):
+        looked = 0
+        labelled(monkeypatch, {}, context=[f"{FERRY} It was ship {number}." for number in range(passages)])
+        looks.append(looked)
+    assert looks[1] < 6 * looks[0]
 
 
 def test_the_question_is_the_one_that_was_asked() -> None:

@@ -94,7 +94,8 @@ def _read_as_one(facts: RagFacts, index: Index, drafts: tuple[Draft, ...]) -> tu
     answer = " ".join(facts.sentences[number - 1].text for number in claiming)
     if len(drafts) < 2 or not index.few or len(answer.split()) > _MOST_AS_ONE:
         return drafts
-    return tuple(replace(draft, pair=replace(draft.pair, whole=(index.few, answer))) for draft in drafts)
+    whole = (index.few, answer)  # one object: by it the claims of a case know each other
+    return tuple(replace(draft, pair=replace(draft.pair, whole=whole)) for draft in drafts)
 
 
 def _texts(facts: RagFacts, number: int, polarity: bool | None, copy: Copy | None) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from krino.judges.rag.labels import ClaimLabel
 from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.support.claim_and_evidence import Conflict, absent_values, is_bare
 from krino.judges.rag.support.lexical_support import MISPLACED, LexicalSupport, Support
-from krino.judges.rag.support.nearness import TextPair, reads
+from krino.judges.rag.support.nearness import reads
 from krino.judges.rag.support.pair import Pair
 from krino.judges.rag.tables import table
 
@@ -66,15 +66,18 @@ def readings_of(pairs: Sequence[Pair]) -> list[Weighing]:
 
 
 def _with_wholes(read: Sequence[Weighing], wholes: Sequence[Entailment | None]) -> list[Weighing]:
-    """A good answer speaks for all its claims; one that is not good, only against the worst of them."""
-    worst: dict[TextPair | None, int] = {}
+    """A good answer speaks for all its claims; one that is not good, only against the worst of them.
+
+    Claims of one case share the very object that is their whole: another case with the same texts has its own.
+    """
+    worst: dict[int, int] = {}
     for place, reading in enumerate(read):
-        least = worst.setdefault(reading.pair.whole, place)
-        if weigh(reading.values()) < weigh(read[least].values()):
-            worst[reading.pair.whole] = place
+        case = id(reading.pair.whole)
+        if weigh(reading.values()) < weigh(read[worst.setdefault(case, place)].values()):
+            worst[case] = place
     return [
         replace(reading, whole=whole)
-        if whole is not None and (whole.supported >= _EVEN or worst[reading.pair.whole] == place)
+        if whole is not None and (whole.supported >= _EVEN or worst[id(reading.pair.whole)] == place)
         else reading
         for place, (reading, whole) in enumerate(zip(read, wholes, strict=True))
     ]

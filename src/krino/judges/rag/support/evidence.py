@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from heapq import nlargest
 
 from krino.judges.lazy import lazy
 from krino.judges.rag.facts import PassageSentence, RagFacts
@@ -32,6 +33,14 @@ _FEW_WORDS = 60
 """Passages up to here are shown whole: a claim in other words may rest on a sentence that shares none with it."""
 _MOST_TOGETHER = 220
 """Words of passages up to which a model can read all of them at once."""
+_SPEAKERS = 1
+"""Sentences of a passage, those with most words of the question, that a model is asked about."""
+_SPEAKERS_ALONE = 6
+"""The same where there is one passage only."""
+_MOST_SPEAKERS = 64
+"""The same for all passages together."""
+_TOGETHER = 4
+"""Sentences that are read as one text, where no single one answers."""
 _MOST_PLACES = 500
 """Sentences that are looked up for one word; a word that more of them share tells them apart no longer."""
 
@@ -90,6 +99,26 @@ class Index:
     def spoken_share(self, item: PassageSentence) -> float:
         """The same with words that are told where others are asked for: "acquired" where who "bought" is asked."""
         return self._spoken_shares.get(self._places[id(item)], 0.0)
+
+    @lazy
+    def speakers(self) -> tuple[PassageSentence, ...]:
+        """Sentences that may answer the question: those of each passage that speak of it most, the nearest first.
+
+        Those with next to no words of the question are left out, where another has most of them.
+        """
+        most = _SPEAKERS_ALONE if len(self.by_passage) == 1 else _SPEAKERS
+        found = [item for items in self.by_passage.values() for item in nlargest(most, items, key=self.spoken_share)]
+        chosen = nlargest(_MOST_SPEAKERS, found, key=self.spoken_share)
+        nearest = self.spoken_share(chosen[0]) if chosen else 0.0
+        limits = table("local")["thresholds"]
+        least = limits["speaks"] * nearest if nearest >= limits["useful"] else 0.0
+        return tuple(item for item in chosen if self.spoken_share(item) >= least)
+
+    @lazy
+    def nearest(self) -> tuple[PassageSentence, ...]:
+        """The sentences of all passages that speak most of the question, in their order."""
+        chosen = nlargest(_TOGETHER, self.sentences, key=self.spoken_share)
+        return tuple(sorted(chosen, key=lambda item: self._places[id(item)]))
 
     @lazy
     def _spoken_shares(self) -> dict[int, float]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from heapq import nlargest
 from math import log
 from typing import TYPE_CHECKING
 
@@ -27,14 +26,6 @@ from krino.judges.rag.tables import table
 if TYPE_CHECKING:
     from krino.models.entailment import Answered
 
-_SPEAKERS = 1
-"""Sentences of a passage, those with most words of the question, that the model is asked about."""
-_SPEAKERS_ALONE = 6
-"""The same where there is one passage only."""
-_MOST_SPEAKERS = 64
-"""The same for all passages together."""
-_TOGETHER = 4
-"""Sentences that are read as one text, where no single one answers."""
 _LONG = 180
 """Words of an answer up to which all of it is read; of a longer one, the sentences that speak most of the question."""
 _LEAST = 0.01
@@ -51,7 +42,7 @@ def asked_of(desk: Desk) -> Iterator[TextPair]:
     facts = desk.facts
     parts = question_parts(facts.case.question)
     for part in parts:
-        yield from ((item.sentence.text, part.text) for item in _all_speakers(desk))
+        yield from ((item.sentence.text, part.text) for item in desk.index.speakers)
     if not declines(facts):
         asked = [part.text for part in parts] + ([facts.case.question] if len(parts) > 1 else [])
         yield from ((_said(desk), question) for question in asked)
@@ -82,32 +73,8 @@ def _said(desk: Desk) -> str:
     return " ".join(chosen[number] for number in sorted(chosen))
 
 
-def _all_speakers(desk: Desk) -> list[PassageSentence]:
-    """Sentences that may answer the question: those of each passage that speak of it most.
-
-    Those with next to no words of the question are left out, where another has most of them.
-    """
-    share = desk.index.spoken_share
-    speakers = [item for passage in desk.facts.passages for item in _speakers(desk, passage.number)]
-    chosen = nlargest(_MOST_SPEAKERS, speakers, key=share)
-    nearest = max(map(share, chosen), default=0.0)
-    least = _limit("speaks") * nearest if nearest >= _limit("useful") else 0.0
-    return [item for item in chosen if share(item) >= least]
-
-
-def _speakers(desk: Desk, number: int) -> list[PassageSentence]:
-    most = _SPEAKERS_ALONE if len(desk.facts.passages) == 1 else _SPEAKERS
-    return nlargest(most, desk.index.by_passage.get(number, ()), key=desk.index.spoken_share)
-
-
-def _nearest(desk: Desk) -> list[PassageSentence]:
-    """The sentences of all passages that speak most of the question, in their order."""
-    chosen = nlargest(_TOGETHER, desk.index.sentences, key=desk.index.spoken_share)
-    return [item for item in desk.index.sentences if any(item is other for other in chosen)]
-
-
 def _together(desk: Desk) -> str:
-    return " ".join(item.sentence.text for item in _nearest(desk))
+    return " ".join(item.sentence.text for item in desk.index.nearest)
 
 
 def declines(facts: RagFacts) -> bool:
@@ -122,24 +89,23 @@ def _answers(heard: Heard, text: str, question: str, limit: str) -> bool:
 # --- the passages ----------------------------------------------------------------------------------
 
 
-def useful_sentences(desk: Desk, number: int, heard: Heard) -> list[int]:
-    """Numbers of the sentences of a passage that answer the question or a part of it; what the answer says has no say.
+def useful_sentences(desk: Desk, heard: Heard) -> dict[int, list[int]]:
+    """By passage, the numbers of the sentences that answer the question or a part of it, whatever the answer says.
 
     Where sentences answer only when read together, all of those do. A sentence that nobody asked about is useful by a
     large share of the question's words.
     """
-    sentences = desk.index.by_passage.get(number, [])
-    asked = {id(item) for item in _all_speakers(desk)}
-    useful = {
-        item.number
-        for item in sentences
-        if (_bears_on(desk, item, heard) if id(item) in asked else desk.index.spoken_share(item) >= _limit("useful"))
-    }
-    if not useful and _only_together(desk, heard):
-        useful = {item.number for item in _nearest(desk) if item.passage == number}
+    asked = {id(item): _bears_on(desk, item, heard) for item in desk.index.speakers}
+    together = desk.index.nearest if _only_together(desk, heard) else ()
+    return {item.number: _useful_in(desk, item.number, asked, together) for item in desk.facts.passages}
+
+
+def _useful_in(desk: Desk, number: int, asked: Mapping[int, bool], together: Sequence[PassageSentence]) -> list[int]:
+    sentences, share = desk.index.by_passage.get(number, []), desk.index.spoken_share
+    useful = {item.number for item in sentences if asked.get(id(item), share(item) >= _limit("useful"))}
+    useful = useful or {item.number for item in together if item.passage == number}
     if useful and _asks_for_all(desk.facts.case.question):
-        least = _limit("useful_together")
-        useful |= {item.number for item in sentences if desk.index.spoken_share(item) >= least}
+        useful |= {item.number for item in sentences if share(item) >= _limit("useful_together")}
     if useful == {0}:  # the title alone speaks of it: what stands below is about it too
         useful = {item.number for item in sentences}
     return sorted(useful - {0})
@@ -156,7 +122,7 @@ def _bears_on(desk: Desk, item: PassageSentence, heard: Heard) -> bool:
 def _bearing(desk: Desk, item: PassageSentence, part: QuestionPart, found: Answered, in_part: float) -> float:
     """Log odds that a sentence answers; `in_part` is what counts of an answer in part."""
     weights, share = table("local")["bearing"], desk.index.spoken_share(item)
-    nearest = max(map(desk.index.spoken_share, _all_speakers(desk)))
+    nearest = desk.index.spoken_share(desk.index.speakers[0])
     balance: float = weights["start"] + weights["answers"] * _log_odds(found.whole + in_part)
     balance += weights["words"] * share + (weights["nearest"] * share / nearest if nearest else 0.0)
     if part.kind in ("date", "number"):
@@ -184,7 +150,7 @@ def held_in(desk: Desk, part: QuestionPart, heard: Heard) -> int | None:
     alone = _alone(desk, part, heard)
     if alone is not None or len(desk.index.sentences) < 2:
         return alone
-    return _nearest(desk)[0].passage if _answers(heard, _together(desk), part.text, "held") else None
+    return desk.index.nearest[0].passage if _answers(heard, _together(desk), part.text, "held") else None
 
 
 def _alone(desk: Desk, part: QuestionPart, heard: Heard) -> int | None:
@@ -194,7 +160,7 @@ def _alone(desk: Desk, part: QuestionPart, heard: Heard) -> int | None:
         found = heard[item.sentence.text, part.text]
         return _bearing(desk, item, part, found, found.part / 2)
 
-    best = max(_all_speakers(desk), key=balance, default=None)
+    best = max(desk.index.speakers, key=balance, default=None)
     return best.passage if best is not None and balance(best) >= 0 else None
 
 
