@@ -68,14 +68,40 @@ def count(cases: Path, run: str) -> int:
     return journal.read_bytes().count(b"\n") if journal.exists() else 0
 
 
-def test_a_cluster_that_is_not_there_is_told_with_our_flag_and_leaves_no_folder(cases: Path) -> None:
-    if subprocess.run(["pgrep", "-x", "gcs_server"], capture_output=True, check=False).stdout:
+def running_clusters() -> set[str]:
+    found = subprocess.run(["pgrep", "-x", "gcs_server"], capture_output=True, text=True, check=False)
+    return set(found.stdout.split())
+
+
+FROM_PYTHON = """
+import sys, krino
+from krino.engine.ray_cluster import RayEngine
+try:
+    krino.run(sys.argv[1], sys.argv[2], into=sys.argv[3], engine=lambda: RayEngine(2, "auto"))
+except krino.errors.UsageProblem as told:
+    print(told, file=sys.stderr)
+    raise SystemExit(2)
+"""
+
+
+@pytest.mark.parametrize("way", ["command", "python"])
+@pytest.mark.parametrize("killed", [False, True], ids=["never begun", "killed"])
+def test_a_cluster_that_is_not_there_is_told_at_once_and_leaves_no_folder(cases: Path, killed: bool, way: str) -> None:
+    """A cluster that was killed leaves its address behind, where Ray alone would try for a quarter of an hour."""
+    if running_clusters():
         pytest.skip("a cluster runs on this machine, and `auto` would find it")
+    if killed:
+        left = cases.parent / "ray" / "ray_current_cluster"
+        left.parent.mkdir()
+        left.write_text("127.0.0.1:9")
     asked = command(cases, "run", "--engine", "ray", "--ray-address", "auto")
-    done = subprocess.run(asked, capture_output=True, text=True, check=False, env=env(cases))
+    if way == "python":
+        asked = [sys.executable, "-c", FROM_PYTHON, DEADLY, str(cases), str(cases.parent / "run")]
+    settings = env(cases) | {"RAY_TMPDIR": str(cases.parent)}
+    done = subprocess.run(asked, capture_output=True, text=True, check=False, env=settings, timeout=100)
     assert done.returncode == 2
-    assert "`--ray-address`" in done.stderr and "`--address`" not in done.stderr
-    assert f"nothing was judged, and {cases.parent / 'run'} was not kept" in done.stderr
+    assert "the Ray cluster auto (--ray-address) cannot be reached" in done.stderr
+    assert ("Connection refused" if killed else "setting `--ray-address` flag") in done.stderr
     assert not (cases.parent / "run").exists()
 
 
@@ -144,8 +170,7 @@ def test_more_workers_than_the_cluster_has_room_for_are_refused(cases: Path, clu
 
 
 def test_without_an_address_a_cluster_is_started_on_loopback_and_ends_with_the_run(cases: Path) -> None:
-    before = subprocess.run(["pgrep", "-x", "gcs_server"], capture_output=True, text=True, check=False).stdout
+    before = running_clusters()
     assert subprocess.run(command(cases, "run", "--engine", "ray"), check=False, env=env(cases)).returncode == 0
     assert len(lines(cases, "run")) == CASES
-    after = subprocess.run(["pgrep", "-x", "gcs_server"], capture_output=True, text=True, check=False).stdout
-    assert set(after.split()) <= set(before.split())
+    assert running_clusters() <= before

@@ -110,9 +110,9 @@ def _engine_for(
     if engine == "ray":
         from krino.engine.ray_cluster import RayEngine, imported_ray, refuse_unreachable
 
-        imported_ray()
+        ray = imported_ray()
         if address is not None and not dry_run:
-            refuse_unreachable(address)
+            refuse_unreachable(ray, address)
         return lambda: RayEngine(workers, address)
     if engine == "batch":
         from krino.engine.batch import BatchFiles, at_batch_price, models_of

@@ -130,23 +130,37 @@ def imported_ray() -> Any:
     return ray
 
 
-def refuse_unreachable(address: str) -> None:
-    """Where nobody listens Ray itself tries for minutes, and a command should know before it makes anything. `auto` and
-    other names are Ray's to find, which it does at once."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdecimal():
-        return
+def refuse_unreachable(ray: Any, address: str) -> None:
+    """Where nobody listens Ray itself tries for a quarter of an hour, and a command should know before it makes
+    anything."""
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN).close()
+        found = _found_by_ray(ray) if address == "auto" else address
+        host, _, port = found.removeprefix("ray://").rpartition(":")
+        if host and port.isdecimal():
+            socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN).close()
     except (OSError, OverflowError) as fault:
         raise UsageProblem(
-            f"the Ray cluster {address} (--ray-address) cannot be reached: {fault}; `ray status` on its head node says "
-            "whether it is up"
+            f"the Ray cluster {address} (--ray-address) cannot be reached: {_in_our_words(fault)}; `ray status` on its "
+            "head node says whether it is up"
         ) from None
+
+
+def _found_by_ray(ray: Any) -> str:
+    """What `auto` means: RAY_ADDRESS, else a cluster that runs here, else the last that was begun here, which may have
+    been killed since. Ray has no public name for this search: where it is not found, Ray searches as it connects."""
+    services = getattr(getattr(ray, "_private", None), "services", None)
+    search = getattr(services, "canonicalize_bootstrap_address", None)
+    return "auto" if search is None else str(search("auto"))
+
+
+def _in_our_words(fault: Exception) -> str:
+    return str(fault).replace("`--address`", "`--ray-address`")  # Ray speaks of a flag of its own
 
 
 def _connect(ray: Any, address: str | None) -> None:
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is not None:
+        refuse_unreachable(ray, address)
     try:
         if address is None:
             own = {"_node_ip_address": LOOPBACK, "include_dashboard": False, "object_store_memory": OBJECT_STORE}
@@ -155,8 +169,7 @@ def _connect(ray: Any, address: str | None) -> None:
             ray.init(address=address, **quiet)
     except Exception as fault:
         where = "a Ray cluster on this machine" if address is None else f"the Ray cluster {address} (--ray-address)"
-        told = str(fault).replace("`--address`", "`--ray-address`")  # Ray speaks of a flag of its own
-        raise UsageProblem(f"{where} cannot be reached: {type(fault).__name__}: {told}") from None
+        raise UsageProblem(f"{where} cannot be reached: {type(fault).__name__}: {_in_our_words(fault)}") from None
 
 
 def _usual_workers(ray: Any, assignment: Assignment) -> int:
