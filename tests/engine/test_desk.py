@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
 
-from krino.contract import Usage
+from krino.cases.item import CaseItem
+from krino.contract import Source, Usage
 from krino.engine.case import Written
-from krino.engine.desk import Done
+from krino.engine.desk import LOT, Cases, Done, opened
+from krino.engine.protocol import OpenCase
 
 
 def test_a_line_that_travels_bare_arrives_with_all_that_a_run_must_know_of_it() -> None:
@@ -14,3 +17,14 @@ def test_a_line_that_travels_bare_arrives_with_all_that_a_run_must_know_of_it() 
     broken = Written(b'{"id":"a"}', "0f" * 16, "error", paid, "the judge broke", {"label": "good"})
     cases = [(7, broken), (9, None)]
     assert list(pickle.loads(pickle.dumps(Done.of(cases))).opened()) == cases
+
+
+def test_cases_arrive_in_their_order_as_they_were() -> None:
+    records = [{"text": "é", "at": datetime.date(2024, 2, 29), "n": [1, 2.5, None]}, None]
+    cases = [
+        OpenCase(CaseItem(n, f"c{n}", records[n % 2], Source("a.jsonl", n), None, None, n or None), f"{n:032x}")
+        for n in range(2 * LOT + 1)
+    ]
+    sent = pickle.loads(pickle.dumps(Cases.of(cases)))
+    assert sent.how_many == len(cases)
+    assert [case for lot in sent.lots for case in opened(lot)] == cases

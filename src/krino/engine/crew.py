@@ -30,7 +30,7 @@ from krino.labellers.travel import Call, answered, key_variables_of, packed
 if TYPE_CHECKING:
     from krino.labellers.llm.line import Line
 
-IN_HAND = 4
+IN_HAND = 3
 """So many times the work that is done between two messages: a worker never waits for the next cases, few are lost with
 it, and all end at about one time."""
 MOST_IN_HAND, LEAST_IN_HAND = 2_000, 16

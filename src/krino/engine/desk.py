@@ -13,6 +13,7 @@ import ctypes
 import gc
 import itertools
 import os
+import pickle
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
@@ -31,6 +32,8 @@ GATHER = 0.1
 """Seconds for which news is gathered before it goes out: messages cost more than what is in them."""
 GATHER_CALLS = 0.005
 """The same while a call waits for its answer."""
+LOT = 8
+"""Cases that a worker makes objects of at a time."""
 KEPT = 16 * 1024 * 1024
 """Bytes of freed memory that a process on either side of a link keeps for the next message."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
@@ -72,18 +75,24 @@ class Kit:
 
 
 class Cases(NamedTuple):
-    """To a worker: judge these. They are sent as bare tuples, which cost the starter half of what objects do."""
+    """To a worker: judge these. They are sent as bare tuples, which cost the starter half of what objects do, and in
+    lots that the worker opens one after another: a record that was made long before it is judged is far away in memory
+    by then."""
 
-    bare: list[tuple[Any, ...]]
+    how_many: int
+    lots: list[bytes]
 
     @classmethod
     def of(cls, cases: list[OpenCase]) -> Cases:
-        return cls([_bare(item, digest) for item, digest in cases])
+        bare = [_bare(item, digest) for item, digest in cases]
+        lots = (bare[at : at + LOT] for at in range(0, len(bare), LOT))
+        return cls(len(bare), [pickle.dumps(lot, pickle.HIGHEST_PROTOCOL) for lot in lots])
 
-    def opened(self) -> Iterator[OpenCase]:
-        for index, name, record, source, problem, raw, place, digest in self.bare:
-            source = None if source is None else Source(*source)
-            yield OpenCase(CaseItem(index, name, record, source, problem, raw, place), digest)
+
+def opened(lot: bytes) -> Iterator[OpenCase]:
+    for index, name, record, source, problem, raw, place, digest in pickle.loads(lot):  # noqa: S301 - from the starter
+        source = None if source is None else Source(*source)
+        yield OpenCase(CaseItem(index, name, record, source, problem, raw, place), digest)
 
 
 def _bare(item: CaseItem, digest: str) -> tuple[Any, ...]:
@@ -156,7 +165,7 @@ class Desk:
         self._kit = kit
         self._say = say
         self._loop = asyncio.new_event_loop()
-        self._cases: asyncio.Queue[OpenCase | None] = asyncio.Queue()
+        self._lots: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._calls: dict[int, asyncio.Future[Any]] = {}
         self._numbers = itertools.count()
         self._in_hand = 0
@@ -229,21 +238,22 @@ class Desk:
             await labeller.aclose()
 
     async def _stream(self) -> AsyncGenerator[OpenCase, None]:
-        while (case := await self._cases.get()) is not None:
-            yield case
+        while (lot := await self._lots.get()) is not None:
+            for case in opened(lot):
+                yield case
 
     def _read(self, messages: list[ToWorker]) -> None:
         for message in messages:
             if isinstance(message, Cases):
-                self._in_hand += len(message.bare)
-                for case in message.opened():
-                    self._cases.put_nowait(case)
+                self._in_hand += message.how_many
+                for lot in message.lots:
+                    self._lots.put_nowait(lot)
             elif isinstance(message, Answer):
                 self._answer(message)
             else:
                 if message.now:
                     self._pool.stop()
-                self._cases.put_nowait(None)
+                self._lots.put_nowait(None)
 
     async def _call(self, call: Call) -> Any:
         number = next(self._numbers)

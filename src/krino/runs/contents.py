@@ -26,11 +26,7 @@ class Contents:
         self._waiting: dict[int, int] = {}
 
     def get(self, digest: str) -> int | None:
-        number = int(digest, 16)
-        if number in self._waiting:
-            return self._waiting[number]
-        place = self._place(number)
-        return None if place is None else self._values[place]
+        return self._known(int(digest, 16))
 
     def set(self, digest: str, value: int) -> None:
         number = int(digest, 16)
@@ -45,13 +41,20 @@ class Contents:
 
     def add(self, digest: str, value: int) -> int:
         """What is known of a content already; where nothing is, `value` from now on."""
-        if (known := self.get(digest)) is not None:
+        number = int(digest, 16)
+        if (known := self._known(number)) is not None:
             return known
-        self._wait(int(digest, 16), value)
+        self._wait(number, value)
         return value
 
     def __len__(self) -> int:
         return len(self._firsts) + len(self._waiting)
+
+    def _known(self, number: int) -> int | None:
+        if (waiting := self._waiting.get(number)) is not None:
+            return waiting
+        place = self._place(number)
+        return None if place is None else self._values[place]
 
     def _wait(self, number: int, value: int) -> None:
         self._waiting[number] = value

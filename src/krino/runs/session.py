@@ -248,7 +248,8 @@ def _batch_files() -> type[Engine]:
 def _with_plain_names(item: CaseItem) -> CaseItem:
     try:
         item.id.encode()
-        str(item.source).encode()
+        if item.source is not None:
+            item.source.file.encode()
     except UnicodeEncodeError:
         source = item.source and Source(as_text(item.source.file), item.source.line)
         return replace(item, id=as_text(item.id), source=source)
