@@ -84,25 +84,24 @@ def main() -> None:
         tell_long(args.long)
         return
     os.environ["KRINO_THREADS"] = str(args.threads)
-    from krino.models import embedder
+    from krino.models.token_model import Rows, TokenModel
 
     started = time.perf_counter()
     judge = RagJudge()
     judge_all(judge, [plain(case(-1))])
     print(f"loading models and tables: {time.perf_counter() - started:.2f} s")
-    spent = {"embedding": 0.0}
-    texts = 0
-    inner = embedder.Embedder.embed
+    spent, texts, tokens = 0.0, 0, 0
+    inner = TokenModel.run
 
-    def timed(self: embedder.Embedder, given: list[str]) -> embedder.Vectors:
-        nonlocal texts
-        begun = time.perf_counter()
-        texts += len(given)
-        vectors = inner(self, given)
-        spent["embedding"] += time.perf_counter() - begun
-        return vectors
+    def timed(self: TokenModel, encoded: Sequence[list[int]]) -> Rows:
+        nonlocal spent, texts, tokens
+        begun = time.thread_time()
+        rows = inner(self, encoded)
+        spent += time.thread_time() - begun
+        texts, tokens = texts + len(encoded), tokens + sum(map(len, encoded))
+        return rows
 
-    embedder.Embedder.embed = timed  # type: ignore[assignment,method-assign]
+    TokenModel.run = timed  # type: ignore[method-assign]
     stream = (record if args.reference else plain(record) for record in cases(args.cases))
     batches = list(iter(lambda: list(islice(stream, args.batch)), []))
     with ThreadPoolExecutor(args.callers) as callers:
@@ -111,9 +110,11 @@ def main() -> None:
     wall, cpu = time.perf_counter() - started, time.process_time() - worked
     print(
         f"{args.cases} cases on {args.threads} threads: {args.cases / wall:.1f} cases a second, "
-        f"{1000 * cpu / args.cases:.0f} ms of CPU and {texts / args.cases:.1f} embedded texts a case, "
-        f"{spent['embedding'] / wall:.0%} of the time in the model"
+        f"{1000 * cpu / args.cases:.0f} ms of CPU a case; the models read {texts / args.cases:.1f} texts "
+        f"and {tokens / args.cases:.0f} word pieces of it"
     )
+    if args.threads <= args.callers:  # with more threads than callers others work for them, and are not timed
+        print(f"{spent / cpu:.0%} of the CPU in the models")
 
 
 if __name__ == "__main__":

@@ -328,3 +328,66 @@ def test_another_measure_is_no_answer_to_a_question_for_a_price() -> None:
     case = {"question": "What does the van cost?", "context": context}
     assert verdict_of(**case, answer="It has a range of 280 kilometres.")["answer_relevance"] == 0.0
     assert verdict_of(**case, answer="It costs 41,500 euros.")["answer_relevance"] == 1.0
+
+
+GUARD = "Warning: the blade cover must never be taken off. Cutting without it can cost a hand."
+
+
+@pytest.mark.parametrize(
+    ("passage", "right"),
+    [
+        (GUARD, 1.0),
+        ("To take off the blade cover, loosen the two screws and lift it.", 0.0),
+        ("To take off the blade cover of the saw, do not use a knife: loosen the two screws and lift it.", 0.0),
+    ],
+    ids=["the passage warns", "the passage tells how", "the passage tells how and how not"],
+)
+def test_declining_for_safety_is_right_where_the_passages_warn_of_what_is_asked(passage: str, right: float) -> None:
+    answer = (
+        "I cannot answer because taking off the blade cover is dangerous, which falls under safety: "
+        "the rules of the workshop forbid it."
+    )
+    verdict = verdict_of(question="How do I take off the blade cover of the saw?", context=[passage], answer=answer)
+    assert verdict["answer_relevance"] == right
+
+
+@pytest.mark.parametrize(
+    ("programme", "right"),
+    [("Saturday: puppet show at 15:00 in the hall; film at 19:30 in the yard.", 1.0), ("It starts at 15:00.", 0.0)],
+    ids=["two of them", "only one"],
+)
+def test_asking_back_is_right_where_the_passages_have_several_of_what_is_asked(programme: str, right: float) -> None:
+    answer = (
+        "I cannot answer because the question is ambiguous: it does not say whether the puppet show (15:00) or the "
+        "film (19:30) is meant."
+    )
+    verdict = verdict_of(question="What time does it start?", context=[programme], answer=answer)
+    assert verdict["answer_relevance"] == right
+
+
+def test_a_count_is_not_told_as_a_share() -> None:
+    told = {"question": "How many members voted?", "context": ["Of the 900 members who could vote, 45 did."]}
+    assert verdict_of(**told, answer="45 percent of the members voted.")["faithfulness"] == 0.0
+    assert verdict_of(**told, answer="45 of the members voted.")["faithfulness"] == 1.0
+    shares = {**told, "context": ["Turnout in percent: 45 in the north, 61 in the south."]}
+    assert verdict_of(**shares, answer="In the north it was 45 percent.")["faithfulness"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("passage", "answer"),
+    [
+        ("Of the 800 residents who got the form, 60 sent it back.", "60 residents sent the form back."),
+        ("Of 30 pupils, 12 failed the test.", "12 pupils failed the test."),
+        ("Of the 900 members who could vote, 45 did.", "45 members voted."),
+        ("Van de 30 leerlingen zakten er 12.", "12 leerlingen zakten."),
+        ("Sur les 30 élèves, 12 ont échoué.", "12 élèves ont échoué."),
+    ],
+)
+def test_a_part_of_a_whole_is_counted_in_what_the_whole_is(passage: str, answer: str) -> None:
+    assert verdict_of(question="How did it end?", context=[passage], answer=answer)["faithfulness"] == 1.0
+
+
+@pytest.mark.parametrize("passage", ["It has 12 rooms and 48 suites.", "It is a house of 12 rooms and 48 suites."])
+def test_numbers_that_have_changed_places_are_still_told(passage: str) -> None:
+    verdict = verdict_of(question="What does it have?", context=[passage], answer="It has 48 rooms and 12 suites.")
+    assert verdict["faithfulness"] == 0.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, ClaimLabel, Need, Part, PassageUse, RagLabels, RefusalLabel
 from krino.judges.rag.reading.question import question_parts
-from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm
+from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm, is_warning
 from krino.judges.rag.risk import at_level_of_answer
 from krino.judges.rag.support.draft_claims import Desk, Draft, lay_out
 from krino.judges.rag.support.entailment_support import EntailedSupport
@@ -28,6 +28,7 @@ from krino.judges.rag.support.relevance import (
     directness,
     held_in,
     several_hold,
+    several_named,
     useful_sentences,
 )
 from krino.judges.rag.support.talk import without_talk
@@ -165,9 +166,10 @@ def _refusal(desk: Desk, all_held: bool) -> RefusalLabel | None:
         return None
     right = not (facts.has_context and all_held)
     if reading.category == "safety":
-        right = asks_for_harm(facts.case.question)
+        right = asks_for_harm(facts.case.question) or _is_warned_of(desk)
     elif reading.category == "ambiguous" and all_held:
-        right = any(several_hold(desk, part) for part in question_parts(facts.case.question))
+        parts = question_parts(facts.case.question)
+        right = any(several_hold(desk, part) or several_named(desk, part) for part in parts)
     return RefusalLabel(
         why=_refusal_why(facts, reading, all_held),
         is_refusal=reading.whole,
@@ -176,6 +178,13 @@ def _refusal(desk: Desk, all_held: bool) -> RefusalLabel | None:
         validity_shown=reading.validity is not None,
         right_to_refuse=right,
     )
+
+
+def _is_warned_of(desk: Desk) -> bool:
+    """Whether the sentence of the passages that has most of the question is a warning."""
+    shares = [(desk.index.asked_share(item), item.sentence.text) for item in desk.index.sentences]
+    share, text = max(shares, default=(0.0, ""))
+    return share > 0 and is_warning(text)
 
 
 def _refusal_why(facts: RagFacts, reading: RefusalReading, all_held: bool) -> str:

@@ -42,3 +42,32 @@ def test_parts_and_kinds(question: str, kinds: list[str | None]) -> None:
 )
 def test_what_a_number_must_measure(question: str, measure: str | None) -> None:
     assert question_parts(question)[0].measure == measure
+
+
+@pytest.mark.parametrize(
+    ("question", "second"),
+    [
+        ("How much is it and do I need to book?", "do I need to book?"),
+        ("Where is the pool, and is it heated?", "is it heated?"),
+        ("Combien dure le stage et faut-il apporter ses outils ?", "faut-il apporter ses outils ?"),
+        ("Quand ouvre la salle et accepte-t-on les chiens ?", "accepte-t-on les chiens ?"),
+        ("Wat kost het en moet ik reserveren?", "moet ik reserveren?"),
+        ("Was kostet es und muss man sich anmelden?", "muss man sich anmelden?"),
+        ("¿Cuánto cuesta y hay que reservar?", "hay que reservar?"),
+    ],
+)
+def test_a_second_question_may_begin_with_its_verb(question: str, second: str) -> None:
+    assert [part.text for part in question_parts(question)][1:] == [second]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "If I cancel, do I get my money back?",
+        "Which town is the capital and has a port?",
+        "Welke stad is groot en heeft een haven?",
+        "Si je pars tôt, faut-il payer ?",
+    ],
+)
+def test_a_condition_or_a_second_mark_of_one_thing_is_no_second_question(question: str) -> None:
+    assert len(question_parts(question)) == 1

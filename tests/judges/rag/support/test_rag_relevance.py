@@ -122,7 +122,7 @@ def test_a_sentence_is_useful_and_holds_the_need_where_it_answers(monkeypatch: p
 def test_a_sentence_that_answers_in_part_is_useful_and_an_answer_in_part_holds_half_as_much(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    half = Answered(0.02, 0.43, 0.55)
+    half = Answered(0.05, 0.3, 0.65)
     labels = labelled(monkeypatch, {"Storks nest on chimneys.": half}, context=["Storks nest on chimneys."])
     assert [use.useful_sentences for use in labels.passages] == [[1]]
     assert not labels.needs[0].held

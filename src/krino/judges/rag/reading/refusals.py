@@ -63,6 +63,7 @@ class _Patterns:
     validity: dict[str, re.Pattern[str]]
     generic: frozenset[str]
     harm: frozenset[str]
+    warning: re.Pattern[str]
 
 
 @cache
@@ -94,6 +95,7 @@ def _patterns() -> _Patterns:
         validity={name: re.compile(validity[name]) for name in ("safety", "ambiguous", "out_of_scope")},
         generic=frozenset(data["generic"]["words"].split()) | stops,
         harm=frozenset(data["harm"]["words"].split()),
+        warning=re.compile(data["harm"]["warning"]),
     )
 
 
@@ -147,6 +149,11 @@ def read_refusal(sentences: Sequence[Sentence], question: str = "") -> RefusalRe
 def asks_for_harm(question: str) -> bool:
     """Whether a question holds a word that makes declining it for safety plausible."""
     return not _patterns().harm.isdisjoint(_WORD.findall(question[:_LONGEST].lower()))
+
+
+def is_warning(sentence: str) -> bool:
+    """Whether a sentence of a passage forbids something or calls it dangerous."""
+    return _patterns().warning.search(straighten(sentence[:_LONGEST]).lower()) is not None
 
 
 def _declines(text: str, before: str, asked: str, patterns: _Patterns) -> _Declined | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from krino.judges.rag.reading.amounts import other_amount
 from krino.judges.rag.reading.claims import clauses
+from krino.judges.rag.reading.exchanges import both_for_either
 from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.reading.leave import other_leave
 from krino.judges.rag.reading.lists import added_item
@@ -35,9 +36,10 @@ def amount_conflict(pair: ClaimAndEvidence, topical: float) -> Conflict | None:
 
 
 def scope_conflict(pair: ClaimAndEvidence, topical: float) -> Conflict | None:
-    """It holds for all or always what the sentence holds only for some, or of what the sentence takes out."""
+    """It holds for all or always what the sentence holds only for some, for both what it holds for one of two, or of
+    what the sentence takes out."""
     found, best = pair.evidence[0], pair.found[0]
-    told = other_scope(pair.claim, found, pair.language)
+    told = other_scope(pair.claim, found, pair.language) or both_for_either(pair.claim, found, pair.language)
     if told is None and pair.claimed.denials == 0 and best.denials in (0, -1):
         told = is_taken_out(pair.claim, found, pair.language)
     if told is None or share_without(pair, told[0]) < topical:

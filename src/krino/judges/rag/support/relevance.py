@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from krino.judges.rag.facts import PassageSentence, RagFacts
 from krino.judges.rag.labels import Directness
 from krino.judges.rag.reading.question import QuestionPart, question_parts
-from krino.judges.rag.reading.values import Value
+from krino.judges.rag.reading.values import Value, stated
 from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.support.draft_claims import Desk, Draft
 from krino.judges.rag.support.evidence import coverage
@@ -121,13 +121,24 @@ def _bears_on(desk: Desk, item: PassageSentence, heard: Heard) -> bool:
 
 def _bearing(desk: Desk, item: PassageSentence, part: QuestionPart, found: Answered, in_part: float) -> float:
     """Log odds that a sentence answers; `in_part` is what counts of an answer in part."""
-    weights, share = table("local")["bearing"], desk.index.spoken_share(item)
-    nearest = desk.index.spoken_share(desk.index.speakers[0])
-    balance: float = weights["start"] + weights["answers"] * _log_odds(found.whole + in_part)
-    balance += weights["words"] * share + (weights["nearest"] * share / nearest if nearest else 0.0)
-    if part.kind in ("date", "number"):
-        balance += weights["kind" if any(_fits(value, part) for value in item.reading.values) else "no_kind"]
+    weights = table("local")["bearing"]
+    told = traits(desk, item, part, found.whole + in_part)
+    balance: float = weights["start"] + sum(weights[name] * value for name, value in told.items())
     return balance
+
+
+def traits(desk: Desk, item: PassageSentence, part: QuestionPart, answers: float) -> dict[str, float]:
+    """What is weighed, by the names in `[bearing]`; `answers` is how likely it answers by the model."""
+    share, nearest = desk.index.spoken_share(item), desk.index.spoken_share(desk.index.speakers[0])
+    valued = part.kind in ("date", "number")
+    fits = valued and any(_fits(value, part) for value in item.reading.values)
+    return {
+        "answers": _log_odds(answers),
+        "words": share,
+        "nearest": share / nearest if nearest else 0.0,
+        "kind": float(fits),
+        "no_kind": float(valued and not fits),
+    }
 
 
 def _log_odds(share: float) -> float:
@@ -175,6 +186,14 @@ def several_hold(desk: Desk, part: QuestionPart) -> bool:
         if _fits(value, part)
     }
     return len(found) > 1
+
+
+def several_named(desk: Desk, part: QuestionPart) -> bool:
+    """Whether the answer itself names more than one such value of the passages, as who asks back does."""
+    held = frozenset[str]().union(*(item.reading.offered for item in desk.index.sentences))
+    told = (read_sentence(item.text, desk.facts.language) for item in desk.facts.sentences)
+    named = {value.keys for reading in told for value in reading.values if _fits(value, part) and stated(value, held)}
+    return len(named) > 1
 
 
 def _fits(value: Value, part: QuestionPart) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krino.judges.rag.reading.claims import clauses
+from krino.judges.rag.reading.exchanges import is_change_turned
 from krino.judges.rag.reading.frames import compare_roles, of_another, other_subject
 from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.reading.name_parts import other_part
@@ -33,6 +34,8 @@ def role_conflict(pair: ClaimAndEvidence) -> Conflict | None:
         return None
     if _are_sides_exchanged(pair):
         return Conflict(_EXCHANGED, plain=True)
+    if any(is_change_turned(pair.claim, text, pair.language) for text in pair.evidence):
+        return Conflict("it has the old and the new the other way round", plain=True)
     if not is_english(pair):
         return None
     short = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
 
 from krino.judges.rag.reading.claims import clauses, parted_values
 from krino.judges.rag.reading.grammar import verb_form
@@ -11,11 +13,19 @@ from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.support.claim_and_evidence import ClaimAndEvidence, Conflict, is_english, known_keys
 from krino.judges.rag.support.closeness import topic_share
 from krino.judges.rag.support.evidence import coverage
+from krino.judges.rag.tables import table
 
 _FEWEST_ELSE = 2
 """Words beside a value that a statement must share with the claim to be the one that it is about."""
+_NEAR = 20
+"""Characters before a value in which what it is a part of is looked for."""
 _MOST_OF = 0.6
 """Share of the claim's words that must stand with a value for it to be the one that belongs there."""
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(table("values")["shares"][name], re.I)
 
 
 def value_conflict(pair: ClaimAndEvidence, topical: float) -> Conflict | None:
@@ -24,6 +34,8 @@ def value_conflict(pair: ClaimAndEvidence, topical: float) -> Conflict | None:
     if counted := _counted_otherwise(pair):
         return Conflict(f"it says {counted[0].text} {counted[0].unit}, the passage {counted[1].text}", plain=True)
     missing = [value for value in pair.claimed.values if not stated(value, known) and value not in pair.reckoned]
+    if share := next((value for value in missing if _is_count_for_share(value, pair)), None):
+        return Conflict(f"it says {share.text}, where the passage counts and tells no share", plain=True)
     if not missing or topic_share(pair) < topical:
         return None
     claimed = pair.claimed.offered
@@ -42,9 +54,38 @@ def _counted_otherwise(pair: ClaimAndEvidence) -> tuple[Value, Value] | None:
     for value in pair.claimed.values if len(told) > 1 else ():
         alike = [other for other in told if other.keys == value.keys]
         instead = [other for other in pair.found[0].values if other.unit == value.unit and other.kind == "number"]
-        if value.unit and instead and alike and all(other.unit not in ("", value.unit) for other in alike):
+        if not (value.unit and instead and alike and all(other.unit not in ("", value.unit) for other in alike)):
+            continue
+        if not _is_whole_of(instead[0], value, pair):
             return value, instead[0]
     return None
+
+
+def _is_whole_of(whole: Value, part: Value, pair: ClaimAndEvidence) -> bool:
+    """ "Of the 800 residents, 60 sent it back" counts 60 residents, though it does not say so."""
+    for text, reading in zip(pair.evidence, pair.found, strict=True):
+        wholes = (value for value in reading.values if value.keys == whole.keys)
+        first = next(
+            (value for value in wholes if _pattern("of").search(text[max(0, value.start - _NEAR) : value.start])), None
+        )
+        parts = [value for value in reading.values if first is not None and value.keys == part.keys]
+        if first is not None and any(_follows(first, value, text) for value in parts):
+            return True
+    return False
+
+
+def _follows(whole: Value, part: Value, text: str) -> bool:
+    return (
+        part.start > whole.end and _pattern("and").search(text[max(whole.end, part.start - _NEAR) : part.start]) is None
+    )
+
+
+def _is_count_for_share(value: Value, pair: ClaimAndEvidence) -> bool:
+    """ "60 percent" for "60 of the 800", where nothing is told in percent."""
+    if value.unit != "percent" or any(_pattern("percent").search(text) for text in pair.evidence):
+        return False
+    number = value.keys[0].removeprefix("#percent ")
+    return any(number in other.keys for reading in pair.found for other in reading.values)
 
 
 def borrowed_value(pair: ClaimAndEvidence, topical: float) -> Conflict | None:
@@ -83,7 +124,7 @@ def misjoined_value(pair: ClaimAndEvidence) -> Conflict | None:
         for value in claimed.values:
             other = _bound_to(claimed, value, told) or _paired_with(claimed, value, told)
             other = other or next(filter(None, (_in_later_part(claimed, value, row) for row in gapped)), None)
-            if other is not None:
+            if other is not None and not _is_whole_of(other, value, pair):
                 return Conflict(f"it says {value.text}, the passage {other.text}", plain=True)
     return None
 
