@@ -25,6 +25,8 @@ def reckoned(claim: str, found: str, question: str = "") -> bool:
         ("In total it costs 45 euros.", "In total it costs 55 euros.", "40 euros and 5 euros"),
         ("It grew by 1,500 people.", "It grew by 2,500 people.", "4,000 people, then 5,500 people"),
         ("It lasts 150 minutes.", "It lasts 160 minutes.", "from 19:00 to 21:30"),
+        ("It needs one hour and 25 minutes.", "It needs one hour and 35 minutes.", "leaves at 08:15, arrives at 09:40"),
+        ("The choir has 40 members.", "The choir has 31 members.", "14 sopranos, 11 altos, 6 tenors and 9 basses"),
         ("It lasted 12 years.", "It lasted 8 years.", "from 2004 to 2016"),
         ("Three tickets cost 45 euros.", "Three tickets cost 60 euros.", "15 euros"),
         ("It employs 42 doctors and nurses.", "It employs 52 doctors and nurses.", "12 doctors and 30 nurses"),

@@ -28,6 +28,8 @@ def read_run(lowered: str, start: int) -> tuple[Decimal, int] | None:
         word = found.group()
         small = small_number_words().get(word)
         small = read_compound(word) if small is None else small
+        if began and room >= 10 and _is_joined_one(lowered, found.start(), word):
+            small = Decimal(1)
         scale = scale_words().get(word) if len(word) > 2 or (word == "k" and began) or word == "mil" else None
         if small is not None and (not began or (current == 4 and word.startswith("vingt")) or small < room):
             current = Decimal(80) if began and current == 4 and word.startswith("vingt") else current + small
@@ -55,6 +57,13 @@ def read_run(lowered: str, start: int) -> tuple[Decimal, int] | None:
             break
         place = end + 1
     return (total + current, end) if began else None
+
+
+def _is_joined_one(lowered: str, start: int, word: str) -> bool:
+    """ "Forty-one", "vingt et un", "treinta y uno": elsewhere "one" is a pronoun or an article."""
+    if word not in words_for("numbers", "one"):
+        return False
+    return lowered[start - 1 : start] == "-" or lowered[max(0, start - 4) : start].endswith((" et ", "-et-", " y "))
 
 
 def _room(current: Decimal, word: str) -> Decimal:

@@ -16,6 +16,7 @@ from krino.text.words import plain_words
 _MOST = 8
 """Values that are reckoned with."""
 _MOST_SUMMED = 4
+_FEWEST_COUNTS = 3
 _HALF_DAY = 12 * 3600
 
 
@@ -32,11 +33,30 @@ def is_reckoned(value: Value, found: Sequence[Value], said: Sequence[Value], wor
     if len(listed) > 1 and amount == sum(_amount(other)[1] for other in listed):
         return True
     alike = [other for other in alike if other.unit in ("", value.unit)]
+    if told == "" and amount == _of_all(found):
+        return True
+    if told == "#duration" and _is_between_two_times(value, found, said):
+        return True
     cued = not words.isdisjoint(_cues())
     amounts = [_amount(other)[1] for other in alike]
     if cued and (amount in _sums(amounts) or amount in _mixed(amounts, said) or amount in _between(told, found)):
         return True
     return told != "" and amount in set(_products(value, alike, [*said, *(found if cued else ())]))
+
+
+def _of_all(found: Sequence[Value]) -> Decimal | None:
+    """What all the counts amount to, where there are three or more: "14 sopranos, 11 altos and 9 basses"."""
+    counts = [amount for told, amount in map(_amount, found) if told == ""]
+    return sum(counts, Decimal(0)) if _FEWEST_COUNTS <= len(counts) <= _MOST else None
+
+
+def _is_between_two_times(value: Value, found: Sequence[Value], said: Sequence[Value]) -> bool:
+    """From the one time of day to the other; "an hour and ten minutes" is two values that are meant as one."""
+    if sum(other.kind == "time" for other in found) != 2:
+        return False
+    amount = _amount(value)[1]
+    others = [length for told, length in map(_amount, (item for item in said if item != value)) if told == "#duration"]
+    return not {amount, sum(others, amount)}.isdisjoint(_between("#duration", found))
 
 
 def cue_words(claim: str, claimed: Reading, found: Sequence[str]) -> frozenset[str]:
