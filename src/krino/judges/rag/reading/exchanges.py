@@ -20,7 +20,8 @@ Things = tuple[frozenset[str], frozenset[str]]
 def is_change_turned(claim: str, found: str, language: str | None) -> bool:
     """Whether a text has the old and the new of a claim the other way round, and nowhere as the claim has them."""
     code = _code(language)
-    ours, theirs = _changes(claim, code), _changes(found, code)
+    ours = _changes(claim, code)
+    theirs = _changes(found, code) if ours else []
     turned = any(_is_of(old, after) and _is_of(new, before) for old, new in ours for before, after in theirs)
     return turned and not any(
         _is_of(old, before) and _is_of(new, after) for old, new in ours for before, after in theirs
@@ -31,7 +32,8 @@ def both_for_either(claim: str, found: str, language: str | None) -> tuple[str, 
     """A claim that gives two things together of which the text lets one choose: how the one and the other say it."""
     code = _code(language)
     given, offered = _pair_pattern(code, "both", "and"), _pair_pattern(code, "either", "or")
-    ours, theirs = given.search(_plain(claim)), offered.search(_plain(found))
+    ours = given.search(_plain(claim))
+    theirs = offered.search(_plain(found)) if ours else None
     if ours is None or theirs is None or offered.search(_plain(claim)) or given.search(_plain(found)):
         return None
     first, second = (_roots(ours[name], code) for name in ("first", "second"))
@@ -48,7 +50,10 @@ def _is_of(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 def _changes(text: str, code: str) -> list[Things]:
     """The old and the new of every change that is told, without the words that both share."""
-    found = (match for pattern in _change_patterns(code) for match in pattern.finditer(_plain(text)))
+    plain = _plain(text)
+    if not any(map(plain.__contains__, table("exchanges")[code]["words"].split())):
+        return []
+    found = (match for pattern in _change_patterns(code) for match in pattern.finditer(plain))
     pairs = ((_roots(match["old"], code), _roots(match["new"], code)) for match in found)
     return [(old - new, new - old) for old, new in pairs if old - new and new - old]
 
