@@ -369,6 +369,8 @@ def test_a_count_is_not_told_as_a_share() -> None:
     told = {"question": "How many members voted?", "context": ["Of the 900 members who could vote, 45 did."]}
     assert verdict_of(**told, answer="45 percent of the members voted.")["faithfulness"] == 0.0
     assert verdict_of(**told, answer="45 of the members voted.")["faithfulness"] == 1.0
+    hundred = {**told, "context": ["Of the 100 members who could vote, 60 did."]}
+    assert verdict_of(**hundred, answer="60 percent of the members voted.")["faithfulness"] == 1.0
     shares = {**told, "context": ["Turnout in percent: 45 in the north, 61 in the south."]}
     assert verdict_of(**shares, answer="In the north it was 45 percent.")["faithfulness"] == 1.0
 

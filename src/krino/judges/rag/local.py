@@ -182,9 +182,8 @@ def _refusal(desk: Desk, all_held: bool) -> RefusalLabel | None:
 
 def _is_warned_of(desk: Desk) -> bool:
     """Whether the sentence of the passages that has most of the question is a warning."""
-    shares = [(desk.index.asked_share(item), item.sentence.text) for item in desk.index.sentences]
-    share, text = max(shares, default=(0.0, ""))
-    return share > 0 and is_warning(text)
+    nearest = max(desk.index.sentences, key=desk.index.asked_share, default=None)
+    return nearest is not None and desk.index.asked_share(nearest) > 0 and is_warning(nearest.sentence.text)
 
 
 def _refusal_why(facts: RagFacts, reading: RefusalReading, all_held: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cache
-from itertools import combinations
+from itertools import combinations, permutations
 
 from krino.judges.rag.reading.grammar import root_of
 from krino.judges.rag.reading.values import Value
@@ -35,6 +35,8 @@ def is_reckoned(value: Value, found: Sequence[Value], said: Sequence[Value], wor
     alike = [other for other in alike if other.unit in ("", value.unit)]
     if told == "" and amount == _of_all(found):
         return True
+    if told == "#percent" and _is_share(amount, found):
+        return True
     if told == "#duration" and _is_between_two_times(value, found, said):
         return True
     cued = not words.isdisjoint(_cues())
@@ -48,6 +50,15 @@ def _of_all(found: Sequence[Value]) -> Decimal | None:
     """What all the counts amount to, where there are three or more: "14 sopranos, 11 altos and 9 basses"."""
     counts = [amount for told, amount in map(_amount, found) if told == ""]
     return sum(counts, Decimal(0)) if _FEWEST_COUNTS <= len(counts) <= _MOST else None
+
+
+def _is_share(percent: Decimal, found: Sequence[Value]) -> bool:
+    """Whether it is what one count is of a larger one, rounded as it is told: "7.5 %" and "8 %" are 60 of 800."""
+    counts = [amount for told, amount in map(_amount, found) if told == ""][:_MOST]
+    pairs = ((part, whole) for part, whole in permutations(counts, 2) if 0 < part < whole)
+    told = max(0, -int(percent.as_tuple().exponent))  # figures behind the point
+    rounding = Decimal(5).scaleb(-1 - told)
+    return any(abs(100 * part / whole - percent) <= rounding for part, whole in pairs)
 
 
 def _is_between_two_times(value: Value, found: Sequence[Value], said: Sequence[Value]) -> bool:
