@@ -33,7 +33,7 @@ CHOICES = [
     ("en", "You get both {} and {}.", "You get either {} or {}.", "a starter", "a dessert"),
     ("fr", "Le menu comprend à la fois {} et {}.", "Le menu comprend soit {} soit {}.", "une entrée", "un dessert"),
     ("nl", "U krijgt zowel {} als {}.", "U krijgt ofwel {} ofwel {}.", "soep", "ijs"),
-    ("de", "Es gibt sowohl {} als auch {}.", "Es gibt entweder {} oder {}.", "Suppe", "Eis"),
+    ("de", "Der Preis enthält sowohl {} als auch {}.", "Er enthält entweder {} oder {}.", "Suppe", "Eis"),
     ("es", "Incluye tanto {} como {}.", "Incluye o bien {} o bien {}.", "sopa", "helado"),
 ]
 
@@ -60,6 +60,18 @@ def test_both_is_not_what_one_may_choose_from(language: str, both: str, either: 
     assert both_for_either(claim, claim, language) is None
     assert both_for_either(found, found, language) is None
     assert both_for_either(both.format("xylo", "zebu"), found, language) is None
+
+
+@pytest.mark.parametrize(
+    ("language", "claim", "found"),
+    [
+        ("en", "Tickets are sold both online and at the desk.", "Tickets are sold either online or at the desk."),
+        ("en", "You can pay both in cash and by card.", "You can pay either in cash or by card."),
+        ("de", "Man zahlt sowohl bar als auch mit Karte.", "Man zahlt entweder bar oder mit Karte."),
+    ],
+)
+def test_two_ways_that_are_both_open_are_no_choice_of_one(language: str, claim: str, found: str) -> None:
+    assert both_for_either(claim, found, language) is None
 
 
 def test_every_language_that_is_read_has_its_patterns_and_each_is_tried() -> None:

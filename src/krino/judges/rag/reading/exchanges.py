@@ -33,7 +33,7 @@ def both_for_either(claim: str, found: str, language: str | None) -> tuple[str, 
     code = _code(language)
     given, offered = _pair_pattern(code, "both", "and"), _pair_pattern(code, "either", "or")
     ours = given.search(_plain(claim))
-    theirs = offered.search(_plain(found)) if ours else None
+    theirs = offered.search(_plain(found)) if ours and _is_of_one(found, code) else None
     if ours is None or theirs is None or offered.search(_plain(claim)) or given.search(_plain(found)):
         return None
     first, second = (_roots(ours[name], code) for name in ("first", "second"))
@@ -41,6 +41,10 @@ def both_for_either(claim: str, found: str, language: str | None) -> tuple[str, 
     if not first or not second & told or not first <= told:
         return None
     return ours["word"], theirs["word"]
+
+
+def _is_of_one(text: str, code: str) -> bool:
+    return any(map(_plain(text).__contains__, table("exchanges")[code]["one"].split("|")))
 
 
 def _is_of(ours: frozenset[str], theirs: frozenset[str]) -> bool:
