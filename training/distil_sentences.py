@@ -149,7 +149,7 @@ class Course:
 
     def __init__(self, net: EntailmentNet, rate: float) -> None:
         self.net, self.rate = net.eval(), rate
-        named = {name: value for name, value in net.named_parameters() if not name.startswith(("pool", "classes"))}
+        named = {name: value for name, value in net.named_parameters() if not name.startswith("heads.")}
         words = named.pop("words.weight")
         groups = [{"params": list(named.values()), "share": 1.0}, {"params": [words], "share": WORDS_RATE}]
         self.optimiser = torch.optim.AdamW(groups, lr=rate, weight_decay=0.0, fused=words.is_cuda)

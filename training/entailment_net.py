@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 CLASSES = ("supported", "unsupported", "contradicted")
-DROPOUT = 0.1
+EXITS = (4, 6, 8)
+"""Layers behind which the network is asked too, so that a pair that is clear there need not go on."""
+DROPOUT = 0.05
 
 
 class Layer(nn.Module):
@@ -28,20 +30,32 @@ class Layer(nn.Module):
         self.second_norm = nn.LayerNorm(size, eps=1e-12)
         self.dropout = nn.Dropout(DROPOUT)
 
-    def forward(self, values: Tensor, seen: Tensor) -> Tensor:
+    def forward(self, values: Tensor, seen: Tensor | None = None) -> Tensor:
         batch, tokens, size = values.shape
         parts = self.joined(values).view(batch, tokens, 3, self.heads, size // self.heads).permute(2, 0, 3, 1, 4)
-        mixed = functional.scaled_dot_product_attention(
-            parts[0], parts[1], parts[2], attn_mask=seen, dropout_p=DROPOUT if self.training else 0.0
-        )
+        mixed = functional.scaled_dot_product_attention(parts[0], parts[1], parts[2], attn_mask=seen)
         mixed = mixed.transpose(1, 2).reshape(batch, tokens, size)
         values = self.first_norm(values + self.dropout(self.output(mixed)))
         inner = functional.gelu(self.wide(values))
         return self.second_norm(values + self.dropout(self.narrow(inner)))
 
 
+class Head(nn.Module):
+    """Three logits, read off the first token."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.pool = nn.Linear(size, size)
+        self.classes = nn.Linear(size, len(CLASSES))
+        self.dropout = nn.Dropout(DROPOUT)
+
+    def forward(self, values: Tensor) -> Tensor:
+        logits: Tensor = self.classes(self.dropout(torch.tanh(self.pool(values[:, 0]))))
+        return logits
+
+
 class EntailmentNet(nn.Module):
-    """Token numbers and their mask in, three logits out, read off the first token."""
+    """Token numbers of pairs of one length in; logits at every exit and at the end out."""
 
     def __init__(self, words: int, size: int, layers: int, heads: int, wide: int, places: int) -> None:
         super().__init__()
@@ -49,19 +63,17 @@ class EntailmentNet(nn.Module):
         self.places = nn.Embedding(places, size)
         self.norm = nn.LayerNorm(size, eps=1e-12)
         self.layers = nn.ModuleList(Layer(size, wide, heads) for _ in range(layers))
-        self.pool = nn.Linear(size, size)
-        self.classes = nn.Linear(size, len(CLASSES))
+        self.heads = nn.ModuleDict({str(exit_): Head(size) for exit_ in (*EXITS, layers)})
         self.dropout = nn.Dropout(DROPOUT)
 
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        values = self.words(ids) + self.places.weight[: ids.shape[1]]
-        values = self.dropout(self.norm(values))
-        seen = mask.bool()[:, None, None, :]
-        for layer in self.layers:
-            values = layer(values, seen)
-        pooled = torch.tanh(self.pool(values[:, 0]))
-        logits: Tensor = self.classes(self.dropout(pooled))
-        return logits
+    def forward(self, ids: Tensor) -> list[Tensor]:
+        values = self.dropout(self.norm(self.words(ids) + self.places.weight[: ids.shape[1]]))
+        found = []
+        for number, layer in enumerate(self.layers, 1):
+            values = layer(values)
+            if str(number) in self.heads:
+                found.append(self.heads[str(number)](values))
+        return found
 
 
 Weights = Mapping[str, NDArray[np.float32]]
@@ -80,7 +92,7 @@ def _names(layer: int) -> dict[str, str]:
 
 
 def net_from(weights: Weights, heads: int = 12) -> EntailmentNet:
-    """The network begun from the weights of a sentence encoder; only the head is new."""
+    """The network begun from the weights of a sentence encoder; only the heads are new."""
     words = weights["embeddings.word_embeddings.weight"]
     layers = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
     wide = weights["encoder.layer.0.intermediate.dense.weight"].shape[0]
@@ -101,7 +113,7 @@ def net_from(weights: Weights, heads: int = 12) -> EntailmentNet:
                 found[f"{here}.{part}"] = weights[f"{there}.{part}"]
     tensors = {name: torch.tensor(np.asarray(value, np.float32)) for name, value in found.items()}
     missing, unexpected = net.load_state_dict(tensors, strict=False)
-    assert not unexpected and all(name.startswith(("pool", "classes")) for name in missing), (missing, unexpected)
+    assert not unexpected and all(name.startswith("heads.") for name in missing), (missing, unexpected)
     return net
 
 
@@ -116,8 +128,7 @@ def published_names(net: EntailmentNet) -> dict[str, NDArray[np.float32]]:
         "embeddings.LayerNorm.weight": state["norm.weight"],
         "embeddings.LayerNorm.bias": state["norm.bias"],
     }
-    for name in ("pool", "classes"):
-        named |= {f"{name}.{part}": state[f"{name}.{part}"] for part in ("weight", "bias")}
+    named |= {name: value for name, value in state.items() if name.startswith("heads.")}
     for layer in range(len(net.layers)):
         for part in ("weight", "bias"):
             query, key, value = np.split(state[f"layers.{layer}.joined.{part}"], 3)

@@ -1,9 +1,9 @@
 """Writes the trained entailment model as an 8-bit ONNX file: token numbers in, three logits out.
 
-    python training/export_entailment.py FOLDER
+    python training/export_entailment.py FOLDER pairs.npz [--layers 8]
 
-FOLDER is one that `train_entailment.py` or `average_entailment.py` wrote. The logits are calibrated on the pairs kept
-out.
+FOLDER is one that `train_entailment.py` wrote. The logits are calibrated on the pairs kept out, and the scales of the
+layers are fixed by some of them. `--layers` takes an exit as the end.
 """
 
 from __future__ import annotations
@@ -11,18 +11,22 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
-from encoder_graph import Graph, Weights, encoder, finish
+from encoder_graph import Graph, Range, Weights, encoder, finish
 from numpy.typing import NDArray
 from onnx import TensorProto
+from ranges import measured
 from safetensors.numpy import load_file
+from train_entailment import begun, unpacked
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADS, CLASSES = 12, 3
+MEASURED = 2_000
+"""Pairs kept out by which scales are fixed, taken at even distances so that every origin has its share."""
 _LONGEST_STEP = 0.2
 """Logits of a model that is too sure of itself would send Newton's method far past the best scale."""
 
@@ -40,8 +44,19 @@ def _dense(graph: Graph, weights: Weights, name: str) -> list[str]:
     return [graph.constant(f"{name}.{part}", weights[f"{name}.{part}"], np.float32) for part in ("weight", "bias")]
 
 
-def build(weights: Weights) -> onnx.ModelProto:
-    graph = Graph()
+def up_to(weights: Weights, layers: int) -> dict[str, NDArray[np.float32]]:
+    """The first layers, and as `pool` and `classes` the head behind them."""
+    found = {
+        name: value
+        for name, value in weights.items()
+        if not name.startswith("encoder.layer.") or int(name.split(".")[2]) < layers
+    }
+    behind = f"heads.{layers}."
+    return found | {name.removeprefix(behind): value for name, value in weights.items() if name.startswith(behind)}
+
+
+def build(weights: Weights, ranges: Mapping[str, Range]) -> onnx.ModelProto:
+    graph = Graph(ranges=ranges)
     mask = graph.add("Cast", ["mask"], to=TensorProto.FLOAT)
     head(graph, weights, encoder(graph, weights, "ids", mask, HEADS, first_only=True), "logits")
     return finish(graph, "krino-entailment", "logits", CLASSES)
@@ -79,14 +94,19 @@ def _softmax(logits: Floats) -> Floats:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--into", type=Path, default=ROOT / "src" / "krino" / "models" / "gte_entailment")
     args = parser.parse_args()
     held_out = json.loads((args.folder / "held_out.json").read_text("utf-8"))
-    scale, shift = calibrate(held_out["labels"], np.array(held_out["logits"]))
-    weights = dict(load_file(args.folder / "entailment.safetensors"))
+    scale, shift = calibrate(held_out["labels"], np.array(held_out["logits"][str(args.layers)]))
+    trained = load_file(args.folder / "entailment.safetensors")
+    kept = unpacked(dict(np.load(args.pairs)), "kept")
+    ranges = measured(begun(trained), kept.some(np.linspace(0, len(kept) - 1, MEASURED).astype(int).tolist()))
+    weights = up_to(trained, args.layers)
     weights["classes.weight"] = weights["classes.weight"] * np.float32(scale)
     weights["classes.bias"] = weights["classes.bias"] * np.float32(scale) + shift.astype(np.float32)
-    data = build(weights).SerializeToString(deterministic=True)
+    data = build(weights, ranges).SerializeToString(deterministic=True)
     args.into.mkdir(parents=True, exist_ok=True)
     (args.into / "model.onnx").write_bytes(data)
     print(f"SHA-256 for NOTICE.md: {hashlib.sha256(data).hexdigest()}")

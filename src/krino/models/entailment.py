@@ -17,7 +17,7 @@ from krino.models.token_model import TokenModel, thread_count, word_pieces
 
 _TEXT_TOKENS, _CLAIM_TOKENS = 320, 96
 """What counts of a text and of a claim, as in the model's training."""
-_BATCH_TOKENS = 192
+_BATCH_TOKENS = 320
 _LOADING = Lock()
 
 
