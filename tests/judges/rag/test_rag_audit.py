@@ -21,7 +21,7 @@ JUDGE = RagJudge()
 AS_EXPECTED = 0.85
 RECALL, PRECISION = 0.90, 0.95
 KNOWN = {
-    "w-paid-same": "the entailment model does not follow a pronoun for the one who is paid",
+    "a2-price-weight": "the model takes the weight for an answer to both questions",
     "a2-half-2": "the first of two questions asks for a person, and the model takes the place for an answer",
     "ctx-all-useful": "a sentence about the same thing that answers nothing by itself does not count as useful",
     "c2-json-list": "a size of one letter is a function word to the embedded reader, so it claims nothing",

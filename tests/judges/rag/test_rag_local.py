@@ -110,8 +110,8 @@ def test_a_name_that_stands_in_no_passage_is_unsupported_however_near_the_rest()
 
 
 def test_a_passage_helps_by_its_meaning_where_it_shares_no_word() -> None:
-    context = ["Physicians advise eight glasses of fluid daily.", "The tram stops at the museum."]
-    labels = label_locally([facts_of(question="How much water should I drink?", context=context, answer="Eight.")])[0]
+    context = ["Dogs may not enter.", "The tram stops at the museum."]
+    labels = label_locally([facts_of(question="Are pets allowed?", context=context, answer="No.")])[0]
     assert [item.useful_sentences for item in labels.passages] == [[1], []]
 
 

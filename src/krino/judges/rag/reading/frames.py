@@ -35,6 +35,9 @@ _CLEFT = re.compile(
 Voice = Literal["active", "by", "passive"]
 
 
+_HE, _THEY = re.compile(r"\b(?:[Hh]e|[Hh]im)\b"), re.compile(r"\b(?:[Tt]hey|[Tt]hem)\b")
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word of a sentence, determiners aside: in lower case, its root, and whether it is written as a name."""
@@ -118,6 +121,7 @@ def told_from_far_end(claim: str, found: str) -> bool:
 
 def says_the_same(claim: str, found: str) -> bool:
     """Whether a sentence that has all words of the claim says it of the same doer, and takes nothing of it back."""
+    claim, found = _with_names(claim), _with_names(found)
     ours_said, theirs_said = (frozenset(word.text for word in read_words(text)) for text in (claim, found))
     if not (theirs_said - ours_said).isdisjoint(word_list("hedges")) or compare_roles(claim, found) != "same":
         return False
@@ -126,6 +130,11 @@ def says_the_same(claim: str, found: str) -> bool:
         for ours in frames(claim)
         for theirs in frames(found)
     )
+
+
+def _with_names(text: str) -> str:
+    """A name for who is only "he" or "him": "he was paid by Anna" is then "Anna paid him" told from the other side."""
+    return _HE.sub("Johndoe", _THEY.sub("Johndoes", text))
 
 
 def other_subject(claim: str, found: str) -> bool:
@@ -212,7 +221,7 @@ def read_words(text: str) -> tuple[Word, ...]:
         before = found[place - 1].lower() if place else ""
         if lowered in word_list("determiners"):
             continue
-        words.append(replace(_word(token, lowered, before, place), opens=before in word_list("determiners")))
+        words.append(_word(token, lowered, before, place))
     return tuple(
         replace(word, verb=False, root=root_of(word.text)) if word.verb and _is_noun(words, place) else word
         for place, word in enumerate(words)
@@ -240,10 +249,11 @@ def _word(token: str, lowered: str, before: str, place: int) -> Word:
     glue = lowered in _STOPS or lowered in _glue()
     form = None if glue or token[:1].isdigit() else verb_form(lowered)
     capital = token[:1].isupper()
-    noun = before in word_list("determiners") or (before in word_list("prepositions") and before != "to")
+    opens = before in word_list("determiners")
+    noun = opens or (before in word_list("prepositions") and before != "to")
     verb = form is not None and not noun and not (capital and place)
     root = root_of(form[0] if form and not noun else lowered)
-    return Word(lowered, root, capital and not (place == 0 and verb), not glue, verb and not glue)
+    return Word(lowered, root, capital and not (place == 0 and verb), not glue, verb and not glue, opens)
 
 
 @cache

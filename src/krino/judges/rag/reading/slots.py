@@ -60,8 +60,10 @@ def _told(words: Words) -> str:
 def _slots(claim: Words, clause: Words) -> Iterator[Slot]:
     """The claim is read as before, thing, behind; the clause must have what is before and behind as it stands."""
     ours, theirs = ([word.root for word in words] for words in (claim, clause))
-    heads = {at + size: size for at in range(len(theirs)) if (size := _alike(ours, theirs[at:]))}
-    ends = {at - size: size for at in range(1, len(theirs) + 1) if (size := _alike(ours[::-1], theirs[at - 1 :: -1]))}
+    starts = (at for at, root in enumerate(theirs) if ours[:1] == [root])
+    stops = (at for at, root in enumerate(theirs, 1) if ours[-1:] == [root])
+    heads = {at + size: size for at in starts if (size := _alike(ours, theirs[at:]))}
+    ends = {at - size: size for at in stops if (size := _alike(ours[::-1], theirs[at - 1 :: -1]))}
     for first, before in heads.items():
         for last in range(first + 1, min(first + _LONGEST, len(theirs)) + 1):
             if last in ends:

@@ -132,15 +132,29 @@ def _stretch(value: Value) -> Decimal | None:
 
 
 def _between(told: str, found: Sequence[Value]) -> set[Decimal]:
-    """The time between two years, or two times of day."""
+    """The time between two years or days, or two times of day."""
     if told == "#months":
-        years = [int(value.keys[0]) for value in found if value.kind == "date" and value.keys[0].isdecimal()]
-        return {Decimal(12 * abs(first - second)) for first, second in combinations(years[:_MOST], 2)}
+        dates = [value for value in found if value.kind == "date" and value.keys[0].isdecimal()][:_MOST]
+        return {months for pair in combinations(dates, 2) for months in _months_between(*sorted(map(_date, pair)))}
     if told != "#duration":
         return set()
     times = [_seconds(value) for value in found if value.kind == "time"][:_MOST]
     spans = {Decimal((second - first) % (2 * _HALF_DAY)) for first, second in combinations(times, 2)}
     return spans | {Decimal((second - first) % _HALF_DAY) for first, second in combinations(times, 2)}
+
+
+def _date(value: Value) -> tuple[int, int, int]:
+    """Year, month and day; nought for what is not told."""
+    day = next((key.removeprefix("#day ").split("-") for key in value.keys if key.startswith("#day ")), ("0", "0"))
+    return int(value.keys[0]), int(day[0]), int(day[1])
+
+
+def _months_between(first: tuple[int, int, int], second: tuple[int, int, int]) -> set[Decimal]:
+    """Of two days the months and the years that were full on the second; of years alone what is between them."""
+    months = 12 * (second[0] - first[0])
+    if first[1] and second[1]:
+        months += second[1] - first[1] - (second[2] < first[2])
+    return {Decimal(months), Decimal(months - months % 12)}
 
 
 def _seconds(value: Value) -> int:

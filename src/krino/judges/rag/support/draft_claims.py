@@ -85,16 +85,16 @@ def lay_out(facts: RagFacts) -> Desk:
         unsettled = {draft.sentence for draft in drafts if draft.polarity is not None and not draft.settled}
         drafts = tuple(draft for draft in drafts if draft.sentence not in unsettled)
         empty = sorted({*empty, *unsettled})
-    return Desk(facts, index, _read_as_one(facts, index, drafts), tuple(empty), copies)
+    return Desk(facts, index, read_as_one(facts, index, drafts), tuple(empty), copies)
 
 
-def _read_as_one(facts: RagFacts, index: Index, drafts: tuple[Draft, ...]) -> tuple[Draft, ...]:
+def read_as_one(facts: RagFacts, index: Index, drafts: tuple[Draft, ...]) -> tuple[Draft, ...]:
     """Where the passages are short, claims know them and the answer: a model tells more of all than of the parts."""
     claiming = dict.fromkeys(draft.sentence for draft in drafts)
     answer = " ".join(facts.sentences[number - 1].text for number in claiming)
-    if len(drafts) < 2 or not index.few or len(answer.split()) > _MOST_AS_ONE:
-        return drafts
-    whole = (index.few, answer)  # one object: by it the claims of a case know each other
+    fits = len(drafts) > 1 and len(answer.split()) <= _MOST_AS_ONE
+    # One object for all: by it the claims of a case know each other.
+    whole = (index.few, answer) if fits and index.few else None
     return tuple(replace(draft, pair=replace(draft.pair, whole=whole)) for draft in drafts)
 
 

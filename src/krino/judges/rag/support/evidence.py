@@ -79,6 +79,10 @@ class Index:
     def rarity(self, root: str) -> float:
         return math.log(1.0 + (len(self.sentences) + 1.0) / (1.0 + len(self._by_stem.get(root, ()))))
 
+    def knows(self, root: str) -> bool:
+        """Whether some sentence has the word."""
+        return root in self._by_stem
+
     @lazy
     def question_weights(self) -> Mapping[str, float]:
         """The question's content words, less those that only say how to answer."""

@@ -21,6 +21,7 @@ from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.support.draft_claims import Desk, Draft
 from krino.judges.rag.support.evidence import coverage
 from krino.judges.rag.support.nearness import TextPair
+from krino.judges.rag.support.other_things import all_of_another, is_of_another
 from krino.judges.rag.tables import table
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _LONG = 180
 """Words of an answer up to which all of it is read; of a longer one, the sentences that speak most of the question."""
 _LEAST = 0.01
 """Probabilities count up to so near 0 or 1."""
+_OF_ANOTHER = -9.0
+"""Log odds that a sentence answers which tells of another thing than the one asked about."""
 _FEWEST_PADDED = 4
 _MEASURES = frozenset({"money", "mass", "area", "speed", "length", "duration", "volume", "data", "power"})
 _WORD = re.compile(r"[^\W\d_]+")
@@ -52,7 +55,7 @@ def asked_together(desk: Desk, heard: Heard) -> Iterator[TextPair]:
     """The nearest sentences as one text, where a part of the question is answered by none of them alone."""
     if len(desk.index.sentences) > 1:
         for part in question_parts(desk.facts.case.question):
-            if _alone(desk, part, heard) is None:
+            if _alone(desk, part, heard) is None and not all_of_another(desk, part, heard):
                 yield _together(desk), part.text
 
 
@@ -122,6 +125,8 @@ def _bears_on(desk: Desk, item: PassageSentence, heard: Heard) -> bool:
 def _bearing(desk: Desk, item: PassageSentence, part: QuestionPart, found: Answered, in_part: float) -> float:
     """Log odds that a sentence answers; `in_part` is what counts of an answer in part."""
     weights = table("local")["bearing"]
+    if is_of_another(desk, item, part, found):
+        return _OF_ANOTHER
     told = traits(desk, item, part, found.whole + in_part)
     balance: float = weights["start"] + sum(weights[name] * value for name, value in told.items())
     return balance
@@ -159,7 +164,7 @@ def _asks_for_all(question: str) -> bool:
 def held_in(desk: Desk, part: QuestionPart, heard: Heard) -> int | None:
     """The passage that holds what a part asks for: in one sentence, or in some that are read together."""
     alone = _alone(desk, part, heard)
-    if alone is not None or len(desk.index.sentences) < 2:
+    if alone is not None or len(desk.index.sentences) < 2 or all_of_another(desk, part, heard):
         return alone
     return desk.index.nearest[0].passage if _answers(heard, _together(desk), part.text, "held") else None
 

@@ -12,7 +12,7 @@ from functools import cache
 from math import exp
 from typing import TYPE_CHECKING
 
-from krino.judges.rag.support.draft_claims import Desk, Draft
+from krino.judges.rag.support.draft_claims import Desk, Draft, read_as_one
 from krino.judges.rag.support.nearness import reads
 from krino.judges.rag.tables import table
 
@@ -72,6 +72,7 @@ def _left(desk: Desk, talk: set[int]) -> Desk:
     empty = {*desk.empty, *(draft.sentence for draft in desk.drafts)} - sentences
     if len(sentences) == 1:  # talk is no company: what is left is the only claim
         drafts = tuple(replace(draft, pair=replace(draft.pair, company=False)) for draft in drafts)
+    drafts = read_as_one(desk.facts, desk.index, drafts)  # without the talk
     return replace(desk, drafts=drafts, empty=tuple(sorted(empty)))
 
 
