@@ -25,7 +25,7 @@ from krino.judges.rag.rubric import settle
 BINS = 10
 SIDE, EDGE = 320, 48
 COLOURS = {"RAGTruth QA": "#b3261e", "LFQA": "#1a56c4", "risk on RAGTruth QA": "#1b7f3b"}
-THRESHOLD = 0.16
+THRESHOLD = 0.15
 """The risk from which on F1 is best on LFQA."""
 
 Said = tuple[float, bool]

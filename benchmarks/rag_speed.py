@@ -1,6 +1,10 @@
 """How many cases a second the embedded RAG labeller judges: 3 passages of 120 words, 3 claims that no passage copies.
 
     python benchmarks/rag_speed.py [--cases 400] [--batch 32] [--threads 2] [--callers 1] [--reference] [--long 1000000]
+    python benchmarks/rag_speed.py --command [--cases 1500] [--reference]
+
+With `--command` it is the time of a run: `krino judge` with its usual workers, from the first judgement to the last.
+Else the labeller is called in this process.
 
 With `--callers 2` two batches are judged at the same time, as a run does: one caller alone leaves a core idle while
 it reads words. With `--reference` each case has a reference of 40 words and a fourth sentence, copied from a passage.
@@ -13,16 +17,21 @@ From raw record to verdict, nothing cached: every case has texts of its own. Loa
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from workload import case, cases
+from workload import case, cases, judging_seconds
 
 from krino.judges.rag.judge import RagJudge
 
@@ -71,6 +80,16 @@ def tell_long(size: int) -> None:
         print(f"{name:24} {time.process_time() - started:6.2f} s of CPU, models included", flush=True)
 
 
+def tell_command(records: Iterable[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path, run = Path(folder, "cases.jsonl"), Path(folder, "run")
+        path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+        command = [sys.executable, "-m", "krino", "judge", "rag", str(path), "--run", str(run)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        count, seconds = len(path.read_text("utf-8").splitlines()), judging_seconds(run)
+    print(f"{count} cases by krino judge on {os.cpu_count()} cores: {count / seconds:.1f} cases a second")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=400)
@@ -78,10 +97,15 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--callers", type=int, default=1)
     parser.add_argument("--reference", action="store_true")
+    parser.add_argument("--command", action="store_true")
     parser.add_argument("--long", type=int, metavar="CHARACTERS")
     args = parser.parse_args()
     if args.long:
         tell_long(args.long)
+        return
+    stream = (record if args.reference else plain(record) for record in cases(args.cases))
+    if args.command:
+        tell_command(stream)
         return
     os.environ["KRINO_THREADS"] = str(args.threads)
     from krino.models.token_model import Rows, TokenModel
@@ -102,7 +126,6 @@ def main() -> None:
         return rows
 
     TokenModel.run = timed  # type: ignore[method-assign]
-    stream = (record if args.reference else plain(record) for record in cases(args.cases))
     batches = list(iter(lambda: list(islice(stream, args.batch)), []))
     with ThreadPoolExecutor(args.callers) as callers:
         started, worked = time.perf_counter(), time.process_time()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -27,6 +26,7 @@ TESTS = HERE.parent / "tests"
 sys.path[:0] = [str(HERE), str(TESTS)]
 
 from citation_speed import cases as citations  # noqa: E402
+from workload import judging_seconds  # noqa: E402
 from workload import write as write_rag  # noqa: E402
 
 from two_nodes import ON_LOOPBACK, Cluster, two_nodes  # noqa: E402
@@ -60,16 +60,7 @@ def timed(judge: str, cases: Path, run: Path, *flags: str, **settings: str) -> T
     if process.returncode:
         raise SystemExit(f"{' '.join(map(str, process.args))} ended with {process.returncode}")
     wall, cpu = time.perf_counter() - begun, used.ru_utime + used.ru_stime
-    return Took(wall, _judging(run), cpu, used.ru_maxrss / 1024)
-
-
-def _judging(run: Path) -> float:
-    """Starting and summing up are the same for all engines."""
-    from datetime import datetime
-
-    times = re.findall(rb'"time":"([^"]+)"', (run / "judgements.jsonl").read_bytes())
-    first, last = (datetime.fromisoformat(time.decode()) for time in (min(times), max(times)))
-    return (last - first).total_seconds()
+    return Took(wall, judging_seconds(run), cpu, used.ru_maxrss / 1024)
 
 
 def lines(run: Path) -> dict[str, Any]:

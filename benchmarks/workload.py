@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +69,10 @@ def write(path: Path, count: int) -> None:
     with path.open("w", encoding="utf-8") as out:
         for item in cases(count):
             out.write(json.dumps(item) + "\n")
+
+
+def judging_seconds(run: Path) -> float:
+    """From the first judgement of a run to its last: starting and summing up are left out."""
+    times = re.findall(rb'"time":"([^"]+)"', (run / "judgements.jsonl").read_bytes())
+    first, last = (datetime.fromisoformat(time.decode()) for time in (min(times), max(times)))
+    return (last - first).total_seconds()
