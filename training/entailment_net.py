@@ -12,7 +12,7 @@ from torch.nn import functional
 
 CLASSES = ("supported", "unsupported", "contradicted")
 EXITS = (4, 6, 8)
-"""Layers behind which the network is asked too, so that a pair that is clear there need not go on."""
+"""Layers behind which the network is asked too: the export may end there."""
 DROPOUT = 0.05
 
 
@@ -63,7 +63,7 @@ class EntailmentNet(nn.Module):
         self.places = nn.Embedding(places, size)
         self.norm = nn.LayerNorm(size, eps=1e-12)
         self.layers = nn.ModuleList(Layer(size, wide, heads) for _ in range(layers))
-        self.heads = nn.ModuleDict({str(exit_): Head(size) for exit_ in (*EXITS, layers)})
+        self.heads = nn.ModuleDict({str(exit_): Head(size) for exit_ in (*EXITS, layers) if exit_ <= layers})
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, ids: Tensor) -> list[Tensor]:

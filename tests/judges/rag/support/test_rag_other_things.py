@@ -45,6 +45,8 @@ def test_another_name_year_or_number_is_another_thing(question: str, passage: st
         ("How many guests did the inn have in 2021?", "The inn counted 900 guests in 2018 and 700 in 2021."),
         ("Which mill was built before 1900?", "The mill of Holm was built in 1854."),
         ("Who won the cup in 2019?", "Ada Lund won the cup."),
+        ("Since 2010 who has led the club?", "Since 2012 it has been led by a baker."),
+        ("Which bus goes to Gate 5?", "Gate 7 is closed. Bus number 12 goes to the gates in the east."),
         ("What does Article 5 say?", "Article 5 forbids noise, Article 7 allows music."),
     ],
 )

@@ -18,7 +18,7 @@ from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.support.draft_claims import Desk
 from krino.judges.rag.support.nearness import TextPair
 from krino.judges.rag.tables import table
-from krino.text.words import plain_words
+from krino.text.words import plain_words, stop_words
 
 if TYPE_CHECKING:
     from krino.models.entailment import Answered
@@ -44,7 +44,7 @@ def is_of_another(desk: Desk, item: PassageSentence, part: QuestionPart, found: 
     return (
         _names_another(desk, asked, item.reading, around)
         or _dates_another(desk, asked, item.reading, part.text)
-        or _numbers_another(desk, part.text)
+        or _numbers_another(desk, item, part.text)
     )
 
 
@@ -65,12 +65,12 @@ def _dates_another(desk: Desk, asked: Reading, said: Reading, question: str) -> 
     return all(wanted.isdisjoint(_years(item.reading)) for item in desk.index.sentences)
 
 
-def _numbers_another(desk: Desk, question: str) -> bool:
-    wanted = _numbered(question)
-    if not wanted:
-        return False
-    known = frozenset[tuple[str, str]]().union(*(_numbered(item.sentence.text) for item in desk.index.sentences))
-    return any(pair not in known and pair[0] in {name for name, _ in known} for pair in wanted)
+def _numbers_another(desk: Desk, item: PassageSentence, question: str) -> bool:
+    wanted = _numbered(question, desk.facts.matter_language)
+    told = {name for name, _ in _numbered(item.sentence.text, desk.facts.matter_language)}
+    asked = {pair for pair in wanted if pair[0] in told}
+    known = (_numbered(other.sentence.text, desk.facts.matter_language) for other in desk.index.sentences)
+    return bool(asked) and all(map(asked.isdisjoint, known))
 
 
 def _names(reading: Reading) -> frozenset[str]:
@@ -81,10 +81,11 @@ def _years(reading: Reading) -> frozenset[str]:
     return frozenset(value.keys[0] for value in reading.values if value.kind == "date" and value.keys[0].isdecimal())
 
 
-def _numbered(text: str) -> frozenset[tuple[str, str]]:
-    """Article 5, Piper 3; no May 2023."""
+def _numbered(text: str, language: str | None) -> frozenset[tuple[str, str]]:
+    """Article 5, Piper 3; no May 2023, and no year behind a word that opens a sentence ("Since 2010")."""
     found = ((name.lower(), number) for name, number in _NUMBERED.findall(text))
-    return frozenset((name, number) for name, number in found if root_of(name) not in _calendar())
+    no_names = _calendar() | _bounds() | stop_words(language)
+    return frozenset((name, number) for name, number in found if root_of(name) not in no_names and name not in no_names)
 
 
 @cache
