@@ -26,6 +26,7 @@ from krino.labellers.llm.labeller import LlmLabeller
 from krino.runs.journal import Journal
 from krino.runs.manifest import Plan
 from krino.runs.session import Session
+from receiving import one_by_one
 from toy_judge import ToyJudge
 from waiting import ended, until
 
@@ -136,7 +137,7 @@ async def test_every_case_comes_back_once_when_it_is_stopped(tmp_path: Path) -> 
         server.batches.faults = {"look": ["slow"] * 9_999}
         labeller = model(server.anthropic_url, "openai")
         stream = opened((CaseItem(n, c["id"], c) for n, c in enumerate(cases(3))), lambda item, digest: True)
-        work = asyncio.create_task(own.run(Assignment(ToyJudge(), labeller, tmp_path), stream, receive))
+        work = asyncio.create_task(own.run(Assignment(ToyJudge(), labeller, tmp_path), stream, one_by_one(receive)))
         while len(server.batches.batches) < 2:
             assert not work.done()
             await asyncio.sleep(0.01)
@@ -160,7 +161,7 @@ async def test_every_case_comes_back_once_when_a_judgement_ends_the_run(tmp_path
         labeller = model(server.anthropic_url, "openai")
         stream = opened((CaseItem(n, c["id"], c) for n, c in enumerate(cases(5))), lambda item, digest: True)
         with pytest.raises(krino.RunStopped, match="the judge breaks"):
-            await engine(requests=3).run(Assignment(ToyJudge(), labeller, tmp_path), stream, receive)
+            await engine(requests=3).run(Assignment(ToyJudge(), labeller, tmp_path), stream, one_by_one(receive))
         await labeller.aclose()
     assert sorted(back) == [0, 1, 2, 3, 4]
     assert (tmp_path / "batches").exists(), "the replies of the others are paid for"

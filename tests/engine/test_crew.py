@@ -30,6 +30,7 @@ from krino.labellers.llm.line import Letter, Outcome
 from krino.labellers.llm.wire import Reply
 from krino.labellers.local import LocalLabeller
 from krino.labellers.travel import Call
+from receiving import one_by_one
 from toy_judge import ToyJudge
 from waiting import until
 
@@ -128,7 +129,7 @@ async def test_a_run_does_not_wait_for_a_worker_for_which_no_case_is_left() -> N
 
     items = (CaseItem(place, str(place), {"text": "x"}) for place in range(20))
     assignment = Assignment(load_judge(DEADLY), LocalLabeller())
-    await Crew(2, hire).run(assignment, opened(items, lambda item, digest: True), receive)
+    await Crew(2, hire).run(assignment, opened(items, lambda item, digest: True), one_by_one(receive))
     assert sorted(found) == list(range(20))
     assert hired[0].closed
 
@@ -146,7 +147,7 @@ async def test_workers_that_die_before_they_can_begin_end_the_run_with_a_word() 
 
     items = opened([CaseItem(0, "0", {"text": "x"})], lambda item, digest: True)
     with pytest.raises(UsageProblem, match="workers die before they can begin: no such package there"):
-        await Crew(1, hire).run(Assignment(load_judge(DEADLY), LocalLabeller()), items, receive)
+        await Crew(1, hire).run(Assignment(load_judge(DEADLY), LocalLabeller()), items, one_by_one(receive))
 
 
 async def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +158,7 @@ async def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.Mo
 
     items = opened([], lambda item, digest: True)
     with pytest.raises(UsageProblem, match=r"pip install 'krino\[ray\]'"):
-        await RayEngine().run(Assignment(load_judge(DEADLY), LocalLabeller()), items, receive)
+        await RayEngine().run(Assignment(load_judge(DEADLY), LocalLabeller()), items, one_by_one(receive))
 
 
 def test_an_address_of_a_cluster_without_the_engine_for_it_is_refused(cases: Path) -> None:

@@ -19,6 +19,7 @@ from krino.engine.protocol import Assignment, Engine, OpenCase, Receive, judged_
 from krino.labellers.local import LocalLabeller
 from krino.runs.manifest import Plan
 from krino.runs.session import Session
+from receiving import one_by_one
 from toy_judge import ToyJudge, ToyLabels
 
 GOOD = ToyLabels(label="good", quote="fine")
@@ -66,7 +67,9 @@ async def carried(
         back[item.index] = None if judgement is None else judgement.status
 
     try:
-        await LocalPool().run(Assignment(ToyJudge(), labeller), opened(stream, lambda item, digest: True), receive)
+        await LocalPool().run(
+            Assignment(ToyJudge(), labeller), opened(stream, lambda item, digest: True), one_by_one(receive)
+        )
     except Exception as fault:
         return back, fault
     return back, None
@@ -144,10 +147,10 @@ class OneByOne:
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
         async for case in cases:
             if self.stopping:
-                await receive(case.item, None)
+                await receive([(case.item, None)])
                 return
             judgement = await judge_item(assignment.judge, assignment.labeller, case.item, case.digest)
-            await receive(case.item, judgement)
+            await receive([(case.item, judgement)])
 
     def stop(self) -> None:
         self.stopping = True

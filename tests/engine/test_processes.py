@@ -29,6 +29,7 @@ from krino.errors import RunStopped, UsageProblem
 from krino.judges.registry import load_judge
 from krino.labellers.local import LocalLabeller
 from krino.labellers.replay import ReplayLabeller
+from receiving import one_by_one
 from toy_judge import ToyJudge
 from waiting import children, ended, is_alive, until
 
@@ -58,7 +59,9 @@ def judged(
             raise RunStopped("enough", kind="test")
 
     items: Iterator[CaseItem] = (CaseItem(place, str(place), {"text": text}) for place, text in enumerate(texts))
-    asyncio.run(engine.run(Assignment(judge, LocalLabeller()), opened(items, lambda item, digest: True), receive))
+    asyncio.run(
+        engine.run(Assignment(judge, LocalLabeller()), opened(items, lambda item, digest: True), one_by_one(receive))
+    )
     return found
 
 
@@ -141,7 +144,7 @@ def test_a_worker_forgets_the_keys_that_it_has_inherited(deadly: Any, monkeypatc
     labeller = krino.llm("m", base_url="http://127.0.0.1:9", api_key="another one", cache="off")
     items = (CaseItem(place, str(place), {"text": text}) for place, text in enumerate(texts))
     cases = opened(items, lambda item, digest: True)
-    asyncio.run(Crew(2, ProcessLink.hire).run(Assignment(deadly, labeller), cases, receive))
+    asyncio.run(Crew(2, ProcessLink.hire).run(Assignment(deadly, labeller), cases, one_by_one(receive)))
     assert {name: found[name] for name in kept} == {"OPENAI_API_KEY": {0}, "MY_OWN": {0}, "ORDINARY": {5}}
     assert os.environ["OPENAI_API_KEY"] == "a secret"
 
@@ -176,7 +179,7 @@ def test_what_broke_before_is_given_to_workers_however_little_it_is(deadly: Any)
 
     items = [CaseItem(place, str(place), {"text": "x"}) for place in range(3)]
     assignment = Assignment(deadly, LocalLabeller(), may_kill=True)
-    asyncio.run(engine.run(assignment, opened(iter(items), lambda item, digest: True), receive))
+    asyncio.run(engine.run(assignment, opened(iter(items), lambda item, digest: True), one_by_one(receive)))
     assert len(found) == 3
     assert os.getpid() not in processes_of(found)
 
@@ -228,7 +231,7 @@ def test_models_are_asked_by_one_process(deadly: Any) -> None:
         raise AssertionError
 
     with pytest.raises(UsageProblem, match="one process"):
-        asyncio.run(AllCores(2).run(assignment, opened([], lambda item, digest: True), receive))
+        asyncio.run(AllCores(2).run(assignment, opened([], lambda item, digest: True), one_by_one(receive)))
 
 
 def test_workers_end_when_their_starter_is_killed(tmp_path: Path) -> None:

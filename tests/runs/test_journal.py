@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -161,6 +162,27 @@ def test_what_cannot_be_written_is_refused_and_nothing_of_it_is_there(
         journal.append(judgement(0).model_copy(update={"id": "c10"}))
     journal.close()
     assert (tmp_path / "judgements.jsonl").stat().st_size == size
+
+
+def test_of_what_is_appended_together_each_line_knows_its_place(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.append(*(judgement(index, usage=krino.Usage(calls=1)) for index in range(5)))
+    assert journal.usage.calls == 5
+    whole = (tmp_path / "judgements.jsonl").read_bytes()
+    places = [line_of(journal.lines.get(f"{index:032x}"))[0] for index in range(5)]
+    assert [json.loads(whole[place:].split(b"\n", 1)[0])["index"] for place in places] == [0, 1, 2, 3, 4]
+    journal.close()
+
+
+def test_of_what_is_appended_together_nothing_is_written_where_one_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "MOST_BYTES", len(judgement(0).to_json()) + 1)
+    journal = Journal(tmp_path)
+    with pytest.raises(ValueError, match="of which a journal takes"):
+        journal.append(judgement(0), judgement(1).model_copy(update={"id": "c10"}))
+    assert journal.is_empty and journal.status(judgement(0).input_hash) is None
+    journal.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such lock there")

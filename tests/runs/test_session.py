@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,10 @@ import pytest
 import krino
 from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
+from krino.engine.case import carry
+from krino.engine.protocol import Assignment, OpenCase, ReceiveAny
 from krino.labellers.local import LocalLabeller
+from krino.runs import journal as journal_module
 from krino.runs.folder import RunLocation, find_location
 from krino.runs.manifest import Manifest, Plan
 from krino.runs.session import Session
@@ -397,3 +400,30 @@ async def test_ids_that_stand_for_several_contents_are_counted_with_an_example(
     assert (manifest.repeated_ids, manifest.repeated_id) == (count, example)
     again = await session(tmp_path).run(lambda: items("x"))
     assert (again.repeated_ids, again.repeated_id) == (0, None)
+
+
+class Together:
+    """An engine that hands all of its cases back at once, the one with a long id with more than a journal takes."""
+
+    async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
+        found = []
+        async for item, digest in cases:
+            judgement, _ = await carry(assignment.judge, assignment.labeller, item, digest)
+            found.append(
+                (item, judgement.model_copy(update={"id": f"{'long ' * 200}"}) if item.index == 1 else judgement)
+            )
+        await receive(found)
+
+    def stop(self) -> None:
+        raise AssertionError
+
+
+async def test_of_cases_that_come_back_together_only_the_one_that_cannot_be_written_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "MOST_BYTES", 1_000)
+    manifest = await session(tmp_path, make_engine=Together).run(lambda: items("fine a", "fine b", "fine c"))
+    assert (manifest.counts.ok, manifest.counts.error, manifest.state) == (2, 1, "finished")
+    told = {judgement.id: judgement.error for judgement in krino.load_run(tmp_path)}
+    assert {name: bool(error) for name, error in told.items()} == {"c0": False, "c1": True, "c2": False}
+    assert "of which a journal takes 1,000" in str(told["c1"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -202,11 +202,12 @@ class Running:
         cannot be judged. It is studied twice then, so this is for judges that are not known to be safe."""
         found = Estimate()
 
-        async def receive(item: CaseItem, judgement: Finished | None) -> None:
-            if isinstance(judgement, Judgement) and judgement.error == DIED:
-                found.add("cannot_be_judged", Forecast())
-            else:
-                self._add_outlook(item, found)
+        async def receive(cases: Sequence[tuple[CaseItem, Finished | None]]) -> None:
+            for item, judgement in cases:
+                if isinstance(judgement, Judgement) and judgement.error == DIED:
+                    found.add("cannot_be_judged", Forecast())
+                else:
+                    self._add_outlook(item, found)
 
         cases = opened(self._watched(self.cases()), lambda item, digest: True)
         await engine.run(Assignment(self.judge, Unasked(), may_kill=True), cases, receive)

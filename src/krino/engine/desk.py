@@ -14,7 +14,7 @@ import gc
 import itertools
 import os
 import pickle
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -226,10 +226,11 @@ class Desk:
         judge, labeller = self._kit.judge.load(), self._kit.labeller.unpacked(self._call)
         self._say([Ready()])
 
-        async def receive(item: CaseItem, judgement: Judgement | None) -> None:
-            line = None if judgement is None else written(judge, item, judgement)
-            self._in_hand -= 1
-            self._done.append((item.index, line))
+        async def receive(cases: Sequence[tuple[CaseItem, Judgement | None]]) -> None:
+            for item, judgement in cases:
+                line = None if judgement is None else written(judge, item, judgement)
+                self._in_hand -= 1
+                self._done.append((item.index, line))
             self._gather()
 
         try:

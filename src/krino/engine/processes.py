@@ -113,8 +113,8 @@ class _Ahead:
 
     async def give_back(self, receive: ReceiveAny) -> None:
         """The cases that were read, of a run that was stopped before anybody had them."""
-        while self._held:
-            await receive(self._held.popleft().item, None)
+        held, self._held = self._held, deque()
+        await receive([(case.item, None) for case in held])
 
 
 class ProcessLink:

@@ -7,7 +7,7 @@ reference (`judges.reference`), a labeller without what is secret (`labellers.tr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -43,9 +43,9 @@ class Assignment:
 
 Finished = Judgement | Written
 """A judgement, or the line that it is in the journal: workers send lines."""
-Receive = Callable[[CaseItem, Judgement | None], Awaitable[None]]
-"""Takes a case back. It may raise `RunStopped`: then no more cases are begun."""
-ReceiveAny = Callable[[CaseItem, Finished | None], Awaitable[None]]
+Receive = Callable[[Sequence[tuple[CaseItem, Judgement | None]]], Awaitable[None]]
+"""Takes cases back that are finished at one time, most often one. It may raise `RunStopped`: then no more are begun."""
+ReceiveAny = Callable[[Sequence[tuple[CaseItem, Finished | None]]], Awaitable[None]]
 """The same of any engine, whether it gives judgements or lines."""
 
 
@@ -91,11 +91,13 @@ async def judged_in_order(
             await room.acquire()
             yield case
 
-    async def receive(item: CaseItem, judgement: Finished | None) -> None:
-        finished[item.index] = judgement.read() if isinstance(judgement, Written) else judgement
+    async def receive(cases: Sequence[tuple[CaseItem, Finished | None]]) -> None:
+        for item, judgement in cases:
+            finished[item.index] = judgement.read() if isinstance(judgement, Written) else judgement
         news.set()
-        if judgement is not None:
-            trial.check(judgement)
+        for _, judgement in cases:
+            if judgement is not None:
+                trial.check(judgement)
 
     work = asyncio.create_task(engine.run(assignment, held_back(), receive))
     work.add_done_callback(lambda _: news.set())

@@ -107,21 +107,21 @@ class Journal:
         """How the case with this content ended, if it did."""
         return NAMES.get(line_of(self.lines.get(digest))[1])
 
-    def append(self, judgement: Finished) -> None:
-        """Raises `ValueError` for what cannot be written down."""
-        line = judgement.to_json() + b"\n"
-        if len(line) > MOST_BYTES:
-            raise ValueError(f"the judgement has {len(line):,} bytes, of which a journal takes {MOST_BYTES:,}")
+    def append(self, *judgements: Finished) -> None:
+        """In one go. Raises `ValueError`, and writes none of them, where one cannot be written down."""
+        lines = [_line(judgement) for judgement in judgements]
+        data = b"".join(lines)
         try:
-            written = self._file.write(line)
-            while written < len(line):  # a full disk raises; a short write (rare on files) goes on
-                written += self._file.write(line[written:])
+            written = self._file.write(data)
+            while written < len(data):  # a full disk raises; a short write (rare on files) goes on
+                written += self._file.write(data[written:])
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._file.truncate(self._end)  # half a line: what is finished next must not be written onto it
             raise unwritten(self.path, error) from None
-        self._note(judgement.input_hash, judgement.status, judgement.usage, self._end)
-        self._end += len(line)
+        for judgement, line in zip(judgements, lines, strict=True):
+            self._note(judgement.input_hash, judgement.status, judgement.usage, self._end)
+            self._end += len(line)
 
     def is_in_place(self) -> bool:
         """False when the file was deleted or replaced while it was written."""
@@ -139,6 +139,13 @@ class Journal:
             self.lines.set(digest, packed_line(offset, status))
         self.unpriced = self.unpriced or (usage.cost is None and usage.calls > 0)
         self.usage.add(usage)
+
+
+def _line(judgement: Finished) -> bytes:
+    line = judgement.to_json() + b"\n"
+    if len(line) > MOST_BYTES:
+        raise ValueError(f"the judgement has {len(line):,} bytes, of which a journal takes {MOST_BYTES:,}")
+    return line
 
 
 def _lock(descriptor: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -190,9 +190,10 @@ class Session:
     ) -> None:
         """Once through the items; judges those that are open."""
 
-        async def receive(item: CaseItem, judgement: Finished | None) -> None:
-            if judgement is not None:
-                self._take(judgement, item, journal, roll)
+        async def receive(cases: Sequence[tuple[CaseItem, Finished | None]]) -> None:
+            finished = [(item, judgement) for item, judgement in cases if judgement is not None]
+            self._take(finished, journal, roll)
+            for _, judgement in finished:
                 trial.check(judgement)
 
         if self.interrupted:
@@ -224,17 +225,24 @@ class Session:
             self.tally.skipped += 1
         return status is None
 
-    def _take(self, judgement: Finished, item: CaseItem, journal: Journal, roll: RollWriter) -> None:
+    def _take(self, finished: Sequence[tuple[CaseItem, Finished]], journal: Journal, roll: RollWriter) -> None:
+        """Into the journal, and into the counts."""
         roll.flush()  # no verdict is in the journal before its case is on the roll
+        judgements = [judgement for _, judgement in finished]
         try:
-            journal.append(judgement)
+            journal.append(*judgements)
         except ValueError as fault:  # something in it cannot be written down: the case is an error, not the run
-            judgement = unwritable(self.judge, item, judgement, fault)
-            journal.append(judgement)
+            if len(finished) > 1:
+                for one in finished:
+                    self._take([one], journal, roll)
+                return
+            judgements = [unwritable(self.judge, *finished[0], fault)]
+            journal.append(*judgements)
         counts = self.tally.counts
-        setattr(counts, judgement.status, getattr(counts, judgement.status) + 1)
-        self.tally.usage.add(judgement.usage)
-        if self.on_judgement is not None:
+        for judgement in judgements:
+            setattr(counts, judgement.status, getattr(counts, judgement.status) + 1)
+            self.tally.usage.add(judgement.usage)
+        if judgements and self.on_judgement is not None:
             self.on_judgement(self.tally)
 
 
