@@ -1,6 +1,6 @@
 """The proof of the Ray engine: nothing lost and nothing double whoever is killed, one limit for all, and what it costs.
 
-    python benchmarks/ray_run.py [--cases 200000] [--small 40000] [--parts kills limit ratios rag memory]
+    python benchmarks/ray_run.py [--cases 200000] [--small 40000] [--rounds 3] [--parts kills limit ratios rag memory]
 
 Everything runs on this machine: a cluster of two nodes on loopback (Ray's own multi-node test utility) and the local
 engine beside it. Needs krino[ray]. Times are told as ratios of runs in one go; run it on a quiet machine.
@@ -19,6 +19,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
@@ -114,23 +115,27 @@ def kills(folder: Path, count: int, cluster: Cluster) -> None:
         raise SystemExit("lost, double or different")
 
 
-def ratios(folder: Path, count: int, cluster: Cluster, judge: str) -> None:
-    """Two workers against one; a worker keeps to one core, also where the one is the starter itself (local)."""
+def ratios(folder: Path, count: int, cluster: Cluster, judge: str, rounds: int) -> None:
+    """Two workers against one, in turn, by the middle of several times; a worker keeps to one core, also where the one
+    is the starter itself (local)."""
     cases = folder / f"{judge}-{count}.jsonl"
     write_citations(cases, count) if judge == "citation" else write_rag(cases, count)
     for engine in ("local", "ray"):
-        took = {}
-        for workers in (1, 2):
-            flags = ["--workers", str(workers)] if engine == "local" else cluster.flags(workers)
-            run = folder / f"{judge}-{engine}-{workers}"
-            took[workers] = timed(judge, cases, run, *flags)
-        ratio = took[1].judging / took[2].judging
+        took: dict[int, list[Took]] = {1: [], 2: []}
+        for turn in range(rounds):
+            for workers, found in took.items():
+                flags = ["--workers", str(workers)] if engine == "local" else cluster.flags(workers)
+                found.append(timed(judge, cases, folder / f"{judge}-{engine}-{workers}-{turn}", *flags))
+        one, two = (Took(*map(median, zip(*found, strict=True))) for found in took.values())
+        ratio = one.judging / two.judging
         reached = "" if ratio >= LEAST[engine] else f" (mark missed: {LEAST[engine]})"
         print(f"{judge}, {count:,} cases, {engine}: two workers {ratio:.2f} times one{reached}", end="; ")
-        print(f"{took[1].judging:.1f} and {took[2].judging:.1f} s, as whole commands {took[1].wall / took[2].wall:.2f}")
+        print(f"{one.judging:.1f} and {two.judging:.1f} s, as whole commands {one.wall / two.wall:.2f}", end="; ")
+        each = [f"{a.judging:.1f}/{b.judging:.1f}" for a, b in zip(*took.values(), strict=True)]
+        print(f"{rounds} rounds: {', '.join(each)}")
         if engine == "local":
-            print(f"  CPU of the whole command with two workers: {took[2].cpu / took[1].cpu:.2f} times that with one")
-            most = 2 * took[1].judging / side_by_side(judge, cases, folder)
+            print(f"  CPU of the whole command with two workers: {two.cpu / one.cpu:.2f} times that with one")
+            most = 2 * one.judging / side_by_side(judge, cases, folder)
             print(f"  two commands of one worker side by side: {most:.2f} times one, the most that this machine gives")
 
 
@@ -193,6 +198,7 @@ def main() -> None:
     parser.add_argument(
         "--small", type=int, default=40_000, help="citations for the ratios; a fortieth of it RAG cases"
     )
+    parser.add_argument("--rounds", type=int, default=3, help="of the ratios; their middle counts")
     parser.add_argument("--parts", nargs="+", default=["kills", "limit", "ratios", "rag", "memory"])
     args = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
@@ -203,9 +209,9 @@ def main() -> None:
         if "limit" in args.parts:
             limit(folder, cluster)
         if "ratios" in args.parts:
-            ratios(folder, args.small, cluster, "citation")
+            ratios(folder, args.small, cluster, "citation", args.rounds)
         if "rag" in args.parts:
-            ratios(folder, args.small // 40, cluster, "rag")
+            ratios(folder, args.small // 40, cluster, "rag", args.rounds)
         if "memory" in args.parts:
             memory(folder, args.small, cluster)
 
