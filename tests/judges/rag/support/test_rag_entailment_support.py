@@ -10,7 +10,7 @@ import pytest
 from krino.judges.rag.labels import Claim
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.support.draft_claims import lay_out
-from krino.judges.rag.support.entailment_support import EntailedSupport, Weighing, bare_claim, readings_of, weigh
+from krino.judges.rag.support.entailment_support import EntailedSupport, Weighing, readings_of, weigh
 from krino.models.entailment import Entailment
 from rag_making import facts_of
 
@@ -19,22 +19,6 @@ def claim_for(answer: str, **changes: Any) -> Claim:
     claims = label_locally([facts_of(answer=answer, **changes)])[0].claims
     assert len(claims) == 1
     return claims[0]
-
-
-@pytest.mark.parametrize(
-    ("claim", "bare"),
-    [
-        ("Third, the bridge was opened in 1904.", "The bridge was opened in 1904."),
-        ("However, in fact, it is red.", "It is red."),
-        ("According to the passage, it is red.", "It is red."),
-        ("2) It is red.", "It is red."),
-        ("Third parties own the bridge.", "Third parties own the bridge."),
-        ("Therefore", "Therefore"),
-        ("", ""),
-    ],
-)
-def test_what_only_leads_a_claim_in_is_not_part_of_it(claim: str, bare: str) -> None:
-    assert bare_claim(claim) == bare
 
 
 def test_a_supported_claim_is_likelier_than_one_that_is_not_there() -> None:

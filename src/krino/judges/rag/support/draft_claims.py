@@ -17,6 +17,7 @@ from krino.judges.rag.support.claim_and_evidence import is_bare
 from krino.judges.rag.support.evidence import Evidence, Index, coverage
 from krino.judges.rag.support.nearness import reads
 from krino.judges.rag.support.pair import Pair
+from krino.judges.rag.support.telling import in_its_values
 from krino.judges.rag.tables import table
 
 _BRIEF = 6
@@ -93,6 +94,8 @@ def read_as_one(facts: RagFacts, index: Index, drafts: tuple[Draft, ...]) -> tup
     claiming = dict.fromkeys(draft.sentence for draft in drafts)
     answer = " ".join(facts.sentences[number - 1].text for number in claiming)
     fits = len(drafts) > 1 and len(answer.split()) <= _MOST_AS_ONE
+    for draft in drafts if fits else ():
+        answer = in_its_values(answer, draft.pair.claimed.values, draft.pair.found)
     # One object for all: by it the claims of a case know each other.
     whole = (index.few, answer) if fits and index.few else None
     return tuple(replace(draft, pair=replace(draft.pair, whole=whole)) for draft in drafts)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 from krino.judges.rag.labels import ClaimLabel
-from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.support.claim_and_evidence import Conflict, absent_values, is_bare
 from krino.judges.rag.support.lexical_support import MISPLACED, LexicalSupport, Support
-from krino.judges.rag.support.nearness import reads
 from krino.judges.rag.support.pair import Pair
+from krino.judges.rag.support.telling import told_claim
 from krino.judges.rag.tables import table
 
 if TYPE_CHECKING:
@@ -201,24 +198,3 @@ def _why(reading: Weighing, label: ClaimLabel) -> str:
         return f"{MISPLACED}; {figures}"
     absent = [*pair.strangers, *(value.text for value in absent_values(pair))]
     return f"no evidence for {', '.join(absent[:5])}; {figures}" if absent and label == "unsupported" else figures
-
-
-@cache
-def _opening() -> re.Pattern[str]:
-    openings = table("local")["openings"]
-    named = "|".join([*openings["words"].split(), *openings["phrases"], openings["sources"]])
-    return re.compile(rf"^(?:(?:(?:{named})[,:]|\d{{1,2}}[.)]|[-*•])\s+)+", re.IGNORECASE)
-
-
-def told_claim(pair: Pair) -> str:
-    """The claim as the model reads it: a pronoun that nothing before it explains stands for what the evidence is about.
-
-    The model was taught that another subject is another claim, and takes "it" for one.
-    """
-    return resolve([pair.evidence[0], bare_claim(pair.claim)])[-1] if reads(pair.language) else pair.claim
-
-
-def bare_claim(claim: str) -> str:
-    """The claim without what only leads it in: "Third, ..." says nothing about a third thing."""
-    bare = _opening().sub("", claim)
-    return bare[0].upper() + bare[1:] if bare else claim
