@@ -40,7 +40,7 @@ def told_of(passages: list[str], asked: dict[str, Any], part: Any) -> Iterator[t
     if not desk.index.speakers:
         return
     items = [item for found in desk.index.by_passage.values() for item in found]
-    for item, said in zip(items, answers([(item.sentence.text, part.text) for item in items]), strict=True):
+    for item, said in zip(items, answers([(item.sentence.text, part.asked) for item in items]), strict=True):
         yield traits(desk, item, part, said.whole + said.part), item.passage - 1 in asked["u"]
 
 

@@ -306,6 +306,21 @@ def test_a_bare_yes_or_no_is_as_good_as_one_with_its_statement(answer: str, refe
     assert score >= 0.8 if same else score <= 0.2
 
 
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [
+        ("No, dogs are welcome in the garden.", "Yes, dogs are welcome in the garden."),
+        ("Nee, in de tuin mogen honden mee.", "Ja, in de tuin mogen honden mee."),
+    ],
+)
+def test_yes_and_no_are_opposites_whatever_is_said_with_them(answer: str, reference: str) -> None:
+    scores = [
+        verdict_of(question="Are dogs allowed?", answer=said, reference=reference)["semantic_similarity"]
+        for said in (answer, reference)
+    ]
+    assert scores[0] <= 0.3 < scores[1]
+
+
 def test_no_claim_of_an_answer_is_less_likely_than_its_risk_leaves() -> None:
     answer = "The iron bridge at Varde was opened in 1904. Its towers hold a famous chapel full of old paintings."
     settlement = judge_locally(case_of(answer=answer))

@@ -96,7 +96,7 @@ def _label(desk: Desk, claims: list[Claim], heard: Heard, near: Mapping[TextPair
             Part(part=part.text, sentence=place, answered=place is not None)
             for part, place in zip(parts, answered, strict=True)
         ],
-        direct=directness(desk, {place for place in answered if place is not None}),
+        direct=directness(desk, {place for place in answered if place is not None}, useful),
         passages=[PassageUse(passage=number, useful_sentences=numbers) for number, numbers in useful.items()],
         needs=[
             Need(need=part.text, passage=place, held=place is not None) for part, place in zip(parts, held, strict=True)

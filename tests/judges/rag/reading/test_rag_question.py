@@ -54,6 +54,9 @@ def test_what_a_number_must_measure(question: str, measure: str | None) -> None:
         ("Wat kost het en moet ik reserveren?", "moet ik reserveren?"),
         ("Was kostet es und muss man sich anmelden?", "muss man sich anmelden?"),
         ("¿Cuánto cuesta y hay que reservar?", "hay que reservar?"),
+        ("Why was the line shut, and were customers paid back?", "were customers paid back?"),
+        ("Was kostet der Umzug und an wen wende ich mich?", "an wen wende ich mich?"),
+        ("Wat kost de verhuizing en met wie neem ik contact op?", "met wie neem ik contact op?"),
     ],
 )
 def test_a_second_question_may_begin_with_its_verb(question: str, second: str) -> None:
@@ -71,3 +74,19 @@ def test_a_second_question_may_begin_with_its_verb(question: str, second: str) -
 )
 def test_a_condition_or_a_second_mark_of_one_thing_is_no_second_question(question: str) -> None:
     assert len(question_parts(question)) == 1
+
+
+def test_what_is_told_around_a_question_goes_along_with_it() -> None:
+    (part,) = question_parts("My washer shows E18. What should I do?")
+    assert (part.text, part.asked) == ("What should I do?", "My washer shows E18. What should I do?")
+    assert "E18" in part.matter
+
+
+def test_a_long_story_before_a_question_does_not_drown_it() -> None:
+    (part,) = question_parts(f"{'We walked on and on. ' * 20}What does a ticket cost?")
+    assert part.asked == "What does a ticket cost?"
+
+
+def test_a_request_without_a_question_is_what_is_asked() -> None:
+    (part,) = question_parts("My washer shows E18. Tell me what to do.")
+    assert part.asked == part.text == "My washer shows E18. Tell me what to do."

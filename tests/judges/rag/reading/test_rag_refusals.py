@@ -115,3 +115,34 @@ PIECES = "i cannot answer because the context does not mention falls under polic
 @given(st.lists(st.sampled_from([*PIECES.split()])))
 def test_any_wording_can_be_read(words: list[str]) -> None:
     reading_of(" ".join(words))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das kann ich Ihnen leider nicht sagen: In den Texten stehen zwar Angaben zur Dauer, aber keine zu den Kosten.",
+        "Dazu kann ich leider nichts sagen, denn der Preis wird in den Unterlagen nicht genannt.",
+        "Daarover kan ik helaas niets zeggen: de teksten vermelden wel de openingsuren, maar niet de prijs.",
+        "Je ne peux malheureusement pas vous le dire : les documents donnent les horaires, mais pas le prix.",
+        "No puedo decírselo: los textos hablan del horario, pero no del precio.",
+        "I'm afraid I can't tell you that: the passages give the opening hours but not the price.",
+    ],
+)
+def test_what_is_there_but_not_what_is_asked_shows_that_refusing_is_valid(text: str) -> None:
+    reading = reading_of(text)
+    assert reading is not None and reading.whole and reading.meets_all
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I can't say for sure, but the ticket costs twelve euros.",
+        "Ich kann es nicht genau sagen, aber die Karte kostet zwölf Euro.",
+        "Je ne suis pas certain, mais le billet coûte douze euros.",
+        "Ik weet het niet zeker, maar een kaartje kost twaalf euro.",
+        "No estoy seguro, pero la entrada cuesta doce euros.",
+    ],
+)
+def test_what_is_told_after_all_is_no_whole_refusal(text: str) -> None:
+    reading = reading_of(text)
+    assert reading is None or not reading.whole

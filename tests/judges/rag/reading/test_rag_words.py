@@ -81,3 +81,36 @@ def test_a_sentence_without_values_is_cut_as_one_with_values_is(text: str) -> No
 
 def test_a_phrase_in_letters_that_only_fold_to_its_own_stays_as_it_is() -> None:
     assert in_one_word("She was laid off, he was laıd off.") == "She was dismissed, he was laıd off."
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Don't forget that Mrs Addo wants the signed slip.", "en"),
+        ("Do not hesitate to ask the desk.", "en"),
+        ("Working part time doesn't stop you from joining.", "en"),
+        ("No doubt the road was closed.", "en"),
+        ("N'oubliez pas de signer le formulaire.", "fr"),
+        ("Vergeet niet het formulier te tekenen.", "nl"),
+        ("Vergessen Sie nicht, das Formular zu unterschreiben.", "de"),
+        ("No olvide firmar el formulario.", "es"),
+    ],
+)
+def test_a_reminder_denies_nothing(text: str, language: str) -> None:
+    reading = read_sentence(text, language)
+    assert (reading.denials, reading.negated) == (0, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("They do not forget a face, they cannot remember names.", "en"),
+        ("The wall did not stop the flood.", "en"),
+        ("Le musée n'ouvre pas le lundi.", "fr"),
+        ("Het museum is niet open.", "nl"),
+        ("Das Museum ist nicht offen.", "de"),
+        ("El museo no abre los lunes.", "es"),
+    ],
+)
+def test_a_denial_that_is_one_stays_one(text: str, language: str) -> None:
+    assert read_sentence(text, language).denials != 0

@@ -161,6 +161,35 @@ def test_a_part_is_answered_as_the_model_says(monkeypatch: pytest.MonkeyPatch, s
     assert labels.direct == ("full" if answered else "no")
 
 
+def direct(monkeypatch: pytest.MonkeyPatch, answer: str, passage: str, useful: Answered) -> str:
+    said = {answer: YES, passage: useful}
+    return labelled(monkeypatch, said, question="Why was the toll dropped?", answer=answer, context=[passage]).direct
+
+
+def test_an_answer_may_begin_with_a_reason_that_rests_on_a_useful_passage(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = "Ferries crossed the water again. So the toll was dropped."
+    assert direct(monkeypatch, answer, FERRY, YES) == "full"
+    assert direct(monkeypatch, answer, FERRY, NO) == "partly"
+
+
+def test_a_bare_no_that_answers_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    question, answer = "Is there a toll?", "No. Ferries crossed the water before."
+    labels = labelled(monkeypatch, {answer: YES}, question=question, answer=answer, context=[HARBOUR])
+    assert labels.direct == "full"
+
+
+@pytest.mark.parametrize(("sure", "answered"), [(0.9, False), (0.99, True)])
+def test_an_answer_with_other_names_answers_only_where_the_model_is_certain(
+    monkeypatch: pytest.MonkeyPatch, sure: float, answered: bool
+) -> None:
+    answer = "The bridge of Holst was opened in 1911."
+    question = "When was the bridge of Varde opened?"
+    context = ["The bridge of Varde was opened in 1904.", answer]
+    said = {answer: Answered(sure, 1 - sure, 0.0)}
+    labels = labelled(monkeypatch, said, question=question, answer=answer, context=context)
+    assert [part.answered for part in labels.parts] == [answered]
+
+
 @pytest.mark.parametrize(("answer", "answered"), [(HARBOUR, True), ("Bakers get up early.", False)])
 def test_who_asks_to_be_told_of_something_is_answered_by_whatever_is_told_of_it(
     monkeypatch: pytest.MonkeyPatch, answer: str, answered: bool

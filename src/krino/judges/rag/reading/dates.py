@@ -8,6 +8,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterator
 from functools import cache
 
+from krino.judges.rag.reading.quantities import canonical_number, unit_at, unit_of_range
 from krino.judges.rag.reading.value_words import LETTERS, LOOK_BACK, numbered, words_for
 from krino.judges.rag.reading.values import Value
 from krino.judges.rag.tables import table
@@ -21,6 +22,13 @@ _CLOCK = re.compile(
     r"\b(\d{1,2})(?:[:.h](\d{2}))?\s?(a\.m\.?|p\.m\.?|am\b|pm\b)|\b(\d{1,2}):(\d{2})(?::\d{2})?\b(?!\s?%)"
     r"|\b(\d{1,2})\s?[hu]\s?(\d{2})\b|\b(\d{1,2})(?:[.:](\d{2}))?\s?uhr(?:\s(\d{2}))?\b|\b(\d{1,2})[.](\d{2})\s?(?:uur|h)\b"
 )
+
+
+@cache
+def _dotted_clock() -> re.Pattern[str]:
+    """ "Until 20.00": behind a word for a time the point is that of a clock, unless a unit follows."""
+    before = "|".join(sorted(words_for("dates", "before_clock"), key=len, reverse=True))
+    return re.compile(rf"\b(?:{before})\s(\d{{1,2}}\.[0-5]\d)\b(?![.,]?\d)")
 
 
 @cache
@@ -154,6 +162,14 @@ def find_times(lowered: str, digits: bool, words: list[re.Match[str]]) -> Iterat
             bare = () if minutes else (str(number),)
             also = (clock, *bare) if plain else (time, *bare)
             yield Value("time", (time if plain else clock,), found.group(), *found.span(), also=also)
+    for found in _dotted_clock().finditer(lowered) if digits and "." in lowered else ():
+        at, minutes = map(int, found.group(1).split("."))
+        measured = unit_at(lowered, found.end(1)) or unit_of_range(lowered, found.end(1))
+        if at <= 24 and (measured is None or measured[0][0] == "duration"):
+            clock, time = f"#clock {(at - 1) % 12 + 1}:{minutes:02}", f"#time {at % 24}:{minutes:02}"
+            key, other = (time, clock) if at > 12 else (clock, time)
+            also = (other, canonical_number(found.group(1)))
+            yield Value("time", (key,), found.group(1), *found.span(1), also=also)
     for word in words:
         for name, hour in (("noon", "12"), ("midnight", "0")):
             if word.group() in words_for("dates", name):

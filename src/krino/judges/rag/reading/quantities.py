@@ -20,7 +20,7 @@ _UNIT = re.compile(
     r"[ \u00a0\u202f-]?((?:°\s?[cf]?\b|°|[%€$£¥₹]|[^\W\d_]+(?:[²³]|/[^\W\d_]+)?|[mk]m?[23]\b)(?:[ -][^\W\d_]+){0,2})"
 )
 _RANGE = re.compile(r"\s?(?:-|–|to|and|à|et|tot|en|bis|und|a|y)\s?(?=\d)")
-_DAY = Decimal(86_400)
+_DAY, _HOUR = Decimal(86_400), Decimal(3_600)
 _POUND = Decimal("453.59237")  # grams
 _MONTHS = ((30, 1), (364, 12), (365, 12))
 
@@ -39,6 +39,14 @@ def unit_at(lowered: str, end: int) -> tuple[tuple[str, str, Decimal], int] | No
     return None
 
 
+def unit_of_range(lowered: str, end: int) -> tuple[tuple[str, str, Decimal], int] | None:
+    """Where a number is the first of a range: the unit of the second, and where that number begins."""
+    upto = _RANGE.match(lowered, end)
+    second = NUMBER.match(lowered, upto.end()) if upto is not None else None
+    unit = unit_at(lowered, second.end()) if second is not None else None
+    return (unit[0], second.start()) if second is not None and unit is not None else None
+
+
 @cache
 def _fraction() -> re.Pattern[str]:
     told = "|".join(table("values")["numbers"]["fraction"])
@@ -52,14 +60,13 @@ def with_unit(plain: str, lowered: str, start: int, end: int, number: Decimal, *
         return quantity_of(plain, start, part.end() - 4, percent, unit_names()["%"], spelled=True)
     unit = unit_at(lowered, end)
     if unit is not None:
-        if _is_hour(lowered, start, unit[0]):
-            at = (f"#clock {(int(number) - 1) % 12 + 1}:00", f"#time {int(number)}:00")
-            return Value("time", at[:1], plain[start : unit[1]], start, unit[1], also=(at[1], _canonical(number)))
+        if _is_hour(lowered, start, unit[0]) or _begins_hours(lowered, unit):
+            return _hour(plain, start, unit[1], number)
         return quantity_of(plain, start, unit[1], number, unit[0], spelled=spelled)
-    if (upto := _RANGE.match(lowered, end)) and (second := NUMBER.match(lowered, upto.end())):
-        shared = unit_at(lowered, second.end())
-        if shared is not None:
-            return quantity_of(plain, start, end, number, shared[0], spelled=spelled)
+    if (shared := unit_of_range(lowered, end)) is not None:
+        if _is_hour(lowered, shared[1], shared[0]):  # "van 8 tot 21 uur"
+            return _hour(plain, start, end, number)
+        return quantity_of(plain, start, end, number, shared[0], spelled=spelled)
     key = _canonical(number)
     after = NEXT_WORD.match(lowered, end)
     noun = "" if after is None or after.group(1) in any_stop() else stem(after.group(1))
@@ -69,10 +76,22 @@ def with_unit(plain: str, lowered: str, start: int, end: int, number: Decimal, *
 
 def _is_hour(lowered: str, start: int, unit: tuple[str, str, Decimal]) -> bool:
     """ "À 9 heures" and "om 9 uur" tell the hour of the day."""
-    if unit[0] != "duration" or unit[2] != 3600:
+    if unit[0] != "duration" or unit[2] != _HOUR:
         return False
     before = LETTERS.findall(lowered[max(0, start - LOOK_BACK) : start])
     return bool(before) and before[-1] in words_for("dates", "before_hour")
+
+
+def _begins_hours(lowered: str, unit: tuple[tuple[str, str, Decimal], int]) -> bool:
+    """The first of "de 10 h à 18 h" is an hour of the day, as the second is."""
+    other = unit_of_range(lowered, unit[1]) if unit[0][2] == _HOUR else None
+    return other is not None and _is_hour(lowered, other[1], other[0])
+
+
+def _hour(plain: str, start: int, end: int, number: Decimal) -> Value:
+    """An hour of the day, which may be of the morning or the evening unless it is past twelve."""
+    clock, time = f"#clock {(int(number) - 1) % 12 + 1}:00", f"#time {int(number)}:00"
+    return Value("time", (clock,), plain[start:end], start, end, also=(time, _canonical(number)))
 
 
 def quantity_of(

@@ -13,14 +13,25 @@ from krino.judges.rag.tables import table
 Asked = Literal["date", "number", "person", "place"]
 _MOST_PARTS = 8
 _LONGEST = 4_000
+_LONGEST_LEAD = 40
+"""Words; more are a story, and a model would read them instead of the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionPart:
-    """One thing that is asked; `kind` where a date, a number, a person or a place is called for."""
+    """One thing that is asked; `kind` where a date, a number, a person or a place is called for.
+
+    `lead` is what is told around the questions: "My washer shows E18. What should I do?"
+    """
 
     text: str
     kind: Asked | None
+    lead: str = ""
+
+    @property
+    def asked(self) -> str:
+        """The question as it is put before a model, with what it cannot be understood without."""
+        return f"{self.lead} {self.text}" if self.lead else self.text
 
     @property
     def measure(self) -> str | None:
@@ -33,7 +44,8 @@ class QuestionPart:
     @property
     def matter(self) -> str:
         """What it asks about: of "in which country does it lie" only that it lies."""
-        return _pattern("kinds", self.kind).sub(" ", self.text) if self.kind in ("date", "place") else self.text
+        asked = _pattern("kinds", self.kind).sub(" ", self.text) if self.kind in ("date", "place") else self.text
+        return f"{self.lead} {asked}" if self.lead else asked
 
     @property
     def wants_name(self) -> bool:
@@ -50,12 +62,17 @@ def _pattern(section: str, name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=8_192)
 def question_parts(question: str) -> tuple[QuestionPart, ...]:
-    """Questions one by one, cut before "and what", "and how"; what is said around a question is left out."""
+    """Questions one by one, cut before "and what", "and how"; what is told around them, unless it is long, is their
+    lead."""
     sentences = [sentence.text for sentence in split_sentences(question[:_LONGEST])]
-    asked = [text for text in sentences if text.endswith("?")] or [" ".join(sentences) or question.strip()]
+    asked = [text for text in sentences if text.endswith("?")]
+    lead = " ".join(text for text in sentences if not text.endswith("?")) if asked else ""
+    if len(lead.split()) > _LONGEST_LEAD:
+        lead = ""
+    asked = asked or [" ".join(sentences) or question.strip()]
     pieces = [piece.strip() for text in asked for piece in _pattern("parts", "cut").split(text) if piece.strip(" ?,")]
     listed = [item for piece in pieces for item in _listed(piece)]
-    return tuple(QuestionPart(piece, _kind(piece)) for piece in listed[:_MOST_PARTS] or [question.strip()])
+    return tuple(QuestionPart(piece, _kind(piece), lead) for piece in listed[:_MOST_PARTS] or [question.strip()])
 
 
 def _kind(text: str) -> Asked | None:

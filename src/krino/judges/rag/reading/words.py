@@ -21,6 +21,8 @@ from krino.text.words import stop_words
 _TOKEN = re.compile(r"[^\W_]+(?:'t\b)?|[,;:()]")
 _NO_KIND = re.compile(r"\b(?:no|non)-(?=\w)", re.I)
 """The beginning of a word such as "no-frills", which denies nothing in the sentence."""
+_NEGATION_SEEN = re.compile(r"n't|\b(?:no|not|never|pas|niet|geen|nicht|kein|sans|sin)\b", re.I)
+"""A cheap first look: without one of these there is no turn of phrase that has a negation and denies nothing."""
 _NO_SPACE_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _NEGATION_REACH = 4
 
@@ -86,6 +88,16 @@ def _soft_negations() -> frozenset[str]:
     return frozenset(table("words")["soft_negation"]["words"].split())
 
 
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found.group())
+
+
+@cache
+def _no_denial() -> re.Pattern[str]:
+    """Turns of phrase that have a negation and deny nothing: "don't forget that"."""
+    return re.compile("|".join(table("words")["no_denial"]["phrases"]), re.I)
+
+
 @cache
 def _opening_no() -> re.Pattern[str]:
     return re.compile(table("words")["opening"]["no"], re.I)
@@ -106,10 +118,12 @@ def read_sentence(text: str, language: str | None) -> Reading:
     """The reading of one sentence, kept because the same passages come back in case after case."""
     plain = straighten(without_citations(text[:LONGEST_SENTENCE]))
     if "o-" in plain or "n-" in plain:
-        plain = _NO_KIND.sub(lambda found: " " * len(found.group()), plain)
+        plain = _NO_KIND.sub(_blank, plain)
     if language is None or language == "en":
         plain = without_bounds(in_one_word(plain))
-    plain = _opening_no().sub(lambda found: " " * len(found.group()), plain)
+    plain = _opening_no().sub(_blank, plain)
+    if _NEGATION_SEEN.search(plain):
+        plain = _no_denial().sub(_blank, plain)
     values = find_values(plain)
     content: list[str] = []
     negated: set[str] = set()

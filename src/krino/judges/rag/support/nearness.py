@@ -147,11 +147,12 @@ def _with_alike(found: float, score: float, overlap: Overlap) -> float:
 
 
 def _same_polarity(answer: str, reference: str) -> bool | None:
-    """Whether two texts say the same yes or no, where one of them says nothing else; None where that is not so."""
+    """Whether two texts say the same yes or no. None where one says neither, and where both say the same and more:
+    what more they say may differ."""
     ours, theirs = _polarity(answer), _polarity(reference)
-    if ours is None or theirs is None or min(len(answer.split()), len(reference.split())) > 1:
+    if ours is None or theirs is None:
         return None
-    return ours == theirs
+    return None if ours == theirs and min(len(answer.split()), len(reference.split())) > 1 else ours == theirs
 
 
 def _polarity(text: str) -> bool | None:

@@ -28,7 +28,7 @@ _NUMBERED = re.compile(r"\b([A-Z][^\W\d_]+) (\d{1,4})\b")
 
 def all_of_another(desk: Desk, part: QuestionPart, heard: Mapping[TextPair, Answered]) -> bool:
     """Whether every sentence that may answer tells of another thing."""
-    asked = ((item, heard[item.sentence.text, part.text]) for item in desk.index.speakers)
+    asked = ((item, heard[item.sentence.text, part.asked]) for item in desk.index.speakers)
     return all(is_of_another(desk, item, part, found) for item, found in asked)
 
 

@@ -45,9 +45,9 @@ def asked_of(desk: Desk) -> Iterator[TextPair]:
     facts = desk.facts
     parts = question_parts(facts.case.question)
     for part in parts:
-        yield from ((item.sentence.text, part.text) for item in desk.index.speakers)
+        yield from ((item.sentence.text, part.asked) for item in desk.index.speakers)
     if not declines(facts):
-        asked = [part.text for part in parts] + ([facts.case.question] if len(parts) > 1 else [])
+        asked = [part.asked for part in parts] + ([facts.case.question] if len(parts) > 1 else [])
         yield from ((_said(desk), question) for question in asked)
 
 
@@ -56,7 +56,7 @@ def asked_together(desk: Desk, heard: Heard) -> Iterator[TextPair]:
     if len(desk.index.sentences) > 1:
         for part in question_parts(desk.facts.case.question):
             if _alone(desk, part, heard) is None and not all_of_another(desk, part, heard):
-                yield _together(desk), part.text
+                yield _together(desk), part.asked
 
 
 def _said(desk: Desk) -> str:
@@ -118,7 +118,7 @@ def _bears_on(desk: Desk, item: PassageSentence, heard: Heard) -> bool:
     """It answers a part of the question, or a part of a part: that may be one of two things that are asked for."""
     parts = question_parts(desk.facts.case.question)
     return any(
-        _bearing(desk, item, part, found := heard[item.sentence.text, part.text], found.part) >= 0 for part in parts
+        _bearing(desk, item, part, found := heard[item.sentence.text, part.asked], found.part) >= 0 for part in parts
     )
 
 
@@ -166,14 +166,14 @@ def held_in(desk: Desk, part: QuestionPart, heard: Heard) -> int | None:
     alone = _alone(desk, part, heard)
     if alone is not None or len(desk.index.sentences) < 2 or all_of_another(desk, part, heard):
         return alone
-    return desk.index.nearest[0].passage if _answers(heard, _together(desk), part.text, "held") else None
+    return desk.index.nearest[0].passage if _answers(heard, _together(desk), part.asked, "held") else None
 
 
 def _alone(desk: Desk, part: QuestionPart, heard: Heard) -> int | None:
     """The passage of the sentence that answers the part best, if any does."""
 
     def balance(item: PassageSentence) -> float:
-        found = heard[item.sentence.text, part.text]
+        found = heard[item.sentence.text, part.asked]
         return _bearing(desk, item, part, found, found.part / 2)
 
     best = max(desk.index.speakers, key=balance, default=None)
@@ -222,8 +222,8 @@ def answering_sentence(desk: Desk, part: QuestionPart, heard: Heard) -> int | No
     facts = desk.facts
     said, question = _said(desk), facts.case.question
     whole = (said, question) in heard and heard[said, question].whole >= _limit("answered")
-    answered = whole or _answers(heard, said, part.text, "answered") or _tells_of_it(desk, part)
-    if _tells_of_another(desk, part) or not answered:
+    answered = whole or _answers(heard, said, part.asked, "answered") or _tells_of_it(desk, part)
+    if not answered or (heard[said, part.asked].whole < _limit("certain") and _tells_of_another(desk, part)):
         return None
     numbers = [number for number in range(1, len(facts.sentences) + 1) if number not in facts.instructions]
     weights = desk.index.weigh(_read_part(facts, part))
@@ -259,10 +259,12 @@ def _tells_of_another(desk: Desk, part: QuestionPart) -> bool:
     )
 
 
-def directness(desk: Desk, answering: Collection[int]) -> Directness:
-    """Full when the first sentence that states anything is on topic; partly when a later one is, or it is padded.
+def directness(desk: Desk, answering: Collection[int], useful: Mapping[int, Sequence[int]]) -> Directness:
+    """Full when what it states first is on topic; partly when only something later is, or it is padded.
 
-    `answering`: the sentences that answer a part of the question. Those are on topic, right or wrong.
+    `answering`: the sentences that answer a part of the question. Those are on topic, right or wrong. An answer may
+    also begin with what rests on a passage that has something useful (`useful`) in it: a reason, a step or a condition
+    need not repeat the question's words.
     """
     if not answering:
         return "no"
@@ -270,8 +272,16 @@ def directness(desk: Desk, answering: Collection[int]) -> Directness:
     if not drafts or not desk.index.question_weights:
         return "full"
     parts = [desk.index.weigh(_read_part(desk.facts, part)) for part in question_parts(desk.facts.case.question)]
-    on_topic = [draft.sentence in answering or _is_on_topic(desk, draft, parts) for draft in drafts]
-    return "partly" if not on_topic[0] or _is_padded(desk, on_topic) else "full"
+    asked = [*parts, desk.index.question_weights]
+    on_topic = [draft.sentence in answering or _is_on_topic(desk, draft, asked) for draft in drafts]
+    first = drafts[0]
+    begins = on_topic[0] or _rests_on(first, useful) or min(answering) < first.sentence  # a bare "no" comes first
+    return "full" if begins and not _is_padded(desk, on_topic) else "partly"
+
+
+def _rests_on(draft: Draft, useful: Mapping[int, Sequence[int]]) -> bool:
+    best = draft.evidence.best
+    return best is not None and bool(useful.get(best.passage))
 
 
 def _answering(desk: Desk) -> list[Draft]:
