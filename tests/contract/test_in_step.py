@@ -13,6 +13,7 @@ from krino.cases.item import CaseItem
 from krino.contract import Labelled
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, OpenCase, opened
+from receiving import one_by_one
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 
@@ -73,7 +74,7 @@ async def test_cases_that_are_ready_together_take_each_step_together(
     async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
         judge.steps.append("receive")
 
-    await LocalPool().run(Assignment(judge, Ready()), stream(6), receive)
+    await LocalPool().run(Assignment(judge, Ready()), stream(6), one_by_one(receive))
     steps = ["study", "ask", "settle", "receive"]
     assert judge.steps == [step for step in steps for _ in range(3)] * 2
 
@@ -84,7 +85,7 @@ async def test_cases_that_are_labelled_are_handed_over_though_the_run_is_cancell
     async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
         received.append((item.index, judgement and judgement.status))
 
-    run = asyncio.create_task(LocalPool().run(Assignment(judge, Ready()), cases(6), receive))
+    run = asyncio.create_task(LocalPool().run(Assignment(judge, Ready()), cases(6), one_by_one(receive)))
     judge.at_settling = run.cancel
     with pytest.raises(asyncio.CancelledError):
         await run

@@ -13,6 +13,7 @@ from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, opened
 from krino.labellers.llm import gathering
 from krino.labellers.llm.gathering import Gathering
+from receiving import one_by_one
 from toy_judge import ToyJudge
 
 
@@ -142,7 +143,9 @@ async def test_replies_in_company_are_handed_over_though_the_run_is_cancelled() 
         async with krino.llm("m", base_url=server.url, cache="off", concurrency=16) as labeller:
             await krino.ajudge(ToyJudge(), {"text": "fine"}, labeller=labeller)  # from now on it is known to work
             assignment = Assignment(ToyJudge(), labeller)
-            run = asyncio.create_task(LocalPool().run(assignment, opened(items, lambda item, digest: True), receive))
+            run = asyncio.create_task(
+                LocalPool().run(assignment, opened(items, lambda item, digest: True), one_by_one(receive))
+            )
             while len(labeller._gathering._waiting) < 9:
                 await asyncio.sleep(0.001)
             assert handed == []

@@ -23,6 +23,7 @@ from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.pace import IDLE, LONE, LONGEST_WAIT, PATIENCE, SHORTEST_TRY, Liveness, usual_patience
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import HttpReply
+from receiving import one_by_one
 from toy_judge import ToyJudge
 
 T = TypeVar("T")
@@ -134,7 +135,7 @@ class Simulated:
         watch = asyncio.create_task(self._watch(labeller))
         began = clock()
         try:
-            await LocalPool().run(Assignment(ToyJudge(), labeller), stream, receive)
+            await LocalPool().run(Assignment(ToyJudge(), labeller), stream, one_by_one(receive))
         except krino.RunStopped as reason:
             self.stopped = reason
         watch.cancel()
