@@ -103,10 +103,11 @@ def kills(folder: Path, count: int, cluster: Cluster) -> None:
     until(lambda: not [pid for pid in at_work if is_alive(pid)])
     before = len((run / "judgements.jsonl").read_bytes().splitlines())
     timed("citation", cases, run, *cluster.flags())
+    # Before the judgements are read here: what this process holds would count as the peak of those that it starts.
+    whole = timed("citation", cases, folder / "whole", *cluster.flags())
     same = lines(run) == lines(here)
     print(f"{count:,} citations on two nodes, a worker killed, the starter killed at {before:,} lines, continued:")
     print(f"  every case exactly once, and lines equal to the local engine's but for times: {same}")
-    whole = timed("citation", cases, folder / "whole", *cluster.flags())
     print(f"  Ray against the local engine, two workers each: {whole.judging / local.judging:.2f} times the time")
     print(
         f"  ({whole.judging:.1f} and {local.judging:.1f} s), starter {whole.megabytes:.0f} and {local.megabytes:.0f} MB"
