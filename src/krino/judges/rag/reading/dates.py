@@ -10,7 +10,7 @@ from functools import cache
 
 from krino.judges.rag.reading.quantities import canonical_number, unit_at, unit_of_range
 from krino.judges.rag.reading.value_words import LETTERS, LOOK_BACK, numbered, words_for
-from krino.judges.rag.reading.values import Value
+from krino.judges.rag.reading.values import Value, time_of_day
 from krino.judges.rag.tables import table
 
 _LIKE_DATE = re.compile(r"\d[-/.]\d")
@@ -158,18 +158,14 @@ def find_times(lowered: str, digits: bool, words: list[re.Match[str]]) -> Iterat
             at = number % 12 + (12 if half.startswith("p") else 0) if half else number % 24
             # "9:30" may be in the evening as well; "09:30", "21:30" and "9:30 a.m." are plain.
             plain = bool(half) or number > 12 or hour.startswith("0")
-            clock, time = f"#clock {(at - 1) % 12 + 1}:{minutes:02}", f"#time {at}:{minutes:02}"
             bare = () if minutes else (str(number),)
-            also = (clock, *bare) if plain else (time, *bare)
-            yield Value("time", (time if plain else clock,), found.group(), *found.span(), also=also)
+            yield time_of_day(found.group(), *found.span(), at, minutes, plain=plain, bare=bare)
     for found in _dotted_clock().finditer(lowered) if digits and "." in lowered else ():
         at, minutes = map(int, found.group(1).split("."))
         measured = unit_at(lowered, found.end(1)) or unit_of_range(lowered, found.end(1))
         if at <= 24 and (measured is None or measured[0][0] == "duration"):
-            clock, time = f"#clock {(at - 1) % 12 + 1}:{minutes:02}", f"#time {at % 24}:{minutes:02}"
-            key, other = (time, clock) if at > 12 else (clock, time)
-            also = (other, canonical_number(found.group(1)))
-            yield Value("time", (key,), found.group(1), *found.span(1), also=also)
+            bare = (canonical_number(found.group(1)),)
+            yield time_of_day(found.group(1), *found.span(1), at, minutes, plain=at > 12, bare=bare)
     for word in words:
         for name, hour in (("noon", "12"), ("midnight", "0")):
             if word.group() in words_for("dates", name):

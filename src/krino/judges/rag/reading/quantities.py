@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 
 from krino.judges.rag.reading.value_words import LETTERS, LOOK_BACK, NEXT_WORD, any_stop, unit_names, words_for
-from krino.judges.rag.reading.values import Value
+from krino.judges.rag.reading.values import Value, time_of_day
 from krino.judges.rag.tables import table
 from krino.text.words import stem
 
@@ -89,9 +89,9 @@ def _begins_hours(lowered: str, unit: tuple[tuple[str, str, Decimal], int]) -> b
 
 
 def _hour(plain: str, start: int, end: int, number: Decimal) -> Value:
-    """An hour of the day, which may be of the morning or the evening unless it is past twelve."""
-    clock, time = f"#clock {(int(number) - 1) % 12 + 1}:00", f"#time {int(number)}:00"
-    return Value("time", (clock,), plain[start:end], start, end, also=(time, _canonical(number)))
+    """ "À 9 h" may be in the evening as well; "à 18 h" is plain."""
+    hour = int(number)
+    return time_of_day(plain[start:end], start, end, hour, 0, plain=hour > 12, bare=(_canonical(number),))
 
 
 def quantity_of(

@@ -29,6 +29,18 @@ class Value:
         return (*self.keys, *self.also)
 
 
+def time_of_day(
+    text: str, start: int, end: int, hour: int, minutes: int, *, plain: bool, bare: tuple[str, ...]
+) -> Value:
+    """An hour of the day, which is found on a dial of twelve hours too; one that is not `plain` may be of either half.
+
+    `bare`: the number that it is found under besides.
+    """
+    clock, time = f"#clock {(hour - 1) % 12 + 1}:{minutes:02}", f"#time {hour % 24}:{minutes:02}"
+    key, other = (time, clock) if plain else (clock, time)
+    return Value("time", (key,), text, start, end, also=(other, *bare))
+
+
 def stated(value: Value, known: frozenset[str]) -> bool:
     """Whether a text that offers these keys states the value; a bare number there may have left its unit out."""
     return known.issuperset(value.keys) or (value.kind == "number" and f"#bare {value.also[-1]}" in known)

@@ -18,7 +18,8 @@ _LONGEST = 2_000
 
 
 def told_claim(pair: Pair) -> str:
-    """The claim as the model reads it: a pronoun that nothing before it explains stands for what the evidence is about.
+    """The claim as the model reads it: values and closing hours as the evidence tells them, without what leads it in,
+    and with what the evidence is about for a pronoun that nothing before it explains.
 
     The model was taught that another subject is another claim, and takes "it" for one.
     """
@@ -56,7 +57,7 @@ def in_its_values(text: str, values: Iterable[Value], found: Sequence[Reading]) 
 
 
 def _once(text: str, old: str, new: str) -> str:
-    """With the old put for the new where it stands once as a word of its own; else it could be another thing."""
+    """With the new put for the old where that stands once as a word of its own; else it could be another thing."""
     places = list(re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text))
     return f"{text[: places[0].start()]}{new}{text[places[0].end() :]}" if len(places) == 1 else text
 
