@@ -8,7 +8,8 @@ import pickle
 from krino.cases.item import CaseItem
 from krino.contract import Source, Usage
 from krino.engine.case import Written
-from krino.engine.desk import LOT, Cases, Done, opened
+from krino.engine.crew import Sent
+from krino.engine.desk import Done, opened, packed_lot
 from krino.engine.protocol import OpenCase
 
 
@@ -23,8 +24,8 @@ def test_cases_arrive_in_their_order_as_they_were() -> None:
     records = [{"text": "é", "at": datetime.date(2024, 2, 29), "n": [1, 2.5, None]}, None]
     cases = [
         OpenCase(CaseItem(n, f"c{n}", records[n % 2], Source("a.jsonl", n), None, None, n or None), f"{n:032x}")
-        for n in range(2 * LOT + 1)
+        for n in range(5)
     ]
-    sent = pickle.loads(pickle.dumps(Cases.of(cases)))
-    assert sent.how_many == len(cases)
-    assert [case for lot in sent.lots for case in opened(lot)] == cases
+    lot = packed_lot(cases)
+    assert list(opened(lot)) == cases
+    assert [Sent(case.number, case.digest, lot).case for case in cases] == cases

@@ -147,10 +147,10 @@ class OneByOne:
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
         async for case in cases:
             if self.stopping:
-                await receive([(case.item, None)])
+                await receive([(case, None)])
                 return
             judgement = await judge_item(assignment.judge, assignment.labeller, case.item, case.digest)
-            await receive([(case.item, judgement)])
+            await receive([(case, judgement)])
 
     def stop(self) -> None:
         self.stopping = True

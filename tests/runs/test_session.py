@@ -407,11 +407,11 @@ class Together:
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         found = []
-        async for item, digest in cases:
-            judgement, _ = await carry(assignment.judge, assignment.labeller, item, digest)
-            found.append(
-                (item, judgement.model_copy(update={"id": f"{'long ' * 200}"}) if item.index == 1 else judgement)
-            )
+        async for case in cases:
+            judgement, _ = await carry(assignment.judge, assignment.labeller, case.item, case.digest)
+            if case.number == 1:
+                judgement = judgement.model_copy(update={"id": f"{'long ' * 200}"})
+            found.append((case, judgement))
         await receive(found)
 
     def stop(self) -> None:

@@ -29,7 +29,7 @@ from krino.engine import sync
 from krino.engine.case import input_hash, open_questions
 from krino.engine.crew import DIED
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, Engine, Finished, opened
+from krino.engine.protocol import Assignment, Engine, Finished, Returned, opened
 from krino.engine.rehearsal import lacks_labeller, refuse_without_labeller, rehearse_first, rehearsed
 from krino.errors import RunStopped, UsageProblem
 from krino.judges.registry import OURS, address_of
@@ -202,12 +202,12 @@ class Running:
         cannot be judged. It is studied twice then, so this is for judges that are not known to be safe."""
         found = Estimate()
 
-        async def receive(cases: Sequence[tuple[CaseItem, Finished | None]]) -> None:
-            for item, judgement in cases:
+        async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
+            for case, judgement in cases:
                 if isinstance(judgement, Judgement) and judgement.error == DIED:
                     found.add("cannot_be_judged", Forecast())
                 else:
-                    self._add_outlook(item, found)
+                    self._add_outlook(case.item, found)
 
         cases = opened(self._watched(self.cases()), lambda item, digest: True)
         await engine.run(Assignment(self.judge, Unasked(), may_kill=True), cases, receive)

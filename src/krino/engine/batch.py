@@ -66,7 +66,7 @@ class BatchFiles:
         finally:
             try:
                 for case in piles.all():
-                    await receive([(case.item, None)])
+                    await receive([(case, None)])
             finally:
                 self._end(ledger)
 
@@ -99,9 +99,9 @@ class BatchFiles:
             try:
                 judgement, stop = await carry(assignment.judge, assignment.labeller, case.item, case.digest)
             except RunStopped:
-                await receive([(case.item, None)])
+                await receive([(case, None)])
                 raise
-            await receive([(case.item, judgement)])
+            await receive([(case, judgement)])
             if stop is not None:
                 raise stop
 
@@ -158,10 +158,10 @@ class _Round:
         except RunStopped:
             for key, turn in self._read():
                 self._ledger.ask_again(key, turn)
-            await self._receive([(case.item, None)])
+            await self._receive([(case, None)])
             raise
         try:
-            await self._receive([(case.item, judgement)])
+            await self._receive([(case, judgement)])
         except RunStopped as reason:  # the judgement is on record all the same
             stop = reason
         for key, turn in self._read():

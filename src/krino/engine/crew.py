@@ -16,13 +16,28 @@ import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from krino.cases.item import CaseItem
 from krino.contract import Usage
 from krino.engine.case import Written, without_verdict
-from krino.engine.desk import GATHER, Answer, Calling, Cases, Done, Ended, FromWorker, Kit, Ready, Stop, ToWorker
-from krino.engine.protocol import Assignment, Finished, OpenCase, ReceiveAny
+from krino.engine.desk import (
+    GATHER,
+    LOT,
+    Answer,
+    Calling,
+    Cases,
+    Done,
+    Ended,
+    FromWorker,
+    Kit,
+    Ready,
+    Stop,
+    ToWorker,
+    opened,
+    packed_lot,
+)
+from krino.engine.protocol import Assignment, Finished, OpenCase, ReceiveAny, Returned
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
@@ -62,6 +77,23 @@ class Link(Protocol):
 
 
 Hire = Callable[[Kit], Awaitable[Link]]
+
+
+class Sent(NamedTuple):
+    """A case that a worker has, as it was packed: its objects would take ten times the memory until it comes back."""
+
+    number: int
+    digest: str
+    lot: bytes
+    """With the cases that were packed together with it."""
+
+    @property
+    def case(self) -> OpenCase:
+        return next(case for case in opened(self.lot) if case.number == self.number)
+
+    @property
+    def item(self) -> CaseItem:
+        return self.case.item
 
 
 class Crew:
@@ -187,7 +219,7 @@ class _Place:
     cases: AsyncIterator[OpenCase]
     reading: asyncio.Lock
     receive: ReceiveAny
-    hand: dict[int, OpenCase] = field(default_factory=dict)
+    hand: dict[int, Sent] = field(default_factory=dict)
     """The cases that its worker has."""
     doubtful: deque[list[OpenCase]] = field(default_factory=deque)
     """Cases of dead workers, in lots that are taken one after another."""
@@ -281,19 +313,21 @@ class _Place:
             return
         self.careful = bool(self.doubtful)
         if self.doubtful:
-            self._hand_out(self.doubtful.popleft())
+            lot = self.doubtful.popleft()
+            self.post(Cases(len(lot), [self._in_hand(lot)]))
             return
         if not self.all_read and len(self.hand) <= self._window // 2:
             self._measure()
-            if more := await self._read(self._window - len(self.hand)):
-                self._hand_out(more)
+            await self._read(self._window - len(self.hand))
         if self.all_read and not self.told_the_end:
             self.told_the_end = True
             self.post(Stop(now=False))
 
-    def _hand_out(self, cases: list[OpenCase]) -> None:
-        self.hand.update((case.item.index, case) for case in cases)
-        self.post(Cases.of(cases))
+    def _in_hand(self, cases: list[OpenCase]) -> bytes:
+        """These cases as the worker gets them."""
+        lot = packed_lot(cases)
+        self.hand.update((case.number, Sent(case.number, case.digest, lot)) for case in cases)
+        return lot
 
     def _measure(self) -> None:
         """How many cases are to be in hand, by how many were done since it was asked last."""
@@ -306,19 +340,32 @@ class _Place:
             self._window = max(least, min(enough, MOST_IN_HAND))
         self._done, self._since = 0, now
 
-    async def _read(self, count: int) -> list[OpenCase]:
-        batch: list[OpenCase] = []
+    async def _read(self, count: int) -> None:
+        """Hand out so many new cases, or as many as there are."""
+        lots: list[bytes] = []
+        how_many = 0
         async with self.reading:
-            try:
-                while len(batch) < count and not self.crew.stopping:
-                    batch.append(await anext(self.cases))
-            except StopAsyncIteration:
-                self.all_read = True
-                self.crew.none_left.set()
-            except Exception as fault:  # the stream is broken; what was read before it is judged
-                self.crew.end(fault)
+            for at in range(0, count, LOT):
+                if self.all_read or not (lot := await self._next(min(LOT, count - at))):
+                    break
+                lots.append(self._in_hand(lot))
+                how_many += len(lot)
         self.all_read = self.all_read or self.crew.stopping
-        return batch
+        if lots:
+            self.post(Cases(how_many, lots))
+
+    async def _next(self, count: int) -> list[OpenCase]:
+        """The next cases of the stream; fewer than that where it ends."""
+        cases: list[OpenCase] = []
+        try:
+            while len(cases) < count and not self.crew.stopping:
+                cases.append(await anext(self.cases))
+        except StopAsyncIteration:
+            self.all_read = True
+            self.crew.none_left.set()
+        except Exception as fault:  # the stream is broken; what was read before it is judged
+            self.crew.end(fault)
+        return cases
 
     # --- what the worker says ------------------------------------------------------------------------
 
@@ -338,13 +385,13 @@ class _Place:
     async def _answer(self, calling: Calling) -> None:
         self.post(await self.switchboard.answer(calling.number, calling.call))
 
-    def _taken_back(self, place: int, judgement: Written | None) -> tuple[CaseItem, Written | None]:
+    def _taken_back(self, place: int, judgement: Written | None) -> tuple[Sent, Written | None]:
         case = self.hand.pop(place)
         self._done += 1
         self.switchboard.case_is_done(case.digest)
-        return case.item, judgement
+        return case, judgement
 
-    async def _hand_back(self, cases: Sequence[tuple[CaseItem, Finished | None]]) -> None:
+    async def _hand_back(self, cases: Sequence[tuple[Returned, Finished | None]]) -> None:
         """All that a message brought together: one step for the journal is much less work than one for each."""
         try:
             await self.receive(cases)
@@ -353,7 +400,7 @@ class _Place:
 
     async def _give_back_doubtful(self) -> None:
         lots, self.doubtful = self.doubtful, deque()
-        await self._hand_back([(case.item, None) for lot in lots for case in lot])
+        await self._hand_back([(case, None) for lot in lots for case in lot])
 
     async def _close_book(self, ended: Ended) -> None:
         """The worker has ended by itself: what it had not begun is handed back."""
@@ -363,16 +410,17 @@ class _Place:
         if ended.reason is not None:
             self.crew.end(ended.reason)
         left, self.hand = self.hand, {}
-        await self._hand_back([(case.item, None) for case in left.values()])
+        await self._hand_back([(case, None) for case in left.values()])
 
     async def _bury(self) -> None:
         """The worker has died: what it had in hand is tried again, with more care each time."""
-        left, self.hand = list(self.hand.values()), {}
+        left, self.hand = [sent.case for sent in self.hand.values()], {}
         if not self.careful:
             self.doubtful.extend(left[at : at + FEW_AT_A_TIME] for at in range(0, len(left), FEW_AT_A_TIME))
         elif len(left) > 1:
             self.doubtful.extendleft([case] for case in reversed(left))
         elif left:
-            judge, (item, digest) = self.crew.assignment.judge, left[0]
-            spent = self.switchboard.spent_on(digest)
-            await self._hand_back([(item, without_verdict(judge, item, digest, "error", DIED, usage=spent))])
+            judge, (case,) = self.crew.assignment.judge, left
+            spent = self.switchboard.spent_on(case.digest)
+            died = without_verdict(judge, case.item, case.digest, "error", DIED, usage=spent)
+            await self._hand_back([(case, died)])

@@ -23,7 +23,7 @@ from krino.cases.item import CaseItem
 from krino.contract import Judgement, Source, Usage
 from krino.engine.case import Written, written
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, OpenCase
+from krino.engine.protocol import Assignment, OpenCase, Returned
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.travel import Call, Packed
@@ -33,7 +33,7 @@ GATHER = 0.1
 GATHER_CALLS = 0.005
 """The same while a call waits for its answer."""
 LOT = 8
-"""Cases that a worker makes objects of at a time."""
+"""Cases that are packed together, and that a worker makes objects of at a time."""
 KEPT = 16 * 1024 * 1024
 """Bytes of freed memory that a process on either side of a link keeps for the next message."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
@@ -75,18 +75,16 @@ class Kit:
 
 
 class Cases(NamedTuple):
-    """To a worker: judge these. They are sent as bare tuples, which cost the starter half of what objects do, and in
-    lots that the worker opens one after another: a record that was made long before it is judged is far away in memory
-    by then."""
+    """To a worker: judge these. They come in lots, packed as soon as they are read and opened one lot after another: a
+    record that was made long before it is used is far away in memory by then."""
 
     how_many: int
     lots: list[bytes]
 
-    @classmethod
-    def of(cls, cases: list[OpenCase]) -> Cases:
-        bare = [_bare(item, digest) for item, digest in cases]
-        lots = (bare[at : at + LOT] for at in range(0, len(bare), LOT))
-        return cls(len(bare), [pickle.dumps(lot, pickle.HIGHEST_PROTOCOL) for lot in lots])
+
+def packed_lot(cases: Sequence[OpenCase]) -> bytes:
+    """As bare tuples, which cost the starter half of what objects do."""
+    return pickle.dumps([_bare(item, digest) for item, digest in cases], pickle.HIGHEST_PROTOCOL)
 
 
 def opened(lot: bytes) -> Iterator[OpenCase]:
@@ -226,11 +224,11 @@ class Desk:
         judge, labeller = self._kit.judge.load(), self._kit.labeller.unpacked(self._call)
         self._say([Ready()])
 
-        async def receive(cases: Sequence[tuple[CaseItem, Judgement | None]]) -> None:
-            for item, judgement in cases:
-                line = None if judgement is None else written(judge, item, judgement)
+        async def receive(cases: Sequence[tuple[Returned, Judgement | None]]) -> None:
+            for case, judgement in cases:
+                line = None if judgement is None else written(judge, case.item, judgement)
                 self._in_hand -= 1
-                self._done.append((item.index, line))
+                self._done.append((case.number, line))
             self._gather()
 
         try:

@@ -47,18 +47,18 @@ class LocalPool:
     async def _work(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
         while (case := await self._next(cases)) is not None:
             if self._stopping:
-                await receive([(case.item, None)])
+                await receive([(case, None)])
                 return
             turns = Turns()
             try:
                 judgement, stop = await carry(assignment.judge, assignment.labeller, case.item, case.digest, turns)
             except RunStopped as reason:
                 self._end(reason)
-                await receive([(case.item, None)])
+                await receive([(case, None)])
                 return
             try:
                 await turns.finish()
-                await receive([(case.item, judgement)])
+                await receive([(case, judgement)])
             except RunStopped as reason:
                 stop = stop or reason
             if stop is not None:

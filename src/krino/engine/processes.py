@@ -114,7 +114,7 @@ class _Ahead:
     async def give_back(self, receive: ReceiveAny) -> None:
         """The cases that were read, of a run that was stopped before anybody had them."""
         held, self._held = self._held, deque()
-        await receive([(case.item, None) for case in held])
+        await receive([(case, None) for case in held])
 
 
 class ProcessLink:

@@ -27,6 +27,20 @@ class OpenCase(NamedTuple):
     item: CaseItem
     digest: str
 
+    @property
+    def number(self) -> int:
+        return self.item.index
+
+
+class Returned(Protocol):
+    """A case that comes back. Who sent it elsewhere has kept it packed: asking for the item opens it."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def item(self) -> CaseItem: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
@@ -43,9 +57,9 @@ class Assignment:
 
 Finished = Judgement | Written
 """A judgement, or the line that it is in the journal: workers send lines."""
-Receive = Callable[[Sequence[tuple[CaseItem, Judgement | None]]], Awaitable[None]]
+Receive = Callable[[Sequence[tuple[Returned, Judgement | None]]], Awaitable[None]]
 """Takes cases back that are finished at one time, most often one. It may raise `RunStopped`: then no more are begun."""
-ReceiveAny = Callable[[Sequence[tuple[CaseItem, Finished | None]]], Awaitable[None]]
+ReceiveAny = Callable[[Sequence[tuple[Returned, Finished | None]]], Awaitable[None]]
 """The same of any engine, whether it gives judgements or lines."""
 
 
@@ -91,9 +105,9 @@ async def judged_in_order(
             await room.acquire()
             yield case
 
-    async def receive(cases: Sequence[tuple[CaseItem, Finished | None]]) -> None:
-        for item, judgement in cases:
-            finished[item.index] = judgement.read() if isinstance(judgement, Written) else judgement
+    async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
+        for case, judgement in cases:
+            finished[case.number] = judgement.read() if isinstance(judgement, Written) else judgement
         news.set()
         for _, judgement in cases:
             if judgement is not None:

@@ -135,8 +135,10 @@ class Journal:
 
     def _note(self, digest: str, status: Status, usage: Usage, offset: int) -> None:
         self.has_verdicts = self.has_verdicts or status == "ok"
-        if is_open(self.status(digest)):
-            self.lines.set(digest, packed_line(offset, status))
+        line = packed_line(offset, status)
+        known = self.lines.add(digest, line)
+        if known != line and is_open(NAMES[line_of(known)[1]]):
+            self.lines.set(digest, line)
         self.unpriced = self.unpriced or (usage.cost is None and usage.calls > 0)
         self.usage.add(usage)
 

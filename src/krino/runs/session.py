@@ -13,7 +13,7 @@ from krino.cases.item import CaseItem, as_text
 from krino.contract import AnyJudge, Labeller, Source, Usage
 from krino.engine.case import unwritable
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, Engine, Finished, opened
+from krino.engine.protocol import Assignment, Engine, Finished, Returned, opened
 from krino.engine.rehearsal import Trial
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.llm.batch.ledger import forget_answered
@@ -190,8 +190,8 @@ class Session:
     ) -> None:
         """Once through the items; judges those that are open."""
 
-        async def receive(cases: Sequence[tuple[CaseItem, Finished | None]]) -> None:
-            finished = [(item, judgement) for item, judgement in cases if judgement is not None]
+        async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
+            finished = [(case, judgement) for case, judgement in cases if judgement is not None]
             self._take(finished, journal, roll)
             for _, judgement in finished:
                 trial.check(judgement)
@@ -225,7 +225,7 @@ class Session:
             self.tally.skipped += 1
         return status is None
 
-    def _take(self, finished: Sequence[tuple[CaseItem, Finished]], journal: Journal, roll: RollWriter) -> None:
+    def _take(self, finished: Sequence[tuple[Returned, Finished]], journal: Journal, roll: RollWriter) -> None:
         """Into the journal, and into the counts."""
         roll.flush()  # no verdict is in the journal before its case is on the roll
         judgements = [judgement for _, judgement in finished]
@@ -236,7 +236,8 @@ class Session:
                 for one in finished:
                     self._take([one], journal, roll)
                 return
-            judgements = [unwritable(self.judge, *finished[0], fault)]
+            case, judgement = finished[0]
+            judgements = [unwritable(self.judge, case.item, judgement, fault)]
             journal.append(*judgements)
         counts = self.tally.counts
         for judgement in judgements:
