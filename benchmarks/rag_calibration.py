@@ -25,8 +25,8 @@ from krino.judges.rag.rubric import settle
 BINS = 10
 SIDE, EDGE = 320, 48
 COLOURS = {"RAGTruth QA": "#b3261e", "LFQA": "#1a56c4", "risk on RAGTruth QA": "#1b7f3b"}
-THRESHOLD = 0.15
-"""The risk from which on F1 is best on LFQA."""
+THRESHOLD = 0.3
+"""The risk from which on F1 is best on LFQA, at the level that it was fitted with there."""
 
 Said = tuple[float, bool]
 """A probability and whether people found the sentence supported."""

@@ -37,6 +37,8 @@ from krino.judges.rag.tables import table  # noqa: E402
 BATCH = 64
 WEIGHTS = {"company": np.arange(-0.4, 0.51, 0.1).tolist(), "whole": np.arange(0.0, 0.51, 0.1).tolist()}
 """What is tried. More than a half gains on whole answers (of LFQA, our own) and loses on RAGTruth and SummEdits."""
+STARTS = np.arange(-0.5, 0.61, 0.1).tolist()
+"""What is tried where passages are longer, added to the start that fits each claim by itself best."""
 FEWEST = 200
 """Texts of a set that a shift is chosen by."""
 GIVEN_DOCUMENTS = {"alpaca_wdoc", "gpt3_wdoc", "gpt3_whudoc", "webgpt"}
@@ -150,12 +152,12 @@ def telling(rows: Sequence[Row]) -> list[Row]:
 
 def fit(rows: Sequence[Row]) -> tuple[dict[str, float], float]:
     """Weights and start; each set weighs the same, and so does each answer within it."""
-    names = [name for name in rows[0].values if name not in ("company", "whole")]  # by texts, below
+    names = sorted({name for row in rows for name in row.values} - set(WEIGHTS))  # the others by texts, below
     groups: dict[tuple[str, bool], int] = defaultdict(int)
     for row in rows:
         groups[row.set, row.good] += 1
     weights = np.array([1 / groups[row.set, row.good] for row in rows])
-    inputs = np.array([[row.values[name] for name in names] for row in rows])
+    inputs = np.array([[row.values.get(name, 0.0) for name in names] for row in rows])
     model = LogisticRegression(C=10, max_iter=2_000)
     model.fit(inputs, [row.good for row in rows], sample_weight=weights * len(rows) / weights.sum())
     return dict(zip(names, model.coef_[0], strict=True)), float(model.intercept_[0])
@@ -165,7 +167,7 @@ def balances(rows: Sequence[Row], weights: Mapping[str, float], start: float) ->
     """The sums before anything caps them; what is settled stands at plus or minus infinity."""
     return np.array(
         [
-            start + sum(weight * row.values[name] for name, weight in weights.items())
+            start + sum(weight * row.values.get(name, 0.0) for name, weight in weights.items())
             if row.settled is None
             else math.copysign(math.inf, row.settled - 0.5)
             for row in rows
@@ -190,9 +192,9 @@ def accuracies(rows: Sequence[Row], values: Floats) -> dict[str, float]:
 
 
 def best_weight(name: str, tried: Sequence[float], rows: Sequence[Row], values: Floats) -> float:
-    """Of a value that tells of whole texts: where the mean balanced accuracy over all sets is best."""
+    """Of a value that tells of whole texts, or of the start: where the mean balanced accuracy over all sets is best."""
     means = []
-    measured = np.array([row.values[name] for row in rows])
+    measured = np.array([1.0 if name == "start" else row.values.get(name, 0.0) for row in rows])
     for weight in tried:
         found = accuracies(rows, values + weight * measured)
         means.append(np.mean(list(found.values())))
@@ -287,7 +289,11 @@ def levelled(fitted: Floats, texts: Sequence[Told]) -> Floats:
 
 
 def best_threshold(fitted: Floats, texts: Sequence[Told]) -> float:
-    """Where F1 is best; the middle of what is within `FLAT` of it, for one answer must not decide."""
+    """Where F1 is best; the middle of what is within `FLAT` of it, for one answer must not decide.
+
+    By the risk as it was fitted on these texts: a threshold carries over to other texts as far as the risk is a
+    probability on both.
+    """
     own, told, bad = _inputs(texts)
     weights, risks = shares(bad), 1 / (1 + np.exp(-(own + told @ fitted)))
 
@@ -322,6 +328,9 @@ def show(folder: Path, rows: Sequence[Row]) -> None:
     print(
         "texts of one claim:", accuracies(alone := [row for row in rows if row.alone], balances(alone, weights, start))
     )
+    longer = [row for row in rows if not row.values["few"]]
+    moved = best_weight("start", STARTS, longer, balances(longer, weights, start))
+    start, weights["few"] = start + moved, weights["few"] - moved
     several = [row for row in rows if not row.alone]
     for name, few in (("company", 0.0), ("whole", 1.0)):
         chosen = [row for row in several if row.values["few"] == few]
@@ -336,10 +345,11 @@ def show(folder: Path, rows: Sequence[Row]) -> None:
     texts = [found for text, found in answers.items() if text in given]
     others = list(measure("ragtruth", rag_data.ragtruth(folder)))
     other = text_signs("ragtruth", others, balances(others, weights, start), curve)
-    risk = levelled(fit_risk(texts), list(other.values()))
+    fitted = fit_risk(texts)
+    risk = levelled(fitted, list(other.values()))
     for name, weight in zip(("start", *texts[0][2]), risk, strict=True):
         print(f"{name} = {weight:.3f}" if name != "start" else f"[risk]\nstart = {weight:.3f}")
-    print(f"# best F1 from {best_threshold(risk, texts):.2f}")
+    print(f"# best F1 from {best_threshold(fitted, texts):.2f}")
 
 
 if __name__ == "__main__":

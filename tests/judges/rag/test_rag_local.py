@@ -103,6 +103,19 @@ def test_the_opposite_of_a_word_contradicts() -> None:
     assert labels.claims[0].label == "contradicted"
 
 
+@pytest.mark.parametrize(
+    ("passage", "struck"),
+    [
+        ("Wax keeps the leather of dry shoes soft.", False),
+        ("If the shoes are dry, wax keeps the leather soft.", True),
+    ],
+)
+def test_the_opposite_of_what_is_only_supposed_contradicts_only_another_condition(passage: str, struck: bool) -> None:
+    answer = "If the shoes are wet, wax keeps the leather soft."
+    facts = facts_of(question="What does wax do for my shoes?", context=[passage], answer=answer)
+    assert ("'wet'" in label_locally([facts])[0].claims[0].why) == struck
+
+
 def test_a_name_that_stands_in_no_passage_is_unsupported_however_near_the_rest() -> None:
     labels = label_locally([facts_of(answer="The iron bridge at Varde was opened in 1904 by Olsen.")])[0]
     assert labels.claims[0].label == "unsupported"

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.judges.rag.reading.scope import is_taken_out, may_be_wider, other_scope, read_scope, same_scope
+from krino.judges.rag.reading.scope import (
+    is_taken_out,
+    may_be_wider,
+    other_scope,
+    read_scope,
+    same_scope,
+    supposed,
+)
 from krino.judges.rag.tables import table
 from krino.text.language import READ_LANGUAGES
 
@@ -78,6 +85,27 @@ IDLE = table("scope")["en"]["not_all"]
 def test_an_all_that_speaks_of_nobody_says_nothing(told: str) -> None:
     assert read_scope(f"It is {told} is.", "en").all == ""
     assert read_scope("It is for all of it.", "en").all == "all"
+
+
+def test_what_is_said_of_each_ones_part_is_not_said_of_each() -> None:
+    assert read_scope("Each bar's height shows a size.", "en").all == ""
+    assert read_scope("Each bar shows a size.", "en").all == "each"
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "front"),
+    [
+        ("If the shoes get wet, wax them.", "en", "If the shoes get wet"),
+        ("Wenn die Schuhe nass werden, wachsen Sie sie ein.", "de", "Wenn die Schuhe nass werden"),
+        ("Als de schoenen nat zijn, zet ze in de was.", "nl", "Als de schoenen nat zijn"),
+        ("Si les chaussures sont mouillées, cirez-les.", "fr", "Si les chaussures sont mouillées"),
+        ("Si los zapatos están mojados, encérelos.", "es", "Si los zapatos están mojados"),
+        ("Wax them if they get wet, please.", "en", ""),
+        ("The shoes get wet, so wax them.", "en", ""),
+    ],
+)
+def test_what_a_text_supposes_it_does_not_state(text: str, language: str, front: str) -> None:
+    assert supposed(text, language) == front
 
 
 @pytest.mark.parametrize("word", table("scope")["en"]["not_only"].split())

@@ -90,6 +90,13 @@ def same_scope(claim: str, found: str, language: str | None) -> bool:
     return theirs.taken_out.roots <= _roots(denying[0], language)
 
 
+def supposed(text: str, language: str | None) -> str:
+    """What a text begins by supposing ("If the shoes get wet, ..."), and does not state; else nothing."""
+    front, comma, _ = text.partition(",")
+    condition = _Known.of(language).condition.match(front.strip().lower())
+    return front if comma and condition else ""
+
+
 def scope_roots(language: str | None) -> frozenset[str]:
     """The roots of the words that say for whom and when something holds."""
     return frozenset(root_of(word, language) for word in _Known.of(language).telling)
@@ -181,10 +188,12 @@ def _known(language: str) -> _Known:
 
 
 def _says_all(words: list[str], place: int, known: _Known) -> bool:
-    """ "All dogs" and "always", but not "that is all there is to it" nor "at all"."""
+    """ "All dogs" and "always", but not "that is all there is to it" nor "at all", nor "each dog's collar"."""
     if words[place] not in known.all:
         return False
     before, after = words[place - 1 : place], words[place + 1 : place + 2]
+    if any(word.endswith(("'s", "’s")) for word in after):
+        return False
     return known.not_all_behind.isdisjoint(before) and known.not_all_before.isdisjoint(after)
 
 

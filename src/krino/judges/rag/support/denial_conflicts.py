@@ -8,7 +8,7 @@ from functools import cache
 from krino.judges.rag.reading.claims import clauses
 from krino.judges.rag.reading.frames import told_from_far_end
 from krino.judges.rag.reading.grammar import root_of, word_list
-from krino.judges.rag.reading.scope import is_taken_out
+from krino.judges.rag.reading.scope import is_taken_out, read_scope, supposed
 from krino.judges.rag.reading.values import stated
 from krino.judges.rag.reading.words import opposed_poles, opposed_words, opposite_words, read_sentence
 from krino.judges.rag.support.claim_and_evidence import ClaimAndEvidence, Conflict, is_english
@@ -61,11 +61,18 @@ def opposite_conflict(pair: ClaimAndEvidence, topical: float) -> Conflict | None
         return None
     if words[0] in _leaning() and _behind(words[0], pair.claim) != _behind(words[1], pair.evidence[0]):
         return None  # "from there" and "into sleep mode" speak of different things
+    if words[0] in plain_words(supposed(pair.claim, pair.language)) and _states(pair.evidence[0], pair.language):
+        return None
     turned = {root_of(word, pair.language) for word in (words[0], *opposed_poles(pair.claimed, best))} | light_roots()
     rest = {root: weight for root, weight in pair.weights.items() if root not in turned}
     if not rest or coverage(rest, pair.found[:1]) < topical:
         return None
     return Conflict(f"it says '{words[0]}', the passage '{words[1]}'", plain=True)
+
+
+def _states(text: str, language: str | None) -> bool:
+    """Whether it sets no condition."""
+    return not read_scope(text, language).condition
 
 
 def _are_hours(words: tuple[str, str], pair: ClaimAndEvidence) -> bool:

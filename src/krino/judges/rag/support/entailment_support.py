@@ -106,19 +106,24 @@ class Weighing:
         """What is weighed, by the names of the weights.
 
         Of short passages the model has read all: there words in common say nothing, and a value that they lack may
-        follow from others.
+        follow from others. Of longer ones it was shown a part, which may not be the right one.
         """
-        few, absent = self.pair.few, float(bool(absent_values(self.pair)))
-        return {
-            "entailed": _log_odds(self.said.supported),
+        pair, absent, entailed = self.pair, float(bool(absent_values(self.pair))), _log_odds(self.said.supported)
+        weighed = {
             "whole": 0.0 if self.whole is None else _log_odds(self.whole.supported),
-            "few": float(few),
-            "passage_words": 0.0 if few else self.pair.anywhere,
-            "absent_value": 0.0 if few else absent,
-            "absent_in_few": absent if few else 0.0,
-            "strange_name": float(bool(self.pair.strangers)),
+            "few": float(pair.few),
+            "strange_name": float(bool(pair.strangers)),
             "conflict": float(self.conflict is not None),
-            "company": float(self.pair.company and not few),
+        }
+        if pair.few:
+            return weighed | {"entailed_by_few": entailed, "absent_in_few": absent}
+        return weighed | {
+            "entailed": entailed,
+            "against": _log_odds(self.said.contradicted),
+            "shown_words": self.share,
+            "passage_words": pair.anywhere,
+            "absent_value": absent,
+            "company": float(pair.company),
         }
 
     @property
