@@ -80,7 +80,7 @@ Hire = Callable[[Kit], Awaitable[Link]]
 
 
 class Sent(NamedTuple):
-    """A case that a worker has, as it was packed: its objects would take several times the memory until it comes back."""
+    """A case that a worker has, as it was packed: its objects would take several times the memory meanwhile."""
 
     number: int
     digest: str
