@@ -76,6 +76,11 @@ def test_summary_names_the_report_where_there_is_one(tmp_path: Path) -> None:
     assert "report.html" in _summary([failed()], tmp_path).replace("\n", "").replace(" ", "")
 
 
+def test_a_run_that_never_ended_may_have_been_killed() -> None:
+    assert "running, or killed: the same command goes on" in " ".join(_summary([ok()], state="running").split())
+    assert "killed" not in _summary([ok()], state="finished")
+
+
 def test_summary_of_nothing_prints() -> None:
     assert "0 cases" in _summary([])
 

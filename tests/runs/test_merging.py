@@ -209,7 +209,7 @@ def test_a_shard_of_another_input_is_refused(tmp_path: Path) -> None:
         judged([shards["a"][0], shards["b"][1]], tmp_path / "both")
     with pytest.raises(krino.UsageProblem, match="is a shard, and other inputs are not"):
         judged([shards["a"][0], tmp_path / "b.jsonl"], tmp_path / "both")
-    with pytest.raises(krino.UsageProblem, match="is a shard of something else"):
+    with pytest.raises(krino.UsageProblem, match="is a shard of another cut"):
         krino.shard(ToyJudge(), tmp_path / "b.jsonl", into=tmp_path / "shards-a", shards=2)
 
 

@@ -111,7 +111,10 @@ class Cutter:
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             known = None if path not in self._paths else read_head(path).whole.inputs
             if known != whole.inputs:
-                raise UsageProblem(f"{path} is a shard of something else; name another folder with --into")
+                raise UsageProblem(
+                    f"{path} is a shard of another cut (other files, or another number of shards); name another folder "
+                    "with --into, or remove the shards that lie there"
+                )
 
 
 def _draft(path: Path) -> Path:

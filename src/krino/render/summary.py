@@ -54,7 +54,8 @@ _LONGEST_ID = 60
 
 def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterator[b.Block]:
     """A run on one screen, with where its report and its cases are found."""
-    note = " · ".join((labeller_of(manifest), date_of(manifest), manifest.state))
+    state = "running, or killed: the same command goes on" if manifest.state == "running" else manifest.state
+    note = " · ".join((labeller_of(manifest), date_of(manifest), state))
     yield b.Heading(judge_of(manifest), note=note, level=1)
     yield counts_block(summary.counts)
     yield from _repeated(manifest)
@@ -153,7 +154,8 @@ def slices_sections(tables: Sequence[SliceTable]) -> Iterator[b.Section]:
 def _decided(summary: Summary) -> Iterator[b.KeyFigure]:
     decided = summary.decided_by
     if decided.total:
-        told = f"of {decided.total:,} verdict fields by rules alone, the rest with labels"
+        rest = "" if decided.rules == decided.total else ", the rest with labels"
+        told = f"of {decided.total:,} verdict fields by rules alone{rest}"
         yield b.KeyFigure("Decided", share(decided.rules, decided.total), told)
 
 

@@ -90,6 +90,10 @@ def test_the_failed_form_has_all_keys_and_no_score(status: Any, field: str, othe
     assert set(form.values()) == {None}
 
 
+def test_an_empty_goal_is_none_and_the_same_run() -> None:
+    assert RagJudge({"goal": " "}).fingerprint() == RagJudge().fingerprint()
+
+
 def test_the_goal_of_the_case_goes_before_the_option() -> None:
     legal = RagJudge({"goal": "legal"})
     assert legal.study(legal.read(case_of())).goal.name == "legal"

@@ -42,7 +42,12 @@ class RagOptions(BaseModel):
     @field_validator("goal")
     @classmethod
     def _known(cls, goal: str) -> str:
-        """For a whole run a goal that says nothing is a slip; a single case that has one is read as balanced."""
+        """For a whole run a goal that says nothing is a slip; a single case that has one is read as balanced.
+
+        An empty one is none, as from a variable that is not set.
+        """
+        if not goal.strip():
+            return "balanced"
         if not names_a_goal(goal):
             raise ValueError(f"names no known goal; there are {', '.join(goal_names())}")
         return goal
