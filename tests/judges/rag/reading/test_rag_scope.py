@@ -90,6 +90,8 @@ def test_an_all_that_speaks_of_nobody_says_nothing(told: str) -> None:
 def test_what_is_said_of_each_ones_part_is_not_said_of_each() -> None:
     assert read_scope("Each bar's height shows a size.", "en").all == ""
     assert read_scope("Each bar shows a size.", "en").all == "each"
+    plural = "Alle auto's mogen hier staan."  # in Dutch the same sign makes a plural
+    assert read_scope(plural, "nl").all == "alle"
 
 
 @pytest.mark.parametrize(

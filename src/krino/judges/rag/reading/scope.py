@@ -157,6 +157,7 @@ class _Known(NamedTuple):
     unless: re.Pattern[str]
     condition: re.Pattern[str]
     telling: frozenset[str]
+    owning: tuple[str, ...]
     not_all_behind: frozenset[str]
     not_all_before: frozenset[str]
     not_only: frozenset[str]
@@ -183,6 +184,7 @@ def _known(language: str) -> _Known:
         patterns["unless"],
         patterns["if"],
         every | only | first,
+        tuple(idle.get("owning", "").split()),
         *beside,
     )
 
@@ -192,7 +194,7 @@ def _says_all(words: list[str], place: int, known: _Known) -> bool:
     if words[place] not in known.all:
         return False
     before, after = words[place - 1 : place], words[place + 1 : place + 2]
-    if any(word.endswith(("'s", "’s")) for word in after):
+    if any(word.endswith(known.owning) for word in after):
         return False
     return known.not_all_behind.isdisjoint(before) and known.not_all_before.isdisjoint(after)
 
