@@ -14,7 +14,7 @@ def test_the_public_names_are_exactly_these() -> None:
     assert set(krino.__all__) == {
         *("__version__", "ajudge", "ajudge_many", "judge", "judge_many", "jury", "llm", "load_judge", "repeated"),
         *("Judge", "Judgement", "Labeller", "Labelled", "ReplayLabeller", "Task", "Usage"),
-        *("Questions", "Bound", "Passage", "Media", "Settlement", "Ruling", "Finding"),
+        *("Questions", "Bound", "Passage", "Media", "Settlement", "Ruling", "Finding", "Unread"),
         *("run", "resettle", "estimate", "Estimate", "gate_rules", "Gate", "GateResult", "Summary"),
         *("BatchFiles", "shard", "merge"),
         *("Run", "agree", "Agreement", "assert_verdict", "compare", "Comparison", "frame", "load_run"),

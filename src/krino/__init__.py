@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from krino.contract import Ruling as Ruling
     from krino.contract import Settlement as Settlement
     from krino.contract import Task as Task
+    from krino.contract import Unread as Unread
     from krino.contract import Usage as Usage
     from krino.engine.batch import BatchFiles as BatchFiles
     from krino.errors import CannotJudge as CannotJudge
@@ -81,6 +82,7 @@ _HOMES = {
             "Ruling",
             "Settlement",
             "Task",
+            "Unread",
             "Usage",
         ),
         "krino.contract",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +15,7 @@ from krino.engine.case import judge_item, written
 from krino.engine.rehearsal import Trial
 from krino.errors import RunStopped
 from krino.labellers.local import LocalLabeller
-from toy_judge import ToyJudge
+from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 
 async def judged(text: object, judge: ToyJudge | None = None) -> krino.Judgement:
@@ -34,6 +35,39 @@ async def test_every_field_says_who_decided_it_and_by_which_rule() -> None:
     assert judgement.rules == {"score": "TOY-LABEL", "note": "TOY-LABEL"}
     assert judgement.evidence == {"score": ["a goo"]}
     assert judgement.findings[0].rule == "TOY-LABEL"
+
+
+class _LeavesOut(ToyJudge):
+    """Reads the first word only, and says so."""
+
+    def settle(self, case: ToyCase, facts: int, labels: ToyLabels | None) -> Settlement:
+        settlement = super().settle(case, facts, labels)
+        left = tuple(krino.Unread("text", word, "only the first word is read") for word in case.text.split()[1:])
+        return replace(settlement, unread=left)
+
+
+async def test_text_that_was_left_out_is_on_record() -> None:
+    judgement = await judged("good rest", _LeavesOut())
+    assert judgement.unread == [krino.Unread("text", "rest", "only the first word is read")]
+    recorded = krino.Judgement.model_validate_json(judgement.to_json())
+    assert recorded == judgement
+    assert b"unread" not in (await judged("good", _LeavesOut())).to_json()
+
+
+async def test_text_that_was_left_out_does_not_fill_the_journal() -> None:
+    judgement = await judged(f"good {'x' * 1_000} {'word ' * 500}", _LeavesOut())
+    assert len(judgement.unread) == 51 and judgement.unread[-1].text == "451 more pieces of text"
+    assert len(judgement.unread[0].text) <= 300
+
+
+@pytest.mark.parametrize("unread", [["rest"], "rest", (krino.Finding("TOY-LABEL", "rest"),)])
+async def test_left_out_text_in_another_form_is_a_fault_of_the_judge(unread: Any) -> None:
+    class Wrong(ToyJudge):
+        def settle(self, case: ToyCase, facts: int, labels: ToyLabels | None) -> Settlement:
+            return replace(super().settle(case, facts, labels), unread=unread)
+
+    judgement = await judged("a good text", Wrong())
+    assert judgement.status == "error" and "unread must be a tuple of krino.Unread" in str(judgement.error)
 
 
 @pytest.mark.parametrize("text", ["a good text", "", "unjudgeable", "explode", 3])

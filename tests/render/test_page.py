@@ -249,6 +249,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> str:
     cases[0]["metadata"] = {"place": "Ghent", "second": 2, "third": 3, "fourth": 4}
     cases[1]["findings"] = [{"rule": "N1", "text": "detours were not looked for", "where": "score"}]
     cases[2]["findings"] = [{"rule": "N1", "text": "names Ostend, which stands nowhere", "where": "sentence 2"}]
+    cases[2]["unread"] = [{"where": "answer", "text": "<i>Take two.</i>", "why": "the labeller called it no claim"}]
     cases.append({**failed(3), "inputs": {"question": "Is it mute?"}})
     call = "search(" + "averylongargumentwithoutablank" * 12 + ")"
     why = "nothing used what it found, and nobody had asked for it in the first place either"
@@ -308,6 +309,12 @@ async def test_notes_and_findings_are_words_beside_their_rules(window: Tab, told
     finding = await page.run("document.querySelector('#case-body .finding').innerText")
     assert finding.startswith("names Ostend, which stands nowhere")
     assert "N1: A name that stands in no passage." in finding
+
+
+async def test_text_that_nobody_read_is_listed_as_text_with_the_reason(window: Tab, told: str) -> None:
+    page = await opened(window, f"{told}#case=case-2")
+    shown = await page.run("document.getElementById('case-body').innerText")
+    assert "Not read" in shown and "<i>Take two.</i>" in shown and "answer: the labeller called it no claim" in shown
 
 
 async def test_what_was_not_looked_for_stands_above_the_score(window: Tab, told: str) -> None:

@@ -99,6 +99,12 @@ def test_what_was_not_looked_for_stands_before_the_score() -> None:
     assert shown.count("detours") == 1, "and is not told again among the findings"
 
 
+def test_text_that_nobody_read_is_shown_with_the_reason() -> None:
+    left = {"where": "answer", "text": "Take two at night.", "why": "the labeller called it no claim"}
+    shown = _judgement({**ok(score=1.0), "unread": [left]})
+    assert "Not read" in shown and "Take two at night." in shown and "the labeller called it no claim" in shown
+
+
 def test_labels_are_shown_and_named_as_the_decider() -> None:
     shown = _judgement(ok(score=0.75, labelled=True), labels=True)
     assert "by the labeller's labels, R1" in shown and "water is wet" in shown

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from krino.contract import AnyJudge, AsksInParts, Finding, Questions, Ruling, Settlement, describe_validation
+from krino.contract import AnyJudge, AsksInParts, Finding, Questions, Ruling, Settlement, Unread, describe_validation
 from krino.contract.places import place_of_attribute, place_of_code, syntax_of
 
 
@@ -84,6 +84,8 @@ def _is_sound(judge: AnyJudge, settlement: Settlement) -> bool:
             return False
         if ruling.evidence != () and not _are(ruling.evidence, str):
             return False
+    if settlement.unread != () and not _are(settlement.unread, Unread):
+        return False
     return settlement.findings == () or _are(settlement.findings, Finding)
 
 
@@ -118,6 +120,9 @@ def _problems(judge: AnyJudge, settlement: Settlement) -> list[str]:
     findings: Any = settlement.findings
     if not (isinstance(findings, tuple | list) and all(isinstance(item, Finding) for item in findings)):
         problems.append("findings must be a tuple of krino.Finding")
+    unread: Any = settlement.unread
+    if not (isinstance(unread, tuple | list) and all(isinstance(item, Unread) for item in unread)):
+        problems.append("unread must be a tuple of krino.Unread")
     return list(dict.fromkeys(problems))
 
 

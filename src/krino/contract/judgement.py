@@ -27,7 +27,7 @@ VerdictT = TypeVar("VerdictT", bound=BaseModel, default=BaseModel, covariant=Tru
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _LONGEST_CELL = 2_000
-LEFT_OUT_IF_EMPTY = ("ballots", "figures", "labeller_findings")
+LEFT_OUT_IF_EMPTY = ("ballots", "figures", "labeller_findings", "unread")
 """Fields of a judgement that most have no use for."""
 
 
@@ -53,16 +53,30 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """Text of a case that did not count towards its verdict because nobody read it as content.
+
+    Either no labeller was shown it (cut to fit a prompt), or the labeller set it aside. `where` names the part of the
+    case ("answer", "step 12"), `why` says who left it out and for what reason.
+    """
+
+    where: str
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Settlement:
     """What `settle` returns: one ruling for each field of the verdict, and what stands beside the verdict.
 
     `figures` are numbers that the rubric does not have and a reader wants all the same (see `Judge.figures_model`); of
-    those that the judge declares, only the ones that this case has.
+    those that the judge declares, only the ones that this case has. `unread` lists the text that was left out.
     """
 
     rulings: Mapping[str, Ruling]
     findings: tuple[Finding, ...] = ()
     figures: Mapping[str, Ruling] = field(default_factory=dict)
+    unread: tuple[Unread, ...] = ()
 
 
 @dataclass(slots=True)
@@ -164,6 +178,9 @@ class Judgement(BaseModel, Generic[VerdictT]):
     findings: list[Finding] = Field(default_factory=list)
     labeller_findings: int = Field(
         default=0, ge=0, description="how many of the findings, the last ones, came with the labels; left out if none"
+    )
+    unread: list[Unread] = Field(
+        default_factory=list, description="text of the case that nobody read as content; left out if none"
     )
     labels: dict[str, Any] | None = None
     labeller: dict[str, Any] | None = Field(default=None, description="who labelled: model, parameters, channel")

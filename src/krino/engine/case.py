@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from krino.contract import (
     Settlement,
     Status,
     Task,
+    Unread,
     Usage,
     hash_record,
 )
@@ -28,6 +29,10 @@ from krino.contract.conduct import BrokenContract, figures_of, questions_of, ver
 from krino.contract.in_step import ALONE, Turns
 from krino.contract.places import fault_in
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
+from krino.text.clean import cut
+
+_MOST_UNREAD = 50
+_LONGEST_UNREAD = 300
 
 
 class Judged(NamedTuple):
@@ -192,6 +197,7 @@ class _Known:
             evidence={field: list(ruling.evidence) for field, ruling in told.items() if ruling.evidence},
             findings=[*settlement.findings, *(labelled.findings if labelled else ())],
             labeller_findings=len(labelled.findings) if labelled else 0,
+            unread=_bound_unread(settlement.unread),
             metadata=metadata,
             inputs=self.inputs,
             **self._paid(),
@@ -230,6 +236,14 @@ class _Known:
             return bounded_inputs(self.judge.raw_inputs(record))
         except Exception:  # the case has failed already, and the judgement says why
             return {}
+
+
+def _bound_unread(unread: Sequence[Unread]) -> list[Unread]:
+    """A journal line names what was left out without growing with it."""
+    shown = [replace(left, text=cut(left.text, _LONGEST_UNREAD)) for left in unread[:_MOST_UNREAD]]
+    if more := len(unread) - len(shown):
+        shown.append(Unread("case", f"{more:,} more pieces of text", f"only the first {_MOST_UNREAD} are listed"))
+    return shown
 
 
 def _judgement(judge: AnyJudge, item: CaseItem, digest: str, **fields: Any) -> Judgement:

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from krino.contract import LEFT_OUT_IF_EMPTY
 from krino.results.kinds import StorageKind, kind_of, storage_kind
 from krino.text.clean import sound
 
@@ -27,7 +28,7 @@ BEFORE_VERDICT = ("roll_up",)
 AFTER_VERDICT = ("reason", "error", "notes")
 USAGE = ("calls", "cached", "input_tokens", "output_tokens", "cost", "seconds")
 LAST = ("index", "judge", "judge_version", "input_hash")
-NESTED = ("decided_by", "rules", "evidence", "findings", "labels", "labeller", "source", "ballots")
+NESTED = ("decided_by", "rules", "evidence", "findings", "unread", "labels", "labeller", "source", "ballots")
 
 _SURE: Mapping[str, Kind] = {
     **dict.fromkeys(("index", "usage_calls", "usage_cached", "usage_input_tokens", "usage_output_tokens"), "int"),
@@ -59,7 +60,7 @@ def cells_of(judgements: Sequence[Record], names: Iterable[str]) -> dict[str, li
 def _cells(name: str, judgements: Sequence[Record], opened: Mapping[str, Sequence[Record]]) -> list[Value]:
     if name == "notes":
         return [notes_of(judgement) for judgement in judgements]
-    if name == "ballots":  # only panels have them: none is null, however it was written
+    if name in LEFT_OUT_IF_EMPTY:  # few cases have them: none is null, however it was written
         return [_json(judgement.get(name) or None) for judgement in judgements]
     if name in NESTED:
         return [_json(judgement.get(name)) for judgement in judgements]

@@ -58,6 +58,8 @@ def case_blocks(
         yield votes
     if findings := list(_findings(judgement, rules or {})):
         yield Fields("Findings", findings)
+    if judgement.unread:
+        yield Fields("Not read", [Field(left.where, left.text, "warn", left.why) for left in judgement.unread])
     if labels and judgement.labels is not None:
         yield Verbatim("Labels", _pretty(judgement.labels))
     if labels:

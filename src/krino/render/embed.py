@@ -69,6 +69,7 @@ _DETAIL_KEYS = (
     "rules",
     "evidence",
     "findings",
+    "unread",
     "labels",
     "labeller",
     "usage",

@@ -117,6 +117,7 @@ def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSche
     texts, usage = core_schema.nullable_schema(TEXT), _usage()
     roll_up = core_schema.nullable_schema(core_schema.literal_schema(list(get_args(RollUp))))
     finding = typed({"rule": TEXT, "text": TEXT, "where": texts})
+    unread = typed(dict.fromkeys(("where", "text", "why"), TEXT))
     known = {
         "schema_version": core_schema.literal_schema([SCHEMA_VERSION]),
         "index": COUNT,
@@ -139,6 +140,7 @@ def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSche
         "inputs": _TEXTS,
         "time": texts,
         "labeller_findings": COUNT,
+        "unread": core_schema.list_schema(unread, strict=True),
         "raw_reply": texts,
         "ballots": core_schema.list_schema(_ballot(verdict, usage, roll_up), strict=True),
     }

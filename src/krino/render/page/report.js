@@ -375,6 +375,7 @@
       ...(detail.blocks || []).flatMap(drawBlock),
       ...section("Verdict", status === "ok" ? drawVerdict(detail) : failedForm(detail)),
       ...section("Findings", (detail.findings || []).filter((finding) => status !== "ok" || !Object.hasOwn(detail.verdict || {}, finding.where)).map(drawFinding)),
+      ...section("Not read", (detail.unread || []).map(drawUnread)),
       ...section("Labels", detail.labels ? [panel(drawGroups(detail.labels))] : []),
       ...section("Prompt", drawPrompt(requestOf(row[0]))),
       ...section("Reply that could not be used", detail.raw_reply ? [panel(el("pre", { class: "text" }, detail.raw_reply))] : []),
@@ -466,6 +467,12 @@
       el("strong", { class: "text" }, finding.text || said || finding.rule),
       finding.where ? el("span", { class: "soft" }, ` · ${finding.where}`) : null,
       el("p", { class: "soft" }, said ? `${finding.rule}: ${said}` : finding.rule));
+  }
+
+  function drawUnread(left) {
+    return el("div", { class: "panel finding" },
+      el("strong", { class: "text" }, left.text),
+      el("p", { class: "soft" }, `${left.where}: ${left.why}`));
   }
 
   function aboutOf(row, detail) {
