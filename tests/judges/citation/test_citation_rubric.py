@@ -268,4 +268,4 @@ def test_reasoning_is_marked_from_missing_to_complete() -> None:
         matched(record, LIEGE, 0.97, reason).reasoning_quality
         for reason in ("", "Case number matches exactly.", "Court aligned.", ORDERLY)
     ]
-    assert marks == [1, 3, 3, 5]
+    assert marks == [1, 2, 3, 5]

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from krino.contract import Passage, Questions
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.facts import CitationFacts, shown_text
-
-_LONGEST_PASSAGE = 4_000
+from krino.judges.citation.facts import LONGEST_SNIPPET, CitationFacts, shown_text
+from krino.judges.citation.reasoning.cues import LONGEST
 
 
 def ask(case: CitationCase, facts: CitationFacts) -> Questions:
     snippet = case.citation_snippet if facts.shown else None
     passages = [Passage("citation", _citation(case))]
     if snippet is not None:
-        passages.append(Passage("snippet", snippet[:_LONGEST_PASSAGE]))
+        passages.append(Passage("snippet", snippet[:LONGEST_SNIPPET]))
     for number, candidate in enumerate(facts.shown, 1):
         passages.append(Passage(f"candidate {number}", shown_text(candidate)))
-    passages.append(Passage("reasoning", (facts.answer.reasoning or "(none)")[:_LONGEST_PASSAGE]))
-    return Questions(tuple(passages), _request(facts))
+    passages.append(Passage("reasoning", (facts.answer.reasoning or "(none)")[:LONGEST]))
+    return Questions(tuple(passages), write_request(facts))
 
 
 def _citation(case: CitationCase) -> str:
@@ -25,8 +24,8 @@ def _citation(case: CitationCase) -> str:
     return ", ".join(part for part in cited if part)
 
 
-def _request(facts: CitationFacts) -> str:
-    """What is open in this case, in words that hold nothing of the case's own text."""
+def write_request(facts: CitationFacts, *, hints: bool = True) -> str:
+    """What is open in this case, in words that hold nothing of the case's own text; `hints`: and what code noticed."""
     count = len(facts.shown)
     if not count:
         subject = "There is nothing to compare: subject is null, `none`, null."
@@ -35,4 +34,5 @@ def _request(facts: CitationFacts) -> str:
     else:
         subject = f"Which of candidates 1 to {count} does the snippet point to, and how strongly?"
     number = "a" if facts.cited.number is not None else "no"
-    return f"{subject} The citation gives {number} case number. Answer the six questions on the reasoning."
+    noticed = f" The citation gives {number} case number." if hints else ""
+    return f"{subject}{noticed} Answer the six questions on the reasoning."

@@ -23,8 +23,8 @@ from krino.judges.citation.belgium.courts import (
     resolve_court_in_citation,
 )
 from krino.judges.citation.belgium.dates import parse_date
-from krino.judges.citation.belgium.ecli import Ecli, cut_ecli, decision_key, ecli_of_old_id, is_old_id, parse_ecli
-from krino.judges.citation.case import Candidate, CitationCase, Match
+from krino.judges.citation.belgium.ecli import Ecli, cut_ecli, ecli_of_old_id, is_old_id, key_of, parse_ecli
+from krino.judges.citation.case import Candidate, CitationCase, Match, Named
 
 CourtSource = Literal["name", "ecli", "number", "nothing"]
 
@@ -97,23 +97,21 @@ def _court(name: str | None, number: str | None, year: int | None, ecli: Ecli | 
     return named, "nothing"
 
 
-@lru_cache(maxsize=1_024)
-def key_of(decision_id: str) -> tuple[object, ...]:
-    """What two spellings of one decision's identifier have in common."""
-    ecli = parse_ecli(decision_id)
-    return decision_key(ecli) if ecli else ("written", "".join(decision_id.casefold().split()))
-
-
 RELATIONS: tuple[Relation, ...] = ("EXACT", "NORMALISED", "FUZZY", "PARTIAL", "DIFFERENT", "INCOMPARABLE")
 CARRYING = frozenset(RELATIONS[:4])
 _UNREAD = Unknown("")
 
 
 class CandidateFacts(NamedTuple):
-    """One decision that could be meant. `coded` is its court by its codes alone; `listed`: it is a candidate."""
+    """One decision that could be meant. `coded` is its court by its codes alone; `listed`: it is a candidate.
+
+    `key` is that of the cited ECLI where one of its identifiers is the cited one, else that of its own ECLI, else that
+    of the id it goes by; `keys` are those of all its identifiers.
+    """
 
     id: str | None
     key: tuple[object, ...]
+    keys: frozenset[tuple[object, ...]]
     court: CourtRef
     named: CourtRef
     coded: CourtRef
@@ -149,7 +147,7 @@ def study_candidate(candidate: Candidate, cited: Cited) -> CandidateFacts:
     names = (candidate.court_name, candidate.court_name_fr, candidate.court_name_nl)
     return _facts(
         cited,
-        decision_id=candidate.decision_id,
+        ids=_ids(candidate),
         court_names=tuple(filter(None, names)),
         court_code=candidate.court_ecli_code,
         number=candidate.rol_number,
@@ -163,7 +161,7 @@ def study_unlisted(match: Match, cited: Cited) -> CandidateFacts:
     names = (match.court_name,) if match.court_name else ()
     facts = _facts(
         cited,
-        decision_id=match.decision_id,
+        ids=_ids(match),
         court_names=names,
         court_code=None,
         number=match.rol_number,
@@ -173,24 +171,35 @@ def study_unlisted(match: Match, cited: Cited) -> CandidateFacts:
     return facts._replace(listed=False)
 
 
+def _ids(named: Named) -> tuple[str, ...]:
+    """Every identifier of an entry, the one it goes by first."""
+    return (named.decision_id, *named.other_ids) if named.decision_id else named.other_ids
+
+
 def _facts(
     cited: Cited,
     *,
-    decision_id: str | None,
+    ids: tuple[str, ...],
     court_names: tuple[str, ...],
     court_code: str | None,
     number: str | None,
     day: date | None,
     texts: tuple[str, ...],
 ) -> CandidateFacts:
-    ecli = parse_ecli(decision_id) or _ecli_of_old_candidate(decision_id, court_names, court_code)
+    decision_id = ids[0] if ids else None
+    ecli = next(filter(None, map(parse_ecli, ids)), None) or _ecli_of_old_candidate(
+        decision_id, court_names, court_code
+    )
+    key = key_of(ecli.text if ecli else decision_id) if decision_id else ("blank", *court_names, number, *texts)
+    keys = frozenset((key, *map(key_of, ids)))
     ecli_code = ecli.court_code if ecli and ecli.country == "BE" else None
     named, coded, court = _courts(court_names, court_code, ecli_code)
     relation, why = _relation(cited.number, number, ecli)
     day = day or (ecli.date if ecli else None)
     return CandidateFacts(
         id=decision_id,
-        key=key_of(ecli.text if ecli else decision_id) if decision_id else ("blank", *court_names, number, *texts),
+        key=cited.key if cited.key in keys else key,
+        keys=keys,
         court=court,
         named=named,
         coded=coded,
@@ -218,8 +227,7 @@ def _ecli_of_old_candidate(decision_id: str | None, names: tuple[str, ...], code
 
 def is_decision(candidate: CandidateFacts, decision_id: str) -> bool:
     """Whether an identifier, in whatever spelling or as it was before the ECLI, is that of a candidate."""
-    wanted = key_of(decision_id)
-    return candidate.key == wanted or (candidate.id is not None and key_of(candidate.id) == wanted)
+    return key_of(decision_id) in candidate.keys
 
 
 @lru_cache(maxsize=16_384)
@@ -267,8 +275,8 @@ def distinct(candidates: tuple[CandidateFacts, ...]) -> tuple[tuple[CandidateFac
             best[candidate.key] = candidate
             continue
         repeated.append(known.id or "a candidate without an id")
-        if _telling(candidate) > _telling(known):
-            best[candidate.key] = candidate
+        kept = candidate if _telling(candidate) > _telling(known) else known
+        best[candidate.key] = kept._replace(keys=known.keys | candidate.keys)
     return tuple(best.values()), tuple(dict.fromkeys(repeated))
 
 
@@ -284,6 +292,7 @@ def _order(candidate: CandidateFacts) -> tuple[str, ...]:
 
 _SAME_POINTS = 1.0
 _DECIMALS = 6
+_LONGEST_IDS = 200
 
 
 class MatchFacts(NamedTuple):
@@ -306,22 +315,38 @@ class Answer(NamedTuple):
 
 
 def read_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...]) -> Answer:
-    by_id = {key_of(candidate.id): candidate for candidate in candidates if candidate.id}
-    known = by_id | {candidate.key: candidate for candidate in candidates}
-    matches = tuple(_match(match, cited, known) for match in case.matches)
+    known: dict[tuple[object, ...], list[CandidateFacts]] = {}
+    for candidate in candidates:
+        for key in candidate.keys:
+            known.setdefault(key, []).append(candidate)
+    matches = tuple(_match(place, match, cited, known) for place, match in enumerate(case.matches))
     if matches and matches[0].percent is None:
         raise CannotJudge("matches.0: neither confidence (0 to 1) nor score (0 to 100) is a usable number")
     reasoning = case.matches[0].reasoning if case.matches else case.no_match_reason
     if reasoning is None:
-        written = (case.model_extra or {}).get("reasoning")
-        reasoning = written if isinstance(written, str) else None
+        reasoning = loose_reasoning(case)
     return Answer(matches, reasoning)
 
 
-def _match(match: Match, cited: Cited, known: Mapping[tuple[object, ...], CandidateFacts]) -> MatchFacts:
-    candidate = known.get(key_of(match.decision_id)) if match.decision_id else None
+def loose_reasoning(case: CitationCase) -> str | None:
+    """A reasoning that stands beside the matches, not in one of them."""
+    written = (case.model_extra or {}).get("reasoning")
+    return written if isinstance(written, str) else None
+
+
+def _match(
+    place: int, match: Match, cited: Cited, known: Mapping[tuple[object, ...], list[CandidateFacts]]
+) -> MatchFacts:
+    """The decision that a match names; one whose identifiers name several is refused, for the verdict hangs on it."""
+    named = {item.key: item for name in _ids(match) for item in known.get(key_of(name), ())}
+    if len(named) > 1:
+        ids = ", ".join(sorted(item.id or "a candidate without an id" for item in named.values()))
+        raise CannotJudge(
+            f"matches.{place}: its identifiers ({', '.join(_ids(match))[:_LONGEST_IDS]}) are those of several "
+            f"candidates ({ids[:_LONGEST_IDS]}): give the one that was chosen"
+        )
     percent, remarks = read_percent(match.confidence, match.score)
-    return MatchFacts(candidate or study_unlisted(match, cited), percent, remarks)
+    return MatchFacts(next(iter(named.values()), None) or study_unlisted(match, cited), percent, remarks)
 
 
 def read_percent(confidence: float | None, score: float | None) -> tuple[float | None, tuple[str, ...]]:

@@ -20,10 +20,20 @@ class _Record(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, coerce_numbers_to_str=True)
 
 
-class Candidate(_Record):
-    """A decision of the cited date. Any field may be missing."""
+class Named(_Record):
+    """A decision by its identifiers: `decision_id`, and an ECLI where that is a database's own id."""
 
     decision_id: str | None = None
+    ecli: str | None = None
+    other_ids: tuple[str, ...] = Field((), json_schema_extra={"readOnly": True})
+    """Filled by the reader, never by a record: further identifiers of the same entry."""
+    contradictions: tuple[str, ...] = Field((), json_schema_extra={"readOnly": True})
+    """Filled by the reader, never by a record: keys that give one field different values."""
+
+
+class Candidate(Named):
+    """A decision of the cited date. Any field may be missing."""
+
     court_name: str | None = None
     court_name_fr: str | None = None
     court_name_nl: str | None = None
@@ -35,10 +45,9 @@ class Candidate(_Record):
     summaries: tuple[str, ...] = ()
 
 
-class Match(_Record):
+class Match(Named):
     """One match of the matcher. `score` and `confidence` are as written; the facts say what they mean."""
 
-    decision_id: str | None = None
     court_name: str | None = None
     score: float | None = None
     confidence: float | None = None

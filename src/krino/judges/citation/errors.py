@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import get_args
 
 from krino.judges.citation.belgium.courts import Alignment, Court, Unknown, alignment, court_of_ecli_code
@@ -11,6 +11,7 @@ from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.outcome import Ceiling, Outcome, ceiling
 from krino.judges.citation.outcome import ceiling as court_ceiling
 from krino.judges.citation.reasoning.names import is_short
+from krino.judges.citation.reasoning.quality import claims_a_false_ecli
 from krino.judges.citation.reasoning.statements import Claim
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
 
@@ -83,9 +84,16 @@ def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
 
 
 def _overpunished(outcome: Outcome, floor: int) -> bool:
-    if outcome.facts.cited.classification != "GENERIC" or not _lost_the_right_one(outcome, floor):
+    """Confidence was taken off for a jurisdiction that the citation does not name.
+
+    Who says so in words commits the error whatever the number; else the confidence must show it.
+    """
+    if outcome.facts.cited.classification != "GENERIC":
         return False
-    return outcome.facts.claims.jurisdiction is not None
+    claims, top = outcome.facts.claims, outcome.top
+    if top is not None and top.candidate.alignment == "SAME" and claims.jurisdiction_penalty is not None:
+        return True
+    return _lost_the_right_one(outcome, floor) and claims.jurisdiction is not None
 
 
 def _skipped(outcome: Outcome) -> bool:
@@ -172,10 +180,10 @@ def find_errors(
 def claims_behind(errors: Sequence[str], facts: CitationFacts) -> list[tuple[str, Claim]]:
     """The errors that words of the reasoning show, each with those words."""
     claims = facts.claims
-    made = {
+    made: dict[str, Callable[[], Claim | None]] = {
         "FR_NL_CONFUSION": lambda: claims.court,
         "ABBREVIATION_MISSED": lambda: claims.court,
-        "GENERIC_OVERPUNISHED": lambda: claims.jurisdiction,
+        "GENERIC_OVERPUNISHED": lambda: claims.jurisdiction_penalty or claims.jurisdiction,
         "MISSING_CASE_NUMBER_PENALIZED": lambda: claims.number,
         "OVERFIT_TO_KEYWORDS": lambda: claims.words,
     }
@@ -243,19 +251,25 @@ def goes_by_words(outcome: Outcome) -> bool:
 
 
 def ignores_ecli(outcome: Outcome) -> bool:
-    """The cited ECLI names another candidate, or the match's own ECLI contradicts the cited year or court."""
+    """The cited ECLI names another candidate, or an ECLI contradicts the citation and the matcher ignores it."""
     if outcome.truth.signal == "ecli" and outcome.correctness not in RIGHT:
         return True
-    top = outcome.top
-    if top is None or top.candidate.ecli is None:
+    top, cited, cues = outcome.top, outcome.facts.cited, outcome.facts.cues
+    if top is None:
         return False
-    if _claims_a_false_ecli(outcome):
+    if top.candidate.ecli is not None and claims_a_false_ecli(outcome):
         return True
-    match, cited = top.candidate, outcome.facts.cited
-    contradicts = (
-        year_contradicts(match, cited) or court_code_contradicts(match, cited) or _codes_contradict(match, cited)
-    )
-    return contradicts and not outcome.facts.cues.remarks_ecli
+    match = top.candidate
+    by_code = match.ecli is not None and court_code_contradicts(match, cited)
+    court = by_code or _codes_contradict(match, cited) or citation_contradicts_itself(cited)
+    return (year_contradicts(match, cited) and not cues.remarks_ecli) or (court and not cues.remarks_ecli_court)
+
+
+def citation_contradicts_itself(cited: Cited) -> bool:
+    """The cited ECLI is that of another court than the one that the citation names."""
+    if cited.ecli is None or cited.ecli.country != "BE" or cited.court_from != "name":
+        return False
+    return alignment(cited.court, court_of_ecli_code(cited.ecli.court_code)) in ("OTHER_TYPE", "OTHER_JURISDICTION")
 
 
 def year_contradicts(match: CandidateFacts, cited: Cited) -> bool:
@@ -273,17 +287,9 @@ def court_code_contradicts(match: CandidateFacts, cited: Cited) -> bool:
     return alignment(cited.court, match.coded) in ("OTHER_TYPE", "OTHER_JURISDICTION")
 
 
-def _claims_a_false_ecli(outcome: Outcome) -> bool:
-    """The reasoning says that the ECLI agrees, and it does not."""
-    top, facts = outcome.top, outcome.facts
-    if top is None or facts.cited.key is None or top.candidate.key == facts.cited.key:
-        return False
-    return facts.cues.claims_ecli_match
-
-
 def _codes_contradict(match: CandidateFacts, cited: Cited) -> bool:
     """The court codes in the cited ECLI and in that of the match stand for different courts."""
-    if cited.ecli is None or cited.ecli.country != "BE":
+    if match.ecli is None or cited.ecli is None or cited.ecli.country != "BE":
         return False
     return alignment(court_of_ecli_code(cited.ecli.court_code), match.coded) in ("OTHER_TYPE", "OTHER_JURISDICTION")
 
@@ -291,6 +297,8 @@ def _codes_contradict(match: CandidateFacts, cited: Cited) -> bool:
 def _context_is_left(outcome: Outcome, found: set[ErrorType]) -> bool:
     """A wrong answer that neither court, number nor identifier explains was a misreading, if there was what to read."""
     if outcome.correctness in RIGHT or outcome.other_type or outcome.other_jurisdiction:
+        return False
+    if outcome.top is not None and outcome.top.candidate in outcome.facts.other_division:
         return False
     if outcome.facts.case.citation_snippet is None or not any(item.texts for item in outcome.facts.in_play):
         return False

@@ -6,13 +6,13 @@ import re
 from typing import NamedTuple
 
 from krino.judges.citation.belgium.dates import find_dates
+from krino.judges.citation.belgium.ecli import key_of
 from krino.judges.citation.belgium.topics import topic_match
 from krino.judges.citation.candidates import (
     Answer,
     CandidateFacts,
     Cited,
     distinct,
-    key_of,
     read_answer,
     read_cited,
     study_candidates,
@@ -21,7 +21,7 @@ from krino.judges.citation.case import CitationCase
 from krino.judges.citation.options import WhoReads
 from krino.judges.citation.reasoning.claims import Claims
 from krino.judges.citation.reasoning.cues import Cues, read_reasoning
-from krino.judges.citation.truth import Field, Listed, Truth, best_carriers, truth_by_code
+from krino.judges.citation.truth import Field, Listed, Truth, best_carriers, of_cited_division, truth_by_code
 
 _ECLI = re.compile(r"ECLI:[A-Z]{2}:[A-Z0-9]{1,7}:\d{4}:[A-Z0-9.]+[A-Z0-9]", re.IGNORECASE)
 _ONE_CITATION = 60
@@ -93,14 +93,17 @@ def _letters(text: str) -> int:
 
 
 MOST_SHOWN = 24
-_LONGEST_TEXT = 2_000
+LONGEST_TEXT = 2_000
+LONGEST_SNIPPET = 4_000
+"""Characters of a candidate's texts, and of the snippet, that a labeller is shown."""
 
 
 class CitationFacts(NamedTuple):
     """`candidates` holds each decision once, in an order of its own, unlisted matches of a fast path included.
 
-    `complete`: every candidate is listed; `in_play`: those that court and date allow to be meant; `carriers`: those of
-    them with the cited case number; `shown`: the contenders a labeller is shown, numbered from 1.
+    `complete`: every candidate is listed; `in_play`: those that court, division and date allow to be meant;
+    `carriers`: those of the court and date with the cited case number; `shown`: the contenders a labeller is shown,
+    numbered from 1.
     """
 
     case: CitationCase
@@ -118,6 +121,8 @@ class CitationFacts(NamedTuple):
     who_reads: WhoReads = "open"
     about: str | None = None
     """What the snippet says about the cited decision, where it cites several."""
+    other_division: tuple[CandidateFacts, ...] = ()
+    """Those of the cited court and date that another division than the cited one rules out."""
 
     @property
     def number_carried(self) -> bool:
@@ -133,8 +138,9 @@ def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
     if unlisted:
         # Without the list the match must speak for itself; with it, only the cited ECLI can vouch for a stranger.
         candidates += tuple(item for key, item in unlisted.items() if not complete or key == cited.key)
-    in_play = tuple(candidate for candidate in candidates if candidate.in_play)
-    carriers = best_carriers(in_play)
+    aligned = tuple(candidate for candidate in candidates if candidate.in_play)
+    carriers = of_cited_division(cited.court, best_carriers(aligned))
+    in_play = of_cited_division(cited.court, aligned)
     counted: Listed = "all" if complete else "one" if case.candidate_count == 1 else "some"
     cues = read_reasoning(answer.reasoning)
     truth = truth_by_code(case, cited, Field(candidates, in_play, carriers, counted, cues.claims_ecli_match))
@@ -156,6 +162,7 @@ def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
         shown=_shown(about, truth) if truth.open else (),
         who_reads=who_reads,
         about=about,
+        other_division=tuple(item for item in aligned if item not in in_play) if len(in_play) < len(aligned) else (),
     )
 
 
@@ -182,4 +189,8 @@ def _shown(about: str | None, truth: Truth) -> tuple[CandidateFacts, ...]:
 
 def shown_text(candidate: CandidateFacts) -> str:
     """What a labeller reads of a candidate, and so what may be quoted."""
-    return "\n".join(candidate.texts)[:_LONGEST_TEXT]
+    return full_text(candidate)[:LONGEST_TEXT]
+
+
+def full_text(candidate: CandidateFacts) -> str:
+    return "\n".join(candidate.texts)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from krino.contract import Finding
-from krino.judges.citation.belgium.courts import Court, Other, Unknown
+from krino.judges.citation.belgium.courts import Court, Other, Unknown, alignment, resolve_court
 from krino.judges.citation.belgium.dates import find_dates
-from krino.judges.citation.candidates import CandidateFacts
-from krino.judges.citation.errors import court_code_contradicts, year_contradicts
+from krino.judges.citation.belgium.ecli import key_of, parse_ecli
+from krino.judges.citation.candidates import CandidateFacts, Cited
+from krino.judges.citation.case import Named
+from krino.judges.citation.errors import citation_contradicts_itself, court_code_contradicts, year_contradicts
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.outcome import Outcome, ceiling
 
@@ -24,6 +26,7 @@ def find_remarks(outcome: Outcome) -> tuple[Finding, ...]:
         *_cited(facts),
         *_identifiers(outcome),
         *_candidates(facts),
+        *_contradictions(facts),
         *_list(facts),
         *_matches(facts),
         *_top_match(outcome),
@@ -57,6 +60,8 @@ def _cited(facts: CitationFacts) -> Iterator[Finding]:
         yield Finding(
             "CIT-F3", f"the cited ECLI says {cited.ecli.year}, the cited date {cited.date.year}", "cited_ecli"
         )
+    if citation_contradicts_itself(cited):
+        yield Finding("CIT-F3", "the cited ECLI is that of another court than the cited one", "cited_ecli")
     if cited.date and case.citation_snippet:
         dates = {found.date for found in find_dates(case.citation_snippet)}
         if dates and cited.date not in dates:
@@ -68,7 +73,8 @@ def _identifiers(outcome: Outcome) -> Iterator[Finding]:
     facts, truth = outcome.facts, outcome.truth
     cited_ecli = [item for item in facts.candidates if item.key == facts.cited.key]
     if facts.cited.ecli is not None and not cited_ecli:
-        yield Finding("CIT-F5", "the cited ECLI is that of no candidate; the next signal was asked", "cited_ecli")
+        then = "" if truth.signal in ("ecli", "given", "given_none") else "; the next signal was asked"
+        yield Finding("CIT-F5", f"the cited ECLI is that of no candidate{then}", "cited_ecli")
     carriers = facts.carriers
     if len(carriers) > 1:
         yield Finding("CIT-F6", f"several candidates carry the cited number: {_ids(carriers)}", "cited_case_number")
@@ -90,12 +96,52 @@ def _candidates(facts: CitationFacts) -> Iterator[Finding]:
         yield Finding("CIT-F10", f"of another date than cited, and so not taken as meant: {_ids(other)}", "candidates")
     if opinions := [item for item in facts.candidates if item.opinion]:
         yield Finding("CIT-F11", f"an advocate general's opinion, not a judgment: {_ids(opinions)}", "candidates")
+    if facts.other_division:
+        told = f"of another division than the cited one, and so not taken as meant: {_ids(facts.other_division)}"
+        yield Finding("CIT-F21", told, "candidates")
     if unread := [item for item in facts.candidates if isinstance(item.court, Unknown)]:
         yield Finding("CIT-F12", f"the court of these candidates is not recognised: {_ids(unread)}", "candidates")
     known = [item.court for item in facts.candidates if not isinstance(item.court, Unknown)]
     if mended := {change for court in known for change in court.mended}:
         told = ", ".join(sorted(mended)[:_MOST])
         yield Finding("CIT-F23", f"typing errors in the candidates' courts were mended: {told}", "candidates")
+
+
+def _contradictions(facts: CitationFacts) -> Iterator[Finding]:
+    """Entries that say two things of one field, and the cited ECLI where it is not looked for."""
+    entries: tuple[tuple[str, Sequence[Named]], ...] = (
+        ("candidates", facts.case.candidates),
+        ("matches", facts.case.matches),
+    )
+    told = [
+        Finding("CIT-F24", said, f"{kind}[{place}]")
+        for kind, listed in entries
+        for place, item in enumerate(listed)
+        for said in (*item.contradictions, *_two_eclis(item), *_ecli_elsewhere(item, facts.cited))
+    ]
+    told += [
+        Finding("CIT-F24", f"the match says {name!r}, its candidate is of another court", f"matches[{place}]")
+        for place, match in enumerate(facts.answer.matches)
+        if (name := facts.case.matches[place].court_name) and _names_another_court(name, match.candidate)
+    ]
+    yield from told[:_MOST]
+
+
+def _two_eclis(item: Named) -> Iterator[str]:
+    if parse_ecli(item.decision_id) is not None:
+        yield from (f"goes by {item.decision_id} and by {other}" for other in item.other_ids if parse_ecli(other))
+
+
+def _ecli_elsewhere(item: Named, cited: Cited) -> Iterator[str]:
+    if cited.key is None or cited.key in {key_of(name) for name in (item.decision_id, *item.other_ids) if name}:
+        return
+    for name, value in (item.model_extra or {}).items():
+        if isinstance(value, str) and len(value) <= _LONGEST_NAME and key_of(value) == cited.key:
+            yield f"{name} holds the cited ECLI but is not read as the ECLI of the decision: name it ecli if it is"
+
+
+def _names_another_court(name: str, candidate: CandidateFacts) -> bool:
+    return candidate.listed and alignment(candidate.court, resolve_court(name)) in ("OTHER_TYPE", "OTHER_JURISDICTION")
 
 
 def _list(facts: CitationFacts) -> Iterator[Finding]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import csv
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Unknown, resolve_court
 from krino.judges.citation.belgium.gazetteer import plain_words
 from krino.judges.citation.case import CitationCase
 
 WhoReads = Literal["open", "always", "never"]
+_SEPARATORS = (",", ";", "\t")
 
 
 class CitationOptions(BaseModel):
@@ -54,14 +57,43 @@ def _table(path: Path) -> Any:
         if path.suffix == ".json":
             return orjson.loads(text)
         if path.suffix == ".csv":
-            rows = [row for row in csv.reader(text.splitlines()) if row]
-            if wrong := [number for number, row in enumerate(rows, 1) if len(row) != 2]:
-                raise ValueError(f"{path}:{wrong[0]}: write two columns, the alias and the court it means")
-            return {alias.strip(): court.strip() for alias, court in rows}
+            return _rows(path, text)
         data = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, orjson.JSONDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"the file of aliases {path} cannot be read: {error}") from None
     return data.get("aliases", data)
+
+
+def _rows(path: Path, text: str) -> dict[str, str]:
+    """Two columns, parted by comma, semicolon or tab, with or without a row of titles."""
+    rows = min((_split(text, mark) for mark in _SEPARATORS), key=lambda rows: sum(len(row) != 2 for _, row in rows))
+    if wrong := [line for line, row in rows if len(row) != 2]:
+        raise ValueError(f"{path}:{wrong[0]}: write two columns, the alias and the court it means")
+    if rows and all(cell.casefold() in _titles() for cell in rows[0][1]):
+        del rows[0]
+    found: dict[str, str] = {}
+    for line, (alias, court) in rows:
+        if found.setdefault(alias, court) != court:
+            raise ValueError(f"{path}:{line}: the alias {alias!r} has two meanings, {found[alias]!r} and {court!r}")
+    return found
+
+
+def _split(text: str, separator: str) -> list[tuple[int, list[str]]]:
+    """The rows that are not blank, each with its line."""
+    reader = csv.reader(text.splitlines(), delimiter=separator)
+    rows = ((reader.line_num, [cell.strip() for cell in row]) for row in reader)
+    return [(line, row) for line, row in rows if any(row)]
+
+
+@cache
+def _titles() -> frozenset[str]:
+    return frozenset(table("record_names")["alias_titles"]["words"])
+
+
+def meant_by(aliases: Mapping[str, str], name: str) -> str | None:
+    """The court that one of the user's aliases stands for, whatever its case and accents; None: it is no alias."""
+    wanted = plain_words(name)
+    return next((court for alias, court in aliases.items() if plain_words(alias) == wanted), None)
 
 
 def with_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCase:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import orjson
@@ -21,8 +21,10 @@ Fields = dict[str, Any]
 ID_NAMES = ("decision_id", "ecli", "id")
 _LONGEST_ABSENT = 60
 _LONGEST_JSON = 2_000_000
+_LONGEST_SHOWN = 80
 DIGIT = re.compile("[0-9]")
-_FENCE = re.compile(r"\s*```[a-z]*\s*(.*?)\s*```\s*", re.DOTALL)
+_WORD = re.compile(r"[^\W_]+")
+_FENCE = re.compile(r"\s*+```[a-z]*+(.*)```\s*", re.DOTALL)
 _DECODER = json.JSONDecoder()
 _LONGEST_LIST = 500_000
 _ENTRY = re.compile(
@@ -31,30 +33,52 @@ _ENTRY = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ECLI = re.compile(r"ECLI:[A-Z]{2}:[A-Z0-9]{1,7}:\d{4}:[A-Z0-9.]+[A-Z0-9]", re.IGNORECASE)
-_PIECE_END = re.compile(r"\s*(?:\n|\||;|\s[-–—]\s|,(?=\s*[\w_ ]{2,20}:))\s*")
-_LABEL = re.compile(r"\**\s*([^\W\d][\w .°_-]{1,30}?)\s*\**\s*[:=]\s*\**\s*(.*)", re.DOTALL)
+_PIECE_END = re.compile(r"(?:\n|\||;|\s[-–—]\s|,(?=\s*[\w_ ]{2,20}:))\s*")
+_LABEL = re.compile(r"\**+\s*+([^\W\d][\w .°_-]{1,30}?)\s*+\**+\s*+[:=]\s*+\**+\s*+(.*)", re.DOTALL)
 
 
 def parsed_json(value: Any, name: str) -> Any:
-    """JSON text as what it says, also amid prose where there is just one value; other values as they are."""
+    """JSON text as what it says, also behind a greeting; other values as they are.
+
+    Words that say anything of their own may take the JSON back ("I will not match. Example: ..."): a text with such
+    words is refused.
+    """
     if not isinstance(value, str):
         return value
     if is_absent(value):
         return None
-    text = value[:_LONGEST_JSON]
-    fenced = _FENCE.fullmatch(text)
+    if len(value) > _LONGEST_JSON:
+        raise ValueError(f"{name} is a text of {len(value):,} characters; {_LONGEST_JSON:,} are read")
+    fenced = _FENCE.fullmatch(value)
     try:
-        return orjson.loads(fenced.group(1) if fenced else text)
+        return orjson.loads(fenced.group(1) if fenced else value)
     except orjson.JSONDecodeError as error:
-        found = list(_json_in(text))
+        found = list(_json_in(value))
+        if len(found) == 1 and (said := _statement(value, *found[0][1:])) is None:
+            return found[0][0]
         if len(found) == 1:
-            return found[0]
+            raise ValueError(
+                f"{name} holds JSON amid prose ({said!r}), which may say something else: give the JSON alone"
+            ) from None
         amid = "" if not found else f", and holds {len(found)} JSON values amid prose"
         raise ValueError(f"{name} is text but not JSON{amid}: {error}") from None
 
 
-def _json_in(text: str) -> Iterator[Any]:
-    """Every outermost JSON object, or list of objects, that stands in a text."""
+def _statement(text: str, start: int, end: int) -> str | None:
+    """The words around a JSON value, shortened, unless all of them are words of greeting."""
+    around = f"{text[:start]} {text[end:]}"
+    if all(word in _courtesy() for word in _WORD.findall(around.casefold())):
+        return None
+    return " ".join(around.split())[:_LONGEST_SHOWN]
+
+
+@cache
+def _courtesy() -> frozenset[str]:
+    return frozenset(table("record_names")["output"]["courtesy"])
+
+
+def _json_in(text: str) -> Iterator[tuple[Any, int, int]]:
+    """Every outermost JSON object, or list of objects, in a text, with its offset."""
     at, tries = 0, 0
     while (at := min((place for place in (text.find("{", at), text.find("[", at)) if place >= 0), default=-1)) >= 0:
         tries += 1
@@ -66,7 +90,7 @@ def _json_in(text: str) -> Iterator[Any]:
             at += 1
             continue
         if isinstance(value, dict) or (value and isinstance(value[0], dict)):
-            yield value
+            yield value, at, end
         at = end
 
 
@@ -93,8 +117,15 @@ def first_text(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def name_id(fields: Fields) -> None:
+    """Put the identifier that is there first, an ECLI before a database's own, into `decision_id`."""
+    fields.update({name: whole_number(fields[name]) for name in ID_NAMES if name in fields})
     if fields.get("decision_id") is None:
         fields["decision_id"] = next((fields[name] for name in ID_NAMES if fields.get(name) is not None), None)
+
+
+def whole_number(value: Any) -> Any:
+    """101 for 101.0: a column of ids with a gap in it comes as floats."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def plain_text(value: Any) -> Any:
@@ -133,10 +164,7 @@ def texts(value: Any) -> list[str]:
 
 def _texts_of(item: Mapping[str, Any]) -> list[Any]:
     names = table("record_names")["text"]
-    found = next((item[name] for name in names["text"] if item.get(name)), None)
-    if found is not None:
-        return [found]
-    return [item[name] for name in names["languages"] if item.get(name)]
+    return list(dict.fromkeys(item[name] for name in names["names"] if isinstance(item.get(name), str)))
 
 
 def number_of(value: Any) -> float | None:
@@ -164,7 +192,9 @@ def amount(value: Any, per_cent: float) -> float | None:
 
 def candidates_in_text(text: str) -> list[dict[str, Any]]:
     """The candidates of a text; raises `ValueError` where an entry cannot be told apart or names no decision."""
-    entries = _entries(text[:_LONGEST_LIST])
+    if len(text) > _LONGEST_LIST:
+        raise ValueError(f"candidates is a text of {len(text):,} characters; give a list of objects")
+    entries = _entries(text)
     found = [_candidate(entry) for entry in entries]
     if wrong := [place for place, item in enumerate(found, 1) if item is None]:
         raise ValueError(
@@ -181,16 +211,18 @@ def _entries(text: str) -> list[str]:
     if not starts:
         return [line for line in text.splitlines() if line.strip()]
     pieces = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-    entries: list[str] = []
+    entries: list[list[str]] = []
+    has_ecli = False
     for piece in pieces:
+        brings_ecli = _ECLI.search(piece) is not None
         # A bullet inside an entry ("- rol_number: ...") brings no decision of its own.
-        if (entries and not _ECLI.search(piece) and _LABEL.match(piece.strip())) or (
-            entries and not _ECLI.search(entries[-1])
-        ):
-            entries[-1] += f"\n{piece}"
+        if entries and (not has_ecli or (not brings_ecli and _LABEL.match(piece.strip()))):
+            entries[-1].append(piece)
+            has_ecli = has_ecli or brings_ecli
         else:
-            entries.append(piece)
-    return [entry for entry in entries if entry.strip()]
+            entries.append([piece])
+            has_ecli = brings_ecli
+    return [entry for entry in map("\n".join, entries) if entry.strip()]
 
 
 def _candidate(entry: str) -> dict[str, Any] | None:
@@ -198,7 +230,7 @@ def _candidate(entry: str) -> dict[str, Any] | None:
     if len(ids) != 1:
         return None
     fields: dict[str, Any] = {"decision_id": ids.pop(), "summaries": []}
-    for piece in filter(None, (part.strip(" *`") for part in _PIECE_END.split(entry))):
+    for piece in filter(None, (part.strip().strip(" *`") for part in _PIECE_END.split(entry))):
         if not _ECLI.search(piece):
             _take(piece, fields)
     return fields

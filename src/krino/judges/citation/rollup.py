@@ -15,27 +15,41 @@ from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.record import CITED
 from krino.judges.citation.truth import RULES
-from krino.judges.citation.verdict import RIGHT
+from krino.judges.citation.verdict import GOOD_REASONING, RIGHT
 
 _SIGNALS = {rule: signal for signal, rule in RULES.items()}
 UNREAD_COURT = "CIT-K5"
+_CLEAN = {"court_alignment_handling": "CORRECT_ALIGNMENT", "confidence_calibration": "WELL_CALIBRATED"}
 _LONGEST_NAME = 80
 _LETTERS: dict[str | None, str] = {"F": "fr", "N": "nl"}
 
 
 def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
     """Fail: a wrong answer. Review: nothing decides, the court is not understood, or a right answer has a fault."""
-    right = verdict["match_correctness"] in RIGHT
+    return roll_up_with_reason(verdict, rules)[0]
+
+
+def roll_up_with_reason(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> tuple[RollUp, str]:
+    correctness = verdict["match_correctness"]
+    right = correctness in RIGHT
+    if not right and correctness != "PARTIALLY_CORRECT":
+        return "fail", f"the answer is wrong ({correctness})"
     if rules.get("cited_court_classification") == UNREAD_COURT:
-        return "review" if right or verdict["match_correctness"] == "PARTIALLY_CORRECT" else "fail"
+        return "review", "the cited court is not recognised"
     if rules.get("correct_decision_id") == RULES["nothing"]:
-        return "review" if right else "fail"
-    if verdict["match_correctness"] == "PARTIALLY_CORRECT":
-        return "review"
+        return ("review", "nothing decides which decision is meant") if right else ("fail", "the answer is wrong")
     if not right:
-        return "fail"
-    clean = verdict["improvement_suggestions"] is None and verdict["errors"] == ["NONE"]
-    return "pass" if clean and rules.get("court_alignment_handling") != "CIT-A7" else "review"
+        return "review", "the decision meant is among the matches but not first"
+    odd_code = rules.get("court_alignment_handling") == "CIT-A7"
+    if verdict["improvement_suggestions"] is None and verdict["errors"] == ["NONE"] and not odd_code:
+        return "pass", "nothing is wrong"
+    faults = [f"error {error}" for error in verdict["errors"] if error != "NONE"]
+    faults += [str(verdict[name]) for name, good in _CLEAN.items() if verdict.get(name, good) != good]
+    if (quality := verdict.get("reasoning_quality", GOOD_REASONING)) < GOOD_REASONING:
+        faults.append(f"reasoning quality {quality} of 5")
+    if odd_code:
+        faults.append("the code in the match's ECLI names another court")
+    return "review", f"the answer is right, but: {', '.join(faults)}"
 
 
 def slice_columns(case: CitationCase) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from krino.judges.citation.outcome import (
 )
 from krino.judges.citation.reasoning.quality import mark_reasoning
 from krino.judges.citation.rollup import UNREAD_COURT
+from krino.judges.citation.unread import find_unread
 from krino.judges.citation.verdict import AlignmentHandling, Calibration, CitationVerdict, is_faultless
 from krino.judges.citation.wording import Advised, write_notes, write_suggestions
 
@@ -46,7 +47,7 @@ def settle(facts: CitationFacts, labels: CitationLabels | None) -> Settlement:
         **_confidence_rulings(scored),
         **_reasoning_rulings(scored),
     }
-    return Settlement({name: rulings[name] for name in FIELDS}, find_remarks(outcome))
+    return Settlement({name: rulings[name] for name in FIELDS}, find_remarks(outcome), unread=find_unread(facts))
 
 
 class _Scored(NamedTuple):
@@ -125,16 +126,17 @@ def _confidence_rulings(scored: _Scored) -> dict[str, Ruling]:
 def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
     outcome = scored.outcome
     errors = find_errors(outcome, scored.faults, scored.calibration, scored.ceiling)
-    quality, lacks = mark_reasoning(outcome, scored.faults, errors, scored.ceiling)
+    quality, lacks = mark_reasoning(outcome, errors, scored.ceiling)
     suggestions = None
     if not is_faultless(outcome.correctness, scored.calibration, scored.handling, quality):
         advised = Advised(errors, scored.calibration, scored.expected, scored.ceiling, quality, lacks)
         suggestions = write_suggestions(outcome, advised)
     notes = write_notes(outcome, scored.expected, scored.ceiling, errors, quality, lacks)
     by_labels = outcome.labelled
+    rests_on = (*outcome.answers.words(), *(lack.says for lack in lacks))
     told = tuple(f"{error}: {claim.words}" for error, claim in claims_behind(errors, outcome.facts))
     return {
-        "reasoning_quality": Ruling(quality, "CIT-Q1", (*outcome.answers.words(), *lacks), by_labels),
+        "reasoning_quality": Ruling(quality, "CIT-Q1", rests_on, by_labels),
         "errors": Ruling(list(errors), "CIT-E1" if errors != ("NONE",) else "CIT-E2", told, by_labels),
         "evaluation_notes": Ruling(notes, "CIT-W1", (), by_labels),
         "improvement_suggestions": Ruling(suggestions, "CIT-W2" if suggestions else "CIT-W3", (), by_labels),

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from krino.errors import CannotJudge
-from krino.judges.citation.belgium.ecli import parse_ecli
+from krino.judges.citation.belgium.courts import Court, CourtRef
+from krino.judges.citation.belgium.ecli import key_of, parse_ecli
 from krino.judges.citation.belgium.topics import Strength
-from krino.judges.citation.candidates import RELATIONS, CandidateFacts, Cited, is_decision, key_of
+from krino.judges.citation.candidates import RELATIONS, CandidateFacts, Cited, is_decision
 from krino.judges.citation.case import CitationCase
 
 Signal = Literal[
@@ -87,9 +88,9 @@ def truth_by_code(case: CitationCase, cited: Cited, field: Field) -> Truth:
     if case.ground_truth_known:
         return _given(case.ground_truth, field.candidates)
     if cited.key is not None and cited.ecli is not None:
-        for candidate in field.candidates:
-            if candidate.key == cited.key:
-                return _found("ecli", candidate)
+        carrying = [candidate for candidate in field.candidates if cited.key in candidate.keys]
+        if carrying:
+            return _found("ecli", carrying[0])
         if field.listed != "all" and field.claims_ecli:
             return Truth("ecli", id=cited.ecli.text, key=cited.key)
     if len(field.carriers) == 1:
@@ -130,6 +131,22 @@ def best_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
         return ()
     closest = min(RELATIONS.index(candidate.relation) for candidate in carrying)
     return tuple(candidate for candidate in carrying if RELATIONS.index(candidate.relation) == closest)
+
+
+def of_cited_division(cited: CourtRef, pool: tuple[CandidateFacts, ...]) -> tuple[CandidateFacts, ...]:
+    """The candidates without those of another division than the cited one; all of them where none would be left.
+
+    Divisions are parts of one court, so that a lone decision of another division is still of the cited court (the
+    rubric warns and no more). Between several decisions of that court the division tells them apart.
+    """
+    division = division_of(cited)
+    if division is None:
+        return pool
+    return tuple(item for item in pool if division_of(item.court) in (None, division)) or pool
+
+
+def division_of(court: CourtRef) -> str | None:
+    return court.division if isinstance(court, Court) else None
 
 
 def _given(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:

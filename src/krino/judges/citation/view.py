@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Tone, Value
+from krino.blocks import Block, Cell, DataTable, Field, Fields, MarkedText, Segment, Tone, Value
 from krino.contract import Judgement
 from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Alignment
@@ -15,11 +15,12 @@ from krino.judges.citation.errors import claims_behind
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.reasoning.cues import read_reasoning
+from krino.judges.citation.rollup import roll_up_with_reason
 from krino.judges.citation.verdict import ErrorType
 from krino.judges.citation.wording import court_words
 
 _MOST_CANDIDATES = 60
-_SENTENCE = re.compile(r".+?(?:[.;!?]+\s+|\n\s*|$)", re.DOTALL)
+_SENTENCE = re.compile(r".+?(?:[.;!?]\s+|\n\s*|$)", re.DOTALL)
 _LONGEST_TEXT = 5_000
 _COURTS: Mapping[Alignment, str] = {
     "SAME": "the cited court",
@@ -37,7 +38,14 @@ def citation_blocks(case: CitationCase, facts: CitationFacts, judgement: Judgeme
     if case.citation_snippet:
         blocks.append(MarkedText("Snippet", [Segment(case.citation_snippet)]))
     blocks += [_cited(case, facts), _candidates(facts, chosen, right), _answer(facts, judgement)]
-    return [*blocks, *_texts(facts, chosen, right, judgement.labels)]
+    return [*blocks, *_texts(facts, chosen, right, judgement.labels), *_rolled_up(judgement)]
+
+
+def _rolled_up(judgement: Judgement) -> Iterator[Fields]:
+    """The word for the whole verdict, with the reason."""
+    if judgement.verdict is not None and judgement.roll_up is not None:
+        _, why = roll_up_with_reason(judgement.verdict, judgement.rules)
+        yield Fields("Roll-up", [Field(judgement.roll_up, why)])
 
 
 def _cited(case: CitationCase, facts: CitationFacts) -> DataTable:

@@ -12,6 +12,7 @@ from krino.judges.citation.belgium.courts import Court, CourtRef, Other, Unknown
 from krino.judges.citation.candidates import Cited
 from krino.judges.citation.errors import court_code_contradicts
 from krino.judges.citation.outcome import Ceiling, Expected, Outcome
+from krino.judges.citation.reasoning.quality import Lack
 from krino.judges.citation.truth import Signal
 from krino.judges.citation.verdict import GOOD_REASONING, RIGHT, Calibration, ErrorType
 
@@ -48,7 +49,8 @@ def court_words(court: CourtRef) -> str:
         kind = court.type.replace("_", " ")
         kind += "" if kind.endswith(_COURT_WORDS) else " court"
         place = f" of {place_name(court.place)}" if court.place else ""
-        return f"{kind}{place}" + (f" ({court.language})" if court.language else "")
+        division = f", division {place_name(court.division)}" if court.division else ""
+        return f"{kind}{place}{division}" + (f" ({court.language})" if court.language else "")
     if isinstance(court, Other):
         return f"a body outside the Belgian courts ({court.body.replace('_', ' ')})"
     return "not recognised"
@@ -65,6 +67,8 @@ def truth_words(outcome: Outcome) -> str:
         return words + _fast_path(outcome)
     slip = " but for a slip" if truth.candidate is not None and truth.candidate.relation in _SLIPS else ""
     words = _TRUTH_WORDS[truth.signal].format(id=truth.id or "one", slip=slip, strength=truth.strength)
+    if truth.signal == "only" and outcome.facts.other_division:
+        words = f"The division decides: {truth.id or 'one'} is the only candidate of the cited court that it leaves."
     return words + _fast_path(outcome)
 
 
@@ -107,7 +111,7 @@ def write_notes(
     ceiling: Ceiling | None,
     errors: Sequence[ErrorType],
     quality: int,
-    lacks: Sequence[str],
+    lacks: Sequence[Lack],
 ) -> str:
     """What the court is and why, what decided, what the matcher did, and what it did wrong."""
     parts = [classification_words(outcome.facts.cited), truth_words(outcome), *_answer_words(outcome)]
@@ -121,7 +125,7 @@ def write_notes(
     if wrong := [did[error] for error in errors if error in did]:
         parts.append(f"The matcher {'; it '.join(wrong)}.")
     if quality <= GOOD_REASONING and lacks:
-        parts.append(f"Reasoning {quality} of 5: {'; '.join(lacks)}.")
+        parts.append(f"Reasoning {quality} of 5: {'; '.join(lack.says for lack in lacks)}.")
     return " ".join(parts)
 
 
@@ -148,7 +152,7 @@ class Advised:
     expected: Expected
     ceiling: Ceiling | None
     quality: int
-    lacks: tuple[str, ...]
+    lacks: tuple[Lack, ...]
 
 
 def write_suggestions(outcome: Outcome, advised: Advised) -> str:
@@ -160,8 +164,10 @@ def write_suggestions(outcome: Outcome, advised: Advised) -> str:
         expected = advised.expected
         values = {"low": expected.low, "high": expected.high, "says": expected.says}
         advice.append(words["calibration"][advised.calibration].format(**values))
+    if outcome.top is not None and outcome.top.candidate in outcome.facts.other_division:
+        advice.append(words["division"]["text"])
     if outcome.correctness not in RIGHT:
         advice.append(words["correctness"][outcome.correctness])
     if advised.quality < GOOD_REASONING:
-        advice.append(words["reasoning"]["text"].format(lacks="; ".join(advised.lacks) or "it stays vague"))
-    return " ".join(advice[:_MOST_SUGGESTIONS])
+        advice += [lack.advice for lack in advised.lacks if lack.advice]
+    return " ".join(dict.fromkeys(advice[:_MOST_SUGGESTIONS]))

@@ -40,7 +40,14 @@ def answers(
     ],
 )
 def test_the_court_comes_first_where_it_or_its_seat_is_argued_before_the_rest(reason: str, first: bool) -> None:
-    assert answers(reason).court_first == first
+    assert answers(reason, number=NUMBER).court_first == first
+
+
+def test_where_no_number_is_cited_to_say_so_first_jumps_no_step() -> None:
+    said = "No case number to verify. The Court of Cassation is the cited court. The context fits."
+    assert answers(said).court_first
+    assert not answers(said, number=NUMBER).court_first
+    assert not answers("The context fits. The court is Cassation.").court_first
 
 
 @pytest.mark.parametrize(

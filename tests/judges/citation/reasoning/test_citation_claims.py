@@ -40,7 +40,7 @@ def unmatched(reason: str) -> CitationFacts:
     ],
 )
 def test_the_court_comes_first(text: str) -> None:
-    assert read_reasoning(text).court_comes_first
+    assert read_reasoning(text).court_comes_first(numbered=True)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_court_comes_first(text: str) -> None:
     ["Case number matches. The court is Cassation.", "Le résumé concorde.", "Het rolnummer klopt.", "", "Good match."],
 )
 def test_the_court_does_not_come_first(text: str) -> None:
-    assert not read_reasoning(text).court_comes_first
+    assert not read_reasoning(text).court_comes_first(numbered=True)
 
 
 @pytest.mark.parametrize(

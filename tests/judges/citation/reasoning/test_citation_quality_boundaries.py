@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from citation_cases import CASSATION, by_hand, candidate, citation, match, settle, settle_with
+from krino.judges.citation import table
 from krino.judges.citation.labels import CitationLabels
 
 ONE, TWO = CASSATION.format(1), CASSATION.format(2)
@@ -45,12 +47,14 @@ def test_a_complete_reasoning_is_worth_five_and_a_blank_one_one() -> None:
 # --- the court -------------------------------------------------------------------------------------
 
 
-def test_a_court_check_that_was_jumped_costs_two_and_one_not_needed_for_the_choice_costs_one() -> None:
+def test_a_court_check_that_was_jumped_leaves_two_and_one_not_needed_for_the_choice_costs_one() -> None:
+    """The rubric calls a reasoning poor that is in the wrong order or does not address the court."""
     record = cassation(NUMBER, NUMBER, OTHER_NUMBER)
-    assert marked(record, ONE, 0.97, by_hand(no=("court_first",))) == (3, ("the court check is skipped",))
+    late = ("the court does not come first",)
+    assert marked(record, ONE, 0.97, by_hand(no=("court_first",))) == (2, late)
     by_ecli = cassation(None, None, None, cited_ecli=ONE)
     labels = by_hand(no=("court_first", "number_compared", *WHY_THIS_ONE))
-    assert marked(by_ecli, ONE, 0.97, labels, "The ECLI is identical.") == (4, ("the court is not addressed",))
+    assert marked(by_ecli, ONE, 0.97, labels, "The ECLI is identical.") == (4, late)
 
 
 def test_without_candidates_there_is_no_court_to_look_at() -> None:
@@ -130,9 +134,10 @@ def test_where_the_context_decides_the_context_must_be_cited() -> None:
 # --- what no reasoning can be worth more than ------------------------------------------------------
 
 
-def test_a_reasoning_that_leads_to_a_wrong_answer_is_worth_three_at_most() -> None:
+def test_a_wrong_answer_alone_takes_nothing_off_its_reasoning() -> None:
+    """The rubric marks order, evidence and limits; whether the answer is right is another field."""
     record = cassation(NUMBER, NUMBER, OTHER_NUMBER)
-    assert marked(record, TWO, 0.4, by_hand()) == (3, ("at most 3: it leads to a wrong answer",))
+    assert marked(record, TWO, 0.4, by_hand()) == (5, ())
     worth_three = by_hand(no=("number_compared", *WHY_THIS_ONE))
     assert marked(record, TWO, 0.4, worth_three) == (3, ("the cited number is not compared", *UNSAID))
 
@@ -179,10 +184,10 @@ def test_an_error_of_principle_caps_the_mark(
 ) -> None:
     found, lacks = marked(record, name, 0.4, by_hand(no=no), reason)
     assert found == mark
-    assert f"at most {mark}: {error}" in lacks
+    assert f"it {table('suggestions')['did'][error]}" in lacks
 
 
-@pytest.mark.parametrize(("confidence", "lacks"), [(0.90, ()), (0.91, ("CEILING_VIOLATED",))])
+@pytest.mark.parametrize(("confidence", "lacks"), [(0.90, ()), (0.91, ("it went above the ceiling of the case",))])
 def test_a_broken_ceiling_costs_a_point(confidence: float, lacks: tuple[str, ...]) -> None:
     assert marked(cassation(None, None), ONE, confidence, by_hand()) == (5 - len(lacks), lacks)
 
@@ -201,3 +206,66 @@ def test_a_judgment_number_that_only_an_ecli_holds_is_not_invented(number: str, 
     listed = [candidate(name, "Cour constitutionnelle") for name in ids]
     record = citation("C. const.", "n° 123/2020", candidates=listed, matches=[match(ids[0], 0.97, reason)])
     assert settle(record).rulings["reasoning_quality"].value == mark
+
+
+# --- disputed marks --------------------------------------------------------------------------------
+
+
+def test_a_false_claim_about_the_ecli_is_very_poor() -> None:
+    record = cassation(None, None, cited_ecli=CASSATION.format(7))
+    mark, lacks = marked(record, ONE, 0.85, by_hand(), "De ECLI komt overeen.")
+    assert mark == 1
+    assert "it says that the ECLI agrees, which it does not" in lacks
+    part = marked(record, ONE, 0.85, by_hand(), "The court code in the ECLI matches.")
+    assert part[0] > 1
+
+
+def test_that_no_candidate_carries_the_number_contradicts_no_match() -> None:
+    record = cassation(NUMBER, OTHER_NUMBER)
+    nobody = "The number is not carried by any candidate."
+    assert marked(record, ONE, 0.92, by_hand(1, "none"), nobody)[0] == 4
+    assert marked(record, ONE, 0.92, by_hand(1, "none"), "Its number is another one.")[0] == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["Rechtscollege", "Gerecht", "Rechtbank", "Hof", "Juridiction", "Cour", "Gericht", "Court"]
+)
+def test_a_label_for_the_court_opens_a_sentence_about_it(name: str) -> None:
+    reason = f"{name}: Gent. 2017/AG/5 = 2017/AG/5."
+    listed = [candidate(GHENT, "Arbeidshof Gent", "2017/AG/5")]
+    record = citation("Arbeidshof Gent", "2017/AG/5", candidates=listed, matches=[match(GHENT, 0.97, reason)])
+    assert settle(record).rulings["court_alignment_handling"].value == "CORRECT_ALIGNMENT"
+
+
+@pytest.mark.parametrize(
+    ("reason", "ignored"), [("The labour court fits.", True), ("The ECLI is of Mons, not of Liège.", False)]
+)
+@pytest.mark.parametrize("chosen", ["ECLI:BE:CTMON:2018:ARR.20180315.1", "ECLI:BE:CTLIE:2018:ARR.20180315.2", "dec-9"])
+def test_a_citation_whose_ecli_is_of_another_court_must_be_remarked(chosen: str, reason: str, ignored: bool) -> None:
+    mons = "ECLI:BE:CTMON:2018:ARR.20180315.1"
+    listed = [candidate(chosen, "Cour du travail de Mons" if chosen == mons else "Cour du travail de Liège")]
+    found = settle(citation("C. trav. Liège", candidates=listed, cited_ecli=mons, matches=[match(chosen, 0.5, reason)]))
+    assert ("ECLI_MISMATCH_IGNORED" in found.rulings["errors"].value) == ignored
+    assert "CIT-F3" in {finding.rule for finding in found.findings}
+
+
+BRACKETS = re.compile(r"\([^)]*(?:at most|[A-Z]{3,}_)")
+
+
+@pytest.mark.parametrize("confidence", [0.2, 0.5, 0.97])
+@pytest.mark.parametrize("reason", ["Case number matches.", "Court aligned.", "As follows.", "Court and context fit."])
+def test_suggestions_hold_no_internal_words_and_do_not_repeat_the_errors(reason: str, confidence: float) -> None:
+    for chosen in (ONE, TWO):
+        record = cassation(NUMBER, NUMBER, OTHER_NUMBER, matches=[match(chosen, confidence, reason)])
+        found = {name: ruling.value for name, ruling in settle(record).rulings.items()}
+        for text in (found["improvement_suggestions"] or "", found["evaluation_notes"]):
+            assert not BRACKETS.search(text), text
+            assert "at most 3:" not in text
+
+
+def test_suggestions_do_not_advise_an_order_that_was_kept() -> None:
+    reason = "Court: Cassation, NATIONAL. No number is cited, so 90 % at most. The context fits candidate 1."
+    record = cassation(None, None, None, ground_truth=TWO, matches=[match(ONE, 0.4, reason)])
+    advice = settle(record).rulings["improvement_suggestions"].value
+    assert "order" not in advice
+    assert "court" not in advice.lower()

@@ -137,7 +137,7 @@ def _resolve(text: str, *, numbered: bool, year: int | None) -> CourtRef:
         for spelling in spellings(text, places_only=isinstance(found, Court))
     ]
     readings = [(spelling, court) for spelling, court in mended if _says_more(court, found)]
-    if not readings or len({_identity(court) for _, court in readings}) > 1:
+    if not readings or len({identity(court) for _, court in readings}) > 1:
         return found
     spelling, court = readings[0]
     return court if isinstance(court, Unknown) else replace(court, mended=spelling.changes)
@@ -150,7 +150,8 @@ def _says_more(mended: CourtRef, written: CourtRef) -> bool:
     return not isinstance(mended, Unknown)
 
 
-def _identity(court: CourtRef) -> tuple[object, ...]:
+def identity(court: CourtRef) -> tuple[object, ...]:
+    """What two readings of one court have in common; empty for text that names none."""
     if isinstance(court, Court):
         return court.type, court.place, court.language
     return (court.body, court.language) if isinstance(court, Other) else ()

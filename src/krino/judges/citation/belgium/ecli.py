@@ -229,3 +229,10 @@ def decision_key(ecli: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[
     court, tail = _court(ecli, aliases), _tail(ecli)
     by_number = court == ("BE", "RVSCE") and ecli.number is not None
     return (court, tail) if by_number else (court, ecli.year, tail)
+
+
+@lru_cache(maxsize=1_024)
+def key_of(decision_id: str) -> tuple[object, ...]:
+    """What two spellings of one decision's identifier have in common, an ECLI or not."""
+    ecli = parse_ecli(decision_id)
+    return decision_key(ecli) if ecli else ("written", "".join(decision_id.casefold().split()))

@@ -374,3 +374,8 @@ def topic_match(snippet: str, candidates: Sequence[Sequence[str]]) -> TopicMatch
     terms = sorted((feature for feature in deciding), key=lambda feature: (-_weight(feature), feature))
     quote = _quote(candidates[index], deciding)
     return TopicMatch(index, strength, tuple(scores), quote, tuple(term.lstrip("~") for term in terms))
+
+
+def subjects_of(text: str) -> frozenset[str]:
+    """The legal concepts and statutes that a text names, the same in every language; other words do not count."""
+    return frozenset(feature for feature in _snippet_features(text[:_MAX_TEXT]) if not feature.startswith("~"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from krino.judges.citation.belgium.topics import subjects_of
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels, Reasoning, YesNo
 
@@ -50,14 +51,24 @@ def answers_by_words(facts: CitationFacts) -> Answers:
     cues = facts.cues
     return Answers(
         # To speak of the jurisdiction is to speak of the court.
-        court_first=cues.court_comes_first or (cues.court_at is None and facts.claims.jurisdiction is not None),
+        court_first=cues.court_comes_first(numbered=facts.cited.number is not None)
+        or (cues.court_at is None and facts.claims.jurisdiction is not None),
         languages_as_one=facts.claims.court is None,
         number_compared=cues.number_at is not None
         and not (facts.cited.number and not facts.number_carried and cues.says_no_number),
         missing_told_apart=_tells_missing_apart(facts),
-        context_cited=cues.context_at is not None,
+        context_cited=cues.context_at is not None or bool(shared_subjects(facts)),
         others_rejected=cues.others,
     )
+
+
+def shared_subjects(facts: CitationFacts) -> frozenset[str]:
+    """The legal concepts of the reasoning that the snippet or a candidate names too, in whatever language."""
+    said = subjects_of(facts.answer.reasoning or "")
+    if not said:
+        return said
+    texts = (facts.case.citation_snippet or "", *(text for item in facts.candidates for text in item.texts))
+    return said & frozenset().union(*map(subjects_of, texts))
 
 
 def reasoning_by_words(facts: CitationFacts) -> Reasoning:

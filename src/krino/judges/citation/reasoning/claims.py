@@ -39,7 +39,7 @@ class Claims:
     def __init__(
         self, case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...], answer: Answer, cues: Cues
     ) -> None:
-        self._case, self._cited, self._answer = case, cited, answer
+        self._case, self._cited, self._answer, self._cues = case, cited, answer, cues
         self._told = Statements(case, cited, candidates, answer, cues)
         self._courts = OfCourts(self._told, case, cited, candidates, answer)
 
@@ -69,6 +69,27 @@ class Claims:
         if any(clause.says("stances", "all_fit") for clause, _ in said):
             said = [(clause, [item for item in items if item.stance in ("costs", "excused")]) for clause, items in said]
         return self._blame(said, "jurisdiction")
+
+    @lazy
+    def jurisdiction_penalty(self) -> Claim | None:
+        """That confidence was taken off, in so many words, because the citation names no jurisdiction."""
+        if not self._cues.written:
+            return None
+        stated: list[Clause] = []
+        excused: list[Clause] = []
+        for clause, statements in self._told.statements(_PLACE_FIRST):
+            for item in statements:
+                if item.topic != "jurisdiction" and not self._is_open_court(clause, item):
+                    continue
+                if item.stance == "excused" or (item.stance == "costs" and item.denied):
+                    excused.append(clause)
+                elif item.stance == "costs" and clause.says("marks", "penalty") and not _is_ceiling(clause, item):
+                    stated.append(clause)
+        for clause in stated:
+            sentence = self._told.sentence_of(clause)
+            if clause.link != "concession" and not any(other in sentence for other in excused):
+                return self._told.claim(clause)
+        return None
 
     @lazy
     def number(self) -> Claim | None:
@@ -158,6 +179,8 @@ class Claims:
             said = {(item.stance, item.denied) for item in statements if item.topic == topic}
             if said & {("agree", False), ("differ", True), ("excused", False)}:
                 return None
+            if topic == "number" and any(clause.says("who", name) for name in ("nobody", "unlisted")):
+                continue  # that no candidate carries the number is said of all of them
             is_another = topic == "number" and not said and clause.says("who", "is_not")
             if said & IS_OTHER or (is_another and topic in clause.topic_names):
                 found = found or clause

@@ -125,12 +125,15 @@ class Cues:
         """Whether these words stand in the reasoning, whatever their case and accents."""
         return fold_letters(words).lower() in self.text
 
-    @property
-    def court_comes_first(self) -> bool:
-        """Whether no sentence argues from the number or the context before one speaks of the court."""
+    def court_comes_first(self, *, numbered: bool) -> bool:
+        """Whether no sentence argues from the number or the context before one speaks of the court.
+
+        Where no number is cited (`numbered`), nothing can be argued from one: to say so first jumps no step.
+        """
         if self.court_at is None:
             return False
-        return all(at is None or self.court_at <= at for at in (self.number_at, self.context_at))
+        before = (self.number_at, self.context_at) if numbered else (self.context_at,)
+        return all(at is None or self.court_at <= at for at in before)
 
     @lazy
     def writes_a_court_out(self) -> bool:
@@ -139,14 +142,22 @@ class Cues:
         return re.search(rf"(?<![a-z])(?:{words})(?![a-z])", self.text) is not None
 
     @lazy
+    def names_a_national_court(self) -> bool:
+        words = "|".join(table("cues")["court_words"]["alone"])
+        return re.search(rf"(?<![a-z])(?:{words})(?![a-z])", self.text) is not None
+
+    @lazy
     def claims_number_match(self) -> bool:
         return self.number_at is not None and any(sentence.claims_number_match() for sentence in self.sentences)
 
     @lazy
     def claims_ecli_match(self) -> bool:
-        """Whether it says that an ECLI agrees."""
+        """Whether it says that an ECLI agrees, the whole of it and not only its court or year."""
         return self.says_ecli and any(
-            sentence.about("ecli") and _says("match", sentence.text) and not _says("negation", sentence.text)
+            sentence.about("ecli")
+            and _says("match", sentence.text)
+            and not _says("negation", sentence.text)
+            and not _says("part_of_ecli", sentence.text)
             for sentence in self.sentences
         )
 
@@ -162,6 +173,11 @@ class Cues:
     def remarks_ecli(self) -> bool:
         """Whether an ECLI, a date or a year is said to be odd."""
         return self._one_says("negation", about=("ecli", "date"))
+
+    @lazy
+    def remarks_ecli_court(self) -> bool:
+        """Whether the court in an ECLI, or the ECLI as a whole, is said to be odd."""
+        return self._one_says("negation", about=("ecli",)) or self._one_says("negation", "code")
 
     def _one_says(self, *names: str, about: tuple[str, ...] = ()) -> bool:
         """Whether one sentence, about one of these things where any are named, says all of this."""

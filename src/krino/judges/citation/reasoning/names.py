@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
 from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.courts import Court, CourtRef, Other
 from krino.judges.citation.belgium.dates import fold_letters
-from krino.judges.citation.belgium.gazetteer import gazetteer, words
+from krino.judges.citation.belgium.gazetteer import Head, gazetteer, words
 from krino.judges.citation.candidates import CandidateFacts, Cited
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.reasoning.clauses import CITED, FOUND, OTHER, PLACE
@@ -104,3 +104,23 @@ def pattern_of(names: Names) -> re.Pattern[str]:
         form = r"\s+".join(re.escape(part) for part in name.rstrip(".").split())
         forms.append(f"({form}" + (r"\w{0,4})" if mark == PLACE else r"\.?)" if name.endswith(".") else ")"))
     return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", re.IGNORECASE)
+
+
+def full_names(text: str) -> Iterator[Head]:
+    """The names of courts that a text writes out."""
+    sentence = words(text)
+    at = 0
+    while at < len(sentence):
+        found = gazetteer().heads.longest(sentence, at)
+        if found is not None and not found[0].abbreviated:
+            yield found[0]
+        at += found[1] if found is not None else 1
+
+
+def names_a_place(text: str) -> bool:
+    """Whether a text names a Belgian city or district, in whatever language."""
+    sentence = words(text)
+    return any(
+        found is not None and found[0].kind == "place"
+        for found in (gazetteer().cues.longest(sentence, at) for at in range(len(sentence)))
+    )

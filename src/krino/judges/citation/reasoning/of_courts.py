@@ -7,14 +7,12 @@ kind, holds nothing against it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from krino.judges.citation.belgium.courts import Court
-from krino.judges.citation.belgium.gazetteer import Head, gazetteer, words
 from krino.judges.citation.candidates import Answer, CandidateFacts, Cited
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.reasoning.clauses import CITED, FOUND, OTHER, Clause, Statement, pattern
-from krino.judges.citation.reasoning.names import is_short, kind_of, written_beside
+from krino.judges.citation.reasoning.names import full_names, is_short, kind_of, written_beside
 from krino.judges.citation.reasoning.statements import OF_NAMES, Claim, Statements, is_of_names, is_wanting, places
 from krino.judges.lazy import lazy
 
@@ -131,7 +129,7 @@ class OfCourts:
     def _names_another_kind(self, clause: Clause) -> bool:
         """Whether a court of another type than the cited one is named in full."""
         cited = kind_of(self._cited.court)
-        return any(head.target not in ("", cited) for head in _full_names(clause.text))
+        return any(head.target not in ("", cited) for head in full_names(clause.text))
 
     @lazy
     def reads_short_name(self) -> bool:
@@ -175,7 +173,7 @@ class OfCourts:
     def names_one_language(self) -> bool:
         """Whether the reasoning sets two full names of the cited kind against each other that are of one language."""
         cited = kind_of(self._cited.court)
-        heads = {head.text: head.languages for head in _full_names(self._told.written) if head.target == cited}
+        heads = {head.text: head.languages for head in full_names(self._told.written) if head.target == cited}
         return len(heads) > 1 and bool(frozenset.intersection(*heads.values()))
 
     def _court_claim(self, clause: Clause, before: Claim | None, *, unclear: bool = False) -> Claim:
@@ -230,14 +228,3 @@ def _tongues(clause: Clause) -> set[str]:
     said = [clause.text[start:end] for name, start, end in clause.topics if name == "language"]
     french = {"fr" for word in said if word.startswith(("fr", "wa"))}
     return french | {"nl" for word in said if word.startswith(_DUTCH)}
-
-
-def _full_names(text: str) -> Iterator[Head]:
-    """The names of courts that a text writes out."""
-    sentence = words(text)
-    at = 0
-    while at < len(sentence):
-        found = gazetteer().heads.longest(sentence, at)
-        if found is not None and not found[0].abbreviated:
-            yield found[0]
-        at += found[1] if found is not None else 1

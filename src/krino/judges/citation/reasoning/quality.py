@@ -1,18 +1,30 @@
-"""Marks the reasoning from 1 to 5: five less what it leaves out, never above what it got wrong or makes no sense of."""
+"""Marks the reasoning from 1 to 5: five less what it leaves out, never above what it got wrong or makes no sense of.
+
+Each deduction is a `Lack`: what it is, in the words of the notes, and what to do about it, where that is not said
+elsewhere already.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
+from typing import NamedTuple
 
+from krino.judges.citation import table
 from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.case_numbers import compare
 from krino.judges.citation.belgium.dates import find_dates, fold_letters
 from krino.judges.citation.outcome import Ceiling, Outcome
+from krino.judges.citation.reasoning.checklist import shared_subjects
 from krino.judges.citation.reasoning.clauses import affirms, pattern
-from krino.judges.citation.verdict import RIGHT, AlignmentHandling, ErrorType
+from krino.judges.citation.reasoning.names import full_names, names_a_place
+from krino.judges.citation.verdict import ErrorType
 
+_LONG = 11
+"""Words from which on a reasoning is taken to name something of its case that is not recognised."""
+_SPOKEN = re.compile(r"[^\W\d_]{3,}")
+"""Words of three letters and more: French writes more of the shorter ones than English and Dutch."""
 _SURE = 85
 """From this confidence on, a reasoning that denies its own evidence contradicts itself."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -29,27 +41,45 @@ _CLASS_STEMS = ("nation", "gener", "specif", "unique", "supreme")
 WORST, POOR, ADEQUATE, GOOD = 1, 2, 3, 4
 
 
-def caps_of_sense(outcome: Outcome, ceiling: Ceiling | None) -> Iterator[tuple[int, str]]:
-    """Every reason why a reasoning cannot be worth more than a mark, in words."""
+class Lack(NamedTuple):
+    """One thing that costs a reasoning points. `advice` is empty where the advice on an error says it."""
+
+    says: str
+    advice: str = ""
+
+
+Caps = Iterator[tuple[int, Lack]]
+
+
+def _advice(name: str, **values: str) -> str:
+    return str(table("suggestions")["reasoning"][name]).format(**values)
+
+
+def caps_of_sense(outcome: Outcome, ceiling: Ceiling | None) -> Caps:
+    """Every reason why a reasoning cannot be worth more than a mark."""
     if not _says_anything(outcome):
-        yield (WORST if len(_WORD.findall(outcome.facts.cues.text)) < 2 else POOR), "it says nothing about the case"
+        mark = WORST if len(_WORD.findall(outcome.facts.cues.text)) < 2 else POOR
+        yield mark, Lack("it says nothing about the case", _advice("says_nothing"))
         return
     if contradiction := _contradiction(outcome):
-        yield WORST, f"it contradicts itself: {contradiction}"
+        yield WORST, Lack(f"it contradicts itself: {contradiction}", _advice("contradiction"))
+    if claims_a_false_ecli(outcome):
+        yield WORST, Lack("it says that the ECLI agrees, which it does not")
     for invented in _invented(outcome):
-        yield ADEQUATE, f"it names {invented}, which is nowhere in the case"
+        yield ADEQUATE, Lack(f"it names {invented}, which is nowhere in the case", _advice("invented"))
     if wrong := _wrong_class(outcome):
-        yield ADEQUATE, wrong
+        yield ADEQUATE, Lack(wrong, _advice("wrong_class", right=outcome.facts.cited.classification))
     if _is_bare_list(outcome):
-        yield ADEQUATE, "it lists terms and argues nothing"
+        yield ADEQUATE, Lack("it lists terms and argues nothing", _advice("bare_list"))
     elif not _gives_evidence(outcome):
-        yield ADEQUATE, "it names no evidence of the case"
+        yield ADEQUATE, Lack("it names no evidence of the case", _advice("no_evidence"))
     if (
         ceiling is not None
         and outcome.top is not None
         and not pattern("marks", "limit").search(outcome.facts.cues.text)
     ):
-        yield GOOD, f"it does not say why the confidence is limited ({ceiling.text})"
+        says = f"it does not say why the confidence is limited ({ceiling.text})"
+        yield GOOD, Lack(says, _advice("limit", ceiling=ceiling.text))
 
 
 def _says_anything(outcome: Outcome) -> bool:
@@ -72,6 +102,14 @@ def _case_text(outcome: Outcome) -> str:
         for part in (candidate.id, candidate.number, str(candidate.date), *candidate.court_names, *candidate.texts)
     )
     return fold_letters("\n".join(part for part in (*cited, *listed) if part)).lower()
+
+
+def claims_a_false_ecli(outcome: Outcome) -> bool:
+    """Whether the reasoning says that the cited ECLI is that of the match, and it is not."""
+    top, cited = outcome.top, outcome.facts.cited
+    if top is None or cited.key is None or top.candidate.key == cited.key:
+        return False
+    return outcome.facts.cues.claims_ecli_match
 
 
 def _contradiction(outcome: Outcome) -> str | None:
@@ -157,58 +195,64 @@ def _joining_words() -> frozenset[str]:
 
 def _gives_evidence(outcome: Outcome) -> bool:
     """Whether it names anything of this very case: a court or its class, a number, a date, words of the texts."""
-    facts, text = outcome.facts, outcome.facts.cues.text
-    if _DIGIT.search(text) or _classes(text) or facts.cues.writes_a_court_out:
+    text = outcome.facts.cues.text
+    if _DIGIT.search(text) or _classes(text):
         return True
-    return len(_shared_words(outcome)) > 1 or len(text.split()) > 12
+    # A word for "court" alone names none; which language it is in must not matter.
+    named = outcome.facts.cues.names_a_national_court or names_a_place(text)
+    if named or next(full_names(text), None) is not None:
+        return True
+    if shared_subjects(outcome.facts) or len(_shared_words(outcome)) > 1:
+        return True
+    return len(_SPOKEN.findall(text)) > _LONG
 
 
-_BEST, _WORST = 5, 1
-_MOST_WHEN_WRONG = 3
+_BEST = 5
 # A reasoning with one of these errors is worth no more than this.
 _MOST_WITH: dict[ErrorType, int] = {
-    "FR_NL_CONFUSION": 1,
-    "ABBREVIATION_MISSED": 2,
-    "CASE_NUMBER_FALSE_MATCH": 2,
-    "COURT_TYPE_MISMATCH_IGNORED": 2,
-    "GENERIC_OVERPUNISHED": 3,
-    "MISSING_CASE_NUMBER_PENALIZED": 3,
-    "OVERFIT_TO_KEYWORDS": 3,
+    "FR_NL_CONFUSION": WORST,
+    "ABBREVIATION_MISSED": POOR,
+    "CASE_NUMBER_FALSE_MATCH": POOR,
+    "COURT_TYPE_MISMATCH_IGNORED": POOR,
+    "GENERIC_OVERPUNISHED": ADEQUATE,
+    "MISSING_CASE_NUMBER_PENALIZED": ADEQUATE,
+    "OVERFIT_TO_KEYWORDS": ADEQUATE,
 }
-_COSTLY: frozenset[ErrorType] = frozenset({"GENERIC_OVERPUNISHED", "CEILING_VIOLATED"})
+_COSTLY: frozenset[ErrorType] = frozenset({"GENERIC_OVERPUNISHED", "CEILING_VIOLATED", "ECLI_MISMATCH_IGNORED"})
 
 
 def mark_reasoning(
-    outcome: Outcome, faults: Collection[AlignmentHandling], errors: Collection[ErrorType], ceiling: Ceiling | None
-) -> tuple[int, tuple[str, ...]]:
+    outcome: Outcome, errors: Collection[ErrorType], ceiling: Ceiling | None
+) -> tuple[int, tuple[Lack, ...]]:
     """The mark and what it was lowered for."""
     if not outcome.facts.cues.written:
-        return _WORST, ("no reasoning is given",)
-    lacks = _lacks(outcome, faults)
-    lacks += [error for error in errors if error in _COSTLY]
-    mark = _BEST - len(lacks) - ("SKIPPED_COURT_CHECK" in faults)
-    caps: list[tuple[int, str]] = [(_MOST_WITH[error], error) for error in errors if error in _MOST_WITH]
-    if outcome.correctness not in RIGHT:
-        caps.append((_MOST_WHEN_WRONG, "it leads to a wrong answer"))
-    caps += caps_of_sense(outcome, ceiling)
-    for cap, reason in caps:
+        return WORST, (Lack("no reasoning is given", _advice("says_nothing")),)
+    did = table("suggestions")["did"]
+    lacks = _lacks(outcome, errors)
+    lacks += [Lack(f"it {did[error]}") for error in errors if error in _COSTLY]
+    mark = _BEST - len(lacks)
+    caps = [(_MOST_WITH[error], Lack(f"it {did[error]}")) for error in errors if error in _MOST_WITH]
+    if "COURT_CHECK_SKIPPED" in errors:
+        caps.append((POOR, _court_lack(outcome, skipped=True)))
+    for cap, lack in (*caps, *caps_of_sense(outcome, ceiling)):
         if mark > cap:
-            lacks.append(f"at most {cap}: {reason}")
+            lacks.append(lack)
             mark = cap
-    return max(mark, _WORST), tuple(lacks)
+    return max(mark, WORST), tuple(dict.fromkeys(lacks))
 
 
-def _lacks(outcome: Outcome, faults: Collection[AlignmentHandling]) -> list[str]:
-    """Each step that the reasoning leaves out costs one point; a court check that was jumped costs two."""
+def _lacks(outcome: Outcome, errors: Collection[ErrorType]) -> list[Lack]:
+    """Each step that the reasoning leaves out costs one point."""
     facts, answers = outcome.facts, outcome.answers
     lacks = []
     if not answers.court_first and facts.candidates:
-        lacks.append("the court check is skipped" if "SKIPPED_COURT_CHECK" in faults else "the court is not addressed")
+        lacks.append(_court_lack(outcome, skipped="COURT_CHECK_SKIPPED" in errors))
     numbered = facts.cited.number is not None
     if numbered and not answers.number_compared and facts.in_play:
-        lacks.append("the cited number is not compared")
+        lacks.append(Lack("the cited number is not compared", _advice("number")))
     elif not answers.missing_told_apart and not facts.number_carried:
-        lacks.append("a missing number is taken for a mismatched one")
+        missing = "" if "MISSING_CASE_NUMBER_PENALIZED" in errors else _advice("missing")
+        lacks.append(Lack("a missing number is taken for a mismatched one", missing))
     if outcome.truth.signal == "context":
         told = answers.context_cited
     else:
@@ -216,5 +260,11 @@ def _lacks(outcome: Outcome, faults: Collection[AlignmentHandling]) -> list[str]
         told = by_number or answers.context_cited or answers.others_rejected or facts.cues.says_ecli
         told = told or len(facts.in_play) < 2
     if not told:
-        lacks.append("nothing says why this candidate and not another")
+        lacks.append(Lack("nothing says why this candidate and not another", _advice("why_this_one")))
     return lacks
+
+
+def _court_lack(outcome: Outcome, *, skipped: bool) -> Lack:
+    if outcome.facts.cues.court_at is not None:
+        return Lack("the court does not come first", "" if skipped else _advice("court_late"))
+    return Lack("the court is not addressed", "" if skipped else _advice("court"))
