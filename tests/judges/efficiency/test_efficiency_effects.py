@@ -72,10 +72,64 @@ def test_every_pending_word_is_waited_for(word: str) -> None:
     assert not is_pending(tool("get_job", {}, "state: done"))
 
 
-@pytest.mark.parametrize("word", CUES["repetition"])
-def test_every_word_of_repetition_orders_one(word: str) -> None:
-    assert ordered_by(f"Look {word} at the gauge.").reads > 1
+@pytest.mark.parametrize("word", CUES["once_more"])
+def test_a_word_for_once_more_orders_one_more_call(word: str) -> None:
+    assert ordered_by(f"Look {word} at the gauge.").reads == 2
     assert ordered_by("Look at the gauge.").reads == 1
+
+
+@pytest.mark.parametrize("word", [*CUES["ongoing"], *CUES["ongoing_at_end"]])
+def test_an_adverb_of_going_on_orders_any_number_of_calls(word: str) -> None:
+    assert ordered_by(f"Look at the gauge {word}.").reads > 1_000
+
+
+@pytest.mark.parametrize("verb", CUES["ongoing_verbs"])
+def test_a_verb_of_going_on_orders_only_where_a_clause_begins_with_it(verb: str) -> None:
+    verb = verb.replace(r"\w+ing", "looking")
+    assert ordered_by(f"{verb.capitalize()} at the gauge.").reads > 1_000
+    assert ordered_by(f"Find the pump and {verb} at the gauge.").reads > 1_000
+    assert ordered_by(f"Find the best {verb} of the year.").reads == 1
+
+
+@pytest.mark.parametrize("word", CUES["distributive"])
+def test_each_and_every_order_a_repetition_only_with_a_unit_of_time(word: str) -> None:
+    assert ordered_by(f"Read the gauge {word} time.").reads > 1_000
+    assert ordered_by(f"Read the gauges, and tell {word} of us.").reads == 1
+    assert ordered_by(f"Check {word} of these three files.").reads == 1
+
+
+@pytest.mark.parametrize("word", CUES["done_by_repeating"])
+def test_what_is_done_to_and_fro_is_an_act_done_several_times(word: str) -> None:
+    assert (ordered_by(f"{word.capitalize()} the box.").acts > 1_000, ordered_by(f"{word} the box").reads) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "How long until the shop opens?",
+        "Find trains until 21:30.",
+        "What is the daily rate?",
+        "Find the daily rate of the pump.",
+        "Keep the answer short. What does article 12 cost?",
+        "Which watch was sold most? Tell each of us.",
+        "Why do people wait?",
+    ],
+)
+def test_a_word_of_repetition_that_orders_none_excuses_none(task: str) -> None:
+    assert ordered_by(task).reads == 1
+
+
+def test_a_polite_question_orders_too() -> None:
+    assert ordered_by("Could you keep checking the job until it is done?").reads > 1_000
+
+
+DUPLICATES = [{"name": "read_gauge", "input": {"id": 1}, "output": "4 bar"}] * 20
+
+
+@pytest.mark.parametrize("task", ["Again: what does gauge 1 show?", "What does gauge 1 show? Tell each of us."])
+def test_twenty_duplicates_are_not_excused_by_a_word_of_the_task(task: str) -> None:
+    facts = study(*DUPLICATES, {"type": "message", "name": "message", "output": "4 bar"}, task=task)
+    assert sum(repeat.waste for repeat in facts.repeats.values()) >= 18
 
 
 @pytest.mark.parametrize("word", CUES["amounts"])
@@ -175,3 +229,44 @@ def test_single_capitals_are_names_of_things() -> None:
     rules = read_wording("refund rules of shop A")
     assert ask_another(rules, read_wording("refund rules of shop B"))
     assert not ask_another(rules, read_wording("rules for refund in shop A"))
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "What does article 12 cost? Do not look it up twice.",
+        "What does article 12 cost? Don't repeat the lookup.",
+        "What does article 12 cost? Don’t ask again and again.",
+        "Find the price without looking it up three times.",
+        "Zoek de prijs. Zoek hem niet opnieuw op.",
+        "Until now nobody told me. What does article 12 cost?",
+        "I ask this every day. What does article 12 cost?",
+        "We looked twice. What does article 12 cost?",
+    ],
+)
+def test_a_repetition_that_is_denied_or_only_spoken_of_is_not_ordered(task: str) -> None:
+    assert (ordered_by(task).reads, ordered_by(task).acts) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("task", "least"),
+    [
+        ("Call lookup two times", 2),
+        ("If the pump does not answer, read it again.", 2),
+        ("Read it again if it does not answer.", 2),
+        ("Do not forget to read it twice.", 2),
+        ("Do not answer until the job is done.", 1_000),
+        ("I want to be told every hour.", 1_000),
+        ("The gauge must be read every hour.", 1_000),
+    ],
+)
+def test_an_order_beside_a_denial_or_in_a_statement_still_orders(task: str, least: int) -> None:
+    assert ordered_by(task).reads >= least
+
+
+def test_a_character_that_nobody_sees_makes_no_other_call() -> None:
+    calls = [
+        {"name": "price", "input": {"article": f"1{sign}2"}, "output": "8.20"} for sign in ("", "\u200b", "\ufeff")
+    ]
+    facts = study(*calls, {"type": "message", "name": "message", "output": "8.20"}, task="What does 12 cost?")
+    assert sum(repeat.waste for repeat in facts.repeats.values()) == 2

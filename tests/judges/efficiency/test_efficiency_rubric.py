@@ -122,6 +122,20 @@ def test_a_loop_is_told_in_one_sentence() -> None:
 def test_words_of_a_call_never_spoil_the_reason(words: str) -> None:
     noisy = {**SEARCH, "name": "okay", "input": {"q": words}}
     reason = settle(study(noisy, noisy, ANSWER)).rulings["reason"].value
+    assert check_reason(reason, 0.75, ["s2"], ["okay"]) == []
+    assert 'okay("' in reason
+
+
+@pytest.mark.parametrize("name", ["think", "okay", "check_good"])
+def test_a_reason_names_the_tool_whatever_its_name_is_made_of(name: str) -> None:
+    noisy = {**SEARCH, "name": name}
+    for calls in ((noisy, noisy), (noisy, noisy, noisy)):
+        assert f'{name}("opening hours")' in settle(study(*calls, ANSWER)).rulings["reason"].value
+
+
+def test_a_tool_name_of_several_words_is_no_place_for_opinions() -> None:
+    noisy = {**SEARCH, "name": "this is clearly good"}
+    reason = settle(study(noisy, noisy, ANSWER)).rulings["reason"].value
     assert check_reason(reason, 0.75, ["s2"]) == []
 
 

@@ -44,3 +44,45 @@ def test_what_the_labeller_thinks_would_be_enough_is_shown() -> None:
 def test_without_labels_there_is_nothing_to_show() -> None:
     judgement = krino.judge("efficiency", CASE).model_dump(mode="json")
     assert view_of("efficiency", CASE, {**judgement, "labels": None}) == []
+
+
+CONVERSATION: dict[str, Any] = {
+    "messages": [
+        {"role": "user", "content": "What is the weather in Ghent?"},
+        {
+            "role": "assistant",
+            "content": "I look it up.",
+            "tool_calls": [{"id": "c", "function": {"name": "weather", "arguments": '{"city": "Ghent"}'}}],
+        },
+        {"role": "tool", "tool_call_id": "c", "content": "14 C, light rain"},
+        {"role": "assistant", "content": "It is 14 C in Ghent. Do you need more?"},
+        {"role": "user", "content": "No, thank you."},
+    ]
+}
+
+
+def test_message_texts_and_tool_results_are_shown() -> None:
+    _, timeline, minimal, table = view_of("efficiency", CONVERSATION)
+    steps = [segment.text for segment in timeline.segments if segment.key]
+    assert steps == [
+        'c  I look it up. weather({"city":"Ghent"})',
+        "2  message: It is 14 C in Ghent. Do you need more?",
+    ]
+    assert minimal.items == ['c  I look it up. weather({"city":"Ghent"})', steps[1]]
+    assert table.columns[-1] == "result"
+    assert [row[-1] for row in table.rows] == ["14 C, light rain", "reply: No, thank you."]
+
+
+def test_long_texts_and_results_are_shortened() -> None:
+    steps = [
+        {"id": "a", "type": "tool", "name": "read", "input": {"f": "x" * 9_000}, "output": "y " * 9_000},
+        {"id": "b", "type": "message", "name": "message", "output": "z " * 9_000},
+    ]
+    *_, table = view_of("efficiency", {"task": "Read it.", "trace": steps})
+    assert [len(cell) for row in table.rows for cell in (row[2], row[-1])] == [2_000, 2_000, 2_000, 0]
+
+
+def test_an_error_is_shown_beside_what_came_back() -> None:
+    step = {"id": "a", "type": "tool", "name": "read", "input": {"f": 1}, "output": "half", "error": "disk full"}
+    *_, table = view_of("efficiency", {"task": "Read it.", "trace": [step, CASE["trace"][2]]})
+    assert table.rows[0][-1] == "half error: disk full"

@@ -29,13 +29,32 @@ _OVERLAP = 4
 
 def ask(facts: EfficiencyFacts, window: int) -> Questions:
     """The questions of one trace; raises `CannotJudge` when the window holds not even two of its steps."""
-    budget = window * _LETTERS_A_TOKEN
-    task = fold(facts.task, budget // _TASK_SHARE)
-    room = budget - len(task)
+    task, room = _room(facts, window)
     whole = fit(facts, range(len(facts.steps)), room)
     if whole is not None:
-        return _questions(facts, task, whole, [_count(len(facts.steps), "trace")])
+        return _questions(facts, task, whole, [count_of_steps(len(facts.steps), "trace")])
     return Questions((), "", parts=tuple(_parts(facts, task, cut(facts, room))))
+
+
+def asked_stretches(facts: EfficiencyFacts, window: int) -> tuple[str, list[Stretch], list[Media]]:
+    """What `ask` shows: the task, the steps in one piece or in windows, and the media that no prompt has room for."""
+    task, room = _room(facts, window)
+    whole = fit(facts, range(len(facts.steps)), room)
+    stretches = [whole] if whole is not None else cut(facts, room)
+    shown = {medium for stretch in stretches for medium in _media(facts, stretch.places)}
+    held = dict.fromkeys((*facts.trace.media, *(medium for step in facts.steps for medium in step.media)))
+    return task, stretches, [medium for medium in held if medium not in shown]
+
+
+def _room(facts: EfficiencyFacts, window: int) -> tuple[str, int]:
+    """The task as it is shown, and how many letters are left for the steps."""
+    task = fold(facts.task, task_limit(window))
+    return task, window * _LETTERS_A_TOKEN - len(task)
+
+
+def task_limit(window: int) -> int:
+    """The letters of a task that a prompt has room for."""
+    return window * _LETTERS_A_TOKEN // _TASK_SHARE
 
 
 def _parts(facts: EfficiencyFacts, task: str, windows: Sequence[Stretch]) -> Iterator[Questions]:
@@ -46,7 +65,7 @@ def _parts(facts: EfficiencyFacts, task: str, windows: Sequence[Stretch]) -> Ite
             f"The trace is too long to be shown at once. This is window {number} of {len(windows)}: steps number "
             f"{places.start + 1} to {places.stop} of {len(steps)}. The others are labelled apart; what the facts say "
             "holds for the whole trace, so a result may be used behind the end of this window.",
-            _count(len(places), "window"),
+            count_of_steps(len(places), "window"),
         ]
         outside = referred(facts, places)
         if outside:
@@ -80,7 +99,7 @@ def _media(facts: EfficiencyFacts, places: range) -> tuple[Media, ...]:
     return tuple(dict.fromkeys((*facts.trace.media, *held)))[:_MOST_MEDIA]
 
 
-def _count(steps: int, of: str) -> str:
+def count_of_steps(steps: int, of: str) -> str:
     return f"Label {'the one step' if steps == 1 else f'all {steps} steps'} of the {of}."
 
 
@@ -152,44 +171,56 @@ _SYNOPSIS = 60
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Neighbouring steps as text, and how many of their fields were folded."""
+    """Neighbouring steps as text, and what was folded of their fields: the step, the field, and what is left out."""
 
     places: range
     text: str
-    folded: int
+    cuts: tuple[tuple[str, str, str], ...]
+
+    @property
+    def folded(self) -> int:
+        return len(self.cuts)
 
 
 def fit(facts: EfficiencyFacts, places: range, room: int, folds: Sequence[int] = FOLDS) -> Stretch | None:
     """The steps with as little folding as lets them into so many letters; None when none of `folds` does."""
     for limit in folds:
-        text, folded = show(facts, limit, places)
+        text, cuts = show(facts, limit, places)
         if len(text) <= room:
-            return Stretch(places, text, folded)
+            return Stretch(places, text, cuts)
     return None
 
 
 def fold(text: str, limit: int) -> str:
     """The text, or its two ends with a note of how much is left out between them."""
-    if len(text) <= limit + 40:
+    middle = folded_away(text, limit)
+    if not middle:
         return text
     half = limit // 2
     tail = text[len(text) - half :] if half else ""
-    return f"{text[:half]} [… {len(text) - 2 * half} characters folded …] {tail}".strip()
+    return f"{text[:half]} [… {len(middle)} characters folded …] {tail}".strip()
 
 
-def show(facts: EfficiencyFacts, limit: int, places: range) -> tuple[str, int]:
-    """The steps as text, and how many fields were folded to `limit` letters."""
+def folded_away(text: str, limit: int) -> str:
+    """What `fold` leaves out of the text."""
+    half = limit // 2
+    return text[half : len(text) - half] if len(text) > limit + 40 else ""
+
+
+def show(facts: EfficiencyFacts, limit: int, places: range) -> tuple[str, tuple[tuple[str, str, str], ...]]:
+    """The steps as text, and what was left out of the fields that were folded to `limit` letters."""
     shown = _Shown(limit)
     for place in places:
         step = facts.steps[place]
         shown.lines.append(_heading(step))
         if told := describe_place(facts, place):
             shown.lines.append(f"facts: {told}")
-        shown.field("input", _new_messages(step.input, shown.messages), step.id)
+        shown.field("said", step.said, step.id)
+        shown.field("input", new_messages(step.input, shown.messages), step.id)
         shown.field("output", step.output, step.id)
         shown.field("came back", step.observed, step.id)
         shown.field("error", step.error, step.id)
-    return "\n".join(shown.lines), shown.folded
+    return "\n".join(shown.lines), tuple(shown.cuts)
 
 
 def synopsis(step: Step) -> str:
@@ -209,7 +240,7 @@ class _Shown:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.lines: list[str] = []
-        self.folded = 0
+        self.cuts: list[tuple[str, str, str]] = []
         self.messages: set[str] = set()
         self._texts: dict[str, str] = {}
 
@@ -222,12 +253,12 @@ class _Shown:
             if first != f"{name} of step {step}":
                 self.lines.append(f"| {name}: [the same {len(text)} characters as the {first}]")
                 return
-        cut = fold(text, self.limit)
-        self.folded += cut != text
-        self.lines.append(f"| {name}: " + cut.replace("\n", "\n|   "))
+        if middle := folded_away(text, self.limit):
+            self.cuts.append((step, name, middle))
+        self.lines.append(f"| {name}: " + fold(text, self.limit).replace("\n", "\n|   "))
 
 
-def _new_messages(value: Any, seen: set[str]) -> Any:
+def new_messages(value: Any, seen: set[str]) -> Any:
     """Of a message history only what no earlier step was given; how many messages are left out is said."""
     if not (isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value)):
         return value

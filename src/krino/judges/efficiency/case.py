@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
+from krino.contract.reads import Reads
+from krino.contract.rivals import find_rivals
 from krino.judges.efficiency.traces.detect import Format, read_trace
 from krino.judges.efficiency.traces.steps import Trace
 
@@ -40,8 +42,20 @@ class EfficiencyCase(BaseModel):
         named = next((name for name in TRACE_NAMES if record.get(name) is not None), None)
         if named is None:  # the record is the trace; its `input` and `answer` are for the reader to understand
             return {"task": _text(record, TASK_NAMES) or "", "trace": dict(record), "answer": None}
+        if rivals := find_rivals(record, TRACE_NAMES):
+            raise ValueError(
+                f"`{rivals[0]}` and `{rivals[1]}` hold different traces: keep one of them, or say which it is with "
+                "--map trace=FIELD"
+            )
         task = _text(record, (*TASK_NAMES, "input"))
         return {"task": task or "", "trace": record[named], "answer": _text(record, ANSWER_NAMES)}
+
+
+def reads_of_record(record: Mapping[str, Any]) -> Reads | None:
+    """The names beside a named trace; of a record that is the trace, anything may be read."""
+    if all(record.get(name) is None for name in TRACE_NAMES):
+        return None
+    return dict.fromkeys((*TASK_NAMES, "input", *TRACE_NAMES, *ANSWER_NAMES))
 
 
 def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from krino.errors import CannotJudge
 from krino.judges.efficiency.case import EfficiencyCase
-from krino.judges.efficiency.finders.calls import Call, call_of, is_redacted
+from krino.judges.efficiency.finders.calls import Call, call_of, is_redacted, marks_used
 from krino.judges.efficiency.finders.effects import ordered_by
 from krino.judges.efficiency.finders.extra import Extra
 from krino.judges.efficiency.finders.extras import Extras
@@ -101,7 +101,8 @@ def study(case: EfficiencyCase, wanted: Format, usual_task: str = "", nearness: 
             "give it in the field `task`, or for all such traces with the option `task`"
         )
     unknown = _unrecorded(trace)
-    calls = tuple(call_of(step) for step in trace.steps)
+    used = marks_used(trace.steps)
+    calls = tuple(call_of(step, used) for step in trace.steps)
     search = RepeatSearch(trace.steps, calls, nearness, ordered_by(task))
     search.run()
     return _gather(case, trace, task, calls, search, unknown)

@@ -34,6 +34,9 @@ def gather_findings(
     yield Finding("EFF-N1", f"read as {trace.format} ({trace.seen}): {steps}")
     if trace.orphans:
         yield Finding("EFF-N7", f"{trace.orphans} of its spans name a parent that is not in the record")
+    if trace.moved:
+        acted = "1 action is" if trace.moved == 1 else f"{trace.moved} actions are"
+        yield Finding("EFF-N10", f"{acted} recorded under another role; only an agent can take them: read as its own")
     for place in sorted(facts.unknown):
         yield Finding("EFF-N8", "nothing was recorded of this step: it is not counted", facts.steps[place].id)
     unnecessary = {item.step for item in wasted}

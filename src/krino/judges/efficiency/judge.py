@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from krino.blocks import Block
 from krino.contract import AsksInParts, Bound, Finding, Joined, Judge, Judgement, Questions, ReadsRecords, Settlement
+from krino.contract.exhibits import Exhibits
+from krino.contract.reads import Reads
 from krino.errors import CannotJudge
 from krino.judges.efficiency.ask import ask, shown_ids
 from krino.judges.efficiency.bounds import bounds_of
-from krino.judges.efficiency.case import TASK_NAMES, EfficiencyCase
+from krino.judges.efficiency.case import ANSWER_NAMES, TASK_NAMES, TRACE_NAMES, EfficiencyCase, reads_of_record
+from krino.judges.efficiency.exhibits import efficiency_exhibits
 from krino.judges.efficiency.facts import EfficiencyFacts, study
+from krino.judges.efficiency.field_words import FIELD_SHAPES, FIELD_WORDS
 from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
 from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
 from krino.judges.efficiency.tables import package_text
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.shapes import is_piece, is_trace, traces_in
+from krino.judges.efficiency.unread import list_unread
 from krino.judges.efficiency.verdict import EfficiencyVerdict
 from krino.judges.efficiency.view import efficiency_blocks
 from krino.judges.efficiency.votes import join_votes, join_windows
@@ -50,13 +56,20 @@ class EfficiencyJudge(
     """How economically an agent carried out a task, step by step."""
 
     name = "efficiency"
-    version = "0.7.0"
+    version = "0.8.0"
     summary = "Execution traces of agents: every step labelled, unnecessary work scored by one table."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     data_files = ("../../models",)
     main_fields = ("task",)
-    record_names: ClassVar[Mapping[str, Sequence[str]]] = {"task": TASK_NAMES}
+    record_names: ClassVar[Mapping[str, Sequence[str]]] = {
+        "task": TASK_NAMES,
+        "trace": TRACE_NAMES,
+        "answer": ANSWER_NAMES,
+    }
+    names_apart: ClassVar[Mapping[str, Sequence[str]]] = {"task": TASK_NAMES[2:]}
+    field_words = FIELD_WORDS
+    field_shapes = FIELD_SHAPES
     needed: ClassVar[Mapping[str, Sequence[str]]] = {"trace": ()}
 
     def list_field(self, first: Any) -> str | None:
@@ -67,6 +80,9 @@ class EfficiencyJudge(
 
     def split(self, record: Mapping[str, Any]) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
         return traces_in(record)
+
+    def reads(self, record: Mapping[str, Any]) -> Reads | None:
+        return reads_of_record(record)
 
     def study(self, case: EfficiencyCase) -> EfficiencyFacts:
         return study(case, self.options.format, self.options.task)
@@ -100,7 +116,10 @@ class EfficiencyJudge(
         return join_windows(facts, [(part.covers, labels) for part, labels in labelled])
 
     def settle(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels | None) -> Settlement:
-        return settle(facts, labels, self.options.mode)
+        settlement = settle(facts, labels, self.options.mode)
+        if labels is None:
+            return settlement
+        return replace(settlement, unread=tuple(list_unread(case, facts, labels, self.options.window_tokens)))
 
     def join_votes(
         self, case: EfficiencyCase, facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]
@@ -114,6 +133,9 @@ class EfficiencyJudge(
         """The task as `study` finds it: of the case, else of the trace, else the usual one."""
         task = case.task.strip() or _stated_task(case, self.options.format) or self.options.task.strip()
         return {"task": task} if task else {}
+
+    def exhibits(self, case: EfficiencyCase, facts: EfficiencyFacts) -> Exhibits:
+        return efficiency_exhibits(case, facts)
 
     def view(self, case: EfficiencyCase, facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block]:
         return efficiency_blocks(facts, judgement)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-
-import orjson
+from typing import Any
 
 from krino.blocks import Block, BulletList, DataTable, MarkedText, Segment, Tone
 from krino.contract import Judgement
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel
+from krino.judges.efficiency.traces.content import dump
 from krino.judges.efficiency.traces.steps import Step
+from krino.text.clean import cut
 
 _TONES: Mapping[str, Tone] = {
     "necessary": "good",
@@ -37,7 +38,7 @@ def efficiency_blocks(facts: EfficiencyFacts, judgement: Judgement) -> Sequence[
     if len(facts.steps) > len(steps):
         title += f" (the first {len(steps)} of {len(facts.steps)} steps)"
     called = {step.id: facts.called(step.id) for step in facts.steps}
-    heads = ("step", "kind", "what", "label", "because of", "why")
+    heads = ("step", "kind", "what", "label", "because of", "why", "result")
     return [
         MarkedText("Task", [Segment(facts.task)]),
         MarkedText(title, list(_timeline(named, labels)), _TONES),
@@ -75,15 +76,35 @@ def _timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]
 
 def _row(name: str, step: Step, labels: Mapping[str, StepLabel], called: Mapping[str, str]) -> tuple[str, ...]:
     label = labels.get(step.id)
-    if label is None:
-        return (name, step.kind, _what(step, _LONGEST_CALL), "", "", "")
-    earlier = called.get(label.because_of, "") if label.because_of else ""
-    return (name, step.kind, _what(step, _LONGEST_CALL), label.label, earlier, label.why)
+    told = ("", "", "")
+    if label is not None:
+        told = (label.label, called.get(label.because_of, "") if label.because_of else "", label.why)
+    return (name, step.kind, _what(step, _LONGEST_CALL), *told, _result(step))
+
+
+def _result(step: Step) -> str:
+    """What came of the step: a tool's result, an error, and what was said in reply; a message is shown as its call."""
+    output = "" if _speaks(step) else _flat(step.output)
+    error = step.error if step.error and step.error not in output else ""
+    parts = [output, f"error: {error}" if error else "", f"reply: {step.observed}" if step.observed else ""]
+    return cut(" ".join(part for part in parts if part), _LONGEST_CALL)
+
+
+def _speaks(step: Step) -> bool:
+    """Whether the step is known by its words: a message, or a model's reply without a recorded input."""
+    return step.talks and step.input in (None, "", {}, [])
 
 
 def _what(step: Step, longest: int = _LONGEST) -> str:
-    """The call as one line: name and input, shortened where it must be."""
-    given = step.input if isinstance(step.input, str) else orjson.dumps(step.input, default=repr).decode()
-    flat = " ".join(given.split()) if step.input is not None else ""
-    text = f"{step.name}({flat})" if flat else step.name
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    """The call as one line, or the words of a message, shortened where it must be."""
+    if _speaks(step):
+        said = _flat(step.output)
+        return cut(f"{step.name}: {said}" if said else step.name, longest)
+    given = _flat(step.input)
+    beside = f"{_flat(step.said)} " if step.said else ""
+    return cut(f"{beside}{step.name}({given})" if given else f"{beside}{step.name}", longest)
+
+
+def _flat(value: Any) -> str:
+    """A value as one line, of no more than is shown of it."""
+    return " ".join(dump(value)[: 2 * _LONGEST_CALL].split())

@@ -71,13 +71,16 @@ def _opinion() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, listed))})\b", re.IGNORECASE)
 
 
-def check_reason(reason: str, score: float, named: Collection[str]) -> list[str]:
-    """What the rubric forbids in a reason, whoever wrote it; `named` are ids of which it must name one at least."""
+def check_reason(reason: str, score: float, named: Collection[str], tools: Collection[str] = ()) -> list[str]:
+    """What the rubric forbids in a reason, whoever wrote it; `named` are ids of which it must name one at least.
+
+    `tools` are names of tools: what they are made of is no opinion.
+    """
     problems = []
     sentences = len(_SENTENCE_END.findall(reason))
     if not 1 <= sentences <= _MOST_SENTENCES:
         problems.append(f"{sentences} sentences, not one to three")
-    if found := sorted({match.group(0).lower() for match in _opinion().finditer(_without_ids(reason, named))}):
+    if found := sorted({match.group(0).lower() for match in _opinion().finditer(_without_names(reason, named, tools))}):
         problems.append(f"words of opinion: {', '.join(found)}")
     if score == 1.0 and NOTHING_FOUND.lower() not in reason.lower():
         problems.append("does not say that no unnecessary step was found")
@@ -86,8 +89,10 @@ def check_reason(reason: str, score: float, named: Collection[str]) -> list[str]
     return problems
 
 
-def _without_ids(reason: str, named: Collection[str]) -> str:
-    """The trace's own ids are names, whatever words they are made of."""
+def _without_names(reason: str, named: Collection[str], tools: Collection[str]) -> str:
+    """The trace's own ids and tools are names, whatever words they are made of."""
+    for tool in tools:
+        reason = reason.replace(f'{tool}("', "").replace(f": {tool}.", ".").replace(f"first {tool}.", "first.")
     for step in sorted(named, key=len, reverse=True):
         reason = reason.replace(f"step {step}", "").replace(f"Step {step}", "")
     return reason
@@ -100,9 +105,10 @@ def write_reason(facts: EfficiencyFacts, wasted: Sequence[StepLabel], score: flo
         hidden = f" Of {_counted(len(facts.unknown), 'more step')} nothing was recorded." if facts.unknown else ""
         return f"{NOTHING_FOUND} in {_counted(count, 'step')}.{hidden}"
     ids = [facts.called(item.step) for item in wasted]
+    tools = {_tool(facts.steps[facts.places[item.step]].name) for item in wasted}
     for excerpts in (True, False):
         reason = " ".join(_sentences(facts, wasted, excerpts))
-        if not check_reason(reason, score, ids):
+        if not check_reason(reason, score, ids, tools):
             return reason
     return f"Unnecessary: {_counted(len(wasted), 'step')} of {len(facts.steps)}, step {_plain(ids[0])} first."
 
@@ -174,5 +180,11 @@ def _excerpt(facts: EfficiencyFacts, item: StepLabel) -> str:
     text = _opinion().sub("…", text)
     if len(text) > _EXCERPT:
         text = f"{text[: _EXCERPT - 1].rstrip()}…"
-    name = _opinion().sub("…", _plain(step.name))[:_EXCERPT]
+    name = _tool(step.name)
     return f'{name}("{text}")' if text else name
+
+
+def _tool(name: str) -> str:
+    """The name of a tool, whatever it is made of (`think`); one in several words is a text like any other."""
+    plain = _plain(name)
+    return (plain if " " not in plain else _opinion().sub("…", plain))[:_EXCERPT]

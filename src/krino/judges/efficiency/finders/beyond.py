@@ -9,7 +9,7 @@ from krino.judges.efficiency.finders.content_words import words_in, words_of
 from krino.judges.efficiency.finders.effects import name_parts
 from krino.judges.efficiency.finders.trace_words import TraceWords, plain_verbs
 
-_PART = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)\s+|\s*[(\n]")
+_PART = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)\s+|[(\n]")
 
 
 def beyond_the_question(trace: TraceWords, kept: Sequence[int], used: Mapping[int, set[str]]) -> list[int]:

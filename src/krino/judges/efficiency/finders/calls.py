@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from krino.judges.efficiency.finders.effects import Effect, effect_of, name_part
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
+from krino.text.forms import INVISIBLE
 
 _URL = re.compile(r"(?:https?://)?(?:www\.)?([^\s#]*?)/?(?:#.*)?", re.IGNORECASE)
 _HERE = re.compile(r"^(?:\./+)+(?=.)")
@@ -21,7 +22,18 @@ _HERE_BEHIND = re.compile(r"(?<= )\./+(?=[^\s.])")
 """In a command; its first word is another program without the folder."""
 _SAME_FOLDER = re.compile(r"/(?:\.?/)+")
 _CODE = re.compile(r"```[\w+-]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_COMMENT = re.compile(r"^\s*#[^\n]*$", re.MULTILINE)
+_COMMENT = re.compile(r"^[^\S\n]*+#[^\n]*$", re.MULTILINE)
+_MARK = re.compile(
+    r"(?<![\w-])(?:"
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # a UUID
+    r"|\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:z|[+-]\d\d:?\d\d)?"  # a time to the second
+    r"|(?:0x)?(?=[a-f]{0,63}\d)(?=\d{0,63}[a-f])[0-9a-f]{8,64}"  # a hash
+    r"|1\d{9}(?:\d{3}|\.\d{1,9})?"  # seconds or milliseconds since 1970
+    r"|(?:req|request|trace|span|correlation|nonce)(?:[ _-]?id)?[\"' :=#-]{1,4}(?=[a-z_-]{0,63}\d)[\w-]{4,64}"
+    r")(?![\w-])"
+)
+_LETTERS = re.compile(r"[^\W_]")
+_LEAST_LETTERS = 3
 _MAX_TEXT = 20_000
 _MAX_DEPTH = 20
 _LONGEST_MARK = 40
@@ -54,7 +66,8 @@ class Call:
     """Whether the step is words of a model without a recorded input: it is known by what it says."""
 
 
-def call_of(step: Step) -> Call:
+def call_of(step: Step, used: Collection[str] = ()) -> Call:
+    """`used` are the marks of a single request that the trace takes up somewhere: those are content of a result."""
     speaks = step.kind in ("llm", "message") and _is_blank(step.input)
     subject: Any = spoken_action(text_of(step.output)) if speaks else step.input
     if not speaks and _is_blank(subject) and step.kind == "other":
@@ -71,7 +84,7 @@ def call_of(step: Step) -> Call:
         normal=_digest(name.casefold(), dump(_normal(subject)), own),
         frame=_digest(name.casefold(), dump(frame), own),
         wording=" ".join(wordings)[:_MAX_TEXT],
-        result=None if blank or is_redacted(result_text) else _digest(squeeze(result_text)),
+        result=None if blank or is_redacted(result_text) else _digest(without_marks(squeeze(result_text), used)),
         has_result=bool(result_text),
         is_empty=blank and bool(result_text),
         is_moving=names(step.name, "moving") and not reads,
@@ -108,8 +121,13 @@ def _is_blank(value: Any) -> bool:
 
 
 def squeeze(text: str) -> str:
-    """Case and white space set aside."""
-    return " ".join(text.split()).casefold()
+    """Case, white space and what nobody sees set aside."""
+    return " ".join(visible(text).split()).casefold()
+
+
+def visible(text: str) -> str:
+    """Without the characters that nobody sees."""
+    return text if text.isascii() else text.translate(INVISIBLE)
 
 
 def is_empty_result(text: str) -> bool:
@@ -129,6 +147,24 @@ def spoken_action(text: str) -> str:
         return text
     code = "\n".join(_COMMENT.sub("", block) for block in _CODE.findall(text))
     return code if code.strip() else text
+
+
+# --- marks of a single request ----------------------------------------------------------------------
+
+
+def marks_used(steps: Sequence[Step]) -> frozenset[str]:
+    """The marks of a request (ids, hashes, times) that a call was given or that a model speaks of."""
+    taken_up = (text for step in steps for text in (dump(step.input), text_of(step.output) if step.talks else ""))
+    return frozenset(mark for text in taken_up for mark in _MARK.findall(squeeze(text)))
+
+
+def without_marks(text: str, used: Collection[str]) -> str:
+    """A squeezed result without what is new in every reply: ids of requests, hashes and times that nothing takes up.
+
+    A result that is nothing but such a mark (a clock, a key) is what was asked for, and stays.
+    """
+    plain = _MARK.sub(lambda found: found[0] if found[0] in used else "", text)
+    return plain if len(_LETTERS.findall(plain)) >= _LEAST_LETTERS else text
 
 
 # --- arguments -------------------------------------------------------------------------------------
@@ -179,7 +215,7 @@ def _framed(value: Any, wordings: list[str], depth: int = 0) -> Any:
     """The normalised arguments with every wording taken out and collected."""
     if isinstance(value, str):
         if len(value[:_MAX_TEXT].split()) >= table("nearness")["free_words"]:
-            wordings.append(value)
+            wordings.append(visible(value))
             return "…"
         return normal_text(value)
     if isinstance(value, Mapping) and depth <= _MAX_DEPTH:

@@ -20,11 +20,15 @@ _REDIRECT = re.compile(r"(?<![0-9&<>])>(?!&)|\btee\b|\s-i\b|--in-place|--fix\b|-
 _QUERY = re.compile(r'(?:\{"\w+":)?"?\s*(?:select|show|describe|explain|pragma)\s')
 """A database that is only asked."""
 _TASK_WORD = re.compile(r"[^\W\d_]+|\d+")
-_ORDERED_TIMES = re.compile(r"\b(\w+)[ -]?(?:times|time|x|×|maal|keer|fois|mal)\b", re.IGNORECASE)
+_ORDERED_TIMES = re.compile(
+    r"\b(\w+)[ -]?(?:times|time|x|×|maal|keer|fois|mal)\b(?! (?:an?|per|as|the)\b)", re.IGNORECASE
+)
+"""A count of an order; "20 times a day" and "3 times the price" are none."""
 _AMOUNT = re.compile(
     r"(?:^|\b(?:the|add|buy|order|book|send|make|take|print|for|of|with|roll|draw|create|post) )(\d{1,2}) [^\W\d_]"
 )
 """A small number that counts things ("add 2 units"); one behind a noun ("invoice 2") is a name."""
+_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;\n]?")
 _MANY = 10**9
 _LONG_TASK = 60
 _LOOKED_AT = 4_000
@@ -32,7 +36,10 @@ _LOOKED_AT = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """How often a task orders an act: `reads` for what only looks, `acts` for the rest; 1 where it orders no more."""
+    """How often a task orders an act: `reads` for what only looks, `acts` for the rest; 1 where it orders no more.
+
+    A word that can order a repetition ("again", "each") excuses no more calls than it orders: one more, or none.
+    """
 
     reads: int
     acts: int
@@ -121,19 +128,83 @@ def _is_test(commands: list[list[str]]) -> bool:
 @lru_cache(maxsize=256)
 def ordered_by(task: str) -> Ordered:
     """What a task says about doing something more than once. In a long text a bare "every" orders nothing."""
-    text = task[:_LOOKED_AT].lower()
+    text = _what_is_ordered(task[:_LOOKED_AT].lower())
     found = _TASK_WORD.findall(text)
     said = [_numbers()[word] for word in found if word in words("cues", "how_often")]
     times = max([1, *said, *map(_count, _ORDERED_TIMES.findall(text))])
     if times > 1:
         return Ordered(times, times, True, True)
-    again = any(cue in text if " " in cue else cue in found for cue in table("cues")["repetition"])
+    perhaps_again = any(cue in text if " " in cue else cue in found for cue in _hints_of_repetition())
     several = not words("cues", "amounts").isdisjoint(found)
     number = max([1, *map(int, _AMOUNT.findall(text)), *(_numbers().get(word, 1) for word in found)])
-    perhaps = again or several or number > 1
+    perhaps = perhaps_again or several or number > 1
     if len(found) > _LONG_TASK:
-        return Ordered(1, 1, again, perhaps)
-    return Ordered(_MANY if again else 1, _MANY if again or several else number, again, perhaps)
+        return Ordered(1, 1, perhaps_again, perhaps)
+    orders = "\n".join(sentence for sentence in _SENTENCE.findall(text) if _is_order(sentence))
+    ongoing = _ongoing().search(orders) is not None
+    reads = _MANY if ongoing else 2 if any(cue in text if " " in cue else cue in found for cue in _once_more()) else 1
+    moves = not (words("cues", "amounts") | words("cues", "done_by_repeating")).isdisjoint(_TASK_WORD.findall(orders))
+    return Ordered(reads, _MANY if ongoing or moves else max(reads, number), perhaps_again, perhaps)
+
+
+def _what_is_ordered(text: str) -> str:
+    """The text without what it tells not to do, and without sentences that state something and ask for nothing."""
+    sentences = (sentence for sentence in _SENTENCE.findall(text.replace("’", "'")) if not _is_statement(sentence))
+    return "".join(_denied().sub(_unless_it_waits, sentence) for sentence in sentences)
+
+
+def _unless_it_waits(denied: re.Match[str]) -> str:
+    """ "Do not answer until the job is done" orders to wait."""
+    waits = any(word in denied[0] for word in table("cues")["waits_for"])
+    return denied[0] if waits else " "
+
+
+@cache
+def _denied() -> re.Pattern[str]:
+    """From a word of denial to the end of its clause; "do not forget to" and "not only" deny nothing."""
+    cues = table("cues")
+    return re.compile(
+        rf"\b(?:{'|'.join(cues['denials'])}|[a-z]{{2,7}}n't)\b(?! (?:{'|'.join(cues['denies_nothing'])})\b)[^.!?;,:\n]*"
+    )
+
+
+def _is_statement(sentence: str) -> bool:
+    """Whether it begins with who or what it speaks of, and holds no word of a wish."""
+    found = _TASK_WORD.findall(sentence)
+    if not found or found[0] not in words("cues", "spoken_of") or sentence.rstrip().endswith("?"):
+        return False
+    return words("cues", "wishing").isdisjoint(found)
+
+
+def _once_more() -> tuple[str, ...]:
+    return tuple(table("cues")["once_more"])
+
+
+@cache
+def _hints_of_repetition() -> tuple[str, ...]:
+    """Words that can order a repetition and mostly do not: they leave the labeller its say, and excuse nothing."""
+    cues = table("cues")
+    verbs = [verb.partition(" ")[0] for verb in cues["ongoing_verbs"]]
+    lists = ("once_more", "ongoing", "ongoing_at_end", "distributive", "done_by_repeating")
+    return (*verbs, *(cue for name in lists for cue in cues[name]))
+
+
+def _is_order(sentence: str) -> bool:
+    """A question orders nothing, unless it asks somebody to do something ("Can you ...?")."""
+    return not sentence.rstrip().endswith("?") or " you " in f" {sentence}"
+
+
+@cache
+def _ongoing() -> re.Pattern[str]:
+    """Finds an order to go on doing something; "until 21:30" is a time and no such order."""
+    cues = table("cues")
+    adverbs = rf"\b(?:{'|'.join(cues['ongoing'])})\b(?! (?:\d|{'|'.join(cues['up_to_now'])}))"
+    at_end = rf"\b(?:{'|'.join(cues['ongoing_at_end'])})(?=[.,;!\n]|$| (?:and|until)\b)"
+    verbs = (
+        rf"(?:^|[.,;:!(\n]|\b(?:and|then|please|to|you|en|et|und)\b)\s{{0,9}}(?:{'|'.join(cues['ongoing_verbs'])})\b"
+    )
+    each = rf"\b(?:{'|'.join(cues['distributive'])})s? (?:\w{{1,20}} )?(?:{'|'.join(cues['time_units'])})\b"
+    return re.compile("|".join((adverbs, at_end, verbs, each)))
 
 
 def _count(word: str) -> int:

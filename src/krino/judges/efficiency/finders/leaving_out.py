@@ -26,6 +26,8 @@ from krino.judges.efficiency.traces.content import from_json
 from krino.judges.efficiency.traces.steps import Step
 
 _ROUNDS = 4
+_CHAIN = 3
+"""Look-ups in a row, each by an id that the one before it brought, that make a chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class _Look:
         self.resting = not self.used and all(trace.reads[place] or trace.steps[place].talks for place in self.kept)
         self.finders = self._finders()
         self.followed = Followed(trace, self.kept)
+        self.led_nowhere = self._led_nowhere()
 
     def spare(self) -> dict[int, Spare]:
         found: dict[int, Spare] = {}
@@ -98,8 +101,13 @@ class _Look:
                     known.setdefault(word, place)
             if not self.trace.reads[place] or self.trace.calls[place].is_empty:
                 continue
-            spare = None
-            if place not in self.settled and not self.trace.calls[place].is_paging and not self._checks_silence(place):
+            spare = Spare("unused") if place in self.led_nowhere and place not in self.settled else None
+            if (
+                spare is None
+                and place not in self.settled
+                and not self.trace.calls[place].is_paging
+                and not self._checks_silence(place)
+            ):
                 spare = self._spare(place, known, looked_at)
             if spare is not None:
                 found[place] = spare
@@ -110,6 +118,38 @@ class _Look:
         if self.resting and not any(self.trace.asked[place] for place in self.kept):
             return {}  # an answer that rests on readings, of which the task names none: any may be the one
         return found or self._beyond()
+
+    def _led_nowhere(self) -> set[int]:
+        """Chains of look-ups, each given the id that the one before it brought, of which nothing else is used.
+
+        Only where the answer rests on other steps, and the task names nothing that the chain looked at.
+        """
+        if self.trace.denies:
+            return set()
+        chains: dict[str, list[list[int]]] = {}
+        for place in self.kept:
+            if not self.trace.reads[place] or self.trace.steps[place].talks:
+                continue
+            of_tool = chains.setdefault(self.trace.tools[place], [])
+            if of_tool and self._passes_on(of_tool[-1][-1], place):
+                of_tool[-1].append(place)
+            else:
+                of_tool.append([place])
+        long_ones = (chain for of_tool in chains.values() for chain in of_tool if len(chain) >= _CHAIN)
+        found = {place for chain in long_ones if self._is_unused(chain) for place in chain}
+        return found if self.used.keys() - found else set()
+
+    def _passes_on(self, place: int, following: int) -> bool:
+        own = self.trace.given[following] - self.trace.shared.get(self.trace.tools[following], set())
+        return bool(own) and own.issubset(self.trace.brought[place])
+
+    def _is_unused(self, chain: Sequence[int]) -> bool:
+        """Whether no step of it brought a word that is used for more than the next step's id."""
+        given = [self.trace.given[place] for place in chain[1:]]
+        return not any(
+            self.used.get(place, set()) - handed or self.trace.asked[place]
+            for place, handed in zip(chain, [*given, set()], strict=True)
+        )
 
     def _beyond(self) -> dict[int, Spare]:
         added = beyond_the_question(self.trace, self.kept, self.used)

@@ -18,8 +18,8 @@ _MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*|(?<=\w 
 """Numbers, and names inside a sentence: questions that differ in one of them are different questions."""
 _LITERAL = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"")
 _CODE_MARK = re.compile(r"[=;{}\[\]]|\w\(")
-_IDENTIFIER = re.compile(r"\b\w+(?:[./_-]\w+)+\b")
-_TURN = re.compile(r"(\w+) (?:to|into) (?=(\w+))")
+_IDENTIFIER = re.compile(r"\b(?:\w++(?:[./-]\w++)++|\w[^\W_]*+_\w++)")
+_TURN = re.compile(r"\b(\w++) (?:to|into) (?=(\w+))")
 _MAX_TOKENS = 4_000
 _LEAST_STEM = 4
 _SKETCH = 12

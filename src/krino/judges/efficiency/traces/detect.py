@@ -9,6 +9,7 @@ from typing import Any, Literal
 from krino.cases.row import describe_type
 from krino.errors import CannotJudge
 from krino.judges.efficiency.traces.agent_logs import SMOLAGENTS, SWE_AGENT
+from krino.judges.efficiency.traces.batches import open_batches
 from krino.judges.efficiency.traces.content import from_json
 from krino.judges.efficiency.traces.graph_stream import LANGGRAPH
 from krino.judges.efficiency.traces.messages import (
@@ -77,7 +78,7 @@ def read_trace(value: Any, wanted: Format = "auto") -> Trace:
     if not trace.steps:
         where = f"read as {reader.name} ({seen})"
         raise CannotJudge(f"the trace has no steps: {where}, nothing in it is an action of the agent; {_seen(value)}")
-    return replace(trace, steps=with_own_ids(list(trace.steps)), format=reader.name, seen=seen)
+    return replace(trace, steps=with_own_ids(list(open_batches(trace.steps))), format=reader.name, seen=seen)
 
 
 def _from_lines(value: Any) -> Any:

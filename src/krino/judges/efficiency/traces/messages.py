@@ -100,7 +100,8 @@ def _turn(message: Message) -> Turn:
     results = list(_block_results(blocks))
     if role == "tool" and not results:
         results = [_result({**message, "id": None})]
-    words = [block for block in blocks if _is_words(block)] if calls or results or blocks else content
+    spoken = not (calls or results or blocks) or (role == "assistant" and isinstance(content, str))
+    words = content if spoken else [block for block in blocks if _is_words(block)]
     if role == "user" and results and not words:
         role = "tool"
     return Turn(role, words, str(message.get("id") or ""), tuple(_once(calls)), tuple(results))

@@ -53,13 +53,15 @@ def _recognise(value: Any) -> str | None:
 
 
 def _read(value: Any) -> Trace:
-    steps = _steps(listed(value, *_LISTS) or ())
+    raws = listed(value, *_LISTS) or ()
+    steps = _steps(raws)
     task = value.get("task") if isinstance(value, Mapping) else None
     answer = value.get("answer", value.get("final_answer")) if isinstance(value, Mapping) else None
     return Trace(
         tuple(steps),
         task if isinstance(task, str) else None,
         answer if isinstance(answer, str) else None,
+        moved=sum(_is_of_user(raw) and _acts(raw) for raw in raws),
     )
 
 
@@ -68,14 +70,26 @@ def _steps(raws: Sequence[Any]) -> list[Step]:
     steps: list[Step] = []
     for raw in raws:
         step = _step(raw)
-        if not isinstance(raw, Mapping) or str(raw.get("type") or raw.get("kind") or "").lower() not in words(
-            "cues", "user_names"
-        ):
+        if not _is_of_user(raw):
             steps.append(step)
+        elif _acts(raw):
+            steps.append(replace(step, kind="tool"))
         elif steps and steps[-1].kind == "message":
             told = f"{steps[-1].observed}\n{text_of(step.output or step.input)}".strip()
             steps[-1] = replace(steps[-1], observed=told)
     return steps
+
+
+def _is_of_user(raw: Any) -> bool:
+    if not isinstance(raw, Mapping):
+        return False
+    return str(raw.get("type") or raw.get("kind") or raw.get("role") or "").lower() in words("cues", "user_names")
+
+
+def _acts(raw: Mapping[str, Any]) -> bool:
+    """Whether it is a call, with a name and arguments: users speak, and only an agent makes calls."""
+    name, given = _first(raw, "name"), from_json(_first(raw, "input"))
+    return isinstance(name, Mapping) or (name is not None and isinstance(given, Mapping))
 
 
 def _handed(kind: Kind, given: Any) -> Any:

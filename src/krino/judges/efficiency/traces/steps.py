@@ -29,6 +29,8 @@ class Step:
     error: str | None = None
     observed: str = ""
     """What came back from outside after the step (a code run's log, another agent's reply), if it is no step."""
+    said: str = ""
+    """What the model said beside the call. Labellers are shown it; facts do not rest on it."""
     tokens: int | None = None
     seconds: float | None = None
     cost: float | None = None
@@ -53,6 +55,8 @@ class Trace:
     """What came with the task: an image that the user sent."""
     opening: str = ""
     """The first words of the user, where the trace shows them: what the agent was told of the task."""
+    moved: int = 0
+    """Messages or steps that name the user as who acted, and were read as the agent's."""
     format: str = ""
     seen: str = ""
 

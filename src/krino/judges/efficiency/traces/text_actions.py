@@ -10,24 +10,27 @@ from typing import Any
 from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.content import first_of, from_json
 
-_LINE_END = r"(?=\n\s*(?:Thought|Action|Observation|Final Answer)\b[^\n]{0,12}:|\Z)"
+_INDENT = r"[^\S\n]*+"
+"""White space of one line: a run of blank lines is gone through once, not from each of its lines again."""
+_LINE_END = rf"(?=\n{_INDENT}(?:Thought|Action|Observation|Final Answer)\b[^\n]{{0,12}}:|\Z)"
 _REACT = re.compile(
-    rf"^\s*Action(?: \d+)?:[ \t]*(?P<name>[^\n]*)\n+\s*Action Input(?: \d+)?:\s*(?P<input>.*?){_LINE_END}"
-    r"(?:\n\s*Observation(?: \d+)?:\s*(?P<seen>.*?)" + _LINE_END + ")?",
+    rf"^{_INDENT}Action(?: \d+)?:[ \t]*(?P<name>[^\n]*)\n\s*+Action Input(?: \d+)?:\s*(?P<input>.*?){_LINE_END}"
+    r"(?:\n\s*+Observation(?: \d+)?:\s*(?P<seen>.*?)" + _LINE_END + ")?",
     re.MULTILINE | re.DOTALL,
 )
 _REACT_CALL = re.compile(
-    r"^\s*Action(?: \d+)?:[ \t]*(?P<name>[\w.-]+)(?:\[(?P<a>[^\n]*)\]|\((?P<b>[^\n]*)\))[ \t]*$"
-    r"(?:\n+\s*Observation(?: \d+)?:\s*(?P<seen>.*?)" + _LINE_END + ")?",
+    rf"^{_INDENT}Action(?: \d+)?:[ \t]*(?P<name>[\w.-]+)"
+    r"(?:\[(?P<a>[^\n]*)\]|\((?P<b>[^\n]*)\)|[ \t]+(?P<c>\{[^\n]*\}))[ \t]*$"
+    r"(?:\n\s*+Observation(?: \d+)?:\s*(?P<seen>.*?)" + _LINE_END + ")?",
     re.MULTILINE | re.DOTALL,
 )
-_TAGGED = re.compile(r"<(tool_call|function_call|tool|action|tool_use)>\s*(.*?)\s*(?:</\1>|\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<(tool_call|function_call|tool|action|tool_use)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _INVOKE = re.compile(r"<invoke name=\"([^\"]+)\">(.*?)(?:</invoke>|\Z)", re.DOTALL)
 _FUNCTION = re.compile(r"<function=([\w.-]+)>(.*?)(?:</function>|\Z)", re.DOTALL)
-_PARAMETER = re.compile(r"<parameter(?: name=\"([^\"]+)\"|=([\w.-]+))>(.*?)</parameter>", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter(?: name=\"([^\"]+)\"|=([\w.-]+))>(.*?)(?:</parameter>|\Z)", re.DOTALL)
 _MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(\[.*\])", re.DOTALL)
 _NAMED_LINES = re.compile(
-    r"(?:tool|name|function|action)\s*[:=]\s*(.+?)\s*\n\s*(?:parameters|arguments|args|input|action_input)\s*[:=]\s*(.*)",
+    r"(?:tool|name|function|action)\s*+[:=]\s*+([^\n]+)\n\s*+(?:parameters|arguments|args|input|action_input)\s*[:=]\s*(.*)",
     re.DOTALL,
 )
 _CALLED = re.compile(r"([\w.-]+)\((.*)\)", re.DOTALL)
@@ -35,7 +38,7 @@ _FENCED = re.compile(r"```(?:json|tool_call|tool_code)?[ \t]*\n(\s*[\[{].*?)\n?`
 _CODE = re.compile(
     r"```(python|py|bash|sh|shell|sql|javascript|js|r)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE
 )
-_RUN_TAG = re.compile(r"<(execute_\w+|execute|code|bash|python)>\s*(.*?)\s*(?:</\1>|\Z)", re.DOTALL)
+_RUN_TAG = re.compile(r"<(execute_\w+|execute|code|bash|python)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _OBSERVED_TAG = r"<(?:output|returncode|observation|result|tool_response|function_results?)\b"
 _OBSERVED_WORD = r"observation|output|execution (?:result|output|log)s?|code (?:output|result)|result|stdout|stderr"
 _OBSERVED = re.compile(
@@ -43,8 +46,10 @@ _OBSERVED = re.compile(
     re.IGNORECASE,
 )
 _PREFIX = re.compile(rf"\s*\[?(?:{_OBSERVED_WORD})\]?\s*(?:\d+\s*)?:\s*", re.IGNORECASE)
-_RESPONSE = re.compile(r"<(tool_response|function_results?|observation|result|output)>\s*(.*?)\s*</\1>", re.DOTALL)
-_FINAL = re.compile(r"^\s*Final Answer:\s*(.*)", re.MULTILINE | re.DOTALL)
+_RESPONSE = re.compile(r"<(tool_response|function_results?|observation|result|output)>")
+_FINAL = re.compile(rf"^{_INDENT}Final Answer:\s*(.*)", re.MULTILINE | re.DOTALL)
+_OPENING = re.compile(r"\s*(?:Thought:[^\n]*\n\s*)?(?:Action(?: \d+)?:|<(?:tool_call|function_call|tool_use|invoke)\b)")
+_MARKS = ("Action", "<", "```", "[TOOL_CALLS]", "{")
 _LANGUAGES = {"py": "python", "sh": "bash", "shell": "bash", "js": "javascript"}
 
 
@@ -59,12 +64,22 @@ class Action:
 
 def actions_in(text: str, reply: str | None = None) -> list[Action]:
     """The actions of one message. Code counts as one only where `reply`, the next message, tells what it brought."""
-    if not any(mark in text for mark in ("Action", "<", "```", "[TOOL_CALLS]", "{")):
+    if not any(mark in text for mark in _MARKS):
         return []
     for find in (_react, _tagged, _json):
         if found := list(find(text)):
             return found
     return list(_code(text)) if reply is not None and _OBSERVED.match(reply) else []
+
+
+def begins_with_action(text: str) -> bool:
+    """Whether a message opens with an action: only an agent writes so. Instructions tell of the form further down."""
+    return _OPENING.match(text) is not None and bool(actions_in(text))
+
+
+def words_before_action(text: str) -> str:
+    """What a message says before its first action (a thought, a plan)."""
+    return text[: min(place for mark in _MARKS if (place := text.find(mark)) >= 0)].strip()
 
 
 def closing_words(text: str) -> str:
@@ -75,11 +90,26 @@ def closing_words(text: str) -> str:
 
 def observations_in(reply: str, count: int) -> list[str | None]:
     """What each of so many actions brought, by the message that follows them."""
-    blocks = [match.group(2) for match in _RESPONSE.finditer(reply)]
+    blocks = list(_responses(reply))
     if len(blocks) == count:
         return list(blocks)
-    told = _PREFIX.sub("", reply, count=1).strip() if reply else ""
+    opening = _PREFIX.match(reply)
+    told = reply[opening.end() if opening else 0 :].strip()
     return [None] * (count - 1) + [told or None]
+
+
+def _responses(reply: str) -> Iterator[str]:
+    """The content of a response's tags. A missing end tag is searched for once, not from every opening tag."""
+    unclosed: set[str] = set()
+    opening = _RESPONSE.search(reply)
+    while opening is not None:
+        tag, start = opening[1], opening.end()
+        end = -1 if tag in unclosed else reply.find(f"</{tag}>", start)
+        if end < 0:
+            unclosed.add(tag)
+        else:
+            yield reply[start:end].strip()
+        opening = _RESPONSE.search(reply, max(start, end))
 
 
 def _react(text: str) -> Iterator[Action]:
@@ -87,7 +117,7 @@ def _react(text: str) -> Iterator[Action]:
         yield Action(match["name"].strip().strip("`"), _stripped(match["input"]), _text(match["seen"]))
     if _REACT.search(text) is None:
         for match in _REACT_CALL.finditer(text):
-            given = match["a"] if match["a"] is not None else match["b"]
+            given = next((found for found in (match["a"], match["b"], match["c"]) if found is not None), None)
             yield Action(match["name"], given or {}, _text(match["seen"]))
 
 
@@ -98,7 +128,7 @@ def _tagged(text: str) -> Iterator[Action]:
     if _INVOKE.search(text) or _FUNCTION.search(text):
         return
     for _, inner in _TAGGED.findall(text):
-        yield from _one_of(inner)
+        yield from _one_of(inner.strip())
     if match := _MISTRAL.search(text):
         yield from _calls(from_json(match.group(1)))
 
@@ -141,7 +171,7 @@ def _code(text: str) -> Iterator[Action]:
         yield Action(_LANGUAGES.get(language.lower(), language.lower()), code.strip())
     if _CODE.search(text) is None:
         for tag, code in _RUN_TAG.findall(text):
-            yield Action("python" if tag == "code" else tag.removeprefix("execute_"), code)
+            yield Action("python" if tag == "code" else tag.removeprefix("execute_"), code.strip())
 
 
 def _stripped(given: str) -> Any:

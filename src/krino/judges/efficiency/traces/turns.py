@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from krino.contract import Media
 from krino.judges.efficiency.traces.content import Album, clean, from_json, text_of
 from krino.judges.efficiency.traces.failure import failure_of
 from krino.judges.efficiency.traces.steps import Step, Trace
-from krino.judges.efficiency.traces.text_actions import Action, actions_in, closing_words, observations_in
+from krino.judges.efficiency.traces.text_actions import (
+    Action,
+    actions_in,
+    begins_with_action,
+    closing_words,
+    observations_in,
+    words_before_action,
+)
 
 _LONGEST_ERROR = 400
 
@@ -47,10 +54,41 @@ class Turn:
 
 def trace_of(turns: Sequence[Turn], task: str | None = None) -> Trace:
     """The trace of a conversation; the task is the first words of the user unless the format states it elsewhere."""
+    turns, moved = _with_actions_of_users(turns)
     album = Album()
     said = [text_of(clean(turn.content, album)).strip() for turn in turns if turn.role == "user"]
     opening = next(filter(None, said), "")
-    return Trace(tuple(steps_of(turns)), task or opening or None, opening=opening, media=tuple(album.items))
+    return Trace(
+        tuple(steps_of(turns)), task or opening or None, opening=opening, media=tuple(album.items), moved=moved
+    )
+
+
+def _with_actions_of_users(turns: Sequence[Turn]) -> tuple[list[Turn], int]:
+    """Calls and actions under any other role become the agent's, who alone can take them; and how many do.
+
+    The user's first words are the task, and may show the form of an action.
+    """
+    read: list[Turn] = []
+    spoke = False
+    for turn in turns:
+        text = "" if turn.role == "assistant" else _words_of(turn, read)
+        writes = spoke and begins_with_action(text)
+        spoke = spoke or (turn.role == "user" and bool(text.strip()))
+        if turn.role == "tool" and writes:
+            read.append(Turn("assistant", text, turn.id, turn.calls))
+        elif turn.role != "assistant" and (turn.calls or writes):
+            read.append(replace(turn, role="assistant"))
+        else:
+            read.append(turn)
+    return read, sum(one is not other for one, other in zip(turns, read, strict=True))
+
+
+def _words_of(turn: Turn, before: Sequence[Turn]) -> str:
+    """What a message says; the result of a call is no action, whatever it begins with."""
+    if turn.role != "tool":
+        return text_of(turn.content)
+    answers = any(result.id for result in turn.results) or (before and before[-1].role == "assistant")
+    return "" if answers else "\n".join(text_of(result.output) for result in turn.results)
 
 
 def steps_of(turns: Sequence[Turn]) -> list[Step]:
@@ -60,7 +98,8 @@ def steps_of(turns: Sequence[Turn]) -> list[Step]:
         if turn.role != "assistant":
             continue
         if turn.calls:
-            steps += [call_step(call, results.take(call, place)) for call in turn.calls]
+            made = [call_step(call, results.take(call, place)) for call in turn.calls]
+            steps += [replace(made[0], said=text_of(clean(turn.content, Album())).strip()), *made[1:]]
         else:
             steps += _spoken(turn, turns[place + 1] if place + 1 < len(turns) else None)
     return steps
@@ -97,6 +136,7 @@ def _spoken(turn: Turn, following: Turn | None) -> list[Step]:
         return [Step(turn.id, "message", "message", None, text, observed=said, media=tuple(album.items))]
     pairs = zip(actions, observations_in(reply or "", len(actions)), strict=True)
     steps = [_action_step(turn, action, seen, number) for number, (action, seen) in enumerate(pairs)]
+    steps[0] = replace(steps[0], said=words_before_action(text))
     closing = closing_words(text)
     return [*steps, Step("", "message", "message", None, closing)] if closing else steps
 

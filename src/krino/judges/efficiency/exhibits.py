@@ -1,0 +1,44 @@
+"""Shows a trace to people who label it: the task, and every step with its texts; nothing that code says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krino.contract.exhibits import Exhibit, Exhibits
+from krino.judges.efficiency.ask import count_of_steps, new_messages
+from krino.judges.efficiency.case import EfficiencyCase
+from krino.judges.efficiency.facts import EfficiencyFacts
+from krino.judges.efficiency.traces.content import dump
+from krino.judges.efficiency.traces.steps import Step, one_line
+
+_LONGEST_NAME = 80
+
+
+def efficiency_exhibits(case: EfficiencyCase, facts: EfficiencyFacts) -> Exhibits:
+    work = [Exhibit("Task", facts.task)]
+    if answer := case.answer or facts.trace.answer:
+        work.append(Exhibit("What the agent answered", answer))
+    steps = tuple(_steps(facts))
+    return Exhibits(tuple(work), steps, count_of_steps(len(steps), "trace"))
+
+
+def _steps(facts: EfficiencyFacts) -> Iterator[Exhibit]:
+    seen: set[str] = set()
+    for place, step in enumerate(facts.steps, 1):
+        name = one_line(step.name)
+        name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+        own = "" if step.id == str(place) else f" · {step.id}"
+        yield Exhibit(f"Step {place}: {step.kind} {name}{own}", "\n".join(_texts(step, seen)))
+
+
+def _texts(step: Step, seen: set[str]) -> Iterator[str]:
+    """`seen`: messages of earlier steps, which a history repeats."""
+    said = (
+        ("given", dump(new_messages(step.input, seen))),
+        ("result", dump(step.output)),
+        ("came back", step.observed),
+        ("error", step.error or ""),
+        ("attached", ", ".join(medium.placeholder() for medium in step.media)),
+    )
+    found = [f"{name}: {text}" for name, text in said if text]
+    yield from found or ["The trace records neither what the step was given nor what it brought."]

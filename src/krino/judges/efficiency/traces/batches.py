@@ -1,0 +1,120 @@
+"""Opens steps that hold several calls: parallel calls, lists of arguments, one command repeated in a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from krino.judges.efficiency.finders.effects import names
+from krino.judges.efficiency.traces.content import first_of, from_json
+from krino.judges.efficiency.traces.failure import failure_of
+from krino.judges.efficiency.traces.steps import Step
+
+_CALL_NAMES = ("recipient_name", "tool_name", "toolName", "tool", "function_name", "function", "name")
+_ARGUMENTS = ("parameters", "arguments", "args", "input", "tool_input", "params")
+_COMMAND_FIELDS = ("command", "cmd", "script", "bash", "code")
+_BETWEEN_COMMANDS = re.compile(r"&&|;|\n")
+_DEEPEST = 3
+_FEWEST_COMMANDS = 3
+_MOST_CALLS = 1_000
+"""Of one step: more say nothing more about the run, and a text of separators is not worth a million steps."""
+
+
+def open_batches(steps: Iterable[Step], depth: int = 0) -> Iterator[Step]:
+    """The same steps, with one for each call that a step holds: fifty calls in one step are fifty."""
+    for step in steps:
+        pieces = _pieces(step)[:_MOST_CALLS] if step.kind in ("tool", "retrieval", "other") and depth < _DEEPEST else []
+        if pieces:
+            yield from open_batches(_numbered(step, pieces), depth + 1)
+        else:
+            yield step
+
+
+Piece = tuple[str, Any]
+"""Name and arguments of one call."""
+
+
+def _pieces(step: Step) -> list[Piece]:
+    return _named_calls(step.input) or _argument_sets(step) or _repeated_commands(step)
+
+
+def _named_calls(given: Any) -> list[Piece]:
+    """The calls of a tool that runs others (`multi_tool_use.parallel`): one list of objects with name and arguments."""
+    values = list(given.values()) if isinstance(given, Mapping) else [given]
+    lists = [found for value in values if isinstance(found := from_json(value), list)]
+    if len(lists) != 1 or not lists[0]:
+        return []
+    calls = [_named_call(item) for item in lists[0]]
+    return [call for call in calls if call is not None] if None not in calls else []
+
+
+def _named_call(item: Any) -> Piece | None:
+    if not isinstance(item, Mapping):
+        return None
+    inner = item.get("function")
+    holder = inner if isinstance(inner, Mapping) else item
+    name, given = first_of(holder, _CALL_NAMES), from_json(first_of(holder, _ARGUMENTS))
+    if not isinstance(name, str) or not isinstance(given, Mapping):
+        return None
+    return name.removeprefix("functions."), given
+
+
+def _argument_sets(step: Step) -> list[Piece]:
+    """A list of argument objects with as many results: the call was made with each of them."""
+    given, brought = from_json(step.input), from_json(step.output)
+    if not isinstance(given, list) or not isinstance(brought, list) or len(given) < 2 or len(given) != len(brought):
+        return []
+    if not all(isinstance(item, Mapping) and "role" not in item for item in given):
+        return []
+    return [(step.name, item) for item in given]
+
+
+def _repeated_commands(step: Step) -> list[Piece]:
+    """The commands of one line of which half or more are there twice; a marker between others (`echo`) is no such."""
+    if not names(step.name, "runs"):
+        return []
+    field = None
+    text = step.input
+    if isinstance(text, Mapping):
+        field = next((key for key in _COMMAND_FIELDS if isinstance(text.get(key), str)), None)
+        text = text.get(field) if field else None
+    if not isinstance(text, str):
+        return []
+    commands = [command for part in _BETWEEN_COMMANDS.split(text) if (command := part.strip())]
+    if len(commands) < _FEWEST_COMMANDS or 2 * len(set(commands)) > len(commands):
+        return []
+    return [(step.name, {field: command} if field else command) for command in commands]
+
+
+def _numbered(step: Step, pieces: Sequence[Piece]) -> Iterator[Step]:
+    """Each call as a step, with its own result where there are as many results as calls; what it took is shared out."""
+    count = len(pieces)
+    results = _results(step.output, count)
+    for number, ((name, given), output) in enumerate(zip(pieces, results, strict=True), 1):
+        error = step.error if step.error is not None else failure_of(name, given, from_json(output))
+        yield replace(
+            step,
+            id=f"{step.id}.{number}" if step.id else "",
+            name=name,
+            input=given,
+            output=output,
+            error=error,
+            tokens=None if step.tokens is None else step.tokens // count,
+            seconds=None if step.seconds is None else step.seconds / count,
+            cost=None if step.cost is None else step.cost / count,
+            media=step.media if number == 1 else (),
+        )
+
+
+def _results(output: Any, count: int) -> list[Any]:
+    """One result a call; the whole one for the first where it cannot be shared out."""
+    held = from_json(output)
+    if isinstance(held, Mapping) and len(lists := [value for value in held.values() if isinstance(value, list)]) == 1:
+        held = lists[0]
+    if isinstance(held, list) and len(held) == count:
+        return held
+    if isinstance(held, str) and len(lines := held.strip().splitlines()) == count:
+        return list(lines)
+    return [output, *[None] * (count - 1)]
