@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from krino.errors import CannotJudge
-from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, REFERENCE_NAMES
+from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, QUESTION_NAMES, REFERENCE_NAMES, RagCase
 from krino.judges.rag.judge import RagJudge
 from rag_making import QUESTION, case_of
 
@@ -103,3 +103,16 @@ def test_a_malformed_field_is_named(wrong: dict[str, Any]) -> None:
 
 def test_unknown_keys_are_ignored() -> None:
     assert JUDGE.read(case_of(model="x", latency=3)).question == QUESTION
+
+
+@pytest.mark.parametrize("empty", [[], "", " \n", [""], [None], None, float("nan")])
+def test_an_empty_value_leaves_the_field_to_its_other_names(empty: object) -> None:
+    case = RagCase.model_validate({"question": "q", "context": empty, "documents": ["It opens at 9."], "answer": "a"})
+    assert [passage.text for passage in case.context] == ["It opens at 9."]
+    if not isinstance(empty, list):
+        assert RagCase.model_validate({"question": "q", "answer": empty, "response": "At 9."}).answer == "At 9."
+
+
+def test_where_nothing_was_retrieved_the_ideal_context_is_not_taken_for_it() -> None:
+    case = RagCase.model_validate({"question": "q", "retrieval_context": [], "context": ["ideal"], "answer": "a"})
+    assert case.context == ()

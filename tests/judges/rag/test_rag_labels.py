@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from krino.judges.rag.labels import RagLabels, check_labels
+from krino.judges.rag.rubric import settle
 from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 
 SECOND = claim_of(sentence=2, quote="carries two railway tracks")
@@ -51,7 +52,7 @@ def test_of_many_passages_twenty_are_named() -> None:
     ],
 )
 def test_a_statement_with_a_figure_is_never_empty(sentence: str, claims_something: bool) -> None:
-    told = problems({"answer": sentence}, claims=[], empty_sentences=[1])
+    told = problems({"answer": f"{sentence}\nIt carries two railway tracks."}, claims=[SECOND], empty_sentences=[1])
     wanted = ["sentence 1 is in empty_sentences but states a number: label its claims"] if claims_something else []
     assert told == wanted
 
@@ -60,13 +61,16 @@ def test_a_statement_with_a_figure_is_never_empty(sentence: str, claims_somethin
     ("answer", "complaints"),
     [
         ("I cannot say what happened in 1904.", []),
-        ("I cannot say who built it, but it was opened in 1904.", [1]),
-        ("I cannot say. It was opened in 1904.", [2]),
+        ("I cannot say who built it, but it was opened in 1904.", [2]),
+        ("I cannot say. It was opened in 1904.", [3]),
     ],
 )
 def test_a_figure_in_a_sentence_that_only_declines_claims_nothing(answer: str, complaints: list[int]) -> None:
-    empty = list(range(1, answer.count(".") + 1))
-    told = problems({"answer": answer}, claims=[], empty_sentences=empty, refusal=refusal_of(is_refusal=False))
+    empty = list(range(2, answer.count(".") + 2))
+    case = {"answer": f"It carries two railway tracks. {answer}"}
+    told = problems(
+        case, claims=[{**SECOND, "sentence": 1}], empty_sentences=empty, refusal=refusal_of(is_refusal=False)
+    )
     assert told == [
         f"sentence {number} is in empty_sentences but states a number: label its claims" for number in complaints
     ]
@@ -89,7 +93,8 @@ def test_a_figure_in_a_sentence_that_only_declines_claims_nothing(answer: str, c
 def test_a_right_to_refuse_for_want_of_context_contradicts_a_context_that_holds_all(
     refusal: dict[str, Any], needs: list[dict[str, Any]], complaint: bool
 ) -> None:
-    told = problems(refusal=refusal, needs=needs)
+    case = {"answer": "It was opened in 1904, not before. It carries two railway tracks."}
+    told = problems(case, refusal=refusal, needs=needs)
     assert [item.split(" is true")[0] for item in told] == (["refusal.right_to_refuse"] if complaint else [])
 
 
@@ -153,7 +158,17 @@ def test_good_labels_have_no_problem() -> None:
         ({"parts": []}, "parts is empty"),
         ({"similarity": "same"}, "similarity must be null"),
         ({"similarity_score": 0.5}, "similarity_score is 0.5, which is not of the step None"),
-        ({"refusal": refusal_of()}, "every need is held"),
+        (
+            {"claims": [claim_of(), claim_of(text="the bridge was opened in 1904"), SECOND]},
+            "claims[1] is claims[0] again",
+        ),
+        ({"claims": [claim_of(quote="was"), SECOND]}, "claims[0].quote is 'was', which shows nothing by itself"),
+        ({"claims": [claim_of(quote="and"), SECOND]}, "claims[0].quote is 'and', which shows nothing by itself"),
+        ({"needs": [{"need": " ", "passage": 1, "held": True}]}, "needs[0] is empty"),
+        ({"needs": [*HELD, *HELD]}, "needs[1] is needs[0] again"),
+        ({"parts": [{"part": "\u200b", "sentence": 1, "answered": True}]}, "parts[0] is empty"),
+        ({"parts": [{"part": text, "sentence": 1, "answered": True} for text in ("the year", "The year.")]}, "again"),
+        ({"refusal": refusal_of(), "needs": NOT_HELD}, "no sentence of the answer declines or asks back"),
     ],
 )
 def test_a_wrong_label_is_named(changes: dict[str, Any], problem: str) -> None:
@@ -234,3 +249,47 @@ def test_of_what_cannot_be_read_nothing_else_is_asked() -> None:
 def test_the_number_of_a_sentence_may_be_copied_with_it() -> None:
     numbered = f"[1] {claim_of()['quote']}"
     assert problems(claims=[claim_of(quote=numbered), SECOND]) == []
+
+
+# --- labels that say nothing -----------------------------------------------------------------------
+
+COMPANY: dict[str, Any] = {
+    "question": "Who founded the company?",
+    "context": ["The tower was built in 1958. Maria founded the company."],
+    "answer": "Jan founded the company. He also owned a horse. His wife was called Eve.",
+}
+NOTHING: dict[str, Any] = {"claims": [], "passages": [{"passage": 1, "useful_sentences": [2]}]}
+
+
+def test_an_answer_that_states_something_has_claims() -> None:
+    told = problems(COMPANY, **NOTHING, empty_sentences=[1, 2, 3])
+    assert told == ["claims is empty, but sentence 1, 3 of the answer states something: label its claims"]
+    asking = {**COMPANY, "answer": "Shall I look further?"}
+    assert problems(asking, **NOTHING, empty_sentences=[1]) == []
+    polite = {**COMPANY, "answer": "I hope that helps you, and thank you for asking."}
+    assert problems(polite, **NOTHING, empty_sentences=[1]) == []
+
+
+def test_a_sentence_has_no_more_claims_than_words() -> None:
+    claims = [claim_of(text=f"It is so, for the {number}th time.") for number in range(7)]
+    assert problems(claims=[*claims[:6], SECOND]) == []
+    assert problems(claims=[*claims, SECOND]) == [
+        "sentence 1 has 7 claims, more than it has words: label what it states, once"
+    ]
+
+
+def test_a_refusal_in_words_that_code_does_not_know_is_taken_with_a_finding() -> None:
+    answer = "I drew a blank on the founder; these notes stay silent about it."
+    facts = facts_of(**{**COMPANY, "answer": answer})
+    assert facts.refusal is None
+    labels = labels_of(**NOTHING, empty_sentences=[1], refusal=refusal_of(), needs=NOT_HELD)
+    assert check_labels(facts, labels) == []
+    settled = settle(facts, labels)
+    assert settled.rulings["answer_relevance"].value == 1.0
+    assert "RAG-N11" in {finding.rule for finding in settled.findings}
+
+
+def test_a_passage_of_function_words_alone_may_be_quoted() -> None:
+    case = {"context": ["It is.", "The iron bridge at Varde carries two railway tracks."]}
+    claims = [claim_of(quote="It is"), {**SECOND, "passage": 2}]
+    assert problems(case, claims=claims) == []

@@ -145,3 +145,29 @@ def test_the_embedded_labeller_gives_a_falsehood_a_higher_risk_than_the_truth() 
         assert RISK not in (judgement.verdict or {}), "the rubric's eleven keys stay as they are"
         risks.append(judgement.figures[RISK])
     assert risks[0] < 0.5 < risks[1]
+
+
+# --- true sentences beside a false one -------------------------------------------------------------
+
+
+def test_a_claim_that_is_not_supported_stays_unlikely_however_many_others_are_supported() -> None:
+    few, many = (_padded(number) for number in (2, 40))
+    assert few.probability == many.probability is not None and 0.05 <= many.probability < 0.6
+
+
+def _padded(number: int) -> Claim:
+    false = claim_of(text="It was opened in 1910.", label="contradicted", probability=0.05)
+    true = [claim_of(text=f"It carries {place} tracks.", sentence=2, probability=0.99) for place in range(number)]
+    claims = RagLabels.model_validate(raw_labels(claims=[false, *true])).claims
+    return at_level_of_answer(facts_of(), claims, [False] * len(claims))[0]
+
+
+def test_a_passage_copied_around_a_false_sentence_does_not_lower_its_risk() -> None:
+    copied = "The iron bridge at Varde was opened in 1904 and carries two railway tracks."
+    false = "The iron bridge at Varde was opened by a shipping company."
+    alone, padded = (
+        krino.judge("rag", facts_of(answer=text).case.model_dump()) for text in (false, f"{copied} {false}")
+    )
+    assert alone.figures[RISK] >= 0.5
+    assert padded.figures[RISK] >= 0.5
+    assert padded.figures[RISK] > alone.figures[RISK] - 0.1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from krino.contract import Ruling
 from krino.judges.rag.labels import step_of
 from krino.judges.rag.reading.goals import goal_names, names_a_goal, read_goal
-from krino.judges.rag.rubric import context_relevance, settle, two_decimals
+from krino.judges.rag.rubric import answer_relevance, context_relevance, faithfulness, settle, two_decimals
 from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 
 SAYS_NOTHING_RETRIEVED = (
@@ -40,6 +41,13 @@ def rulings(case: dict[str, Any] | None, **labels: Any) -> Any:
 
 def test_a_score_never_leaves_the_scale() -> None:
     assert (two_decimals(-3), two_decimals(0), two_decimals(1), two_decimals(7)) == (0.0, 0.0, 1.0, 1.0)
+
+
+def test_only_what_is_whole_is_one() -> None:
+    assert (two_decimals(Fraction(199, 200)), two_decimals(0.9999), two_decimals(Fraction(2, 3))) == (0.99, 0.99, 0.67)
+    assert (faithfulness(199, 200), faithfulness(9_999, 10_000), faithfulness(200, 200)) == (0.99, 0.99, 1.0)
+    assert answer_relevance(399, 400, "full") == 0.99
+    assert context_relevance(1, Fraction(399, 400)) == 0.99
 
 
 @pytest.mark.parametrize(

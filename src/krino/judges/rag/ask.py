@@ -6,6 +6,7 @@ from krino.contract import Passage, Questions
 from krino.judges.rag.facts import NumberedPassage, RagFacts
 
 _MOST_HINTS = 8
+_MOST_MARKED = 40
 
 
 def write_questions(facts: RagFacts) -> Questions | None:
@@ -13,7 +14,7 @@ def write_questions(facts: RagFacts) -> Questions | None:
     if not facts.open:
         return None
     case = facts.case
-    numbered = "\n".join(f"[{number}] {s.text}" for number, s in enumerate(facts.sentences, 1))
+    numbered = "\n".join(f"[{number}] {unit.sentence.text}" for number, unit in enumerate(facts.units, 1))
     passages = [
         Passage("question", case.question),
         *(Passage(f"passage {item.number}", _numbered(item)) for item in facts.passages),
@@ -25,7 +26,7 @@ def write_questions(facts: RagFacts) -> Questions | None:
         passages.append(Passage("differs", facts.difference))
     if facts.open.claims and (absent := _absent(facts)):
         passages.append(Passage("absent", absent))
-    return Questions(tuple(passages), _request(facts))
+    return Questions(tuple(passages), write_request(facts))
 
 
 def _numbered(item: NumberedPassage) -> str:
@@ -38,19 +39,22 @@ def _numbered(item: NumberedPassage) -> str:
     return f"{title}\n{shown}" if title else shown
 
 
-def _request(facts: RagFacts) -> str:
-    """What is open in this case, in words that hold nothing of the case's own text."""
+def write_request(facts: RagFacts, *, hints: bool = True) -> str:
+    """What is open in this case, in words that hold nothing of the case's own text; `hints`: and what code noticed."""
     asked = facts.open
     count = len(facts.sentences)
     lines = []
     if asked.claims:
         sentences = "sentence 1" if count == 1 else f"sentences 1 to {count}"
         lines.append(f"Label the claims of answer {sentences}; label every passage; list the needs.")
+        if facts.no_claims:
+            shown = ", ".join(map(str, sorted(facts.no_claims)[:_MOST_MARKED]))
+            lines.append(f"Perhaps no claim (heading, lead-in, courtesy, source): {shown}. Read them all the same.")
     else:
         lines.append("Nothing was retrieved: leave claims, empty_sentences, passages and needs empty.")
     if asked.answer:
         lines.append("Label parts, direct and refusal.")
-        if facts.refusal is not None:
+        if hints and facts.refusal is not None:
             shown = ", ".join(str(number) for number in facts.refusal.sentences[:_MOST_HINTS])
             lines.append(f"Answer sentence {shown} reads like a refusal: fill in refusal.")
     else:

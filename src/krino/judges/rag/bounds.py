@@ -99,14 +99,14 @@ def _listed(name: str, place: str, said: str, places: tuple[int, ...], exact: bo
 
 
 def _without_claims(facts: RagFacts) -> list[int]:
-    """Sentences that only decline."""
-    refusal = facts.refusal
-    return [] if refusal is None else [number for number in refusal.sentences if number not in refusal.mixed]
+    """Sentences that only decline, and those that look like a heading or a courtesy and state nothing."""
+    numbers = range(1, len(facts.sentences) + 1)
+    return [number for number in numbers if number in facts.no_claims or facts.only_declines(number)]
 
 
 def _claim(facts: RagFacts, number: int) -> Bound:
     """One claim for the sentence as it stands: with a quotation from a passage, or without any support."""
-    said = {"text": Bound.only(facts.sentences[number - 1].text), "sentence": Bound.only(number), "why": _SHORT}
+    said = {"text": Bound.only(facts.units[number - 1].sentence.text), "sentence": Bound.only(number), "why": _SHORT}
     decided = Bound.one_of(("supported", "contradicted"))
     quoted = [
         Bound.holding(**said, passage=Bound.only(item.number), quote=Bound.one_of(quotes), label=decided, critical=_NO)

@@ -7,11 +7,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from krino.contract.reads import Reads
+from krino.contract.rivals import is_nothing
 from krino.text.forms import is_blank
+from krino.text.python_values import looks_like_list, parse_python
 
-QUESTION_NAMES = ("question", "query", "user_input", "input")
+QUESTION_NAMES = ("question", "query", "user_input", "user_query", "user_question", "input")
 CONTEXT_NAMES = (
     "retrieval_context",
     "retrieved_contexts",
@@ -20,12 +24,27 @@ CONTEXT_NAMES = (
     "contexts",
     "passages",
     "documents",
+    "retrieved_docs",
+    "retrieved_documents",
+    "retrieved_passages",
 )
 """What was retrieved comes first: some tools use `context` beside it for what should have been."""
-ANSWER_NAMES = ("answer", "response", "actual_output", "generated_answer", "prediction")
-REFERENCE_NAMES = ("reference", "reference_answer", "ground_truth", "ground_truths", "expected_output")
+ANSWER_NAMES = ("answer", "response", "actual_output", "generated_answer", "bot_answer", "model_answer", "prediction")
+REFERENCE_NAMES = (
+    "reference",
+    "reference_answer",
+    "ground_truth",
+    "ground_truths",
+    "expected_output",
+    "expected_answer",
+    "gold_answer",
+    "gold",
+)
 GOAL_NAMES = ("goal", "evaluation_goal")
-_TEXT_NAMES = ("text", "content", "page_content")
+PASSAGE_NAMES = {"text": ("text", "content", "page_content"), "id": ("id",), "title": ("title",), "score": ("score",)}
+_TEXT_NAMES = PASSAGE_NAMES["text"]
+IDEAL_CONTEXT_NAMES = ("context", "contexts")
+"""Beside `retrieval_context`, what should have been retrieved."""
 
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _MOST_PARAGRAPHS = 64
@@ -68,19 +87,36 @@ class RagCase(BaseModel):
             return record
         return {
             "question": _blank_if_none(_first(record, QUESTION_NAMES)),
-            "context": _passages(_first(record, CONTEXT_NAMES)),
+            "context": _passages(_first(record, _context_names(record))),
             "answer": _blank_if_none(_first(record, ANSWER_NAMES)),
             "reference": _reference(_first(record, REFERENCE_NAMES)),
             "goal": _first(record, GOAL_NAMES),
         }
 
 
+def reads_of_record() -> Reads:
+    """The names at the top, and those inside a passage that is an object; details may lie in its metadata."""
+    details = dict.fromkeys(name for field, names in PASSAGE_NAMES.items() for name in names if field != "text")
+    passage: Reads = {**dict.fromkeys(_TEXT_NAMES), **details, "metadata": details}
+    names = (*QUESTION_NAMES, *ANSWER_NAMES, *REFERENCE_NAMES, *GOAL_NAMES)
+    return {**dict.fromkeys(names), **dict.fromkeys(CONTEXT_NAMES, passage)}
+
+
 def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    for name in names:
-        value = record.get(name)
-        if value is not None and not (isinstance(value, float) and math.isnan(value)):
-            return value
-    return None
+    """The first value that is not empty; where all are, the first that is there at all."""
+    given = [value for name in names if not _is_null(value := record.get(name))]
+    return next((value for value in given if not is_nothing(value)), given[0] if given else None)
+
+
+def _context_names(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where nothing was retrieved, what should have been is not the context."""
+    if _is_null(record.get(CONTEXT_NAMES[0])):
+        return CONTEXT_NAMES
+    return tuple(name for name in CONTEXT_NAMES if name not in IDEAL_CONTEXT_NAMES)
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _blank_if_none(value: Any) -> Any:
@@ -101,6 +137,8 @@ def _is_absent(value: Any) -> bool:
 def _passages(value: Any) -> Any:
     if value is None:
         return ()
+    if isinstance(value, str) and looks_like_list(value):
+        value = _listed(value)
     if isinstance(value, str):
         return tuple({"text": paragraph} for paragraph in _paragraphs(value))
     if isinstance(value, Mapping | Passage):
@@ -108,6 +146,21 @@ def _passages(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_passage(item) for item in value)
     return value
+
+
+def _listed(text: str) -> Any:
+    """A list that was written as text; read as one passage, it would hide where one ends."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return parse_python(text)
+    except ValueError as problem:
+        raise ValueError(
+            f"the text begins like a list, but is none, as JSON or as Python prints it ({problem}): write the passages "
+            "as a JSON list"
+        ) from None
 
 
 def _passage(item: Any) -> Any:

@@ -5,30 +5,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
 from krino.errors import CannotJudge
 from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
-from krino.judges.rag.reading.answer import find_instructions, split_answer, tell_rows
+from krino.judges.rag.reading.answer import Unit, find_instructions, is_talk, read_units, tell_rows, without_lead
 from krino.judges.rag.reading.claims import resolve
 from krino.judges.rag.reading.difference import find_difference, may_differ
 from krino.judges.rag.reading.finding_values import find_values, plainly_no_values
 from krino.judges.rag.reading.goals import Goal, read_goal
 from krino.judges.rag.reading.grammar import verb_form, word_list
+from krino.judges.rag.reading.hints import answers_yes_or_no, find_statement
 from krino.judges.rag.reading.names import find_names
 from krino.judges.rag.reading.quotations import find_quotations, is_quoted
 from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
 from krino.judges.rag.reading.same_length import without_citations
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
 from krino.judges.rag.reading.values import Value, offered, stated
-from krino.judges.rag.reading.words import Reading, read_sentence
+from krino.judges.rag.reading.words import Reading, may_deny, read_sentence
 from krino.judges.rag.tables import table
 from krino.text.forms import canonical, is_blank, locate, same_text
-from krino.text.language import guess_language, is_gibberish
+from krino.text.language import READ_LANGUAGES, foreign_language, guess_language, is_gibberish
+from krino.text.letters import plain_letters, readable
 from krino.text.quoting import says_too_little
+from krino.text.words import word_set
 
+_MARK_BEFORE = re.compile(r"^\[\^?\d{1,3}\]:?\s+(?=\S)")
+"""The mark of a source or a footnote before a sentence."""
 _NEAR_COPY = 0.9
 _SHORTEST_COUNTRY = 4
 """Letters that a country and its people must share."""
@@ -43,6 +49,12 @@ _BROKEN_SHARE = 10
 _JOINED = (".", ",", "-")
 _MEASURED = frozenset({"money", "length", "mass", "duration", "percent"})
 _LARGEST_BUCKET = 32
+_MOST_PLACES = 200
+"""Places of a value that are looked at; a text that has it more often is read as values instead."""
+_STEP_DIGITS = 2
+"""Digits of a number that may count steps or parts."""
+_FEWEST_KNOWN = 2
+"""Words of a possible statement that the passages must have."""
 
 
 class NumberedPassage(NamedTuple):
@@ -122,8 +134,11 @@ class RagFacts:
             for number, passage in enumerate(case.context, 1)
             if not is_blank(passage.text)
         )
-        self.sentences: tuple[Sentence, ...] = split_answer(case.answer)
-        for what, text in (("question", case.question), ("answer", case.answer)):
+        self.answer = plain_letters(case.answer)
+        """The answer in plain letters; every offset is that of the answer as it was given."""
+        self.units: tuple[Unit, ...] = read_units(self.answer)
+        self.sentences: tuple[Sentence, ...] = tuple(_as_read(unit.sentence) for unit in self.units)
+        for what, text in (("question", case.question), ("answer", readable(self.answer))):
             if is_gibberish(text) and not self._stands_in_passages(text):
                 raise CannotJudge(f"the {what} is gibberish: its letters make no words of any language")
 
@@ -144,7 +159,80 @@ class RagFacts:
 
     @lazy
     def refusal(self) -> RefusalReading | None:
-        return read_refusal(self.sentences, self.case.question)
+        """Read without the headings, greetings and the like around it."""
+        numbers = [number for number in range(1, len(self.units) + 1) if number not in self.no_claims]
+        reading = read_refusal([self.sentences[number - 1] for number in numbers], self.case.question)
+        return None if reading is None else _renumbered(reading, numbers)
+
+    def only_declines(self, number: int) -> bool:
+        """Whether a sentence declines and states nothing beside that."""
+        refusal = self.refusal
+        return refusal is not None and number in refusal.sentences and number not in refusal.mixed
+
+    @lazy
+    def may_decline(self) -> bool:
+        """Whether any word of the answer denies, asks or regrets: without one, nothing is declined.
+
+        Wider than `refusal`, which knows wordings. Of other languages than those that are read, nothing is known.
+        """
+        if "?" in self.case.answer or self.answer_language not in (None, *READ_LANGUAGES):
+            return True
+        words = word_set(self.case.answer)
+        if may_deny(self.case.answer, words) or not words.isdisjoint(_declining_words()):
+            return True
+        return foreign_language(self.case.answer) is not None
+
+    @lazy
+    def statements(self) -> frozenset[int]:
+        """Numbers of the sentences that state something: a name, a value, or words of the question or the passages.
+
+        Not those that decline, ask, talk about the answering, or look like no claim.
+        """
+        return frozenset(number for number in range(1, len(self.sentences) + 1) if self._is_statement(number))
+
+    def _is_statement(self, number: int) -> bool:
+        text, reading, refusal = self.sentences[number - 1].text, self.readings[number - 1], self.refusal
+        if number in self.no_claims or self.only_declines(number) or (refusal is not None and refusal.whole):
+            return False
+        if text.endswith("?") or is_talk(text):
+            return False
+        if reading.values or reading.names or answers_yes_or_no(text):
+            return True
+        return len(reading.content) >= _FEWEST_KNOWN and not self.matter.isdisjoint(reading.content)
+
+    @lazy
+    def no_claims(self) -> frozenset[int]:
+        """Numbers of the units that look like a heading, a lead-in, a courtesy or a source, and state nothing.
+
+        None where the answer is nothing else: then that is the answer.
+        """
+        marked = [number for number, unit in enumerate(self.units, 1) if unit.hint is not None]
+        found = frozenset(number for number in marked if not self._states(number))
+        return found if len(found) < len(self.units) else frozenset()
+
+    def _states(self, number: int) -> bool:
+        """Whether a marked unit states something: by its wording, or by a figure that no passage has.
+
+        What may be a statement is one if the passages speak of it. A line that leads in a list counts with its items.
+        """
+        unit, sentence = self.units[number - 1], self.sentences[number - 1]
+        assert unit.hint is not None
+        found = find_statement(sentence.text, unit.hint, self.language)
+        if found == "yes" or (unit.hint in ("heading", "lead-in") and self._has_new_value(number)):
+            return True
+        return found == "perhaps" and not unit.joined and self._speaks_of_matter(number)
+
+    def _has_new_value(self, number: int) -> bool:
+        """A value that stands nowhere else; not the number of a step."""
+        found = (value for place, value in self.absent_values if place == number)
+        text = self.sentences[number - 1].text
+        return any(not _is_step(value) or _follows_colon(text, value) for value in found)
+
+    def _speaks_of_matter(self, number: int) -> bool:
+        reading = self.readings[number - 1]
+        told = frozenset[str]().union(*(item.reading.stems for item in self.passage_sentences))
+        known = sum(root in told for root in reading.content)
+        return known >= _FEWEST_KNOWN and 2 * known >= len(reading.content)
 
     @lazy
     def instructions(self) -> frozenset[int]:
@@ -155,15 +243,18 @@ class RagFacts:
     def said(self) -> str:
         """The answer without those sentences."""
         if not self.instructions:
-            return self.case.answer
+            return self.answer
         kept = (item.text for number, item in enumerate(self.sentences, 1) if number not in self.instructions)
         return " ".join(kept)
 
     @lazy
     def told(self) -> tuple[str, ...]:
         """The answer's sentences as they read by themselves, with names where pronouns stand for them."""
-        texts = [item.text for item in self.sentences]
-        return tuple(resolve(texts) if self.language in (None, "en") else texts)
+        texts = {number: item.text for number, item in enumerate(self.sentences, 1)}
+        if self.language in (None, "en"):
+            claiming = [number for number in texts if number not in self.no_claims]
+            texts.update(zip(claiming, resolve([texts[number] for number in claiming]), strict=True))
+        return tuple(texts.values())
 
     @lazy
     def same_as_reference(self) -> bool:
@@ -215,7 +306,7 @@ class RagFacts:
 
     @lazy
     def answer_language(self) -> str | None:
-        return guess_language(self.case.answer)
+        return guess_language(readable(self.answer))
 
     @lazy
     def context_language(self) -> str | None:
@@ -234,7 +325,7 @@ class RagFacts:
         They are compared as values: 1.5 km is 1,500 metres, and 40 euros do not stand in 40,000.
         """
         found = [(number, value) for number, values in enumerate(self.values, 1) for value in values]
-        unseen = {value for _, value in found if not self._stands(value)}
+        unseen = {value for value in {value for _, value in found} if not self._stands(value)}
         if not unseen:
             return ()
         known = offered(find_values(self.case.question))
@@ -251,7 +342,9 @@ class RagFacts:
             return False  # what follows a bare number could make it another one ("4.1 million")
         known, lowered = self._known_text, value.text.lower()
         place = known.find(lowered)
-        while place >= 0:
+        for _ in range(_MOST_PLACES):
+            if place < 0:
+                return False
             end = place + len(lowered)
             before, after = known[place - 1 : place], known[end : end + 2]
             begins = not before.isalnum() and before not in _JOINED
@@ -291,7 +384,7 @@ class RagFacts:
         if not self.passages:
             return {}
         texts = [self.case.question, *(item.text for item in self.passages)]
-        wrong = [item for item in find_quotations(self.case.answer) if not is_quoted(item.text, texts)]
+        wrong = [item for item in find_quotations(self.answer) if not is_quoted(item.text, texts)]
         return {
             number: item.text
             for item in wrong
@@ -380,6 +473,34 @@ class RagFacts:
                 if len(bucket) < _LARGEST_BUCKET:
                     bucket.append(item)
         return edges
+
+
+@cache
+def _declining_words() -> frozenset[str]:
+    words = table("words")["soft_negation"]["words"], table("answers")["declining"]["words"]
+    return frozenset(" ".join(words).split())
+
+
+def _is_step(value: Value) -> bool:
+    return value.text.isdecimal() and len(value.text) <= _STEP_DIGITS
+
+
+def _follows_colon(text: str, value: Value) -> bool:
+    """ "Minimum age: 12": a number behind a colon is no number of a step."""
+    before, colon, after = text.partition(":")
+    return bool(colon and before.strip()) and value.text in after
+
+
+def _as_read(sentence: Sentence) -> Sentence:
+    """A sentence as its words are compared: without a lead, invisible characters or s p a c e d letters."""
+    text = _MARK_BEFORE.sub("", readable(without_lead(sentence.text))) or sentence.text
+    return sentence if text is sentence.text else sentence._replace(text=text)
+
+
+def _renumbered(reading: RefusalReading, numbers: list[int]) -> RefusalReading:
+    """A reading of some units, with their numbers in the answer."""
+    sentences, mixed = (tuple(numbers[place - 1] for place in places) for places in (reading.sentences, reading.mixed))
+    return replace(reading, sentences=sentences, mixed=mixed)
 
 
 def _numbered(item: NumberedPassage) -> Iterator[tuple[int, Sentence]]:

@@ -34,6 +34,7 @@ def find_remarks(facts: RagFacts, labels: RagLabels | None) -> tuple[Finding, ..
         *_misquoted(facts),
         *_unchecked_numbers(facts, labels),
         *_odd_support(facts, labels),
+        *_unseen_refusal(facts, labels),
         *_uncertainty(labels),
         *_language(facts),
     )
@@ -118,6 +119,11 @@ def _other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) -> tu
             if not stated(value, known) and not stated(other, said) and comparable(value, other):
                 return value, other
     return None
+
+
+def _unseen_refusal(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
+    if labels is not None and labels.refusal is not None and labels.refusal.is_refusal and facts.refusal is None:
+        yield Finding("RAG-N11", "labelled as a refusal, but its wording shows none", "answer")
 
 
 def _uncertainty(labels: RagLabels | None) -> Iterator[Finding]:

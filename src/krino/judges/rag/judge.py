@@ -11,11 +11,26 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from krino.blocks import Block
 from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, Settlement, Status
+from krino.contract.exhibits import Exhibits
+from krino.contract.reads import Reads
+from krino.contract.rivals import find_rivals
 from krino.errors import CannotJudge
 from krino.judges.rag.ask import write_questions
 from krino.judges.rag.bounds import bounds_of
-from krino.judges.rag.case import ANSWER_NAMES, CONTEXT_NAMES, GOAL_NAMES, QUESTION_NAMES, REFERENCE_NAMES, RagCase
+from krino.judges.rag.case import (
+    ANSWER_NAMES,
+    CONTEXT_NAMES,
+    GOAL_NAMES,
+    IDEAL_CONTEXT_NAMES,
+    PASSAGE_NAMES,
+    QUESTION_NAMES,
+    REFERENCE_NAMES,
+    RagCase,
+    reads_of_record,
+)
+from krino.judges.rag.exhibits import rag_exhibits
 from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.field_words import FIELD_SHAPES, FIELD_WORDS
 from krino.judges.rag.labels import RagLabels, check_labels
 from krino.judges.rag.local import label_locally, unreadable
 from krino.judges.rag.reading.goals import goal_names, names_a_goal, read_goal
@@ -57,7 +72,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     """Faithfulness, context relevance, answer relevance and semantic similarity, from labels that can be read."""
 
     name = "rag"
-    version = "0.11.0"
+    version = "0.12.0"
     summary = "Answers from retrieved passages: faithfulness, context and answer relevance, similarity."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
@@ -72,7 +87,10 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         "reference": REFERENCE_NAMES,
         "goal": GOAL_NAMES,
     }
-
+    names_apart: ClassVar[Mapping[str, Sequence[str]]] = {"question": ("input",), "context": IDEAL_CONTEXT_NAMES}
+    inner_names: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {"context": PASSAGE_NAMES}
+    field_words = FIELD_WORDS
+    field_shapes = FIELD_SHAPES
     needed: ClassVar[Mapping[str, Sequence[str]]] = {
         "question": (),
         "answer": (),
@@ -86,9 +104,17 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
                 fields = ", ".join(str(name) for name in list(record)[:_MOST_FIELDS])
                 raise CannotJudge(
                     f"no {what}: the record has the fields {fields or '(none)'}, and none of {', '.join(names)}; "
-                    f"say which it is with --map {what}=FIELD"
+                    f"say which it is with --map {what}=FIELD (in Python mapping=)"
                 )
+        if rivals := find_rivals(record, ANSWER_NAMES):
+            raise CannotJudge(
+                f"`{rivals[0]}` and `{rivals[1]}` both give the answer, with different texts: keep one of them, or say "
+                "which is judged with --map answer=FIELD"
+            )
         return super().read(record)
+
+    def reads(self, record: Mapping[str, Any]) -> Reads:
+        return reads_of_record()
 
     def study(self, case: RagCase) -> RagFacts:
         return RagFacts(case, self.options.goal)
@@ -127,6 +153,9 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any]:
         return failed_verdict(status, message)
+
+    def exhibits(self, case: RagCase, facts: RagFacts) -> Exhibits:
+        return rag_exhibits(facts)
 
     def view(self, case: RagCase, facts: RagFacts, judgement: Judgement) -> Sequence[Block]:
         return rag_blocks(case, judgement)

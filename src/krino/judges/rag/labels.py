@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Literal, get_args
 
@@ -12,11 +14,18 @@ from pydantic.json_schema import SkipJsonSchema
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.reading.refusals import RefusalCategory
 from krino.judges.rag.tables import table
+from krino.text.forms import canonical, is_blank
+from krino.text.language import READ_LANGUAGES
 from krino.text.quoting import TOO_LITTLE, is_whole, says_too_little
+from krino.text.words import stop_words
 
 ClaimLabel = Literal["supported", "unsupported", "contradicted"]
 Directness = Literal["full", "partly", "no"]
 Similarity = Literal["same", "close", "partial", "little", "none"]
+
+_WORD = re.compile(r"\w+")
+_FEW_CLAIMS = 4
+"""Claims that even a bare word may make, together with the question."""
 
 
 class _Strict(BaseModel):
@@ -122,6 +131,7 @@ def check_labels(facts: RagFacts, labels: RagLabels) -> list[str]:
     if facts.open.claims:
         problems.extend(_check_claims(facts, labels))
         problems.extend(_check_cover(facts, labels))
+        problems.extend(_check_statements(facts, labels))
     if facts.open.context:
         problems.extend(_check_passages(facts, labels))
     if facts.open.answer:
@@ -131,15 +141,31 @@ def check_labels(facts: RagFacts, labels: RagLabels) -> list[str]:
 
 
 def _check_claims(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    first: dict[tuple[int, str], int] = {}
     for place, claim in enumerate(labels.claims):
         where = f"claims[{place}]"
-        if not claim.text.strip():
+        if is_blank(claim.text):
             yield f"{where}.text is empty: write the claim out"
+        elif (earlier := first.setdefault((claim.sentence, _same_letters(claim.text)), place)) != place:
+            yield f"{where} is claims[{earlier}] again: label each claim once"
         if not 1 <= claim.sentence <= len(facts.sentences):
             yield f"{where}.sentence is {claim.sentence}: {_range('answer sentences', len(facts.sentences))}"
         if claim.critical and claim.label != "contradicted":
             yield f"{where}.critical is true but label is {claim.label}: only a contradicted claim can be critical"
         yield from _check_quote(facts, claim, where)
+    for number, count in Counter(claim.sentence for claim in labels.claims).items():
+        if 1 <= number <= len(facts.sentences) and count > _most_claims(facts.units[number - 1].sentence.text):
+            yield f"sentence {number} has {count} claims, more than it has words: label what it states, once"
+
+
+def _same_letters(text: str) -> str:
+    """Claims that differ only in signs, spaces or case are one claim."""
+    return " ".join(_WORD.findall(canonical(text)))
+
+
+def _most_claims(text: str) -> int:
+    """A statement takes a word at least."""
+    return max(_FEW_CLAIMS, len(text.split()))
 
 
 def _check_quote(facts: RagFacts, claim: Claim, where: str) -> Iterator[str]:
@@ -166,10 +192,28 @@ def _check_evidence(facts: RagFacts, claim: Claim, place: tuple[int, int], where
     """A quotation that stands in its passage must also say something there."""
     passage = facts.passage(claim.passage)
     assert passage is not None
-    if says_too_little(claim.quote or "", passage.text):
+    if says_too_little(claim.quote or "", passage.text) or _only_function_words(claim.quote or "", passage.text):
         yield f"{where}.quote is {claim.quote!r}, which {TOO_LITTLE}"
     elif not is_whole(passage.text, *place):
         yield f"{where}.quote cuts a word or number of passage {claim.passage} in two: copy it whole"
+
+
+def _only_function_words(quote: str, text: str) -> bool:
+    """ "It is" occurs in nearly every passage and proves nothing, unless the passage says no more."""
+    words = _WORD.findall(quote.lower())
+    return all(word in _function_words() for word in words) and _WORD.findall(text.lower()) != words
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    return frozenset[str]().union(*map(stop_words, READ_LANGUAGES)) - _answering_words()
+
+
+@cache
+def _answering_words() -> frozenset[str]:
+    """A bare yes or no in a table or a form decides."""
+    polarity = table("local")["polarity"]
+    return frozenset([*polarity["yes"], *polarity["no"]])
 
 
 def _check_cover(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
@@ -189,14 +233,23 @@ def _check_cover(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
 
 
 def _states_number(facts: RagFacts, number: int) -> bool:
-    """A statement with a figure in it is a claim, unless it asks, declines or only announces a list."""
-    text = facts.sentences[number - 1].text
-    refusal = facts.refusal
-    declines = refusal is not None and number in refusal.sentences and number not in refusal.mixed
-    if declines or text.endswith(("?", ":")):
+    """A statement with a figure in it is a claim, unless it asks, declines, is a title or only announces a list."""
+    if number in facts.no_claims or facts.only_declines(number) or facts.sentences[number - 1].text.endswith("?"):
         return False
     found = facts.values[number - 1]
     return any(not value.spelled and value.kind != "weekday" and any(map(str.isdecimal, value.text)) for value in found)
+
+
+def _check_statements(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    """An answer without a single claim must look like one: it declines, asks, or says nothing of the matter."""
+    declined = labels.refusal is not None and labels.refusal.is_refusal and _can_decline(facts)
+    if not labels.claims and not declined and (stating := facts.statements):
+        shown = ", ".join(str(number) for number in sorted(stating)[:5])
+        yield f"claims is empty, but sentence {shown} of the answer states something: label its claims"
+
+
+def _can_decline(facts: RagFacts) -> bool:
+    return facts.refusal is not None or facts.may_decline
 
 
 def _check_passages(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
@@ -214,6 +267,7 @@ def _check_passages(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
             yield f"useful_sentences of passage {use.passage} holds {number}: {_range('sentences', count)}"
     if not labels.needs:
         yield "needs is empty: list what the question needs to know, and whether the passages hold it"
+    yield from _check_texts("needs", [need.need for need in labels.needs])
     for place, need in enumerate(labels.needs):
         if need.passage is not None and need.passage not in known:
             yield f"needs[{place}].passage is {need.passage}: {_known_passages(facts)}"
@@ -221,9 +275,20 @@ def _check_passages(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
             yield f"needs[{place}] is held: name a passage that holds it"
 
 
+def _check_texts(field: str, texts: Sequence[str]) -> Iterator[str]:
+    """Each part and need says what it is, and none is listed twice: copies would outvote the others."""
+    first: dict[str, int] = {}
+    for place, text in enumerate(texts):
+        if is_blank(text):
+            yield f"{field}[{place}] is empty: say what is asked or needed"
+        elif (earlier := first.setdefault(_same_letters(text), place)) != place:
+            yield f"{field}[{place}] is {field}[{earlier}] again: list each once"
+
+
 def _check_answer(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
     if not labels.parts:
         yield "parts is empty: list the parts of the question (one at least), each answered or not"
+    yield from _check_texts("parts", [part.part for part in labels.parts])
     for place, part in enumerate(labels.parts):
         if part.sentence is not None and not 1 <= part.sentence <= len(facts.sentences):
             yield f"parts[{place}].sentence is {part.sentence}: {_range('answer sentences', len(facts.sentences))}"
@@ -235,6 +300,8 @@ def _check_answer(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
             shown = ", ".join(str(number) for number in facts.refusal.sentences[:5])
             yield f"refusal is null, but answer sentence {shown} reads like one: fill it in (is_refusal may be false)"
         return
+    if refusal.is_refusal and not _can_decline(facts):
+        yield "refusal.is_refusal is true, but no sentence of the answer declines or asks back: correct it"
     if refusal.is_refusal and refusal.right_to_refuse and answerable_refusal(facts, labels, refusal):
         yield (
             "refusal.right_to_refuse is true for insufficient_context, but every need is held: "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import Claim, ClaimLabel, Need, Part, PassageUse, RagLabels, RefusalLabel
+from krino.judges.rag.reading.framing import is_reported_belief
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm, is_warning
 from krino.judges.rag.risk import at_level_of_answer
@@ -24,16 +25,18 @@ from krino.judges.rag.support.relevance import (
     answering_sentence,
     asked_of,
     asked_together,
-    declines,
+    declines_all,
     directness,
     held_in,
+    holds_declined,
     several_hold,
     several_named,
     useful_sentences,
 )
 from krino.judges.rag.support.talk import without_talk
 from krino.judges.rag.tables import table
-from krino.text.language import READ_LANGUAGES, foreign_language, language_name
+from krino.text.language import READ_LANGUAGES, foreign_language, language_name, plain_language
+from krino.text.letters import readable
 
 if TYPE_CHECKING:
     from krino.models.entailment import Answered
@@ -45,7 +48,7 @@ _SAMPLE = 300
 def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) -> list[RagLabels]:
     """Labels for a batch of cases; what copies or code settle needs no model, all other claims go to it in one call."""
     desks = without_talk([lay_out(facts) for facts in batch])
-    settled = [[_copied() if desk.is_copied(draft) else decide(draft.pair) for draft in desk.drafts] for desk in desks]
+    settled = [[_settle(desk, draft) for draft in desk.drafts] for desk in desks]
     left = [
         draft.pair
         for desk, decided in zip(desks, settled, strict=True)
@@ -77,16 +80,32 @@ def _hear(pairs: Iterable[TextPair]) -> dict[TextPair, Answered]:
     return dict(zip(asked, answers(asked), strict=True))
 
 
-def _copied() -> Support:
-    return Support("supported", table("local")["calibration"]["copied"], "copied from the passage")
+def _settle(desk: Desk, draft: Draft) -> Support | None:
+    """What needs no model: a copy, a conflict that code finds, a sentence in another language than the passages."""
+    if desk.is_copied(draft):
+        return Support("supported", table("local")["calibration"]["copied"], "copied from the passage")
+    if (language := _foreign(desk.facts, draft.text)) is not None:
+        why = f"it is in {language_name(language)} and the passages are not: this labeller cannot compare the two"
+        return Support("unsupported", table("local")["calibration"]["foreign"], why)
+    return decide(draft.pair)
+
+
+def _foreign(facts: RagFacts, text: str) -> str | None:
+    """The language of a sentence that is surely another than that of the passages."""
+    language = plain_language(text)
+    context = plain_language(_sample(facts)) if language is not None else None
+    return language if context is not None and context != language else None
 
 
 def _label(desk: Desk, claims: list[Claim], heard: Heard, near: Mapping[TextPair, float]) -> RagLabels:
     facts = desk.facts
     parts = question_parts(facts.case.question)
-    answered = [None if declines(facts) else answering_sentence(desk, part, heard) for part in parts]
+    declined = declines_all(facts, heard)
+    answered = [None if declined else answering_sentence(desk, part, heard) for part in parts]
     useful = useful_sentences(desk, heard)
-    held = [held_in(desk, part, heard) for part in parts]
+    held = [
+        None if declined and not holds_declined(desk, part, heard) else held_in(desk, part, heard) for part in parts
+    ]
     likeness = place_on_scale(facts, near)
     return RagLabels(
         unreadable=None,
@@ -101,7 +120,7 @@ def _label(desk: Desk, claims: list[Claim], heard: Heard, near: Mapping[TextPair
         needs=[
             Need(need=part.text, passage=place, held=place is not None) for part, place in zip(parts, held, strict=True)
         ],
-        refusal=_refusal(desk, all(place is not None for place in held)),
+        refusal=_refusal(desk, declined, all(place is not None for place in held)),
         similarity_why=likeness.why if likeness else None,
         similarity=likeness.step if likeness else None,
         similarity_score=likeness.score if likeness else None,
@@ -120,7 +139,9 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
     if copy is not None and not copy.exact:
         why = f"{why}; nearly a copy of the passage"
     if draft.polarity is not None:
-        label, why, probability = _yes_or_no(draft, support)
+        label, why, probability = _yes_or_no(desk, draft, support)
+    if draft.denied:
+        label, why, probability = _denied(desk, draft, support)
     quoted = best if label != "unsupported" else None
     return Claim(
         text=draft.text,
@@ -134,7 +155,7 @@ def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
     )
 
 
-def _yes_or_no(draft: Draft, support: Support) -> tuple[ClaimLabel, str, float | None]:
+def _yes_or_no(desk: Desk, draft: Draft, support: Support) -> tuple[ClaimLabel, str, float | None]:
     """A yes is what it says; a no is right where that is contradicted, and wrong where it is supported.
 
     How likely a no is right was never measured, so no probability is told for it.
@@ -145,8 +166,21 @@ def _yes_or_no(draft: Draft, support: Support) -> tuple[ClaimLabel, str, float |
     why = f'with the question it {says} "{draft.statement}": {support.why}'
     if draft.polarity:
         return support.label, why, round(support.score, 3)
+    return _label_of_denial(desk, draft, support), why, None
+
+
+def _denied(desk: Desk, draft: Draft, support: Support) -> tuple[ClaimLabel, str, float | None]:
+    """A statement that the answer calls false or takes back; how likely that is right was never measured."""
+    return _label_of_denial(desk, draft, support), f"the answer says that this is false; {support.why}", None
+
+
+def _label_of_denial(desk: Desk, draft: Draft, support: Support) -> ClaimLabel:
+    """A denial is right where the statement is contradicted, or where the passages give it as a mere belief."""
+    best = draft.evidence.best
+    if support.label == "supported" and best is not None and is_reported_belief(best.told, desk.facts.matter_language):
+        return "supported"
     turned: dict[ClaimLabel, ClaimLabel] = {"supported": "contradicted", "contradicted": "supported"}
-    return turned.get(support.label, "unsupported"), why, None
+    return turned.get(support.label, "unsupported")
 
 
 def _is_asked(desk: Desk, draft: Draft) -> bool:
@@ -159,7 +193,7 @@ def _is_asked(desk: Desk, draft: Draft) -> bool:
 # --- refusal and language ---------------------------------------------------------------------------
 
 
-def _refusal(desk: Desk, all_held: bool) -> RefusalLabel | None:
+def _refusal(desk: Desk, declined: bool, all_held: bool) -> RefusalLabel | None:
     facts = desk.facts
     reading = facts.refusal
     if reading is None:
@@ -172,7 +206,7 @@ def _refusal(desk: Desk, all_held: bool) -> RefusalLabel | None:
         right = any(several_hold(desk, part) or several_named(desk, part) for part in parts)
     return RefusalLabel(
         why=_refusal_why(facts, reading, all_held),
-        is_refusal=reading.whole,
+        is_refusal=declined,
         reason_stated=reading.reason is not None,
         category=reading.category,
         validity_shown=reading.validity is not None,
@@ -194,11 +228,16 @@ def _refusal_why(facts: RagFacts, reading: RefusalReading, all_held: bool) -> st
     return "the passages hold what the question asks" if all_held else "the passages do not hold what the question asks"
 
 
+def _sample(facts: RagFacts) -> str:
+    return " ".join(item.text[:_SAMPLE] for item in facts.passages[:4])
+
+
 def unreadable(facts: RagFacts) -> str | None:
     """Why this labeller cannot read a case: a text of it is surely in a language that it does not know."""
     case = facts.case
-    context = " ".join(item.text[:_SAMPLE] for item in facts.passages[:4])
-    texts = {"question": case.question, "answer": case.answer, "context": context, "reference": case.reference or ""}
+    context = _sample(facts)
+    answer = readable(facts.answer)
+    texts = {"question": case.question, "answer": answer, "context": context, "reference": case.reference or ""}
     for what, text in (*texts.items(), ("case", " ".join(texts.values()))):
         if (code := foreign_language(text)) is not None:
             known = ", ".join(map(language_name, READ_LANGUAGES))
@@ -206,7 +245,21 @@ def unreadable(facts: RagFacts) -> str | None:
                 f"unsupported language: the {what} is in {language_name(code)}; the embedded labeller reads {known}. "
                 "A model may read it: name one with --labeller"
             )
-    return None
+    return _across_languages(facts)
+
+
+def _across_languages(facts: RagFacts) -> str | None:
+    """Why answer and passages cannot be compared: both are plainly written, in two languages.
+
+    Nothing in this labeller translates: of 32 lies in another language than the passage it called 17 supported.
+    """
+    answer, context = plain_language(readable(facts.answer)), plain_language(_sample(facts))
+    if answer is None or context is None or answer == context:
+        return None
+    return (
+        f"the answer is in {language_name(answer)} and the passages are in {language_name(context)}; the embedded "
+        "labeller compares texts of one language. A model can compare these: name one with --labeller"
+    )
 
 
 def _uncertainty(facts: RagFacts) -> str | None:

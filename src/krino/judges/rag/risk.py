@@ -28,7 +28,7 @@ def hallucination_risk(facts: RagFacts, claims: Sequence[Claim], faithfulness_ru
         return None
     least, worst = min(measured, key=lambda item: item[0])
     told = f'answer sentence {worst.sentence}: "{cut(worst.text)}" is supported with probability {least:.2f}'
-    value = max(_whole_risk(facts, claims, [probability for probability, _ in measured]), 1 - least)
+    value = max(_whole_risk(facts, claims), 1 - least)
     return Ruling(round(value, 3), "RAG-H1", (told,), from_labels=True)
 
 
@@ -37,30 +37,48 @@ def at_level_of_answer(facts: RagFacts, claims: Sequence[Claim], decided: Sequen
 
     A claim is measured by itself, on other data than the risk of a whole answer. Where the two disagree, all claims but
     those that code decided are moved by the same odds, as far as it takes; `hallucination_risk` then finds the same
-    risk again.
+    risk again. A claim that is not supported is moved no further than `_most_support`, whatever stands beside it.
     """
     measured = [claim.probability for claim in claims if claim.probability is not None]
-    if not 1 < len(claims) == len(measured) or all(decided):
+    if len(measured) < len(claims) or len(_own_words(facts, claims)) < 2 or all(decided):
         return list(claims)
-    risk = _whole_risk(facts, claims, measured)
+    risk = _whole_risk(facts, claims)
     risk = max([risk, *(1 - value for value, settled in zip(measured, decided, strict=True) if settled)])
     least = min(value for value, settled in zip(measured, decided, strict=True) if not settled)
     move = worst_odds(least) - worst_odds(1 - risk)
     if move <= 0:
         return list(claims)
     return [
-        claim if settled else claim.model_copy(update={"probability": round(_moved(value, move), 3)})
+        claim if settled else claim.model_copy(update={"probability": round(_moved(claim, value, move), 3)})
         for claim, value, settled in zip(claims, measured, decided, strict=True)
     ]
 
 
-def _moved(probability: float, move: float) -> float:
-    return 1 / (1 + math.exp(worst_odds(probability) - move))
+def _moved(claim: Claim, probability: float, move: float) -> float:
+    moved = 1 / (1 + math.exp(worst_odds(probability) - move))
+    return moved if claim.label == "supported" else min(moved, max(_most_support(probability), probability))
 
 
-def _whole_risk(facts: RagFacts, claims: Sequence[Claim], probabilities: Sequence[float]) -> float:
-    """Of the answer by what is found of all of it; talk between its claims adds nothing."""
-    unsupported, claiming = sum(claim.label != "supported" for claim in claims), {claim.sentence for claim in claims}
+def _most_support(probability: float) -> float:
+    """What a claim that is not supported can have at most, by its own measure alone.
+
+    Without this bound, true sentences around a false one make it look likely.
+    """
+    fit = table("local")["risk_bound"]
+    return float(1 / (1 + math.exp(-fit["start"] + fit["odds"] * worst_odds(probability))))
+
+
+def _own_words(facts: RagFacts, claims: Sequence[Claim]) -> list[Claim]:
+    """The claims that are not copied from a passage to the letter: copies say nothing about the others."""
+    copied = {copy.sentence for copy in facts.copies if copy.exact}
+    return [claim for claim in claims if claim.sentence not in copied] or list(claims)
+
+
+def _whole_risk(facts: RagFacts, claims: Sequence[Claim]) -> float:
+    """Of the answer by what is found of all of it; talk between its claims adds nothing, nor do copies."""
+    own = _own_words(facts, claims)
+    probabilities = [claim.probability for claim in own if claim.probability is not None]
+    unsupported, claiming = sum(claim.label != "supported" for claim in own), {claim.sentence for claim in own}
     return weigh(min(probabilities), len(probabilities), signs(facts, probabilities, unsupported, claiming))
 
 

@@ -1,6 +1,7 @@
 """Turns facts and labels into the verdict by the rubric's formulas; pure, and the only place with scores.
 
-Scores are exact fractions until the end; then they are rounded to two decimals, half to even.
+Scores are exact fractions until the end; then they are rounded to two decimals, half to even. What is below 1 stays
+below: 199 of 200 claims are 0.99.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from krino.judges.rag.labels import Directness, RagLabels, RefusalLabel, Similar
 from krino.judges.rag.reading.goals import read_goal
 from krino.judges.rag.risk import hallucination_risk
 from krino.judges.rag.tables import table
+from krino.judges.rag.unread import find_passed_over, list_unread
 from krino.judges.rag.verdict import RagVerdict
 from krino.judges.rag.wording import (
     category_name,
@@ -31,9 +33,11 @@ from krino.judges.rag.wording import (
     plural,
     yes_no,
 )
+from krino.text.forms import is_blank
 
 Number = int | float | Decimal | Fraction
 _KEYS = tuple(RagVerdict.model_fields)
+_BELOW_ONE = Fraction(99, 100)
 
 
 class Score(NamedTuple):
@@ -51,8 +55,12 @@ class Score(NamedTuple):
 
 
 def two_decimals(value: Number) -> float:
-    """Rounded half to even on the decimal value: 0.125 is 0.12, and 0.285 is 0.28 as it reads, not as it is stored."""
-    return float(round(min(max(_as_it_reads(value), Fraction(0)), Fraction(1)), 2))
+    """Rounded half to even on the decimal value: 0.125 is 0.12, and 0.285 is 0.28 as it reads, not as it is stored.
+
+    Only what is 1 is 1.0: anything less is rounded down there.
+    """
+    exact = min(max(_as_it_reads(value), Fraction(0)), Fraction(1))
+    return float(round(exact, 2) if exact == 1 else min(round(exact, 2), _BELOW_ONE))
 
 
 def _as_it_reads(value: Number) -> Fraction:
@@ -114,7 +122,7 @@ def settle(facts: RagFacts, labels: RagLabels | None) -> Settlement:
         "answer_relevance": _answer_relevance(facts, labels),
         "semantic_similarity": _similarity(facts, labels),
     }
-    caveat = f" Less certain: {labels.uncertain.strip()}" if labels and labels.uncertain else ""
+    caveat = f" Less certain: {(labels.uncertain or '').strip()}" if labels and not is_blank(labels.uncertain) else ""
     rulings: dict[str, Ruling] = {}
     findings: list[Finding] = []
     for name, score in metrics.items():
@@ -128,7 +136,7 @@ def settle(facts: RagFacts, labels: RagLabels | None) -> Settlement:
     ordered = {key: rulings[key] for key in _KEYS}
     risk = hallucination_risk(facts, labels.claims if labels else (), metrics["faithfulness"].rule)
     figures = {} if risk is None else {"hallucination_risk": risk}
-    return Settlement(ordered, (*findings, *find_remarks(facts, labels)), figures)
+    return Settlement(ordered, (*findings, *find_remarks(facts, labels)), figures, list_unread(facts, labels))
 
 
 def _faithfulness(facts: RagFacts, labels: RagLabels | None) -> Score:
@@ -140,10 +148,11 @@ def _faithfulness(facts: RagFacts, labels: RagLabels | None) -> Score:
         Finding("RAG-N3", f"answer sentence {number} got no label: counted as unsupported", f"sentence {number}")
         for number in missed
     )
+    passed_over = find_passed_over(facts, labels)
     claims = labels.claims
     critical = [claim for claim in claims if claim.label == "contradicted" and claim.critical]
     supported = sum(claim.label == "supported" for claim in claims)
-    total = len(claims) + len(missed)
+    total = len(claims) + len(missed) + len(passed_over)
     evidence = tuple(claim_evidence(facts, claim) for claim in claims)
     value = faithfulness(supported, total, bool(critical))
     if critical:
@@ -158,7 +167,12 @@ def _faithfulness(facts: RagFacts, labels: RagLabels | None) -> Score:
         why += f" Not supported: {list_claims(facts, failing)}."
     if missed:
         why += f" Unlabelled and counted as unsupported: {list_numbers('sentence', missed)}."
-    return Score(value, "RAG-F4", why, evidence, True, findings)
+    if passed_over:
+        why += (
+            " Most of the answer was set aside as stating nothing though it states something; counted as unsupported: "
+            f"{list_numbers('sentence', passed_over)}."
+        )
+    return Score(value, "RAG-F6" if passed_over else "RAG-F4", why, evidence, True, findings)
 
 
 def _faithfulness_without_context(facts: RagFacts, labels: RagLabels | None) -> Score:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel
 
@@ -78,7 +78,27 @@ def _with_claims(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels
         claims += found
         if not found:
             empty.append(number)
+    if not claims and facts.statements and not _mostly_decline(ballots):
+        return joined.model_copy(update=_claims_of_any(facts, ballots, ties))
     return joined.model_copy(update={"claims": claims, "empty_sentences": empty})
+
+
+def _mostly_decline(ballots: Sequence[RagLabels]) -> bool:
+    return 2 * sum(vote.refusal is not None and vote.refusal.is_refusal for vote in ballots) > len(ballots)
+
+
+def _claims_of_any(facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> dict[str, Any]:
+    """Where the seats agree on no claim of an answer that states something, those count that any seat sees."""
+    ties.append("claims: no sentence has claims for most seats; taken as what any seat claims")
+    votes = {
+        number: [made for ballot in ballots if (made := tuple(c for c in ballot.claims if c.sentence == number))]
+        for number in range(1, len(facts.sentences) + 1)
+    }
+    found = {number: _sentence(made, f"sentence {number}", ties) for number, made in votes.items() if made}
+    return {
+        "claims": [claim for claims in found.values() for claim in claims],
+        "empty_sentences": [number for number in votes if number not in found],
+    }
 
 
 def _sentence(votes: Sequence[tuple[Claim, ...]], where: str, ties: list[str]) -> tuple[Claim, ...]:

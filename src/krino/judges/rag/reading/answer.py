@@ -1,7 +1,7 @@
-"""Cuts an answer into what can be claimed: sentences, rows with their headers, JSON values with their keys, list items.
+"""Cuts an answer into units that are read one by one: sentences, rows with their headers, JSON values with their keys.
 
-Greetings, headings, table headers, source lines and fences state nothing: they are left out. So is nothing else: what
-speaks to whoever judges the answer stays in and is found by `find_instructions`.
+Nothing is left out but markup: every word of the answer is in some unit. What perhaps makes no claim (a heading, a
+line that leads in, a courtesy, a list of sources) is marked by a hint (`reading.hints`) and stays in.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
+from krino.judges.rag.reading.hints import Hint, find_hint
 from krino.judges.rag.reading.sentences import PICTURES, Sentence, split_sentences
 from krino.judges.rag.reading.triggers import Triggers
-from krino.judges.rag.reading.value_words import has_digit
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 from krino.text.words import stop_words
@@ -23,52 +24,100 @@ _LONGEST = 1_000
 """Characters of a sentence that are looked at."""
 _TALK_WORD = re.compile(r"(?<!')\b[^\W\d_]+")
 """A word without what is drawn to it: "I" of "I've"."""
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.M)
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*([^\n]*)$", re.M)
+"""A line that opens or closes a block of code; behind the marks may stand a language, or text."""
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
 _LINE = re.compile(r"[^\n]*")
-_EMPHASIS = re.compile(r"`|\*\*|__|(?<!\w)[*_](?=\w)|(?<=[\w.!?])[*_](?!\w)")
-_PICTURES = re.compile(rf"^(?:[\s>]*[{PICTURES}\ufe0f\u200d]+)+[\s>]*(?=\S)|^>[\s>]*(?=\S)")
+_EMPHASIS = re.compile(r"`|(?<!\w)(?:\*\*|__)|(?:\*\*|__)(?!\w)|(?<![\w*_])[*_](?=\w)|(?<=[\w.!?])[*_](?![\w*_])")
+_PICTURES = re.compile(rf"^(?:[\s>]*(?![❌✖✗✘⛔🚫👎])[{PICTURES}\ufe0f\u200d]+)+[\s>]*(?=\S)|^>[\s>]*(?=[^\s\d])")
 """What stands before a sentence and is no part of it: pictures, and the marks of a quotation."""
+_CROSS = re.compile("[❌✖✗✘🚫⛔👎]")
+_CROSS_BEFORE = re.compile(r"(?:^|\n)[ \t>*+-]*([❌✖✗✘🚫⛔👎])\ufe0f?[ \t*_]*$")
+_CROSS_AFTER = re.compile(r"[ \t*_]*([❌✖✗✘🚫⛔👎])")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}:?\*\*:?[ \t]*$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)])[ \t]+")
-_MOST_CELLS = 40
+_NUMBERED = re.compile(r"[ \t>]*\(?(\d{1,3})[.)][ \t]+")
 _MOST_JSON = 200_000
 _OPENING = 8
 _BARE_ITEM = 6
 """Words up to which a list item is no sentence of its own, but completes the line above the list."""
 
 
-@lru_cache(maxsize=512)
+class Unit(NamedTuple):
+    """A piece of the answer that is labelled by itself."""
+
+    sentence: Sentence
+    hint: Hint | None
+    """What it looks like if it makes no claim; None where nothing suggests that."""
+    joined: bool = False
+    """Whether it leads in a list and is shown again with the items that it introduces."""
+
+
 def split_answer(answer: str) -> tuple[Sentence, ...]:
-    """What of an answer can be checked, in order; an answer that shows anything gives at least one."""
+    """The units of an answer as sentences, in order; an answer that shows anything gives at least one."""
+    return tuple(unit.sentence for unit in read_units(answer))
+
+
+@lru_cache(maxsize=512)
+def read_units(answer: str) -> tuple[Unit, ...]:
+    """The units of an answer, in order, each with the hint that code has about it."""
+    fences: list[Unit] = []
     fenced = "```" in answer or "~~~" in answer
-    bare = _FENCE.sub(lambda found: " " * len(found.group()), answer) if fenced else answer
-    found = _json_values(bare)
-    if found is None:
-        found = [item for item in _units(bare) if not _says_nothing(item.text)]
-    kept = tuple(item if _is_plain(item.text) else item._replace(text=_undressed(item.text)) for item in found)
-    return kept or tuple(split_sentences(bare)) or split_sentences(answer)
+    bare = _FENCE.sub(lambda found: _open_fence(found, fences), answer) if fenced else answer
+    values = _json_values(bare)
+    found = [*fences, *(_units(bare) if values is None else values)]
+    if fences:
+        found.sort(key=lambda unit: unit.sentence.start)
+    kept = tuple(
+        unit if _is_plain(unit.sentence.text) else unit._replace(sentence=_undress(unit.sentence)) for unit in found
+    )
+    if _CROSS.search(answer):
+        kept = tuple(unit._replace(sentence=_with_cross(unit.sentence, bare)) for unit in kept)
+    return kept or tuple(Unit(item, None) for item in split_sentences(bare) or split_sentences(answer))
+
+
+def _with_cross(sentence: Sentence, answer: str) -> Sentence:
+    """A cross before a sentence in its line, or behind it, is part of what it says."""
+    before = _CROSS_BEFORE.search(answer[max(sentence.start - 24, 0) : sentence.start])
+    after = _CROSS_AFTER.match(answer, sentence.end)
+    if before is not None and not sentence.text.startswith(before[1]):
+        return sentence._replace(text=f"{before[1]} {sentence.text}")
+    return sentence if after is None else sentence._replace(text=f"{sentence.text} {after[1]}")
+
+
+def _open_fence(found: re.Match[str], fences: list[Unit]) -> str:
+    """Blanks a fence line; what it says beyond the name of a language becomes a unit of its own."""
+    said = found.group(1).strip().rstrip("`~").rstrip()
+    if any(map(str.isalnum, said)) and said.lower() not in _fence_languages():
+        start = found.start(1)
+        fences.append(Unit(Sentence(said, start, start + len(said)), find_hint(said, is_heading=False)))
+    return " " * len(found.group())
 
 
 def _is_plain(text: str) -> bool:
-    """A first, cheap look: whether nothing in a text could be emphasis, a picture or a lead."""
-    if not text[:1].isalnum() and text[:1] not in "\"'“‘«(":
-        return False
-    marked = "*" in text or "_" in text or "`" in text or ":" in text
-    return not marked and not text[:8].lower().startswith(_attributed())
+    """A first, cheap look: whether nothing in a text could be emphasis or a picture."""
+    opens = text[:1].isalnum() or text[:1] in "\"'“‘«("
+    return opens and not ("*" in text or "_" in text or "`" in text)
 
 
-def _undressed(text: str) -> str:
-    return _lead().sub("", _PICTURES.sub("", _EMPHASIS.sub("", text)))
+def _undress(sentence: Sentence) -> Sentence:
+    return sentence._replace(text=_PICTURES.sub("", _EMPHASIS.sub("", sentence.text)) or sentence.text)
+
+
+def without_lead(text: str) -> str:
+    """The text without "Answer: " or "Volgens de tekst" before it and without the colon behind it."""
+    if ":" in text or text[:8].lower().startswith(_attributed()):
+        return _lead().sub("", text).rstrip(" :") or text
+    return text
 
 
 # --- tables, lists and lines -----------------------------------------------------------------------
 
 
-def _units(text: str) -> Iterator[Sentence]:
+def _units(text: str) -> Iterator[Unit]:
     """Line by line: a table's rows with its header, a list's items with what introduces it, sentences elsewhere."""
     if text[:1].isalpha() and "\n" not in text and "|" not in text:  # plain prose, in one line
-        yield from (item for item in split_sentences(text) if not item.text.rstrip("*_ ").endswith(":"))
+        yield from (Unit(item, find_hint(item.text, is_heading=False)) for item in split_sentences(text))
         return
     lines = [found for found in _LINE.finditer(text) if found.group().strip()]
     place = start = 0
@@ -88,16 +137,21 @@ def _begins_table(lines: Sequence[re.Match[str]], place: int) -> bool:
     return "|" in lines[place].group() and bool(ruled)
 
 
-def _rows(lines: Sequence[re.Match[str]]) -> Iterator[Sentence]:
+def _rows(lines: Sequence[re.Match[str]]) -> Iterator[Unit]:
+    """The rows, each cell with its header; the header alone if one of its columns has no cell in any row."""
     header = _cells(lines[0].group())
-    for line in lines[1:]:
-        if told := _row(header, line.group()):
-            yield Sentence(told, line.start(), line.end())
+    rows = [(line, _cells(line.group())) for line in lines[1:]]
+    told = {place for _, cells in rows for place, cell in enumerate(cells) if cell}
+    if any(name and place not in told for place, name in enumerate(header)):
+        yield Unit(Sentence("; ".join(filter(None, header)), lines[0].start(), lines[0].end()), "heading")
+    for line, cells in rows:
+        if row := _row(header, cells):
+            yield Unit(Sentence(row, line.start(), line.end()), None)
 
 
-def _row(header: Sequence[str], line: str) -> str:
-    cells = zip(header, _cells(line), strict=False)
-    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell)
+def _row(header: Sequence[str], cells: Sequence[str]) -> str:
+    paired = zip_longest(header, cells, fillvalue="")
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in paired if cell)
 
 
 def tell_rows(lines: Sequence[str]) -> list[str]:
@@ -106,32 +160,41 @@ def tell_rows(lines: Sequence[str]) -> list[str]:
     header: list[str] = []
     for line in lines:
         in_table = line.startswith("|")
-        told.append(_row(header, line) if in_table and header else line)
+        told.append(_row(header, _cells(line)) if in_table and header else line)
         header = (header or _cells(line)) if in_table else []
     return told
 
 
 def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")][:_MOST_CELLS]
+    bare = line.strip()
+    return [cell.strip() for cell in bare.removeprefix("|").removesuffix("|").split("|")]
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
-    """The sentences of a stretch, without headings; short list items are told with the line that introduces them."""
-    opening = ""
+def _sentences(text: str, start: int, end: int) -> list[Unit]:
+    """The sentences of a stretch; short list items are joined to the line that introduces them."""
+    units: list[Unit] = []
+    opening: int | None = None  # the place of that line among the units
+    number = 0
     for item in split_sentences(text[start:end]):
         sentence = Sentence(item.text, item.start + start, item.end + start)
         begin = text.rfind("\n", 0, sentence.start) + 1
-        if _HEADING.match(text, begin, sentence.end) and "\n" not in sentence.text:
-            continue
+        heading = _HEADING.match(text, begin, sentence.end) is not None and "\n" not in sentence.text
         listed = _ITEM.fullmatch(text, begin, sentence.start) is not None
-        if sentence.text.rstrip("*_ ").endswith(":"):
-            opening = "" if listed else sentence.text.strip("*_ ")
-            continue
-        if not listed:
-            opening = ""
-        if opening and _completes(opening, sentence.text):
-            sentence = sentence._replace(text=f"{opening} {sentence.text}")
-        yield sentence
+        numbered = _NUMBERED.fullmatch(text, begin, sentence.start)
+        if numbered is not None:
+            before, number = number, int(numbered[1])
+            if number not in (1, before, before + 1):  # no list counts so: the number is part of what is said
+                sentence = Sentence(text[numbered.start(1) : sentence.end], numbered.start(1), sentence.end)
+        unit = Unit(sentence, find_hint(sentence.text, is_heading=heading))
+        if unit.hint == "lead-in":
+            opening = None if listed else len(units)
+        elif heading or not listed:
+            opening = None
+        elif opening is not None and _completes(lead := units[opening].sentence.text.strip("*_ "), sentence.text):
+            unit = unit._replace(sentence=sentence._replace(text=f"{lead} {sentence.text}"))
+            units[opening] = units[opening]._replace(joined=True)
+        units.append(unit)
+    return units
 
 
 def _completes(opening: str, item: str) -> bool:
@@ -142,43 +205,46 @@ def _completes(opening: str, item: str) -> bool:
 # --- JSON ------------------------------------------------------------------------------------------
 
 
-def _json_values(text: str) -> list[Sentence] | None:
+def _json_values(text: str) -> list[Unit] | None:
     """The values of an answer that is one JSON object or list, each with its keys; None where it is none."""
     stripped = text.strip()
     if len(stripped) > _MOST_JSON or stripped[:1] + stripped[-1:] not in ("{}", "[]"):
         return None
-    try:
-        told = json.loads(stripped)
+    try:  # numbers as they are written, and of a key that stands twice both values
+        told = json.loads(stripped, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
+        leaves = list(_leaves(told, ()))
     except (ValueError, RecursionError):
         return None
-    found: list[Sentence] = []
+    found: list[Unit] = []
     place = 0
-    for keys, value in _leaves(told, ()):
+    for keys, value in leaves:
         shown = value if isinstance(value, str) else json.dumps(value)
-        at = text.find(json.dumps(value, ensure_ascii=False).strip('"'), place)
+        at = text.find(json.dumps(value, ensure_ascii=False).strip('"'), place) if shown else -1
         start, place = (at, at + len(shown)) if at >= 0 else (place, place)
-        found.append(Sentence(": ".join((*keys, shown)), start, max(place, start)))
-    return [item for item in found if item.text.strip()] or None
+        said = ": ".join(filter(None, (*keys, shown)))
+        if any(map(str.isalnum, said)):
+            hint: Hint | None = None if shown else "heading"
+            found.append(Unit(Sentence(said, start, max(place, start)), hint))
+    return found or None
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object with all that is written in it, in order."""
 
 
 def _leaves(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _leaves(inner, (*keys, str(key).replace("_", " ")))
-    elif isinstance(value, list):
+    """Every value with its keys; a key that holds nothing gets an empty text."""
+    if isinstance(value, _Pairs) and value:
+        for key, inner in value:
+            yield from _leaves(inner, (*keys, key.replace("_", " ")))
+    elif isinstance(value, list) and value:
         for inner in value:
             yield from _leaves(inner, keys)
-    elif value is not None and value != "":
-        yield keys, value
+    else:
+        yield keys, "" if value is None or isinstance(value, list) else value
 
 
-# --- what says nothing -----------------------------------------------------------------------------
-
-
-def _says_nothing(text: str) -> bool:
-    """A greeting, a thank-you, a closing, a name under a letter, or a line that only names sources."""
-    plain = straighten(text[:_LONGEST]).lower().strip(" *_¡¿")
-    return _whole("sources" if has_digit(plain) else "says_nothing").fullmatch(plain) is not None
+# --- talk and orders --------------------------------------------------------------------------------
 
 
 def is_talk(text: str) -> bool:
@@ -208,8 +274,8 @@ def _harmless() -> re.Pattern[str]:
 
 
 @cache
-def _whole(name: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in table("answers")[name]))
+def _fence_languages() -> frozenset[str]:
+    return frozenset(table("answers")["fence_languages"].split())
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice, pairwise
@@ -32,6 +32,8 @@ _RELATIVE = re.compile(r"(?P<who>[^,;:]{2,60}), (?:who|which) (?P<said>[^,;:]{4,
 _LONGEST = 600
 _MOST_PARTS = 3
 """As many as a model may name for a sentence."""
+_MOST_READ = 60
+"""Words of a claim that the entailment model is sure to read: it sees 96 tokens."""
 _LONGEST_SUBJECT = 8
 _NEAR = 6
 """Words among which a half with a subject of its own must have its verb."""
@@ -334,3 +336,19 @@ def _possessed(text: str, subject: str) -> str:
 @cache
 def _empty() -> re.Pattern[str]:
     return re.compile(table("english")["parts"]["empty"], re.I)
+
+
+def cut_long(claim: str) -> Iterator[str]:
+    """A claim of more words than the entailment model reads, in pieces that end at a comma, a semicolon or a dash."""
+    if len(claim.split()) <= _MOST_READ:
+        yield claim
+        return
+    piece: list[str] = []
+    for word in claim.split():
+        piece.append(word)
+        ends = word[-1] in ",;:–—" and len(piece) >= _MOST_READ // 4
+        if ends or len(piece) >= _MOST_READ:
+            yield " ".join(piece).rstrip(",;:–— ")
+            piece = []
+    if piece:
+        yield " ".join(piece)

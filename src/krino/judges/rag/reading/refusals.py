@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
@@ -28,12 +28,16 @@ _BARE_WORDS = 16
 
 @dataclass(frozen=True, slots=True)
 class RefusalReading:
-    """What the wording shows. `whole`: no sentence of the answer does anything but decline."""
+    """What the wording shows. `whole`: no sentence of the answer does anything but decline.
+
+    `opens`: it declines before it states anything. Of such an answer what follows is background, unless it answers.
+    """
 
     sentences: tuple[int, ...]
     mixed: tuple[int, ...]
     """Those of the sentences that go on to state something."""
     whole: bool
+    opens: bool
     reason: str | None
     category: RefusalCategory | None
     validity: str | None
@@ -109,9 +113,11 @@ def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Declined:
-    """How one sentence declines: `mixed` where it states something as well."""
+    """How one sentence declines: `mixed` where it states something as well, `lacking` where it says that a source
+    does not hold something."""
 
     mixed: bool
+    lacking: bool
 
 
 def read_refusal(sentences: Sequence[Sentence], question: str = "") -> RefusalReading | None:
@@ -132,13 +138,15 @@ def read_refusal(sentences: Sequence[Sentence], question: str = "") -> RefusalRe
     whole = not mixed and all(
         number in declined or _only_excuses(text, asks_back, patterns) for number, text in enumerate(texts, 1)
     )
+    opens = _opens(texts, declined, patterns)
     said = " ".join(texts) if whole else " ".join(texts[number - 1] for number in declined)
-    category = _category(said, patterns)
+    category = _category(said, asked, any(found.lacking for found in declined.values()), patterns)
     reason = _reason(said, category, patterns)
     return RefusalReading(
         sentences=tuple(declined),
         mixed=mixed,
         whole=whole,
+        opens=opens,
         reason=reason,
         category=category,
         validity=None if category is None else _validity(said, category, asked, patterns),
@@ -167,7 +175,8 @@ def _declines(text: str, before: str, asked: str, patterns: _Patterns) -> _Decli
         if match is None or patterns.not_source.search(text) or _asked_about(match.group(), asked):
             return None
     stated = patterns.turn.search(text, match.end()) or patterns.before.search(text, 0, match.end())
-    return _Declined(mixed=stated is not None)
+    lacking = patterns.source.search(text) is not None and patterns.not_source.search(text) is None
+    return _Declined(mixed=stated is not None, lacking=lacking)
 
 
 def _asked_about(said: str, asked: str) -> bool:
@@ -192,12 +201,29 @@ def _only_excuses(text: str, asks_back: bool, patterns: _Patterns) -> bool:
     return len(_WORD.findall(text)) <= 4 or patterns.aside.search(text) is not None
 
 
-def _category(text: str, patterns: _Patterns) -> RefusalCategory | None:
-    for table_of in (patterns.named, patterns.wording):
-        for category, pattern in table_of.items():
-            if pattern.search(text):
-                return cast(RefusalCategory, category)
-    return None
+def _opens(texts: Sequence[str], declined: Mapping[int, _Declined], patterns: _Patterns) -> bool:
+    """Whether the first sentence that is no mere courtesy declines, and states nothing else."""
+    for number, text in enumerate(texts, 1):
+        if number in declined:
+            return not declined[number].mixed
+        if not _only_excuses(text, False, patterns):
+            return False
+    return False
+
+
+def _category(text: str, asked: str, lacking: bool, patterns: _Patterns) -> RefusalCategory | None:
+    """The category that is named, else by the wording.
+
+    A source that is said to lack something is no matter of safety, whatever "policy" it is, unless harm is asked for.
+    """
+    found = _first_match(text, patterns.named) or _first_match(text, patterns.wording)
+    if lacking and found in (None, "safety") and patterns.harm.isdisjoint(_WORD.findall(asked)):
+        return "insufficient_context"
+    return found
+
+
+def _first_match(text: str, patterns: Mapping[str, re.Pattern[str]]) -> RefusalCategory | None:
+    return next((cast(RefusalCategory, name) for name, pattern in patterns.items() if pattern.search(text)), None)
 
 
 def _reason(text: str, category: RefusalCategory | None, patterns: _Patterns) -> str | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
 from krino.judges.rag.reading.answer import is_talk
-from krino.judges.rag.reading.claims import clauses, split_claims
+from krino.judges.rag.reading.claims import clauses, cut_long, split_claims
 from krino.judges.rag.reading.closed import statement_of
+from krino.judges.rag.reading.framing import Scope, Stated, find_retraction, find_stated, is_reported_belief
 from krino.judges.rag.reading.names import find_names
 from krino.judges.rag.reading.sentences import PICTURES
 from krino.judges.rag.reading.values import Value, offered, stated
@@ -19,6 +22,7 @@ from krino.judges.rag.support.nearness import reads
 from krino.judges.rag.support.pair import Pair
 from krino.judges.rag.support.telling import in_its_values
 from krino.judges.rag.tables import table
+from krino.text.forms import canonical, same_text
 
 _BRIEF = 6
 """Words up to which a cry at either end of an answer is one, whoever it is meant for."""
@@ -48,6 +52,8 @@ class Draft:
     """What a bare yes says; None where the question cannot be told as a statement."""
     settled: bool = True
     """For a bare yes or no: whether the nearest sentence speaks of nearly all that is asked, or against it."""
+    denied: bool = False
+    """Whether the answer says that this is false, or takes it back later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +77,86 @@ def lay_out(facts: RagFacts) -> Desk:
     copies = {copy.sentence: copy for copy in facts.copies} if facts.open.claims else {}
     claiming: list[tuple[int, bool | None]] = []
     empty: list[int] = []
+    framed = _find_frames(facts, copies)
     for number, reading in enumerate(facts.readings, 1):
         polarity = _yes_or_no(facts, number, reading)
-        if not facts.open.claims or _is_empty(facts, number, reading, polarity):
+        if not facts.open.claims or (number not in framed and _is_empty(facts, number, reading, polarity)):
             empty.append(number)
         else:
-            claiming.append((number, polarity))
+            claiming.append((number, None if number in framed else polarity))
+    denied = _find_denied(facts, framed)
+    empty.extend(number for number, _ in claiming if number in denied.by and number not in framed)
+    claiming = [(number, polarity) for number, polarity in claiming if number not in empty]
     drafts = tuple(
-        _draft(facts, index, number, text, polarity, company=len(claiming) > 1)
+        replace(
+            _draft(facts, index, number, text, polarity, company=len(claiming) > 1),
+            denied=number in denied.sentences and not after_frame,
+        )
         for number, polarity in claiming
-        for text in _texts(facts, number, polarity, copies.get(number))
+        for text, after_frame in _texts(facts, number, polarity, copies.get(number), framed.get(number))
     )
-    if any(draft.polarity is None for draft in drafts):  # a yes or no that nothing settles adds nothing to the rest
+    if any(draft.polarity is None and _speaks_of_question(index, draft) for draft in drafts):
+        # A yes or no that nothing settles adds nothing to a statement that answers.
         unsettled = {draft.sentence for draft in drafts if draft.polarity is not None and not draft.settled}
         drafts = tuple(draft for draft in drafts if draft.sentence not in unsettled)
-        empty = sorted({*empty, *unsettled})
-    return Desk(facts, index, read_as_one(facts, index, drafts), tuple(empty), copies)
+        empty.extend(unsettled)
+    return Desk(facts, index, read_as_one(facts, index, drafts), tuple(sorted(set(empty))), copies)
+
+
+def _speaks_of_question(index: Index, draft: Draft) -> bool:
+    limit: float = table("local")["thresholds"]["on_topic"]
+    return coverage(index.question_weights, (draft.pair.claimed,)) >= limit
+
+
+class _Denied(NamedTuple):
+    """The sentences that the answer calls false, and those that only say so of others."""
+
+    sentences: frozenset[int]
+    by: frozenset[int]
+
+
+def _find_frames(facts: RagFacts, copies: dict[int, Copy]) -> dict[int, Stated]:
+    """By sentence the statement inside its frame; a sentence of the passages is no frame, nor is one that declines."""
+    declining = set(facts.refusal.sentences) - set(facts.refusal.mixed) if facts.refusal is not None else ()
+    framed: dict[int, Stated] = {}
+    for number, sentence in enumerate(facts.sentences, 1):
+        copy = copies.get(number)
+        copied = copy is not None and copy.exact
+        if copied or number in declining or same_text(sentence.text, facts.case.question):
+            continue
+        follows = facts.sentences[number].text if number < len(facts.sentences) else ""
+        stated = find_stated(sentence.text, facts.language, facts.matter, answered=_opens_with_yes_or_no(follows))
+        if stated is not None:
+            framed[number] = stated
+    return framed
+
+
+def _find_denied(facts: RagFacts, framed: dict[int, Stated]) -> _Denied:
+    """What the answer takes back; not what it gives as a mere belief, nor what it retells from a passage."""
+    denied = {number for number, stated in framed.items() if stated.denied}
+    retold = frozenset(copy.sentence for copy in facts.copies)
+    by = set()
+    for number, sentence in enumerate(facts.sentences, 1):
+        scope = find_retraction(sentence.text, facts.language, facts.matter)
+        if scope is None or number in retold or (number == 1 and scope != "after"):
+            continue
+        if scope == "before" and is_reported_belief(facts.sentences[number - 2].text, facts.language):
+            continue
+        by.add(number)
+        denied |= set(_reach(number, scope, len(facts.sentences)))
+    return _Denied(frozenset(denied), frozenset(by))
+
+
+def _reach(number: int, scope: Scope, last: int) -> range:
+    """The sentences that one at this place takes back."""
+    if scope == "after":
+        return range(number + 1, last + 1)
+    return range(1 if scope == "all_before" else number - 1, number)
+
+
+def _opens_with_yes_or_no(text: str) -> bool:
+    words, known = _FIRST_WORD.findall(text[:40].lower()), table("local")["polarity"]
+    return bool(words) and words[0] in (*known["yes"], *known["no"])
 
 
 def read_as_one(facts: RagFacts, index: Index, drafts: tuple[Draft, ...]) -> tuple[Draft, ...]:
@@ -101,12 +171,28 @@ def read_as_one(facts: RagFacts, index: Index, drafts: tuple[Draft, ...]) -> tup
     return tuple(replace(draft, pair=replace(draft.pair, whole=whole)) for draft in drafts)
 
 
-def _texts(facts: RagFacts, number: int, polarity: bool | None, copy: Copy | None) -> tuple[str, ...]:
-    """What a sentence claims, one by one. A copy, a yes or no, and what is not English stay as they are."""
-    sentence = facts.sentences[number - 1].text
-    if polarity is not None or (copy is not None and copy.exact) or facts.language not in (None, "en"):
-        return (sentence,)
-    return tuple(text for text in split_claims(facts.told[number - 1]) if _says_something(facts, text)) or (sentence,)
+def _texts(
+    facts: RagFacts, number: int, polarity: bool | None, copy: Copy | None, framed: Stated | None
+) -> Iterator[tuple[str, bool]]:
+    """What a sentence claims, one by one, each with whether it follows a frame that does not reach it.
+
+    A copy, a yes or no, and what is not English stay as they are.
+    """
+    if framed is not None:
+        yield from ((text, False) for text in _split(facts, framed.text))
+        yield from ((text, True) for text in _split(facts, framed.rest) if framed.rest)
+    elif polarity is not None or (copy is not None and copy.exact):
+        yield facts.sentences[number - 1].text, False
+    else:
+        yield from ((text, False) for text in _split(facts, facts.told[number - 1]))
+
+
+def _split(facts: RagFacts, text: str) -> tuple[str, ...]:
+    """The claims of a sentence; a long one is cut at its commas, since the model reads only so many words of it."""
+    claims = split_claims(text) if facts.language in (None, "en") else (text,)
+    cut = (piece for claim in claims for piece in cut_long(claim))
+    found = {canonical(claim): claim for claim in cut if _says_something(facts, claim)}
+    return tuple(found.values()) or (text,)
 
 
 def _says_something(facts: RagFacts, text: str) -> bool:
@@ -220,13 +306,15 @@ def _yes_or_no(facts: RagFacts, number: int, reading: Reading) -> bool | None:
 
 
 def _is_empty(facts: RagFacts, number: int, reading: Reading, polarity: bool | None) -> bool:
-    """Whether a sentence states nothing: it declines, asks or announces. Courtesies are no sentences of the answer."""
+    """Whether a sentence states nothing: it declines, asks, announces or is a courtesy, a title or a source."""
     text = facts.sentences[number - 1].text
     if facts.refusal is not None and (facts.refusal.whole or number in facts.refusal.sentences):
         return number not in facts.refusal.mixed
+    if number in facts.no_claims:
+        return True
     if polarity is not None:
         return False
-    if text.endswith(("?", ":")) or not reading.content:
+    if text.endswith("?") or not reading.content:
         return True
     asked = facts.question_reading.stems
     return (asked.isdisjoint(reading.content) and is_talk(text)) or _is_aside(facts, number, reading)
@@ -238,7 +326,8 @@ def _is_aside(facts: RagFacts, number: int, reading: Reading) -> bool:
     In English a model tells (`talk`), which knows more forms of it and takes no advice for one.
     """
     text = facts.sentences[number - 1].text
-    if reads(facts.language) or len(facts.sentences) == 1 or number not in (1, len(facts.sentences)):
+    others = [place for place in range(1, len(facts.sentences) + 1) if place not in facts.no_claims]
+    if reads(facts.language) or len(others) == 1 or number not in (*others[:1], *others[-1:]):
         return False
     if reading.values or reading.names or not facts.matter.isdisjoint(reading.content):
         return False

@@ -49,6 +49,9 @@ def asked_of(desk: Desk) -> Iterator[TextPair]:
     if not declines(facts):
         asked = [part.asked for part in parts] + ([facts.case.question] if len(parts) > 1 else [])
         yield from ((_said(desk), question) for question in asked)
+        yield from ((text, part.asked) for text in _background(facts) for part in parts)
+    if facts.refusal is not None:
+        yield from ((_together(desk), part.asked) for part in parts)
 
 
 def asked_together(desk: Desk, heard: Heard) -> Iterator[TextPair]:
@@ -82,6 +85,34 @@ def _together(desk: Desk) -> str:
 
 def declines(facts: RagFacts) -> bool:
     return facts.refusal is not None and facts.refusal.whole
+
+
+def declines_all(facts: RagFacts, heard: Heard) -> bool:
+    """Whether an answer declines all that is asked: what follows its refusal answers no part of the question."""
+    if declines(facts):
+        return True
+    parts = question_parts(facts.case.question)
+    limit = "answered_after" if len(parts) == 1 else "answered_part_after"
+    background = _background(facts)
+    return bool(background) and not any(_answers(heard, background[0], part.asked, limit) for part in parts)
+
+
+def holds_declined(desk: Desk, part: QuestionPart, heard: Heard) -> bool:
+    """Whether the passages answer a part that the answer declines, so that declining it is wrong.
+
+    Such a label calls an answer wrong, so the nearest sentences must answer when read together. Of 58 whole refusals
+    in production-like logs that is right for 50; sentence by sentence it is right for about half.
+    """
+    return heard[_together(desk), part.asked].whole >= _limit("declined")
+
+
+def _background(facts: RagFacts) -> list[str]:
+    """The text around a refusal that opens an answer; none where the answer opens otherwise, or only declines."""
+    refusal = facts.refusal
+    if refusal is None or not refusal.opens or refusal.whole:
+        return []
+    left = [item.text for number, item in enumerate(facts.sentences, 1) if number not in refusal.sentences]
+    return [" ".join(" ".join(left).split()[:_LONG])]
 
 
 def _answers(heard: Heard, text: str, question: str, limit: str) -> bool:
@@ -225,7 +256,8 @@ def answering_sentence(desk: Desk, part: QuestionPart, heard: Heard) -> int | No
     answered = whole or _answers(heard, said, part.asked, "answered") or _tells_of_it(desk, part)
     if not answered or (heard[said, part.asked].whole < _limit("certain") and _tells_of_another(desk, part)):
         return None
-    numbers = [number for number in range(1, len(facts.sentences) + 1) if number not in facts.instructions]
+    beside = facts.instructions | facts.no_claims
+    numbers = [number for number in range(1, len(facts.sentences) + 1) if number not in beside]
     weights = desk.index.weigh(_read_part(facts, part))
     return max(numbers, key=lambda number: coverage(weights, (facts.readings[number - 1],)), default=None)
 

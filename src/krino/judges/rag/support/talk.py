@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from krino.judges.rag.support.draft_claims import Desk, Draft, read_as_one
 from krino.judges.rag.support.nearness import reads
 from krino.judges.rag.tables import table
+from krino.text.language import guess_language
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _MOST_FOUND = 0.2
 """Share of a claim's weighted words that the passages may hold where it is talk."""
+_FEWEST_FOREIGN = 5
+"""Fewest words for which the language of a sentence is detected: "Bon appétit!" is a courtesy anywhere."""
 _LONGEST = 200
 """Characters up to which a claim can be talk."""
 
@@ -50,8 +53,13 @@ def _doubtful(desk: Desk) -> dict[int, str]:
     return {
         place: draft.text if draft.sentence in mixed else texts[draft.sentence - 1].text
         for place, draft in enumerate(desk.drafts)
-        if place in places
+        if place in places and not _is_foreign(draft.text)
     }
+
+
+def _is_foreign(text: str) -> bool:
+    """A sentence in another language may have no word of the passages and state something all the same."""
+    return len(text.split()) >= _FEWEST_FOREIGN and guess_language(text) not in (None, "en")
 
 
 def _may_be_talk(draft: Draft) -> bool:

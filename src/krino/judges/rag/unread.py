@@ -1,0 +1,40 @@
+"""What of an answer was set aside by the labeller, and when that is too much for a full score."""
+
+from __future__ import annotations
+
+from krino.contract import Unread
+from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.labels import RagLabels
+
+
+def list_unread(facts: RagFacts, labels: RagLabels | None) -> tuple[Unread, ...]:
+    """The sentences that the labeller declared empty, as written in the answer; not those that decline."""
+    if labels is None or not facts.open.claims:
+        return ()
+    return tuple(
+        Unread(f"answer sentence {number}", facts.units[number - 1].sentence.text, _why(facts, number))
+        for number in _set_aside(facts, labels)
+        if not facts.only_declines(number)
+    )
+
+
+def _why(facts: RagFacts, number: int) -> str:
+    unit = facts.units[number - 1]
+    kind = unit.hint or ("question" if unit.sentence.text.endswith("?") else None)
+    return "set aside by the labeller as stating nothing" + (f" (it looks like a {kind})" if kind else "")
+
+
+def find_passed_over(facts: RagFacts, labels: RagLabels) -> list[int]:
+    """Sentences that state something and were set aside, where they are most of the answer; else none.
+
+    Of an answer that declines as a whole nothing is passed over: it is judged as a refusal.
+    """
+    if labels.refusal is not None and labels.refusal.is_refusal:
+        return []
+    passed = [number for number in _set_aside(facts, labels) if number in facts.statements]
+    lengths = [len(unit.sentence.text.split()) for unit in facts.units]
+    return passed if 2 * sum(lengths[number - 1] for number in passed) > sum(lengths) else []
+
+
+def _set_aside(facts: RagFacts, labels: RagLabels) -> list[int]:
+    return [number for number in sorted(set(labels.empty_sentences)) if 1 <= number <= len(facts.units)]
