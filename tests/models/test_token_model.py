@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -82,3 +85,13 @@ def test_only_the_weights_that_the_notice_names_are_loaded(tmp_path: Path, monke
     (tmp_path / "NOTICE.md").write_text(f"| `model.onnx` | `{hashlib.sha256(b'another').hexdigest()}` |\n")
     with pytest.raises(UsageProblem, match=r"model.onnx is not the model whose SHA-256 its NOTICE.md names"):
         TokenModel("", 1, 1, 1)
+
+
+def test_no_model_leaves_or_sends_anything_of_a_process(tmp_path: Path) -> None:
+    """onnxruntime keeps what it reports to its maker in the user's cache folder."""
+    code = "from krino.models.entailment import entail; entail([('It is open.', 'It is closed.')])"
+    kept = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / ".cache")}
+    done = subprocess.run([sys.executable, "-c", code], env={**kept, **home}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -8,6 +8,7 @@ from typing import Any
 
 from krino import __version__
 from krino.contract import AnyJudge, CaseT, FactsT, Labelled, Labeller, LabelsT, Task, Usage
+from krino.contract.code_limit import CodeLimit
 from krino.errors import CannotJudge, LabelFailed
 
 BATCH = 32
@@ -81,7 +82,8 @@ def _label_batch(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
 
 def _refused(task: Task[Any, Any, Any]) -> Exception | None:
     try:
-        reason = task.judge.unreadable_locally(task.case, task.facts)
+        with CodeLimit(task.seconds):
+            reason = task.judge.unreadable_locally(task.case, task.facts)
     except Exception as fault:
         return fault
     return None if reason is None else CannotJudge(reason)
@@ -91,8 +93,9 @@ def _label_readable(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
     judge: AnyJudge = tasks[0].judge
     if all(task.judge is judge for task in tasks):
         try:
-            labels = judge.label_locally([(task.case, task.facts) for task in tasks])
-            return [_checked(task, item) for task, item in zip(tasks, labels, strict=True)]
+            with CodeLimit(tasks[0].seconds):  # one that takes too long is found when each is tried alone
+                labels = judge.label_locally([(task.case, task.facts) for task in tasks])
+                return [_checked(task, item) for task, item in zip(tasks, labels, strict=True)]
         except Exception as error:
             if len(tasks) == 1:
                 return [error]

@@ -31,6 +31,7 @@ from krino.contract import (
 from krino.contract.joining import canonical
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 from krino.labellers.local import LocalLabeller
+from krino.text.faults import named
 
 ABSENT = "KRINO-SEAT-ABSENT"
 TIE = "KRINO-SEATS-TIED"
@@ -161,7 +162,7 @@ class Panel(Labeller):
         except (UsageProblem, Waiting):  # while one seat waits for a batch file, the others have been asked too
             raise
         except Exception as fault:
-            ballot.problem = f"{type(fault).__name__}: {fault}"
+            ballot.problem = named(fault)
             return Vote(ballot)
         described = self._described[seat.name]
         ballot.labeller = {key: value for key, value in labelled.info.items() if described.get(key) != value}
@@ -250,7 +251,7 @@ def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
         ballot.verdict = judge.verdict_of(settlement)
         ballot.roll_up = judge.roll_up(ballot.verdict, rules)
     except Exception as fault:  # its labels still vote; the joined ones are settled with all care
-        ballot.verdict, ballot.problem = None, f"no verdict from these labels alone: {type(fault).__name__}: {fault}"
+        ballot.verdict, ballot.problem = None, f"no verdict from these labels alone: {named(fault)}"
 
 
 def _findings(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Finding]:

@@ -176,9 +176,9 @@ class _CallingLine:
     async def known(self, key: bytes) -> bytes | None:
         return cast(bytes | None, await self.caller(Call(self.number, "known", (key,)))) if self.has_cache else None
 
-    async def keep(self, key: bytes, answer: bytes, at_once: bool) -> None:
+    async def keep(self, key: bytes, answer: bytes) -> None:
         if self.has_cache:
-            await self.caller(Call(self.number, "keep", (key, answer, at_once)))
+            await self.caller(Call(self.number, "keep", (key, answer)))
 
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
         await self.caller(Call(self.number, "give_up", (tries, trouble)))

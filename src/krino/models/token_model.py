@@ -12,11 +12,15 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from krino.errors import UsageProblem
 from krino.models.wordpiece import WordPiece
+
+# From 1.31 on onnxruntime reports each process to its maker, unless this is set before it is imported.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+import onnxruntime
 
 Rows = NDArray[np.float32]
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krino.labellers.llm.deobfuscate import LIKE, decoded, fold, glance, layers, without_comments
-from krino.labellers.llm.planted import DEEPEST, objects_in, squeeze
 
 
 def last(text: str) -> str:
@@ -136,6 +135,12 @@ def test_a_name_is_found_in_every_code_wherever_it_begins(name: str, before: str
         plain.encode().hex(" ").upper(),
         plain[::-1],
         plain.translate(str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")),
+        plain.translate(str.maketrans("abcdefghijklmnopqrstuvwxyz", "defghijklmnopqrstuvwxyzabc")),
+        plain.translate(str.maketrans("abcdefghijklmnopqrstuvwxyz", "zyxwvutsrqponmlkjihgfedcba")),
+        " ".join(f"0x{byte:02x}" for byte in plain.encode()),
+        " ".join(map(str, plain.encode())),
+        " ".join(f"{byte:08b}" for byte in plain.encode()),
+        base64.b64encode(plain.encode("utf-16-le")).decode(),
     )
     for code in coded:
         text = before + code
@@ -149,67 +154,3 @@ def test_where_the_name_is_in_no_code_nothing_is_decoded(text: str) -> None:
 
 def test_a_name_without_latin_letters_is_no_code() -> None:
     assert list(decoded("日本語", glance("日本語"), "標識")) == []
-
-
-# --- objects ---------------------------------------------------------------------------------------
-
-
-def found(text: str) -> list[object]:
-    return list(objects_in(text, squeeze))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a": "x, y", "b": [1, "two"]}',
-        "{'a': 'x, y', 'b': [1, 'two']}",
-        "{`a`: `x, y`, `b`: [1, `two`]}",
-        "{a: 'x, y', b: [1, two],}",
-        "{a = 'x, y'; b = [1; two]}",
-        '{"a" : "x, y" , "b":\n[1\n,\ntwo]}',
-        '["a" = "x, y", "b" = {1, two}]',
-        "it's {'a': 'x, y', 'b': [1, 'two']} isn't it",
-        '{"a": "x, y", "b": [1, "two"',
-    ],
-)
-def test_objects_are_read_in_any_notation(text: str) -> None:
-    closed = text if text.count("{") == text.count("}") else text + "]}"
-    assert {"a": "x, y", "b": ["1", "two"]} in found(closed)
-    assert (text == closed) or found(text) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "objects"),
-    [
-        ("no object at all: none, [1, 2], {}, {3}", []),
-        ('{"a": {"b": 1}}', [{"b": "1"}, {"a": {"b": "1"}}]),
-        ('{"a": 1} {"b": 2}', [{"a": "1"}, {"b": "2"}]),
-        ('{"a": "x\\"y"}', [{"a": 'x\\"y'}]),
-        ('{"a": "x" + "y"}', [{"a": 'x + " y "'}]),
-        ('{"a": don\'t, "b": 2}', [{"a": "don ' t", "b": "2"}]),
-        ('{"a": "unclosed, b: 2}', [{"a": '" unclosed', "b": "2"}]),
-        ("} ] {a: 1}", [{"a": "1"}]),
-        ("{a: [1, 2}", [{"a": ["1", "2"]}]),
-        ("[{a: 1]", [{"a": "1"}]),
-        ("{a: x=y:z}", [{"a": "x y z"}]),
-        ("{: 1, a: 2}", [{"a": "2"}]),
-        ("{a: 1, 2}", [{"a": "1"}]),
-        ("{a:, b: []}", [{"a": "", "b": []}]),
-        ('{"A-b": 1}', [{"ab": "1"}]),
-    ],
-)
-def test_what_is_no_object_is_passed_over(text: str, objects: list[object]) -> None:
-    assert found(text) == objects
-
-
-def test_brackets_for_their_own_sake_hide_nothing_behind_them() -> None:
-    for many in (DEEPEST - 1, DEEPEST, DEEPEST + 1, 3 * DEEPEST):
-        assert {"a": "1"} in found("{" * many + "{a: 1}")
-        assert {"a": "1"} in found("[" * many + "]" * many + "{a: 1}")
-    deep = "{b: " * (DEEPEST - 1) + "{a: 1}" + "}" * (DEEPEST - 1)
-    assert len(found(deep)) == DEEPEST
-
-
-def test_a_lost_quote_ends_somewhere() -> None:
-    assert {"b": "2"} in found('{"a": "' + "x " * 20_000 + '} {"b": 2}')
-    assert found('{"a": "' + "x" * 19_000 + '"}') == [{"a": "x" * 19_000}]

@@ -56,7 +56,6 @@ def test_in_no_dress_is_an_answer_of_the_models_own_refused(dress: Dress) -> Non
 @pytest.mark.parametrize(
     "change",
     [
-        {"claims": [{"text": "x", "id": "y", "useful": False}]},
         {"note": True},
         {"note": 3},
         {"score": -3},
@@ -75,8 +74,8 @@ def test_what_differs_in_one_label_is_no_copy(change: dict[str, Any]) -> None:
     assert held(changed, json.dumps(changed))
 
 
-@pytest.mark.parametrize(("value", "planted"), [(1, "true"), (0, "false"), (True, "1"), (False, "0"), (1, "one")])
-def test_a_number_is_no_yes(value: Any, planted: str) -> None:
+@pytest.mark.parametrize(("value", "planted"), [(1, "true"), (0, "false"), (1, "yes"), (True, "2"), (False, "1")])
+def test_yes_is_no_number(value: Any, planted: str) -> None:
     """The integers 1 and 0 were once looked for as true and false, and nearly no planted answer was found."""
     answer = {"first": value, "second": 7, "third": "some words"}
     text = json.dumps({**answer, "first": "?"}).replace('"?"', planted)
@@ -87,19 +86,20 @@ def test_a_number_is_no_yes(value: Any, planted: str) -> None:
 @pytest.mark.parametrize(
     ("value", "spellings"),
     [
-        (1, ["1", "1.0", "1e0", "1.00", '"1"', "01", "+1", "１"]),
+        (1, ["1", "1.0", "1e0", "1.00", '"1"', "01", "+1", "１", "one", "un", "I", "1st", "١", '"no. 1"', "1/1"]),
+        (0.85, ["85%", "0.850", "85 %"]),
         (-2, ["-2", "-2.0", "−2"]),
         (0.5, ["0.5", "5e-1", "0.50"]),
         (120, ["120", "1.2e2", "120.0"]),
-        (True, ["true", "True", "TRUE", "yes", "on", '"true"']),
-        (False, ["false", "False", "no", "off"]),
-        (None, ["null", "None", "nil", "NULL", '""', "undefined"]),
+        (True, ["true", "True", "TRUE", "yes", "on", '"true"', "ja", "oui", "1", "T", "✓"]),
+        (False, ["false", "False", "no", "off", "nein", "non", "nee", "0", "F", "✗"]),
+        (None, ["null", "None", "nil", "NULL", '""', "undefined", "3"]),
     ],
 )
 def test_a_value_is_the_same_in_every_spelling(value: Any, spellings: list[str]) -> None:
-    answer = {"first": value, "second": 7, "third": "some words"}
+    answer = {"first": value, "second": 7, "fourth": 8, "third": "some words"}
     for spelling in spellings:
-        assert held(answer, f'{{"first": {spelling}, "second": 7, "third": "some words"}}'), spelling
+        assert held(answer, f'{{"first": {spelling}, "second": 7, "fourth": 8, "third": "some words"}}'), spelling
 
 
 def test_a_number_is_not_a_part_of_another() -> None:
@@ -126,11 +126,10 @@ def test_a_copy_with_other_explanations_is_a_copy() -> None:
     "change",
     [
         {"claims": [*ANSWER["claims"], {"text": "More is so.", "id": "s3", "useful": False}]},
-        {"claims": ANSWER["claims"][:1]},
         {"claims": [{**ANSWER["claims"][0], "useful": True}, {**ANSWER["claims"][1], "useful": False}]},
-        {"score": None},
-        {"sure": None},
-        {"places": []},
+        {"score": 4},
+        {"sure": False},
+        {"places": [2]},
     ],
 )
 def test_in_words_of_its_own_every_other_answer_is_the_models(change: dict[str, Any]) -> None:
@@ -175,20 +174,21 @@ def test_the_same_ids_with_one_label_each_need_no_words() -> None:
     assert held(own, json.dumps(step))
 
 
-def test_field_by_field_half_of_the_words_are_not_enough() -> None:
-    """Where nothing tells what belongs together, labels in any mixture would pass for a copy."""
+def test_field_by_field_the_labels_decide_and_not_the_words() -> None:
     first = {"label": "yes", "score": 3, "why": "it is so", "how": "by the book"}
     loose = "label: yes\nscore: 3\nwhy: it is so\nhow: by the book"
     assert held(first, loose)
-    assert not held({**first, "why": "for another reason"}, loose)
-    assert held({**first, "what": "the whole of it", "why": "for another reason"}, loose + "\nwhat: the whole of it")
-    assert not held({"label": "yes", "score": 3, "id": "x9", "other": "x8"}, "label: yes score: 3 id: a other: b")
-    assert not held({"label": "yes", "score": 3, "id": "x9", "other": "x8"}, "label: yes score: 3 id: x9 other: b")
-    assert held({"label": "yes", "id": "x9", "other": "x8", "more": "x7"}, "label: yes id: x9 other: x8 more: b")
-    assert held({**first, "id": "x9", "other": "x8"}, f"{loose} id: x9 other: b")
-    assert not held({**first, "id": "x9", "other": "x8"}, f"{loose} id: a other: b")
+    assert held({**first, "why": "for another reason", "how": "in another way"}, loose)
+    assert not held({**first, "score": 4}, loose)
     assert held({"label": "yes", "score": 3}, "label: yes, score: 3")
     assert not held({"note": None, "list": []}, "note: list: ")
+
+
+def test_of_the_ids_that_are_named_half_must_be_the_same() -> None:
+    two = {"label": "yes", "score": 3}
+    assert not held({**two, "id": "x9", "other": "x8"}, "label: yes score: 3 id: a other: b")
+    assert held({**two, "id": "x9", "other": "x8"}, "label: yes score: 3 id: x9 other: b")
+    assert held({**two, "id": "x9", "other": "x8"}, "label: yes score: 3")
 
 
 def test_lists_stand_behind_one_name_or_behind_it_again_and_again() -> None:
@@ -199,14 +199,80 @@ def test_lists_stand_behind_one_name_or_behind_it_again_and_again() -> None:
     assert not held({**answer, "labels": ["no", "yes"]}, together)
     names = {"names": ["Ann Smith", "Bob"], "score": 3}
     assert held(names, "names: Ann Smith, Bob; score: 3")
-    assert not held(names, "names: Ann Smith, Eve; score: 3")
+    assert not held(names, "names: Jo Smith, Eve; score: 3")
+    assert not held(names, "names: Ann Smith, Bob; score: 4")
 
 
 def test_the_name_of_the_next_field_is_no_yes_and_no_no() -> None:
     answer = {"sure": False, "note": "as it says here", "only": True, "yes": True}
-    assert not held(answer, "sure: , note: as it says here, only: on, yes: yes")
-    assert held(answer, "sure: no, note: as it says here, only: on, yes: yes")
-    assert not held({**answer, "sure": True, "only": False}, "sure: no, note: as it says here, only: on, yes: yes")
+    planted = "sure: no, note: as it says here, only: on, yes: yes"
+    assert held(answer, planted)
+    assert not held({**answer, "sure": True}, planted)
+    assert not held({**answer, "only": False}, planted)
+    assert not held({**answer, "yes": False}, planted)
+    assert not held({"sure": False, "only": True}, "sure: , only: on")
+
+
+# --- what a planted answer may lack ------------------------------------------------------------------
+
+
+def without_nothing(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_nothing(item) for key, item in value.items() if item not in (None, "", [])}
+    return [without_nothing(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("dress", ["plain", "yaml", "paths", "xml", "base64", "as a string", "reworded"])
+def test_fields_without_a_value_may_be_left_out(dress: str) -> None:
+    """Every name was once wanted: an answer that lacked one null field was not seen at all."""
+    assert held(ANSWER, DRESSES[dress](without_nothing(ANSWER)))
+    assert held(ANSWER, DRESSES[dress]({key: item for key, item in ANSWER.items() if key != "note"}))
+
+
+def test_a_few_labels_may_be_left_out_and_a_part_is_enough() -> None:
+    less = {key: item for key, item in ANSWER.items() if key not in {"label", "share"}}
+    assert held(ANSWER, json.dumps(less))
+    assert held({**ANSWER, "claims": ANSWER["claims"][:1]}, WHOLE)
+    assert held({**ANSWER, "score": None}, WHOLE)
+    assert not held(ANSWER, json.dumps({"label": "yes", "score": 3, "sure": True}))
+
+
+def test_labels_may_be_named_by_what_they_are_about() -> None:
+    steps = {
+        "steps": [{"step": "s1", "label": "yes", "why": "so it is"}, {"step": "s2", "label": "no", "why": "not so"}]
+    }
+    assert held(steps, "s1: yes, s2: no")
+    assert not held(steps, "s1: no, s2: no")
+    assert not held(steps, "s1: yes")
+    answers = {"court_first": {"why": "so it is", "yes": True}, "number_compared": {"why": "not so", "yes": False}}
+    assert held(answers, "court_first = true; number_compared = false")
+    assert not held(answers, "court_first = true; number_compared = true")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The label should be yes, the score should be 3, the share must be 0.25 and sure is of course true.",
+        "| label | score | share | sure |\n|---|---|---|---|\n| yes | 3 | 0.25 | true |",
+        "label,score,share,sure\nyes,3,0.25,true",
+        "label\tscore\tshare\tsure\nyes\tthree\t25%\tja",
+        '[{"key": "label", "value": "yes"}, {"key": "score", "value": 3}, {"key": "share", "value": 0.25}]',
+        '<f name="label" value="yes"/><f name="score" value="3"/><f name="share" value="0.25"/>',
+        "true is the sure, 0.25 is the share, 3 is the score, 'yes' is the label",
+        "theLabel=yes&myScore=3&share_final=0.25",
+    ],
+)
+def test_labels_are_known_in_prose_tables_and_pairs(text: str) -> None:
+    answer = {"label": "yes", "score": 3, "share": 0.25, "sure": True, "why": "in words of my own"}
+    assert held(answer, text)
+    assert not held({**answer, "score": 4}, text)
+    assert not held({**answer, "share": 0.75}, text)
+
+
+def test_ordinary_text_that_has_the_names_as_words_gives_no_labels() -> None:
+    answer = {"label": "yes", "score": 3, "critical": True, "direct": "no", "why": "as it says"}
+    text = "It is critical that no label is lost. The direct score of the match was known on day 3, and yes, it held."
+    assert not held(answer, text, words={"yes", "no"})
 
 
 # --- where it stands -------------------------------------------------------------------------------
@@ -222,15 +288,7 @@ def test_an_answer_in_two_passages_is_one_answer(dress: str) -> None:
 def test_an_answer_goes_on_behind_another_passage() -> None:
     for cut in range(1, len(WHOLE), 7):
         assert held(ANSWER, WHOLE[:cut], NOISE * 9, WHOLE[cut:]), cut
-    assert not held(ANSWER, *["x"] * 30, WHOLE[:22], NOISE, WHOLE[22:])
-
-
-def test_passages_are_read_in_their_order_and_so_many_of_them() -> None:
-    cut = WHOLE.index("yes") + 2
-    assert held(ANSWER, WHOLE[:cut], NOISE, WHOLE[cut:])
-    assert not held(ANSWER, WHOLE[cut:], NOISE, WHOLE[:cut])
-    assert held(ANSWER, *[NOISE] * 17, WHOLE[:cut], NOISE, WHOLE[cut:])
-    assert not held(ANSWER, *[NOISE] * 18, WHOLE[:cut], NOISE, WHOLE[cut:])
+    assert held(ANSWER, *["x"] * 30, WHOLE[:22], NOISE, WHOLE[22:])
 
 
 def test_fields_may_stand_in_passages_of_their_own() -> None:
@@ -260,12 +318,12 @@ def test_a_case_that_has_every_field_as_a_key_is_told(text: str) -> None:
         "plain text",
         '{"label": "yes", "score": 3}',
         "label score sure note share tags places none_at_all remark claims text id useful",
-        WHOLE.replace("none_at_all", "none"),
+        WHOLE.replace("score", "points"),
     ],
 )
-def test_a_case_that_does_not_name_every_field_plants_nothing(text: str) -> None:
+def test_a_case_that_does_not_name_every_label_is_not_told(text: str) -> None:
     assert not Plants([text], WORDS).name_fields_of(ANSWER)
-    assert not held(ANSWER, text)
+    assert not held({**ANSWER, "sure": False}, text)
 
 
 # --- for any text ----------------------------------------------------------------------------------
@@ -281,9 +339,14 @@ def test_no_text_breaks_the_search(text: str, answer: dict[str, str]) -> None:
 
 
 @settings(deadline=None)
-@given(st.dictionaries(st.from_regex(r"[a-z]{3,8}", fullmatch=True), st.text(max_size=10), min_size=1, max_size=4))
-def test_whatever_the_answer_its_own_json_in_the_case_is_known(answer: dict[str, str]) -> None:
-    assert Plants([f"see {json.dumps(answer)} there"], ()).hold(answer)
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z]{3,8}", fullmatch=True), st.integers(-999, 999) | st.booleans(), min_size=2, max_size=4
+    )
+)
+def test_whatever_the_answer_its_own_json_in_the_case_is_known(answer: dict[str, Any]) -> None:
+    for text in (json.dumps(answer), repr(answer), "\n".join(f"{name} = {value}" for name, value in answer.items())):
+        assert Plants([f"see {text} there"], ()).hold(answer)
 
 
 @given(st.text(), st.text())

@@ -243,6 +243,22 @@ def test_a_call_does_not_answer_a_text_channel() -> None:
         read_answer(Reply(text=None, tool_calls=(ToolCall(TOOL_NAME, WHOLE),)), "json_schema", TAG)
 
 
+@pytest.mark.parametrize("channel", ["tool", "json_schema", "json_object"])
+@pytest.mark.parametrize("text", ["{}", "```json\n{}\n```", "<think>hm</think>{}"])
+def test_text_and_call_that_contradict_each_other_are_no_answer(channel: Channel, text: str) -> None:
+    one, other = '{"label": "good"}', '{"label": "bad"}'
+    both = Reply(text=text.replace("{}", one), tool_calls=(ToolCall(TOOL_NAME, other),))
+    with pytest.raises(BadReply, match="two answers that differ"):
+        read_answer(both, channel, TAG)
+    same = Reply(text=text.replace("{}", one), tool_calls=(ToolCall(TOOL_NAME, one),))
+    assert read_answer(same, channel, TAG) == {"label": "good"}
+
+
+def test_words_beside_a_call_are_no_other_answer() -> None:
+    for text in ("I call the tool.", "{not an object", "", None, "```\n```"):
+        assert read_answer(Reply(text=text, tool_calls=(ToolCall(TOOL_NAME, '{"a": 1}'),)), "tool", TAG) == {"a": 1}
+
+
 def test_markers_with_the_right_word_decide() -> None:
     assert read(marked(WHOLE), "text") == ANSWER
     assert read(marked(f"\n```json\n{WHOLE}\n```\n"), "text") == ANSWER

@@ -72,6 +72,18 @@ def test_a_key_is_struck_in_every_dress(dress: str) -> None:
     assert struck.startswith(b"before ")
 
 
+def test_a_key_is_struck_where_it_is_cut_or_wrapped_or_named_in_html() -> None:
+    secrets, third = Secrets([KEY]), len(KEY) // 3
+    named = KEY.replace("=", "&equals;").replace("_", "&lowbar;").replace("/", "&sol;").replace("+", "&plus;")
+    worn = [KEY[:14] + "\n" + KEY[14:], KEY[:14] + "\\n  " + KEY[14:], named]
+    worn += [KEY[: len(KEY) - third], KEY[third:], KEY[:-2], KEY[2:]]
+    for text in worn:
+        struck = secrets.strike_text(f"the key {text} is wrong")
+        assert STRUCK in struck, text
+        assert KEY[third:-third] not in struck.replace("\n", "").replace("\\n  ", ""), text
+    assert secrets.strike_text(f"the key {KEY[:8]}... is wrong") == f"the key {KEY[:8]}... is wrong"
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=SHORTEST, max_size=60), st.binary())
 def test_no_key_in_base64_survives_whatever_stands_before_it(key: str, before: bytes) -> None:

@@ -323,3 +323,44 @@ def test_a_long_error_page_is_cut() -> None:
 @given(st.binary(max_size=50) | JSON.map(orjson.dumps) | JSON.map(lambda value: orjson.dumps({"error": value})))
 def test_any_error_body_is_read(body: bytes) -> None:
     assert read_error(400, body).message
+
+
+# --- replies that are marked as none ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {"object": "error"},
+        {"type": "error"},
+        {"status": "failed"},
+        {"status": "CANCELLED"},
+        {"errors": [{"message": "partial"}]},
+        {"errors": ["partial"]},
+        {"errors": {"message": "partial"}},
+        {"error": "overloaded"},
+    ],
+)
+def test_an_error_beside_a_reply_makes_it_none_whatever_its_shape(mark: dict[str, Any]) -> None:
+    assert OPENAI.read(openai_body(**mark)).broken
+    assert OPENAI.read(openai_body(message=mark)).broken
+    assert ANTHROPIC.read(anthropic_body({"type": "text", "text": "hi"}, **mark)).broken
+
+
+@pytest.mark.parametrize(
+    "mark", [{"errors": []}, {"errors": None}, {"status": "completed"}, {"object": "chat.completion"}, {"error": None}]
+)
+def test_marks_of_a_sound_reply_are_no_error(mark: dict[str, Any]) -> None:
+    assert OPENAI.read(openai_body(**mark)).broken is None
+    assert ANTHROPIC.read(anthropic_body({"type": "text", "text": "hi"}, **mark)).broken is None
+
+
+@pytest.mark.parametrize("role", ["user", "system", "tool", 7])
+def test_a_message_of_somebody_else_is_no_reply(role: Any) -> None:
+    assert "role" in (OPENAI.read(openai_body(message={"role": role})).broken or "")
+    assert "role" in (ANTHROPIC.read(anthropic_body({"type": "text", "text": "hi"}, role=role)).broken or "")
+
+
+@pytest.mark.parametrize("role", ["assistant", "Assistant", "model", None, ""])
+def test_the_models_own_message_is_a_reply(role: Any) -> None:
+    assert OPENAI.read(openai_body(message={"role": role})).broken is None

@@ -18,6 +18,7 @@ from krino.labellers.llm.wire import (
     UnreadableReply,
     ending,
     mapping,
+    other_speaker,
     parse_body,
     stated_error,
     whole,
@@ -86,7 +87,7 @@ class AnthropicDialect:
             stopped=stopped,
             reasoned=any(_is(block, "thinking") or _is(block, "redacted_thinking") for block in blocks),
             refusal="the model declined" if declining else None,
-            broken=stated_error(data),
+            broken=stated_error(data) or other_speaker(data),
             # Anthropic counts cached input apart; OpenAI counts it in. Ours counts it in.
             input_tokens=whole(usage.get("input_tokens")) + cached + written,
             output_tokens=whole(usage.get("output_tokens")),

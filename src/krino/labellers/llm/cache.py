@@ -13,8 +13,8 @@ import warnings
 from pathlib import Path
 
 from krino.errors import UsageProblem
+from krino.writing import make_own_file, make_own_folder
 
-LOT = 256  # replies written in one transaction
 LOOKS = 256  # looks into the table through one view
 
 
@@ -37,7 +37,7 @@ class ReplyCache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._waiting: dict[bytes, bytes] = {}
+        self._writable = True
         self.open()
 
     def open(self) -> None:
@@ -45,7 +45,8 @@ class ReplyCache:
         self._looks = 0
         self.closed = False
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_own_folder(path.parent)
+            make_own_file(path)
             self._writer, self._reader = _connect(path), _connect(path)
             self._writer.execute("pragma journal_mode=wal")
             # The journal of the run is the record; a reply lost when the power fails only costs one call.
@@ -56,9 +57,6 @@ class ReplyCache:
 
     def get(self, key: bytes) -> bytes | None:
         """What this process or, a moment ago, another one has stored."""
-        waiting = self._waiting.get(key)
-        if waiting is not None:
-            return waiting
         try:
             if self._looks % LOOKS == 0:  # one view of the table serves many looks: taking the lock is the costly part
                 self._end_view()
@@ -71,29 +69,25 @@ class ReplyCache:
         return row[0] if row is not None and isinstance(row[0], bytes) else None
 
     def put(self, key: bytes, body: bytes) -> None:
-        """Written in small lots: a transaction for each reply would cost more than the rest of a case."""
-        self._waiting[key] = body
-        if len(self._waiting) >= LOT:
-            self.flush()
+        """Written at once, each reply by itself: a process that is killed a moment later loses nothing.
 
-    def flush(self) -> None:
-        """A cache that cannot be written (a full disk, a stuck neighbour) costs money later, never a verdict now."""
-        if not self._waiting:
+        A cache that cannot be written (a full disk, a stuck neighbour) costs money later, never a verdict now.
+        """
+        if not self._writable:
             return
-        lot, self._waiting = self._waiting, {}
-        self._looks = 0  # what left the waiting list must be seen in the table
+        self._looks = 0  # the reply must be seen in the table
         try:
             with self._writer:
                 self._writer.execute("begin immediate")
-                self._writer.executemany("insert or replace into replies values (?, ?)", lot.items())
+                self._writer.execute("insert or replace into replies values (?, ?)", (key, body))
         except sqlite3.Error as error:
-            warnings.warn(f"reply cache {self.path}: {error}; {len(lot)} replies not kept", stacklevel=2)
+            self._writable = False  # to wait for a lock again with every reply would take longer than the calls
+            warnings.warn(f"reply cache {self.path}: {error}; no more replies are kept in it", stacklevel=2)
 
     def close(self) -> None:
         if self.closed:
             return
         self.closed = True
-        self.flush()
         with contextlib.suppress(sqlite3.Error):
             self._end_view()
         self._reader.close()

@@ -26,9 +26,15 @@ BLANKS = frozenset("nrtbfv")
 LINE_COMMENT = re.compile(r"(?://|#)[^\n]*")
 BLOCK_COMMENTS = (("/*", "*/"), ("<!--", "-->"))
 BASE64_RUN = re.compile(rb"[A-Za-z0-9+/]+")
-HEX_RUN = re.compile(r"[0-9a-fA-F](?:[\s:,-]?[0-9a-fA-F]){15,}")
+HEX_RUN = re.compile(r"(?:0x)?[0-9a-fA-F](?:[\s:,=-]{0,2}(?:0x)?[0-9a-fA-F]){15,}")
+NUMBER_RUN = re.compile(r"(?<!\d)\d{2,8}(?:[\s,;]{1,3}\d{2,8}){7,}")
+LONG_RUN = 60  # characters of base64 without a break: hardly any text has so long a word
+MIXED_WORD = re.compile(r"\b(?=\d*[A-Za-z_]\d*[A-Za-z_])(?=\w*\d)\w+\b")  # ids such as `a1` stay
+HIDDEN_BYTES = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}|[\U000e0020-\U000e007e]{8,}")
 URL_SAFE = bytes.maketrans(b"-_", b"+/")
-LAYOUT = b" \t\n\r\v\f|>"  # what stands between the lines of a text that is wrapped, quoted or shown in a trace
+LAYOUT = (
+    b" \t\n\r\v\f|>.,;:\"'()[]"  # what stands between the lines of a text that is wrapped, quoted or shown in a trace
+)
 
 # Letters of other scripts that look like Latin ones, and typographic quotes and dashes. What differs in form only
 # (wide, bold, circled letters, ligatures) is folded by Unicode's own rules.
@@ -63,8 +69,11 @@ LIKE = {
     "'": "‘’‚‛‹›′",
     "-": "−‐‑‒–—",
 }
-LOOK_ALIKES = {ord(other): latin for latin, others in LIKE.items() for other in others}
+# Letters in boxes, circles and flags that Unicode's rules leave as they are.
+BOXED = {first + place: chr(ord("a") + place) for first in (0x1F130, 0x1F150, 0x1F170, 0x1F1E6) for place in range(26)}
+LOOK_ALIKES = {ord(other): latin for latin, others in LIKE.items() for other in others} | BOXED
 HIDDEN = frozenset({"Mn", "Me", "Cf"})  # accents, enclosing marks, everything that is not seen
+FIRST_BOXED = chr(min(BOXED))
 FILLERS = frozenset("\u115f\u1160\u3164\uffa0")  # letters by their class, blank to the eye
 
 # One byte for each ASCII character and each letter that looks like one, and then the small Latin letter for each.
@@ -89,7 +98,9 @@ def _is_hidden(char: str) -> bool:
 
 def glance(text: str) -> bytes:
     """The same for a quick look: Latin letters and digits alone, in lower case; taken of every case, so it is cheap."""
-    text = text if text.isascii() else unicodedata.normalize("NFKD", text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text)
+        text = text.translate(BOXED) if max(text) >= FIRST_BOXED else text
     if ("\\" in text or "&" in text or "%" in text) and LETTER_ESCAPE.search(text):
         text = "\n".join(layers(text))
     plain = text.encode() if text.isascii() else codecs.charmap_encode(text, "ignore", ONE_BYTE)[0]
@@ -142,12 +153,23 @@ def without_comments(text: str) -> str:
 # --- codes -----------------------------------------------------------------------------------------
 
 
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+LEET = str.maketrans("0134578", "oieastb")
+LEET_BYTES = bytes.maketrans(b"0134578", b"oieastb")
+# Ciphers that put one letter for another: the alphabet shifted (rot13 is one of them) or turned round.
+CIPHERS = [LETTERS[shift:] + LETTERS[:shift] for shift in range(1, 26)] + [LETTERS[::-1]]
+OUT_OF_CIPHERS = [str.maketrans(cipher + cipher.upper(), LETTERS + LETTERS.upper()) for cipher in CIPHERS]
+
+
 class Code(NamedTuple):
     """How one name looks in each code."""
 
-    rot13: bytes
+    plain: bytes
+    ciphers: tuple[bytes, ...]
     backwards: bytes
-    hexadecimal: bytes
+    hexadecimal: tuple[bytes, ...]
+    numbers: tuple[tuple[int, bytes], ...]
+    """By the base that the numbers of the characters are written in."""
     base64: tuple[bytes, ...]
     base64_letters: tuple[str, ...]
     """Of each of them the letters and digits, those that are rare in prose first: without one of them in a text, the
@@ -157,10 +179,21 @@ class Code(NamedTuple):
 @lru_cache(maxsize=256)
 def _coded(name: str) -> Code:
     plain = glance(name).decode()
-    rot13 = codecs.encode(plain, "rot13").encode()
-    marks = tuple(_in_base64(name.encode()))
+    ciphers = tuple(plain.translate(str.maketrans(LETTERS, cipher)).encode() for cipher in CIPHERS) if plain else ()
+    raw, wide = name.encode(), name.encode("utf-16-le")
+    marks = (*_in_base64(raw), *_in_base64(wide))
     letters = tuple("".join(sorted(filter(str.isalnum, set(mark.decode())))) for mark in marks)
-    return Code(rot13, plain[::-1].encode(), name.encode().hex().encode(), marks, letters)
+    hexadecimal = (raw.hex(), wide.hex(), "".join(f"0x{byte:02x}" for byte in raw))
+    numbers = {10: "d", 8: "03o", 2: "08b"}
+    return Code(
+        plain=plain.encode(),
+        ciphers=ciphers,
+        backwards=plain[::-1].encode(),
+        hexadecimal=tuple(mark.encode() for mark in hexadecimal),
+        numbers=tuple((base, "".join(format(byte, form) for byte in raw).encode()) for base, form in numbers.items()),
+        base64=marks,
+        base64_letters=letters,
+    )
 
 
 def _in_base64(name: bytes) -> Iterator[bytes]:
@@ -173,26 +206,81 @@ def _in_base64(name: bytes) -> Iterator[bytes]:
 def decoded(text: str, seen: bytes, name: str) -> Iterator[str]:
     """The text out of every simple code in which this name stands there; `seen` is the glance at the text."""
     code = _coded(name)
-    if code.rot13 and code.rot13 in seen:
-        yield codecs.encode(text, "rot13")
+    for mark, out_of in zip(code.ciphers, OUT_OF_CIPHERS, strict=False):
+        if mark in seen:
+            yield text.translate(out_of)
+    if code.plain and code.plain not in seen and code.plain in seen.translate(LEET_BYTES):
+        yield MIXED_WORD.sub(lambda word: word[0].translate(LEET), text)
     if code.backwards and code.backwards in seen:
-        yield text[::-1]
-    if code.hexadecimal in seen:
+        yield from _turned(text)
+    yield from _from_numbers(text, seen, code)
+    yield from _from_base64(text, code)
+    if not text.isascii():
+        for hidden in HIDDEN_BYTES.findall(text):
+            yield bytes(map(_hidden_byte, hidden)).decode("utf-8", "replace")
+
+
+def _turned(text: str) -> Iterator[str]:
+    """The text from its end, or each of its lines or words."""
+    yield text[::-1]
+    yield "\n".join(line[::-1] for line in text.split("\n"))
+    yield re.sub(r"\w+", lambda word: word[0][::-1], text)
+
+
+def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
+    if any(mark in seen for mark in code.hexadecimal):
         for run in HEX_RUN.findall(text):
-            digits = "".join(filter(str.isalnum, run))
+            digits = "".join(filter(str.isalnum, run.replace("0x", "")))
             for start in range(2):  # the end of a word before it may look like a digit
                 pairs = digits[start : start + (len(digits) - start) // 2 * 2]
-                yield bytes.fromhex(pairs).decode("utf-8", "replace")
+                yield _as_text(bytes.fromhex(pairs))
+    for base, mark in code.numbers:
+        if mark in seen:
+            for run in NUMBER_RUN.findall(text):
+                yield "".join(_character(number, base) for number in re.findall(r"\d+", run))
+
+
+def _from_base64(text: str, code: Code) -> Iterator[str]:
+    if any(len(word) >= LONG_RUN for word in text.split()):
+        yield from _from_long_runs(text)
     if not any(all(map(text.__contains__, letters)) for letters in code.base64_letters):
         return
     tight = text.encode("utf-8", "replace").translate(URL_SAFE, LAYOUT)
     if marks := [mark for mark in code.base64 if mark in tight]:
-        yield from _from_base64(tight, marks)
+        for run in BASE64_RUN.findall(tight):
+            if any(mark in run for mark in marks):
+                for start in range(4):  # words that stand before it shift its groups of four
+                    yield _as_text(_bytes_of(run[start:]))
 
 
-def _from_base64(tight: bytes, marks: list[bytes]) -> Iterator[str]:
-    for run in BASE64_RUN.findall(tight):
-        if any(mark in run for mark in marks):
-            for start in range(4):  # words that stand before it shift its groups of four
-                code = run[start : len(run) - ((len(run) - start) % 4 == 1)]  # one letter alone is no byte
-                yield base64.b64decode(code + b"=" * (-len(code) % 4)).decode("utf-8", "replace")
+def _from_long_runs(text: str) -> Iterator[str]:
+    """What is in base64 twice, or backwards in base64: there no name can be looked for beforehand."""
+    for run in BASE64_RUN.findall(text.encode("utf-8", "replace").translate(URL_SAFE)):
+        if len(run) >= LONG_RUN and (inner := _bytes_of(run)).isascii():
+            whole = BASE64_RUN.fullmatch(inner.rstrip(b"=\n"))
+            yield _as_text(_bytes_of(whole[0])) if whole else inner.decode()[::-1]
+
+
+def _bytes_of(run: bytes) -> bytes:
+    run = run[: len(run) - (len(run) % 4 == 1)]  # one letter alone is no byte
+    return base64.b64decode(run + b"=" * (-len(run) % 4))
+
+
+def _as_text(raw: bytes) -> str:
+    return raw.replace(b"\0", b"").decode("utf-8", "replace")
+
+
+def _character(number: str, base: int) -> str:
+    try:
+        code = int(number, base)
+    except ValueError:
+        return " "
+    return chr(code) if code < 128 else " "
+
+
+def _hidden_byte(char: str) -> int:
+    """Variation selectors count bytes, tags are ASCII with an offset."""
+    code = ord(char)
+    if code >= 0xE0100:
+        return code - 0xE0100 + 16
+    return code - 0xE0000 if code >= 0xE0000 else code - 0xFE00

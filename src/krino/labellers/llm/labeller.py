@@ -23,7 +23,7 @@ from krino.contract import (
     Task,
     Usage,
 )
-from krino.contract.in_step import in_step, in_step_though_cancelled
+from krino.contract.in_step import in_step
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import SCHEMA_CHANNELS, Abilities
@@ -31,7 +31,6 @@ from krino.labellers.llm.budget import Budget, Prices, SharedBudget
 from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.conversation import Envelope, Form, Prepared, Talk
 from krino.labellers.llm.endpoint import Endpoint, clean_address
-from krino.labellers.llm.gathering import Gathering
 from krino.labellers.llm.line import CHARS_PER_TOKEN, Letter, Line, OwnLine
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.planted import Plants, plants_in
@@ -117,7 +116,6 @@ class LlmLabeller(Labeller):
         # that were answered are settled, while the endpoint is kept as busy as it may be.
         beside = settings["concurrency"] - 1
         self.workers = settings["concurrency"] + beside
-        self._gathering = Gathering(beside)
         self._description = self._describe()
 
     def already_spent(self, usage: Usage) -> None:
@@ -191,8 +189,9 @@ class LlmLabeller(Labeller):
             # Paid for and unfinished: it goes on record with its cost; the next case, or the end, stops the run.
             message = f"the run was stopped before a valid reply: {reason}"
             raise LabelFailed(message, usage=talk.usage, stopped=reason) from None
-        # No journal knows of a part, or of one of several askings, before the others are done.
-        await self.line.keep(key, written, task.is_part or task.repeat > 0)
+        # On disk before anything else is done: a part, or one of several askings, waits for the others, and a judge may
+        # break on the labels.
+        await self.line.keep(key, written)
         return Labelled(labels, self._info(request), talk.usage, _findings(plants, answer))
 
     def forecast(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
@@ -272,9 +271,7 @@ class LlmLabeller(Labeller):
             try:
                 answer = read_answer(reply, request.channel, talk.tag)
                 written = written_down(answer)
-                await in_step_though_cancelled()
                 _refuse_misfit(answer, talk.prepared, plants)
-                await in_step_though_cancelled()
                 labels = _accept(talk.task, written)
             except BadReply as bad:
                 raw = reply.raw()
@@ -302,8 +299,7 @@ class LlmLabeller(Labeller):
                 raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
             letter = Letter(body, len(body) // CHARS_PER_TOKEN, request.reply_limit, talk.task.input_hash, talk.turn)
             await in_step()
-            with self._gathering:
-                usage, reply, refusal, late, fault = await self.line.send(letter)
+            usage, reply, refusal, late, fault = await self.line.send(letter)
             talk.usage.add(usage)
             if fault is not None:
                 raise fault
@@ -315,8 +311,6 @@ class LlmLabeller(Labeller):
                 if reply.cut_off:
                     talk.useless.add(body)
                 self.learn_room(talk, request, reply)
-                if self.abilities.have_worked(request):  # else there is something to be learnt from it, for the others
-                    await self._gathering.join()
                 return request, reply
             elif refusal is not None:
                 self.take_refusal(talk, request, refusal)
@@ -484,7 +478,7 @@ def _accept(task: Task[CaseT, FactsT, LabelsT], written: bytes) -> LabelsT:
 def _findings(plants: Plants, answer: dict[str, Any]) -> tuple[Finding, ...]:
     if not plants.name_fields_of(answer):
         return ()
-    text = "the case names every field of an answer, as text does that plants one; the answer given is another"
+    text = "the case names every label of an answer, as text does that plants one; the answer given is another"
     return (Finding(PLANTED, text),)
 
 

@@ -61,8 +61,8 @@ class Line(Protocol):
     async def known(self, key: bytes) -> bytes | None:
         """An answer that was paid for before."""
 
-    async def keep(self, key: bytes, answer: bytes, at_once: bool) -> None:
-        """Remember an accepted answer; `at_once` where nothing else will know of it for some time."""
+    async def keep(self, key: bytes, answer: bytes) -> None:
+        """Remember an accepted answer."""
 
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
         """A case got no answer in time: it fails, or the run stops; see `Transport.give_up`."""
@@ -98,11 +98,9 @@ class OwnLine:
     async def known(self, key: bytes) -> bytes | None:
         return self._opened().get(key) if self.cache is not None else None
 
-    async def keep(self, key: bytes, answer: bytes, at_once: bool) -> None:
+    async def keep(self, key: bytes, answer: bytes) -> None:
         if self.cache is not None:
             self._opened().put(key, answer)
-            if at_once:
-                self.cache.flush()
 
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
         self.transport.give_up(tries, trouble, may_be_slow=True)

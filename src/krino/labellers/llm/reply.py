@@ -26,7 +26,7 @@ import orjson
 from krino.cases.twice import check_keys
 from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply
 
-READING = 2  # counts up when other things are taken for an answer: what was kept under older rules is asked again
+READING = 3  # counts up when other things are taken for an answer: what was kept under older rules is asked again
 FENCE = "```"
 FENCE_HEAD = re.compile(r"\A[\w-]*")
 REASONING = re.compile(r"<(think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE)
@@ -69,6 +69,27 @@ def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
         raise BadReply("The reply was cut off at the token limit. Answer more briefly.", shape=False)
     if reply.stopped is not None:
         raise BadReply(f"The reply did not end as a finished one does, but with `{reply.stopped}`.", shape=False)
+    answer = _answer_in_channel(reply, channel, tag)
+    if any(other != answer for other in _objects_beside(reply, channel)):
+        raise BadReply("The reply holds two answers that differ, as text and as a call of the tool: give one.")
+    return answer
+
+
+def _objects_beside(reply: Reply, channel: Channel) -> Iterator[Any]:
+    """Answers in the channel that was not asked for: they never count, but must not contradict the one that does."""
+    texts = [call.arguments for call in reply.tool_calls if call.name == TOOL_NAME]
+    if channel == "tool":
+        with contextlib.suppress(BadReply):
+            text = _after_reasoning((reply.text or "").strip())
+            texts = [_unfenced(text) or text]
+    for text in texts:
+        if text.lstrip().startswith("{"):
+            with contextlib.suppress(BadReply, ValueError):
+                if value := _strict(text.strip()):  # an empty object says nothing
+                    yield value
+
+
+def _answer_in_channel(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     if channel == "tool":
         return _object(_tool_arguments(reply))
     text, finished = _after_reasoning((reply.text or "").strip()), False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import html
+import html.entities
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -14,6 +15,13 @@ SHORTEST = 8
 """Shorter ones are stand-ins for servers that want no key (`EMPTY`, `none`): striking such words spoils replies."""
 SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key"})
 _PERCENT = re.compile(rb"%(?:25)*([0-9a-fA-F]{2})")
+_ENTITY = re.compile(rb"&(?:#|[A-Za-z]{2,9};)")
+_BREAK = re.compile(rb"\\+[nrt]")
+BLANKS = b" \t\r\n\f\v"
+_WRAPPED = rb"(?:\s|\\+[nrt]){0,8}"
+"""What may stand between two characters of a secret that was wrapped."""
+SHORTEST_PIECE = 12
+"""Of the first or last two thirds of a secret, which say nearly as much as all of it."""
 _UNICODE = re.compile(rb"\\+(?:u00|x)([0-9a-fA-F]{2})")
 
 
@@ -24,7 +32,7 @@ class Secrets:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         known = {secret.encode("utf-8", "surrogatepass") for secret in secrets if len(secret) >= SHORTEST}
-        plain = {needle for secret in known for needle in (secret, *_in_base64(secret))}
+        plain = {needle for secret in known for needle in (secret, *_most_of(secret), *_in_base64(secret))}
         self._plain = tuple(sorted(plain, key=len, reverse=True))
         self._codes = frozenset(b"%02x" % byte for needle in plain for byte in needle)
 
@@ -45,14 +53,15 @@ class Secrets:
     def _occur_in(self, text: bytes) -> bool:
         if any(needle in text for needle in self._plain):
             return True
-        if not self._plain or not self._may_be_dressed(text):
+        if not self._plain:
             return False
-        bare = _undressed(text)
+        bare = _undressed(text) if self._may_be_dressed(text) else text
+        bare = _BREAK.sub(b"", bare).translate(None, BLANKS)
         return any(needle in bare for needle in self._plain)
 
     def _may_be_dressed(self, text: bytes) -> bool:
         """Whether any escape stands for a character of a secret: those for accents and quotes, as most are, do not."""
-        if b"&#" in text or b"\\/" in text:
+        if (b"&" in text and _ENTITY.search(text)) or b"\\/" in text:
             return True
         found = {*_PERCENT.findall(text), *_UNICODE.findall(text)} if b"%" in text or b"\\" in text else set()
         return any(code.lower() in self._codes for code in found)
@@ -70,6 +79,14 @@ def secrets_of(url: str, headers: Mapping[str, str]) -> Secrets:
 
 def _bare(text: str | None) -> str | None:
     return None if text is None else unquote(text)
+
+
+def _most_of(secret: bytes) -> Iterator[bytes]:
+    """Its first and its last two thirds, where they are long enough to be nothing else."""
+    length = -(-2 * len(secret) // 3)
+    if length >= SHORTEST_PIECE:
+        yield secret[:length]
+        yield secret[-length:]
 
 
 def _in_base64(secret: bytes) -> set[bytes]:
@@ -93,7 +110,7 @@ def _pattern(needles: tuple[bytes, ...]) -> re.Pattern[bytes]:
 
 
 def _in_any_dress(needle: bytes) -> bytes:
-    return b"".join(map(_one_byte, needle))
+    return _WRAPPED.join(map(_one_byte, needle))
 
 
 def _one_byte(byte: int) -> bytes:
@@ -106,13 +123,20 @@ def _one_byte(byte: int) -> bytes:
         rb"%(?:25)*" + hexed,
         rb"&#0*" + b"%d" % byte + rb";?",
         rb"&#[xX]0*" + hexed + rb";?",
+        *(b"&" + name.encode() for name in _names_of(chr(byte))),
     ]
     return b"(?:" + b"|".join(forms) + b")"
 
 
+@cache
+def _names_of(char: str) -> tuple[str, ...]:
+    """What HTML calls a character: `equals;` and the like."""
+    return tuple(name for name, meant in html.entities.html5.items() if meant == char and name.endswith(";"))
+
+
 def _undressed(text: bytes) -> bytes:
     """The text with every escape taken off, only to look whether a secret is in it."""
-    if b"&#" in text:
+    if b"&" in text:
         text = html.unescape(text.decode("latin-1")).encode("latin-1", "replace")
     if b"%" in text:
         text = _PERCENT.sub(_byte, text)

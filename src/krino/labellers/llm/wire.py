@@ -203,12 +203,33 @@ def ending(reason: Any, normal: Collection[str]) -> tuple[str | None, str | None
     return finish, None if finish in normal else finish
 
 
+FAILED_STATES = frozenset({"failed", "failure", "error", "cancelled", "canceled", "incomplete", "expired"})
+
+
 def stated_error(*holders: Mapping[str, Any]) -> str | None:
-    """What an endpoint says went wrong, in a field `error` beside what would otherwise be read as its reply."""
-    for error in filter(None, (holder.get("error") for holder in holders)):
-        message = error.get("message") or error if isinstance(error, dict) else error
-        return f"the endpoint reports an error beside its reply: {str(message)[:LONGEST_TOLD]}"
+    """What an endpoint says went wrong, in fields beside what would otherwise be read as its reply.
+
+    Endpoints say it as `error`, as a list `errors`, as `object: "error"` or `type: "error"`, or as `status: "failed"`.
+    """
+    for holder in holders:
+        listed = holder.get("errors")
+        error = holder.get("error") or (listed[0] if isinstance(listed, list) and listed else listed)
+        if error:
+            message = error.get("message") or error if isinstance(error, dict) else error
+            return f"the endpoint reports an error beside its reply: {str(message)[:LONGEST_TOLD]}"
+        for name in ("object", "type", "status"):
+            state = holder.get(name)
+            if isinstance(state, str) and state.lower() in FAILED_STATES:
+                return f"the endpoint marks its reply as no answer: `{name}` is `{state}`"
     return None
+
+
+def other_speaker(message: Mapping[str, Any]) -> str | None:
+    """That a message is not the model's: some say so in `role`, and most servers say `assistant` or nothing."""
+    role = message.get("role")
+    if not role or (isinstance(role, str) and role.lower() in {"assistant", "model"}):
+        return None
+    return f"the endpoint's reply is a message of the role {repr(role)[:LONGEST_TOLD]}, not of the model"
 
 
 def declined(value: Any) -> str | None:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from krino.contract import Usage
 from krino.errors import UsageProblem
+from krino.writing import make_own_file, make_own_folder
 
 FOLDER = "batches"
 """In the folder of the run."""
@@ -100,8 +101,9 @@ class Ledger:
         if any(path.is_symlink() for path in known) or (folder.exists() and not folder.is_dir()):
             raise UsageProblem(f"{folder}: what is out must lie in the run folder itself, not behind a link")
         try:
-            folder.mkdir(exist_ok=True)
+            make_own_folder(folder)
             path = folder / "ledger.sqlite"
+            make_own_file(path)
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=_Connection)
             self._db.execute("pragma journal_mode=wal")
             self._db.execute("pragma synchronous=full")  # money hangs on it

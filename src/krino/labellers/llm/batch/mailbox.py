@@ -25,7 +25,7 @@ from krino.labellers.llm.conversation import Talk
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.line import CHARS_PER_TOKEN
 from krino.labellers.llm.wire import ChatRequest, HttpReply, Params, Reply, read_error
-from krino.writing import unwritten
+from krino.writing import open_own, unwritten
 
 MOST_LOSSES = 3
 """Times that a request is sent again because it expired or broke at the provider."""
@@ -151,7 +151,8 @@ class _RequestFile:
         self.requests = self.tokens = 0
         self.cost = 0.0
         with self._told():
-            self._file = path.open("wb")
+            path.unlink(missing_ok=True)  # nothing that lies there, a pipe least of all, is written to
+            self._file = open(path, "xb", opener=open_own)  # noqa: SIM115 - closed by `close`
             self._bytes = self._file.write(provider.head)
 
     @contextmanager
