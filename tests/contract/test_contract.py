@@ -39,6 +39,14 @@ def test_a_failed_form_without_numbers_is_allowed() -> None:
     assert judgement.verdict == {"score": None, "ok": False}
 
 
+def test_a_judgement_prints_its_verdict_field_by_field_and_nothing_that_acts() -> None:
+    by = {"score": "T-1", "why": "T-1"}
+    verdict = {"score": 0.5, "why": "red\x1b[31m"}
+    judgement = krino.Judgement(**BASE, status="ok", verdict=verdict, decided_by=by, rules=by)
+    assert str(judgement).splitlines()[:2] == ["1: toy 1, ok", "  score: 0.5"]
+    assert "\x1b" not in str(judgement)
+
+
 def test_a_judgement_cannot_be_changed() -> None:
     judgement = krino.Judgement(**BASE, status="failed", verdict=None, reason="r")
     for name, value in (("verdict", {"score": 1.0}), ("status", "ok"), ("usage", krino.Usage(calls=1))):

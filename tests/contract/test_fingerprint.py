@@ -117,6 +117,9 @@ def test_where_the_file_lies_does_not_count(tmp_path: Path) -> None:
         ("from tools import around", "tools/deep.py"),
         ("from tools import above", "tools/sub/low.py"),
         ("def later():\n    import helper", "helper.py"),
+        ("def later():\n    import importlib\n    importlib.import_module('tools.deep')", "tools/deep.py"),
+        ("def later():\n    return __import__('helper')", "helper.py"),
+        ("from pathlib import Path\nHELPER = Path(__file__).with_name('helper.py')", "helper.py"),
     ],
 )
 def test_what_it_imports_of_its_project_counts_wherever_it_is_imported(
@@ -241,7 +244,7 @@ def test_all_of_krino_that_a_judge_of_ours_imports_is_in_its_fingerprint() -> No
             if file.name not in fingerprint._FOR_PEOPLE
             for module in imports_of(file)
         }
-        shows = {root / "blocks.py"}  # what a case looks like to people changes no verdict
+        shows = {root / "blocks.py", root / "contract" / "exhibits.py"}  # for people: no verdict depends on it
         missing = {path.relative_to(root).as_posix() for path in imported - covered - shows if path.is_file()}
         assert not missing, name
 

@@ -1,5 +1,6 @@
-"""Read CSV and TSV row by row, under a required header; a cell that holds a JSON list or object is parsed.
+"""Read CSV and TSV row by row, under a required header; a cell that holds a list or an object is parsed.
 
+It may be written as JSON or as Python prints it; where the judge wants a list, also as texts with `|` between them.
 But not where the judge wants text: an answer that happens to be JSON is an answer.
 """
 
@@ -19,10 +20,12 @@ from krino.cases.row import RAW_LIMIT, Row, bad_row
 from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable
 from krino.cases.twice import KeyTwice, check_keys
 from krino.errors import UsageProblem
+from krino.text.python_values import parse_python
 
 _DELIMITERS = ",;\t"
 _QUOTED = re.compile(r'"[^"]*"')
 _NUMBER = re.compile(r"\s*[+-]?\d+(?:[.,]\d+)?\s*")
+_BAR = re.compile(r"(?<=[.!?…:;)\]\"'»”])[ \t]{0,3}\|[ \t]{0,3}(?=[^\s|])")
 _SHOWN_COLUMNS = 20
 _SHOWN_NAME = 60
 
@@ -32,11 +35,15 @@ class _TooLong(Exception):
 
 
 def rows(
-    stream: io.BufferedReader, shown: str, delimiter: str | None = None, texts: Collection[str] = ()
+    stream: io.BufferedReader,
+    shown: str,
+    delimiter: str | None = None,
+    texts: Collection[str] = (),
+    lists: Collection[str] = (),
 ) -> Iterator[Row]:
     """One row for each record under the header; without a delimiter, the header line tells it.
 
-    `texts` are the columns whose cells are text, whatever they look like.
+    `texts` are the columns whose cells are text, whatever they look like; `lists` those that the judge reads as lists.
     """
     # The csv module knows one limit for the whole process; its default is too small for long passages.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CASE_BYTES))
@@ -45,7 +52,10 @@ def rows(
         lines = _Lines(text)
         table = _reader(lines, shown, delimiter)
         names = _header(table, shown)
-        yield from _records(table, names, [_text if name in texts else _value for name in names], lines, shown)
+        readings: list[Callable[[str], Any]] = [
+            _text if name in texts else _list if name in lists else _value for name in names
+        ]
+        yield from _records(table, names, readings, lines, shown)
     finally:
         text.detach()  # closing the stream is the business of whoever opened it
 
@@ -188,10 +198,25 @@ def _value(cell: str) -> Any:
         try:
             value = orjson.loads(cell)
         except orjson.JSONDecodeError:
-            return cell
+            return _as_python(cell)
         check_keys(cell.encode(), value)
         return value
     return cell
+
+
+def _as_python(cell: str) -> Any:
+    try:
+        return parse_python(cell)
+    except ValueError:
+        return cell  # whoever wants a list of it refuses it
+
+
+def _list(cell: str) -> Any:
+    """Some tools join the texts of a list with a bar: it is one where every bar follows the end of a sentence."""
+    value = _value(cell)
+    if not isinstance(value, str) or "|" not in value or value.count("|") != len(_BAR.findall(value)):
+        return value
+    return [part.strip() for part in _BAR.split(value)]
 
 
 def _raw(cells: list[str]) -> str:

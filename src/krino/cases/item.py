@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from krino.contract import Source
+from krino.text.clean import clean_name
 
 ID_FIELDS = ("id", "case_id", "_id", "uid")
 
@@ -29,13 +30,15 @@ class CaseItem:
 
 
 def case_id(record: Mapping[str, Any]) -> str | None:
-    """The id a record gives itself, if any."""
+    """The id a record gives itself, if any, without characters that nobody sees."""
     for field in ID_FIELDS:
         value = record.get(field)
         if value.__class__ is float and value.is_integer() and abs(value) < _EXACT:
             value = int(value)  # how tables with a gap write whole numbers
-        if value.__class__ is int or (value.__class__ is str and value):
+        if value.__class__ is int:
             return str(value)
+        if value.__class__ is str and (name := clean_name(value)):
+            return name
     return None
 
 

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from krino.errors import UsageProblem
+from krino.text.guessing import guessed
 
 EACH = ".*."
 """Between the path of a list and a field of its elements."""
 _SHOWN_FIELDS = 20
 _SHOWN_NAME = 60
+_MOST_PATHS = 500
+_DEEPEST = 6
+_LOOKED_INTO = 5
+
+
+Pairs = Sequence[tuple[str, str]]
+"""Targets with their sources."""
 
 
 class FieldMissing(Exception):
     """A mapped field is not in the record; the text says which, and what is there instead."""
+
+
+class _Absent(FieldMissing):
+    """The field is left out, or what should hold it is null; no value of another kind is in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,26 +37,66 @@ class FieldMap:
     """Each pair takes the target field from the source: a field's name, or a dotted path (`docs.0.text`).
 
     With `*` for every element of a list, as `candidates.*.court=hits.*.tribunal`, both are fields of the elements.
-    `splits` are fields, by their new names, whose text holds several with a separator between them.
+    `splits` are fields, by their new names, whose text holds several with a separator between them. `may_be_absent` are
+    targets whose source some record has: in a record without it the field is null. `others` are further names of the
+    targets: a mapping decides which value is meant, so that these are left out.
     """
 
     pairs: tuple[tuple[str, str], ...]
     splits: tuple[tuple[str, str], ...] = ()
+    may_be_absent: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
 
     def apply(self, record: dict[str, Any]) -> dict[str, Any]:
         """A new record with the targets set. A top-level source moves, a nested one stays where it is."""
         mapped = self._mapped(record)
-        return mapped | {field: _split(mapped, field, separator) for field, separator in self.splits}
+        return mapped | {field: self._split(mapped, field, separator) for field, separator in self.splits}
+
+    def found_in(self, record: dict[str, Any]) -> Iterator[str]:
+        """The targets whose source this record has."""
+        for target, source in self.pairs:
+            source_list, each, path = source.partition(EACH)
+            with suppress(FieldMissing):
+                found = _take(record, source_list if each else source, target)
+                elements = [found] if isinstance(found, dict) else found
+                if not each or (isinstance(elements, list) and _is_in_any(elements, path)):
+                    yield target
 
     def _mapped(self, record: dict[str, Any]) -> dict[str, Any]:
         plain = [(target, source) for target, source in self.pairs if EACH not in target]
-        taken = {target: _take(record, source, target) for target, source in plain}
-        moved = {source for _, source in plain}
-        mapped = {name: value for name, value in record.items() if name not in moved} | taken
+        taken: dict[str, Any] = {}
+        for target, source in plain:
+            try:
+                taken[target] = _take(record, source, target)
+            except _Absent:
+                if target not in self.may_be_absent:
+                    raise
+                taken[target] = record.get(target)
+        left_out = self.others.union(source for _, source in plain)
+        mapped = {name: value for name, value in record.items() if name not in left_out} | taken
+        for pairs in self._by_list():
+            optional = all(target in self.may_be_absent for target, _ in pairs)
+            with suppress(_Absent) if optional else nullcontext():
+                _map_elements(mapped, record, pairs, self.may_be_absent)
+        return mapped
+
+    def _by_list(self) -> Iterable[Pairs]:
+        """The pairs about elements, those of one list together: each takes from the elements as they were."""
+        lists: dict[str, list[tuple[str, str]]] = {}
         for target, source in self.pairs:
             if EACH in target:
-                _map_elements(mapped, record, target, source)
-        return mapped
+                lists.setdefault(target.partition(EACH)[0], []).append((target, source))
+        return lists.values()
+
+    def _split(self, mapped: dict[str, Any], field: str, separator: str) -> Any:
+        """The texts between the separators, without what is blank; what is no text (a list, null) stays as it is."""
+        if field not in mapped:
+            told = f"field `{field}` (to split) is not there: {_there(mapped)}"
+            raise FieldMissing(f"{told}; correct --split or the record")
+        value = mapped[field]
+        if not isinstance(value, str):
+            return value
+        return [part for part in map(str.strip, value.split(separator)) if part]
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
@@ -84,42 +138,92 @@ def field_map(mapping: Mapping[str, str] | None, split: Mapping[str, str] | None
     return FieldMap(tuple((mapping or {}).items()), tuple((split or {}).items())) if mapping or split else None
 
 
-def _split(record: dict[str, Any], field: str, separator: str) -> Any:
-    """The texts between the separators, without what is blank; what is no text (a list, null) stays as it is."""
-    if field not in record:
-        raise FieldMissing(f"field `{field}` (to split) is not there: {_there(record)}; correct --split or the record")
-    value = record[field]
-    if not isinstance(value, str):
-        return value
-    return [part for part in map(str.strip, value.split(separator)) if part]
+def find_present(fields: FieldMap, records: Iterable[dict[str, Any]]) -> tuple[frozenset[str], dict[str, Any] | None]:
+    """The targets whose source at least one record has, looking no further than necessary; and the first record."""
+    missing, first = {target for target, _ in fields.pairs}, None
+    for record in records:
+        first = record if first is None else first
+        missing -= set(fields.found_in(record))
+        if not missing:
+            break
+    return frozenset(target for target, _ in fields.pairs) - missing, first
 
 
-def _map_elements(mapped: dict[str, Any], record: dict[str, Any], target: str, source: str) -> None:
-    """Set a field of every element of a list; elements that do not have the source are left as they are."""
-    target_list, _, field = target.partition(EACH)
-    source_list, _, path = source.partition(EACH)
+def told_nowhere(fields: FieldMap, targets: Sequence[str], record: dict[str, Any]) -> str:
+    """What is wrong with a mapping whose source no record has."""
+    told = []
+    for target, source in fields.pairs:
+        if target in targets:
+            guess = guessed(source, paths_in(record))
+            told.append(f"mapping `{target}={source}`: no record has `{source}`{guess}")
+    return f"{'; '.join(told)}; {_there(record)}"
+
+
+def paths_in(value: Any, where: str = "", depth: int = 0) -> Iterator[str]:
+    """The paths of a record as a mapping writes them, `*` for the elements of a list; bounded in number and depth."""
+    return islice(_paths(value, where, depth), _MOST_PATHS)
+
+
+def _paths(value: Any, where: str, depth: int) -> Iterator[str]:
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield f"{where}{name}"
+            yield from _paths(inner, f"{where}{name}.", depth + 1)
+    elif isinstance(value, list) and where.count("*") == 0:
+        for element in value[:_LOOKED_INTO]:
+            if isinstance(element, dict):
+                yield from _paths(element, f"{where}*.", depth + 1)
+
+
+def _map_elements(mapped: dict[str, Any], record: dict[str, Any], pairs: Pairs, may_be_absent: Set[str]) -> None:
+    """Set fields of every element of a list; elements that do not have a source are left without that field."""
+    target_list = pairs[0][0].partition(EACH)[0]
+    elements = _elements(mapped, record, *pairs[0])
+    paths = {target.partition(EACH)[2]: source.partition(EACH)[2] for target, source in pairs}
+    made = [_with_fields(element, paths) for element in elements]
+    for target, source in pairs:
+        if target not in may_be_absent and elements and not _is_in_any(elements, source.partition(EACH)[2]):
+            raise _Absent(
+                f"field `{source}` (for `{target}`) is in no element: {_there(elements[0])}; "
+                "correct the mapping or the record"
+            )
+    for _, source in pairs:
+        if (source_list := source.partition(EACH)[0]) != target_list:
+            mapped.pop(source_list, None)
+    mapped[target_list] = made
+
+
+def _elements(mapped: dict[str, Any], record: dict[str, Any], target: str, source: str) -> list[Any]:
+    target_list, source_list = target.partition(EACH)[0], source.partition(EACH)[0]
     elements = mapped[target_list] if target_list in mapped else _take(record, source_list, target)
+    if elements is None:
+        raise _Absent(f"field `{source_list}` (for `{target}`) is null; correct the mapping or the record")
+    if isinstance(elements, dict):
+        return [elements]  # one object in place of a list of one
     if not isinstance(elements, list):
         raise FieldMissing(f"field `{source_list}` (for `{target}`) is no list; correct the mapping or the record")
-    made = [_with_field(element, field, path, target) for element in elements]
-    if elements and all(new is old for new, old in zip(made, elements, strict=True)):
-        raise FieldMissing(
-            f"field `{source}` (for `{target}`) is in no element: {_there(elements[0])}; "
-            "correct the mapping or the record"
-        )
-    mapped[target_list] = made
-    if source_list != target_list:
-        mapped.pop(source_list, None)
+    return elements
 
 
-def _with_field(element: Any, field: str, path: str, target: str) -> Any:
+def _is_in_any(elements: list[Any], path: str) -> bool:
+    return any(path in element or _has(element, path) for element in elements if isinstance(element, dict))
+
+
+def _has(element: dict[str, Any], path: str) -> bool:
+    try:
+        _take(element, path, path)
+    except FieldMissing:
+        return False
+    return True
+
+
+def _with_fields(element: Any, paths: Mapping[str, str]) -> Any:
     if not isinstance(element, dict):
         return element
-    try:
-        value = _take(element, path, target)
-    except FieldMissing:
-        return element
-    return {name: item for name, item in element.items() if name != path} | {field: value}
+    taken = {field: _take(element, path, field) for field, path in paths.items() if _has(element, path)}
+    return {name: item for name, item in element.items() if name not in paths.values()} | taken
 
 
 def _take(record: dict[str, Any], source: str, target: str) -> Any:
@@ -132,7 +236,8 @@ def _take(record: dict[str, Any], source: str, target: str) -> Any:
         elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
             value = value[int(part)]
         else:
-            raise FieldMissing(
+            leads_on = value is None or isinstance(value, dict | list)
+            raise (_Absent if leads_on else FieldMissing)(
                 f"field `{source}` (for `{target}`) is not there: no `{part}`, {_there(value)}; "
                 "correct the mapping or the record"
             )

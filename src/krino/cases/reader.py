@@ -7,18 +7,21 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from krino.cases import csv_table, json_array, jsonl, parquet, shard
+from krino.cases.content import names_read, spelling_of
 from krino.cases.item import CaseItem, case_id
-from krino.cases.mapping import FieldMap, FieldMissing, field_map
+from krino.cases.mapping import EACH, FieldMap, FieldMissing, field_map, find_present, told_nowhere
 from krino.cases.origin import Format, Origin, find_origins
 from krino.cases.row import Row, bad_row
 from krino.cases.splitting import split_items
 from krino.cases.stream import READ_ERRORS, check_not_empty, empty, open_bytes, skip_mark_and_blanks
 from krino.contract import AnyJudge, Source
-from krino.contract.case_fields import text_names
+from krino.contract.case_fields import list_names, names_of, text_names
+from krino.contract.rivals import compared_names
 from krino.errors import UsageProblem
 
 
@@ -44,11 +47,59 @@ def read_cases(
     for origin in origins:
         if origin.is_regular and not origin.in_folder:
             _check_start(origin)
-    fields = field_map(mapping, split)
+    fields = _checked(field_map(mapping, split), origins, judge)
     items = _items(origins, fields, stdin, judge)
     if judge is None:
         return items
     return split_items(items, judge, ahead=_items([item for item in origins if item.is_regular], fields, None, judge))
+
+
+def _checked(fields: FieldMap | None, origins: list[Origin], judge: AnyJudge | None) -> FieldMap | None:
+    """The mapping with what is known of the records: a source that some record has may be absent in others.
+
+    Raises `UsageProblem` for a source that no record has. What can be read only once is not looked at beforehand.
+    """
+    if fields is None or not fields.pairs:
+        return fields
+    fields = replace(fields, others=frozenset(other_names(fields, judge)))
+    if not all(origin.is_regular for origin in origins):
+        return fields
+    columns = _columns(fields, judge)
+    rows = (row for origin in origins for row in _rows(origin, None, judge, columns))
+    try:
+        present, first = find_present(fields, (record for _, record, _, _ in rows if record is not None))
+    except UsageProblem:  # it is reported in its place, after the cases before it
+        return fields
+    nowhere = [target for target, _ in fields.pairs if target not in present]
+    if nowhere and first is not None:
+        shown = origins[0].shown if len(origins) == 1 else f"{len(origins)} files"
+        raise UsageProblem(f"{shown}: {told_nowhere(fields, nowhere, first)}")
+    return replace(fields, may_be_absent=present)
+
+
+def optional_targets(fields: FieldMap, judge: AnyJudge) -> Iterator[str]:
+    """The mapped fields that a case need not have."""
+    needed = {name for name, parts in judge.needed.items() if not parts}
+    required = {name for name, field in judge.case_model.model_fields.items() if field.is_required()}
+    for target, _ in fields.pairs:
+        if EACH in target or not any(target in names_of(judge, field) for field in needed | required):
+            yield target
+
+
+def other_names(fields: FieldMap, judge: AnyJudge | None) -> Iterator[str]:
+    """Names under which a judge would look for a mapped field too."""
+    if judge is None:
+        return
+    targets = {target.partition(EACH)[0] for target, _ in fields.pairs}
+    read, spell = names_read(judge) or (), spelling_of(judge)
+    for _, source in fields.pairs:
+        root = source.partition(".")[0]
+        if root != source and spell(root) in read and root not in targets:
+            yield root  # what lies in it was mapped: it is not read a second time under its own name
+    for field in judge.record_names:
+        names = compared_names(judge, field)
+        if not targets.isdisjoint(names):
+            yield from (name for name in names if name not in targets)
 
 
 def _shards(shards: list[Path], inputs: list[str], *, mapped: bool) -> Iterator[CaseItem]:
@@ -85,10 +136,10 @@ def _items(
     origins: list[Origin], fields: FieldMap | None, stdin: BinaryIO | None, judge: AnyJudge | None
 ) -> Iterator[CaseItem]:
     index = 0
-    texts = _texts(fields, judge)
+    columns = _columns(fields, judge)
     for origin in origins:
         given, name, shown = origin.given, origin.name, origin.shown
-        for number, record, problem, raw in _rows(origin, stdin, judge, texts):
+        for number, record, problem, raw in _rows(origin, stdin, judge, columns):
             own_id = None
             if record is not None:
                 own_id = case_id(record)
@@ -110,43 +161,51 @@ def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[
 # --- from an input to its rows ---------------------------------------------------------------------
 
 
-def _texts(fields: FieldMap | None, judge: AnyJudge | None) -> frozenset[str]:
-    """The columns of a table that hold text: by the names the judge reads, before they are mapped."""
+class Columns(NamedTuple):
+    """The columns of a table that hold texts, whatever they look like, and those that hold lists."""
+
+    texts: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+
+
+def _columns(fields: FieldMap | None, judge: AnyJudge | None) -> Columns:
+    """Which columns of a table the judge reads as text and which as lists, by their names before they are mapped."""
     if judge is None:
-        return frozenset()
-    wanted = text_names(judge)
+        return Columns()
     pairs = fields.pairs if fields is not None else ()
-    mapped = {source for target, source in pairs if target in wanted}
     inside = {source.partition(".")[0] for _, source in pairs if "." in source}  # a path leads into it: it is JSON
-    return (wanted | mapped) - inside
+    split = {field for field, _ in fields.splits} if fields is not None else set()
+    texts, lists = text_names(judge), list_names(judge) - split
+    return Columns(
+        frozenset((texts | {source for target, source in pairs if target in texts}) - inside),
+        frozenset((lists | {source for target, source in pairs if target in lists}) - inside),
+    )
 
 
-def _rows(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None, texts: frozenset[str]) -> Iterator[Row]:
+def _rows(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
     if not origin.in_folder:
-        return _rows_of_file(origin, stdin, judge, texts)
-    return _rows_of_member(origin, judge, texts)
+        return _rows_of_file(origin, stdin, judge, columns)
+    return _rows_of_member(origin, judge, columns)
 
 
-def _rows_of_member(origin: Origin, judge: AnyJudge | None, texts: frozenset[str]) -> Iterator[Row]:
+def _rows_of_member(origin: Origin, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
     """One bad file among the many of a folder is a problem of its own, it does not end the reading."""
     if not origin.is_regular:
         yield bad_row(1, f"{origin.shown}: no plain file but a pipe, a device or a broken link; name it by itself")
         return
     try:
-        yield from _rows_of_file(origin, None, judge, texts)
+        yield from _rows_of_file(origin, None, judge, columns)
     except UsageProblem as problem:
         yield bad_row(1, str(problem))
 
 
-def _rows_of_file(
-    origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None, texts: frozenset[str]
-) -> Iterator[Row]:
+def _rows_of_file(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
     if origin.format == "parquet" and origin.path is not None:
         yield from parquet.rows(origin.path, origin.shown)
         return
     with _opened(origin, stdin) as stream:
         if origin.format == "csv":
-            yield from csv_table.rows(stream, origin.shown, origin.delimiter, texts)
+            yield from csv_table.rows(stream, origin.shown, origin.delimiter, columns.texts, columns.lists)
         elif origin.format == "json":
             yield from json_array.rows(stream, origin.shown, judge)
         elif origin.format == "jsonl":

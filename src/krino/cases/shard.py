@@ -21,7 +21,7 @@ from krino.cases.item import CaseItem, as_text
 from krino.cases.stream import MAX_CASE_BYTES
 from krino.contract import Source, describe_validation
 from krino.errors import UsageProblem
-from krino.writing import replacing
+from krino.writing import ANYBODY, replacing
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 SUFFIX = ".shard"
@@ -89,7 +89,7 @@ class Cutter:
             left.unlink()
         count, digests = 0, hashlib.blake2b(digest_size=HASH_DIGITS // 2)
         with ExitStack() as stack:
-            drafts = [stack.enter_context(replacing(_draft(path))) for path in self._paths]
+            drafts = [stack.enter_context(replacing(_draft(path), mode=ANYBODY)) for path in self._paths]
             for item, digest in cases:
                 drafts[int(digest, 16) % len(drafts)].write(_written(item))
                 digests.update(digest.encode())
@@ -101,7 +101,7 @@ class Cutter:
 
     def _finish(self, path: Path, head: Head) -> None:
         draft = _draft(path)
-        with replacing(path) as shard, draft.open("rb") as body:
+        with replacing(path, mode=ANYBODY) as shard, draft.open("rb") as body:
             shard.write(orjson.dumps(head.model_dump()) + b"\n")
             shutil.copyfileobj(body, shard, 1 << 20)
         draft.unlink()

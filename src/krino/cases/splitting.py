@@ -14,6 +14,8 @@ from typing import Any
 
 from krino.cases.item import CaseItem, case_id
 from krino.contract import AnyJudge, ReadsRecords
+from krino.text.clean import clean_name
+from krino.text.faults import named
 
 _KEY_BYTES = 16
 _SHOWN_ID = 80
@@ -102,7 +104,7 @@ def _cases(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> list[Ca
     for number, (inner, record) in enumerate(parts, 1):
         name = _joined(own, inner or f"{item.id}#{number}") if len(parts) > 1 else own or inner or item.id
         problem = scattered.problem(item, inner) if inner else None
-        found.append(replace(item, id=name, record=None if problem else record, problem=problem))
+        found.append(replace(item, id=clean_name(name), record=None if problem else record, problem=problem))
     return found
 
 
@@ -113,7 +115,7 @@ def _parts(item: CaseItem, judge: ReadsRecords) -> list[Part] | str:
     try:
         parts = list(judge.split(item.record))
     except Exception as fault:
-        return f"{item.source or item.id}: the record cannot be taken apart: {type(fault).__name__}: {fault}"
+        return f"{item.source or item.id}: the record cannot be taken apart: {named(fault)}"
     return parts or f"{item.source or item.id}: the record holds no case; give it one, or remove it"
 
 

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import AliasChoices, AliasPath
-
-from krino.cases.item import ID_FIELDS, CaseItem
+from krino.cases.content import reads_of, spelling_of
+from krino.cases.item import CaseItem
+from krino.cases.mapping import EACH
 from krino.cases.metadata import PREFIX
 from krino.contract import AnyJudge
 from krino.contract.case_fields import list_names
+from krino.contract.reads import ELEMENT, unread_names
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
 _LOOKED_AT = 100
 _MOST_NAMED = 10
 _LONGEST_NAME = 60
+_MOST_PATHS = 1_000
+_MOST_PLACES = 100
+_DEEPEST = 8
 _SEPARATORS = re.compile(
     r"\|{2,}|<\|?/?sep\|?>|\[SEP\]|<br\s*/?>\s*<br\s*/?>|(?<=\n)[ \t]*(?:-{3,}|={3,}|\*{3,}|#{3,})[ \t]*(?=\r?\n)"
-    r"|(?<=\s)(?:#{3,}|@{3,}|~{3,}|%{3,}|\${3,}|;{2,})(?=\s)",
+    r"|(?<=\s)(?:#{3,}|@{3,}|~{3,}|%{3,}|\${3,}|;{2,})(?=\s)|(?<=[^\s|])\|(?=[^\s|])",
     re.IGNORECASE,
 )
 _TOLD_FOR = 10_000  # characters of a text are enough to see how it is made
 Tell = Callable[[str], None]
 
 
-def watched(items: Iterator[CaseItem], judge: AnyJudge, tell: Tell) -> Iterator[CaseItem]:
+def watched(
+    items: Iterator[CaseItem], judge: AnyJudge, tell: Tell, mapping: Mapping[str, str] | None = None
+) -> Iterator[CaseItem]:
     """The items as they are; after the first hundred (or all), what is odd about their fields is told, if anything."""
-    return looked_for_separators(looked_for_unread(items, judge, tell), judge, tell)
+    return looked_for_separators(looked_for_unread(items, judge, tell, mapping), judge, tell)
 
 
 def _after_a_look(
@@ -53,103 +58,119 @@ def _after_a_look(
 # --- fields that nobody reads ------------------------------------------------------------------------
 
 
-def looked_for_unread(items: Iterator[CaseItem], judge: AnyJudge, tell: Tell) -> Iterator[CaseItem]:
-    """Tells which fields of the records the judge does not read."""
-    known = names_read(judge)
-    if known is None:
-        return items
-    spelled: Callable[[str], str] = getattr(judge.case_model, "spelled", str)
-    unread: dict[str, None] = {}
+def looked_for_unread(
+    items: Iterator[CaseItem], judge: AnyJudge, tell: Tell, mapping: Mapping[str, str] | None = None
+) -> Iterator[CaseItem]:
+    """Tells which fields of the records the judge does not read, at any depth, except those that were mapped from."""
+    unread = UnreadFields(judge, mapping)
 
     def look(item: CaseItem) -> None:
-        names = item.record or {}
-        unread.update(dict.fromkeys(n for n in names if spelled(n) not in known and not n.startswith(PREFIX)))
+        unread.add(item.record or {})
 
     def conclude(_: int) -> None:
-        if unread:
-            tell(_told(judge.name, list(unread), known))
+        if told := unread.told():
+            tell(told)
 
     return _after_a_look(items, look, conclude)
 
 
+class UnreadFields:
+    """Collects the paths that a judge does not read, with how many records have each and the name perhaps meant."""
+
+    def __init__(self, judge: AnyJudge, mapping: Mapping[str, str] | None = None, *, leaves: bool = False) -> None:
+        """`leaves`: list what lies inside an unread object, name by name, and not the object."""
+        self._leaves = leaves
+        self._judge = judge
+        self._spell = spelling_of(judge)
+        self._sources = tuple(tuple(source.split(".")) for source in _sources(mapping or {}))
+        self.records: Counter[str] = Counter()
+        self.guesses: dict[str, str] = {}
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        reads = reads_of(self._judge, record)
+        if reads is None:
+            return
+        found: dict[str, None] = {}
+        for path, name, value, known in unread_names(record, reads, self._spell):
+            if (path in found and not self._leaves) or path.startswith(PREFIX) or len(found) > _MOST_PATHS:
+                continue
+            parts = tuple(path.split("."))
+            if any(source[: len(parts)] == parts for source in self._sources):
+                rest = _beside(value, parts, self._sources)
+            else:
+                rest = iter([(path, value)])
+            for where, inner in rest:
+                found.update(dict.fromkeys(_leaf_paths(inner, where) if self._leaves else [where]))
+            if path not in self.guesses:
+                self.guesses[path] = guessed(name, known)
+        self.records.update(found.keys())
+
+    def told(self) -> str | None:
+        """One line for a user: names that may be misspelt come first."""
+        if not self.records:
+            return None
+        names = sorted(self.records, key=lambda path: not self.guesses.get(path))
+        shown = [f"{clean_line(path, _LONGEST_NAME)}{self.guesses.get(path, '')}" for path in names[:_MOST_NAMED]]
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        return f"not read by {self._judge.name}: {', '.join(shown)}{more}"
+
+
+def _sources(mapping: Mapping[str, str]) -> Iterator[str]:
+    """What is mapped from, as it was and, of elements, where it lies after the mapping."""
+    for target, source in mapping.items():
+        yield source
+        target_list, each, _ = target.partition(EACH)
+        if each:
+            yield f"{target_list}{EACH}{source.partition(EACH)[2]}"
+
+
+def _leaf_paths(value: Any, path: str, depth: int = 0) -> Iterator[str]:
+    """The path itself, or those of all names inside an object or the objects of a list."""
+    inner = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
+    if isinstance(value, Mapping) and value and depth < _DEEPEST:
+        for name, item in value.items():
+            yield from _leaf_paths(item, f"{path}.{name}", depth + 1)
+    elif inner and depth < _DEEPEST:
+        for item in inner[:_MOST_PLACES]:
+            for name, part in item.items():
+                yield from _leaf_paths(part, f"{path}.{ELEMENT}.{name}", depth + 1)
+    else:
+        yield path
+
+
+def _beside(value: Any, path: tuple[str, ...], sources: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
+    """Paths below one that fields are mapped from, as far as no field is, with what is there."""
+    if path in sources or any(source[: len(path) + 1] == (*path, ELEMENT) for source in sources):
+        return  # a list that is mapped element by element is read under its new name
+    if not any(source[: len(path)] == path for source in sources):
+        yield ".".join(path), value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _beside(inner, (*path, str(name)), sources)
+    elif isinstance(value, list | tuple):
+        for place, inner in enumerate(value[:_MOST_PLACES]):
+            if any(source[: len(path) + 1] == (*path, str(place)) for source in sources):
+                yield from _beside(inner, (*path, str(place)), sources)
+
+
 def looked_for_slips(items: Iterator[CaseItem], judge: AnyJudge, tell: Tell) -> Iterator[CaseItem]:
     """Tells of fields that nobody reads where a name near to theirs is missing; any other field may be there."""
-    known = names_read(judge)
-    if known is None:
-        return items
-    spelled: Callable[[str], str] = getattr(judge.case_model, "spelled", str)
     told: set[str] = set()
+    spell = spelling_of(judge)
 
     def look(item: CaseItem) -> None:
-        names = {spelled(name): name for name in item.record or {} if isinstance(name, str)}
-        for near, name in names.items():
-            if near in known or name in told:
+        record = item.record or {}
+        reads = reads_of(judge, record)
+        for path, name, _, known in unread_names(record, reads, spell) if reads is not None else ():
+            if path in told or len(told) >= _MOST_PATHS or path.startswith(PREFIX):
                 continue
             guess = guessed(name, known)
-            if guess and guess == guessed(name, known - names.keys()):
-                told.add(name)
-                tell(f"not read by {judge.name}: {clean_line(name, _LONGEST_NAME)}{guess}")
+            there = {spell(key) for key in record if isinstance(key, str)} if path == name else set()
+            if guess and guess == guessed(name, known.keys() - there):
+                told.add(path)
+                tell(f"not read by {judge.name}: {clean_line(path, _LONGEST_NAME)}{guess}")
 
     return _after_a_look(items, look, lambda _: None)
-
-
-def names_read(judge: AnyJudge) -> frozenset[str] | None:
-    """Every name that the judge looks for in a record; None where it takes the whole record, whatever its fields.
-
-    A case that takes a record whole to rename its keys says itself what it reads: `names_read()`, and `spelled(key)`
-    where keys may be written in several ways.
-    """
-    if (stated := getattr(judge.case_model, "names_read", None)) is not None:
-        return frozenset({*stated(), *ID_FIELDS, PREFIX.rstrip(".")})
-    asked = _Asked()
-    with suppress(Exception):  # an empty record is rarely a case: only what was looked for matters
-        judge.case_model.model_validate(asked)
-    if asked.taken_whole or judge.case_model.model_config.get("extra") == "allow":
-        return None
-    return frozenset({*asked.names, *_declared(judge), *ID_FIELDS, PREFIX.rstrip(".")})
-
-
-class _Asked(Mapping[str, Any]):
-    """A record without fields that remembers which were looked for."""
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-        self.taken_whole = False
-
-    def __getitem__(self, name: str) -> Any:
-        self.names.add(name)
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        self.taken_whole = True
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
-def _declared(judge: AnyJudge) -> Iterator[str]:
-    config = judge.case_model.model_config
-    by_name = config.get("populate_by_name") or config.get("validate_by_name")
-    for name, field in judge.case_model.model_fields.items():
-        alias = field.validation_alias
-        if alias is None or by_name:
-            yield name
-        for choice in alias.choices if isinstance(alias, AliasChoices) else [alias]:
-            first = choice.path[0] if isinstance(choice, AliasPath) else choice
-            if isinstance(first, str):
-                yield first
-
-
-def _told(judge: str, unread: list[str], known: frozenset[str]) -> str:
-    names = [_with_guess(name, known) for name in unread[:_MOST_NAMED]]
-    more = f" and {len(unread) - _MOST_NAMED} more" if len(unread) > _MOST_NAMED else ""
-    return f"not read by {judge}: {', '.join(names)}{more}"
-
-
-def _with_guess(name: str, known: frozenset[str]) -> str:
-    shown = clean_line(name, _LONGEST_NAME)
-    return f"{shown}{guessed(name, known)}"
 
 
 # --- texts that look like several --------------------------------------------------------------------

@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 
 KRINO = Path(__file__).resolve().parents[1]
 OF_KRINO = (
-    *(f"contract/{name}.py" for name in ("__init__", "bounds", "judge", "judgement", "labeller", "joining")),
+    *(
+        f"contract/{name}.py"
+        for name in ("__init__", "bounds", "judge", "judgement", "labeller", "joining", "reads", "rivals")
+    ),
     *("errors.py", "cases/row.py", "judges/lazy.py", "judges/shuffling.py", "text"),
 )
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
-_FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py"})
-"""In the folder of a judge of ours, to be read or to show a case: no verdict depends on it."""
+_FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py", "exhibits.py", "field_words.py"})
+"""In the folder of a judge of ours, to be read, to show a case or to propose a mapping: no verdict depends on it."""
 _WEIGHTS = "model.onnx"
 """Of a model in the package. Its `NOTICE.md` names its hash, and no other file is loaded in its place
 (`models.token_model`): so the notice is hashed for it, and a run that asks no embedded model does not read any."""
@@ -185,9 +188,24 @@ def _imports(name: str, file: Path) -> Iterator[str]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             source = ".".join([*above, *filter(None, [node.module])])
             names = [source, *(f"{source}.{alias.name}" for alias in node.names)]
+        else:
+            names = _loaded_by_name(node)
         for full in filter(None, names):
             parts = full.split(".")
             yield from (".".join(parts[: end + 1]) for end in range(len(parts)))
+
+
+def _loaded_by_name(node: ast.AST) -> list[str]:
+    """The module in `import_module("helper")`, `__import__("helper")` and `"helper.py"`. A name that is put together
+    while the judge runs cannot be seen: `data_files` is for such modules."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(".py"):
+        stem = node.value.rpartition("/")[2].removesuffix(".py")
+        return [stem] if stem.isidentifier() else []
+    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+        called, named = getattr(node.func, "attr", None) or getattr(node.func, "id", None), node.args[0].value
+        if called in {"import_module", "__import__"} and isinstance(named, str) and not named.startswith("."):
+            return [named]
+    return []
 
 
 def _file_of(module: str, beside: Path | None = None) -> Path | None:

@@ -8,7 +8,7 @@ waits for one that is not ready.
 
 from __future__ import annotations
 
-from asyncio import CancelledError, current_task
+from asyncio import CancelledError
 from collections.abc import Generator
 from types import coroutine
 
@@ -17,22 +17,6 @@ from types import coroutine
 def in_step() -> Generator[None, None, None]:
     """Let the other tasks that are ready run first: `asyncio.sleep(0)`, made cheap for several turns a case."""
     yield
-
-
-async def in_step_though_cancelled() -> None:
-    """The same of a case that is paid for: one that is cancelled goes on, and is told where it waits next."""
-    try:
-        await in_step()
-    except CancelledError as cancelled:
-        cancel_later(cancelled)
-
-
-def cancel_later(cancelled: CancelledError) -> None:
-    """Cancel the running task again, at the next place where it waits."""
-    task = current_task()
-    assert task is not None
-    task.uncancel()  # or it would count as cancelled twice, and no `asyncio.timeout` would know its own cancelling
-    task.cancel(*cancelled.args)
 
 
 class Turns:
@@ -60,6 +44,10 @@ class Turns:
             await in_step()
         except CancelledError as cancelled:
             self._cancelled = cancelled
+
+    def hurry(self) -> None:
+        """From now on the case waits for nobody: it was paid for, and until it is on record a kill would lose that."""
+        self._alone = True
 
     def end(self) -> None:
         """The case is on record: now the cancelling may have its way."""

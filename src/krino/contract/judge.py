@@ -15,8 +15,10 @@ from typing_extensions import TypeVar
 
 from krino.blocks import Block
 from krino.contract.bounds import Bound
+from krino.contract.exhibits import Exhibits
 from krino.contract.judgement import Finding, Judgement, RollUp, Settlement, Status, VerdictT
 from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions, describe_validation
+from krino.contract.reads import Reads
 from krino.errors import CannotJudge, UsageProblem
 from krino.text.guessing import guessed
 
@@ -84,6 +86,17 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
     """The fields of the case that a person knows it by; empty: its first few text fields."""
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {}
     """The names that a field of the case may have in a record, the best first, where they are not its own."""
+    names_apart: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Those of `record_names` that may hold something else beside another name of the field, without contradiction."""
+    inner_names: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {}
+    """Of fields of the case that are lists of objects: each field of the objects with the names that it may have in a
+    record, the best first. For `krino map`."""
+    field_words: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """For `krino map`: what other systems call a field, in any language; `list.*.field` for a field of elements."""
+    field_shapes: ClassVar[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {}
+    """For `krino map`: what the values of a field look like, in words and as a test."""
+    field_links: ClassVar[Mapping[str, str]] = {}
+    """For `krino map`: fields whose value is the value of another field (`matches.*.id` of `candidates.*.id`)."""
     needed: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Fields of the case that are needed though the model has a default for them (so that `study` can say what is
     missing), each with the fields of the verdict that need it; none: the whole verdict does. For `krino judges`."""
@@ -143,6 +156,13 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
             return self.case_model.model_validate(record)
         except ValidationError as error:
             raise CannotJudge(describe_validation(error)) from None
+
+    def reads(self, record: Mapping[str, Any]) -> Reads | None:
+        """The names of this record that `read` reads, at any depth; None: it may read any of them.
+
+        What is left out here is listed as not read, and is no content: if it changes, the case is not judged again.
+        """
+        return None
 
     @abstractmethod
     def study(self, case: CaseT) -> FactsT:
@@ -227,6 +247,13 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
     def view(self, case: CaseT, facts: FactsT, judgement: Judgement) -> Sequence[Block]:
         """How the case is best shown to people, as blocks of `krino.blocks`; empty: what it is about, as text."""
         return ()
+
+    def exhibits(self, case: CaseT, facts: FactsT) -> Exhibits | None:
+        """The case as a person sees it who labels it: what was given, never what code found in it or thinks of it.
+
+        None: the fields of the record, as they are. Hints for models belong into `ask`, which people are not shown.
+        """
+        return None
 
     def overview(self) -> Overview | None:
         """Collects what the report says of all cases together beside scores and categories; None: nothing more."""

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 from typing_extensions import TypeVar
 
 from krino.errors import NotJudged, UsageProblem
+from krino.text.clean import clean_line
 
 Status = Literal["ok", "failed", "error"]
 
@@ -199,6 +200,13 @@ class Judgement(BaseModel, Generic[VerdictT]):
     )
 
     _model: type[BaseModel] | None = PrivateAttr(default=None)
+
+    def __str__(self) -> str:
+        """The verdict as a list of its fields; `repr()` shows the whole record."""
+        why = self.reason or self.error
+        head = f"{self.id}: {self.judge} {self.judge_version}, {self.status}" + (f": {why}" if why else "")
+        fields = (f"{name}: {value}" for name, value in (self.verdict or {}).items() if value is not None)
+        return "\n".join([clean_line(head), *(f"  {clean_line(field)}" for field in fields)])
 
     @property
     def typed_verdict(self) -> VerdictT:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
+from krino.contract.code_limit import CASE_SECONDS, CodeLimit
 from krino.contract.judgement import Ballot, Finding, Usage, is_finite
 from krino.text.clean import cut
 
@@ -82,6 +83,8 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
     is_part: bool = False
     repeat: int = 0
     """0: asked once. On a panel, which asking of this labeller it is: each from the second on is a call of its own."""
+    seconds: float = CASE_SECONDS
+    """What the judge's own code may take where a labeller calls it."""
 
     def pieces(self) -> list[Task[CaseT, FactsT, LabelsT]]:
         """What is asked one by one: the task itself, or a task for each part of its questions."""
@@ -105,9 +108,10 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
         return labels
 
     def _check(self, labels: LabelsT) -> list[str]:
-        if self.is_part:
-            return in_parts(self.judge).check_part(self.case, self.facts, self.questions, labels)
-        return self.judge.check(self.case, self.facts, labels)
+        with CodeLimit(self.seconds):
+            if self.is_part:
+                return in_parts(self.judge).check_part(self.case, self.facts, self.questions, labels)
+            return self.judge.check(self.case, self.facts, labels)
 
 
 def in_parts(judge: Judge[CaseT, FactsT, LabelsT]) -> AsksInParts[CaseT, FactsT, LabelsT]:

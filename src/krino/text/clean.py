@@ -1,8 +1,9 @@
-"""Makes text from strangers harmless for a terminal: no escape sequences, nothing invisible that acts."""
+"""Makes text from strangers harmless for a terminal, and names comparable: no escapes, nothing that nobody sees."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]?"  # CSI: colours, cursor moves
@@ -18,11 +19,33 @@ _CONTROLS = re.compile(
 )
 
 
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Soft hyphens, characters without width, those that turn the line around, fillers, variation selectors, tags."""
+_LONGEST_COMPOSED = 1_000
+"""Characters: to compose letters takes time that grows with the square of a run of accents."""
+
+
 def clean(text: str) -> str:
     """Keeps line breaks and tabs."""
     if text.isprintable():  # by far the most common: nothing in it acts
         return text
     return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+
+
+def clean_name(text: str) -> str:
+    """A name or an id as it is kept and compared: letters composed (NFC), and no character that nobody sees."""
+    if text.isascii():
+        return text
+    name = _UNSEEN.sub("", text)
+    return unicodedata.normalize("NFC", name) if len(name) <= _LONGEST_COMPOSED else name
+
+
+def has_unseen(name: str) -> bool:
+    """Whether it holds a character that nobody sees."""
+    return _UNSEEN.search(name) is not None
 
 
 def sound(text: str) -> str:

@@ -72,6 +72,19 @@ def foreign_language(text: str) -> str | None:
 
 
 @lru_cache(maxsize=2_048)
+def plain_language(text: str) -> str | None:
+    """The code of the read language in which a text is surely written; None where there is any doubt."""
+    words = _WORD.findall(text[:_SAMPLE].lower())
+    plain = _by_function_words(words)
+    if plain is not None:
+        return plain
+    if len(words) < _SURE_WORDS or _is_other_script(words):
+        return None
+    code, share = _detect(text[:_SAMPLE])
+    return code if share >= _SURE and code in READ_LANGUAGES else None
+
+
+@lru_cache(maxsize=2_048)
 def is_gibberish(text: str) -> bool:
     """Whether a text is letters at random; short ones, and all with a function word in them, are given the benefit."""
     sample = text[:_SAMPLE]

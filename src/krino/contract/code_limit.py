@@ -1,0 +1,242 @@
+"""Runs a judge's code so that it can neither end the process nor run for ever: both are faults of its case.
+
+`sys.exit()` in a library that a judge calls raises `SystemExit`, which no `except Exception` sees; it would end the run
+and not the case. An endless loop would hold everything up. So each step of a judge is run inside a `CodeLimit`, which
+turns what would end the process, and what takes too long, into a `CodeBroke`.
+
+How a step is broken off depends on the thread. On the main thread an alarm of the system does it, also while a library
+waits or a regular expression runs. On other threads only Python's own steps can be broken off. Where even the alarm is
+of no use (a library that never returns, a judge that catches everything), a worker ends its process (`end_if_stuck`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from krino.errors import UsageProblem, UserInterrupt
+from krino.text.faults import named
+
+CASE_SECONDS = 300.0
+"""What the code of one case may take, the wait for a model not counted, unless the user says otherwise."""
+AGAIN = 1.0
+"""Seconds between two attempts to break off a step that goes on."""
+GRACE = 5.0
+"""Seconds after the limit, at most as many as the limit has, in which a step can end before its process is ended."""
+
+
+def seconds_of(given: float) -> float:
+    """The limit that a user has set."""
+    if not 0 <= given < math.inf:
+        raise UsageProblem(f"case_timeout (--case-timeout) is {given}: give seconds, or 0 for no limit")
+    return given
+
+
+def longest_silence(seconds: float) -> float:
+    """Seconds after which a process that keeps to this limit has said something or is ended."""
+    return seconds + min(GRACE, seconds) + 1.0
+
+
+class CodeBroke(Exception):
+    """A judge's code raised what would have ended the process, or took longer than it may."""
+
+
+class _TimeIsUp(BaseException):
+    """Raised inside the judge's code. No `Exception`: judges catch those."""
+
+
+class CodeLimit:
+    """The time that the code of one case may take in all its steps; `with` it around each of them. 0: no limit."""
+
+    __slots__ = ("_begun", "_left", "_seconds", "_uses_alarm")
+
+    def __init__(self, seconds: float = CASE_SECONDS) -> None:
+        self._seconds = self._left = seconds
+        self._uses_alarm = False
+        self._begun = 0.0
+
+    def __enter__(self) -> None:
+        self._begun = time.monotonic()
+        if self._seconds:
+            _hard_end.put_off(self._begun)
+            self._uses_alarm = _can_use_alarm()
+            left = max(self._left, 0.001)
+            if self._uses_alarm:
+                _alarm.begin(left)
+            else:
+                _watcher.begin(self._begun + left)
+
+    def stop(self) -> None:
+        """For an exception that came between two steps."""
+        if self._seconds:
+            (_alarm if self._uses_alarm else _watcher).end()
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, _: TracebackType | None) -> None:
+        self.stop()
+        self._left -= time.monotonic() - self._begun
+        if fault is None or isinstance(fault, Exception) or _is_users_interrupt(fault):
+            return
+        if isinstance(fault, _TimeIsUp):
+            raise CodeBroke(
+                f"the judge's code took longer than {self._seconds:g} seconds over this case (--case-timeout)"
+            ) from fault
+        raise CodeBroke(named(fault)) from fault
+
+
+def _is_users_interrupt(fault: BaseException) -> bool:
+    """Whether somebody wants the program to end. Where Python's own handler is in charge of Ctrl-C, on the main thread,
+    nobody can tell it from what a judge raises."""
+    if not isinstance(fault, KeyboardInterrupt):
+        return False
+    ambiguous = _is_main() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return isinstance(fault, UserInterrupt) or ambiguous
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+# --- on the main thread ------------------------------------------------------------------------------
+
+
+class _Alarm:
+    """The system's alarm clock. Its handler runs on the main thread, in the middle of the code that it breaks off."""
+
+    def __init__(self) -> None:
+        self._is_on = False
+
+    def begin(self, seconds: float) -> None:
+        self._is_on = True
+        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+
+    def end(self) -> None:
+        self._is_on = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def ring(self, number: int, frame: FrameType | None) -> None:
+        at_work = frame is None or frame.f_code.co_filename != __file__  # else the step is just beginning or ending
+        if self._is_on and at_work:
+            raise _TimeIsUp
+
+
+_alarm = _Alarm()
+
+
+def _can_use_alarm() -> bool:
+    """Not where somebody else has set it (a test runner that limits its tests)."""
+    if not hasattr(signal, "setitimer") or not _is_main():
+        return False
+    handler = signal.getsignal(signal.SIGALRM)
+    if handler is signal.SIG_DFL:
+        signal.signal(signal.SIGALRM, _alarm.ring)
+        return True
+    return handler == _alarm.ring
+
+
+# --- on other threads --------------------------------------------------------------------------------
+
+
+class _Watcher:
+    """A thread that raises an exception in others whose time is up."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._deadlines: dict[int, float] = {}
+        self._rung: set[int] = set()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, deadline: float) -> None:
+        with self._lock:
+            self._deadlines[threading.get_ident()] = deadline
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._watch, name="krino-code-limit", daemon=True)
+                self._thread.start()
+
+    def end(self) -> None:
+        own = threading.get_ident()
+        while True:
+            try:
+                with self._lock:
+                    self._deadlines.pop(own, None)
+                    if own in self._rung:
+                        self._rung.discard(own)
+                        _raise_in(own, None)  # what has not been raised yet must not be raised elsewhere
+            except _TimeIsUp:  # it came at the last moment, in here: the step is done
+                continue
+            return
+
+    def _watch(self) -> None:
+        idle = 0
+        while True:
+            time.sleep(0.05)
+            with self._lock:
+                now = time.monotonic()
+                for ident, deadline in self._deadlines.items():
+                    if now > deadline:
+                        self._deadlines[ident] = now + AGAIN
+                        self._rung.add(ident)
+                        _raise_in(ident, _TimeIsUp)
+                idle = 0 if self._deadlines else idle + 1
+                if idle > 1_000:
+                    self._thread = None
+                    return
+
+
+def _raise_in(ident: int, fault: type[BaseException] | None) -> None:
+    """Python raises it there between two of its own steps; None takes back what was not raised yet."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(ident), None if fault is None else ctypes.py_object(fault)
+    )
+
+
+_watcher = _Watcher()
+
+
+# --- in processes that may be ended ------------------------------------------------------------------
+
+
+class _HardEnd:
+    """Ends this process where a step goes on long after its time, whatever it does: by a thread that needs no leave of
+    Python's. It is put off about once a second, since that costs more than a step of a quick judge."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        self._put_off = 0.0
+        self._sink: Any = None
+        self._show_life: Callable[[], None] = lambda: None
+
+    def begin(self, seconds: float, show_life: Callable[[], None]) -> None:
+        self._seconds, self._show_life = seconds, show_life
+        self._sink = Path(os.devnull).open("wb")  # noqa: SIM115 - for as long as the process lives
+        self.put_off(time.monotonic())
+
+    def put_off(self, now: float) -> None:
+        if self._seconds and now - self._put_off > 1.0:
+            self._put_off = now
+            self._show_life()
+            faulthandler.dump_traceback_later(longest_silence(self._seconds), exit=True, file=self._sink)
+
+
+_hard_end = _HardEnd()
+
+
+def end_if_stuck(seconds: float, show_life: Callable[[], None] = lambda: None) -> None:
+    """From now on this process ends if a step goes on for longer than these seconds and a grace, or if nobody calls
+    `is_alive` for as long. `show_life` is called whenever that is put off: for whoever watches from outside, since a
+    process that was stopped cannot end itself."""
+    if seconds:
+        _hard_end.begin(seconds, show_life)
+
+
+def is_alive() -> None:
+    """This process waits for something and is not stuck."""
+    _hard_end.put_off(time.monotonic())

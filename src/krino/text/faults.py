@@ -1,0 +1,20 @@
+"""What an exception says. Its `__str__` may be a judge's own code, which can break as any other."""
+
+from __future__ import annotations
+
+from krino.text.clean import sound
+
+
+def words_of(fault: BaseException) -> str:
+    """Its message, which can be written down."""
+    try:
+        return sound(str(fault))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as broken:
+        return f"(its message cannot be read: __str__ raises {type(broken).__name__})"
+
+
+def named(fault: BaseException) -> str:
+    """Its class and its message."""
+    return f"{sound(type(fault).__name__)}: {words_of(fault)}"

@@ -1,0 +1,144 @@
+"""Reads lists and objects as Python prints them: what a table holds whose cells were lists in memory.
+
+Python's own reader is not used: it joins texts without a comma between them, which is how NumPy prints the elements of
+an array, and it evaluates more than plain values.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+LONGEST = 5_000_000
+_DEEPEST = 50
+_LIST_START = re.compile(r"\s*\[\s*(?:['\"{\[(]|[A-Za-z_][\w.]*\()")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    r"|(?P<number>[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+))(?![\w.])"
+    r"|(?P<call>[A-Za-z_][\w.]*)\(|(?P<keyword>[A-Za-z_]\w*)\s*=(?!=)|(?P<word>[A-Za-z_]\w*)|(?P<sign>[\[\](){},:]))",
+    re.DOTALL,
+)
+_WORDS = {"None": None, "True": True, "False": False, "nan": None, "NaN": None, "null": None}
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"', "0": "\0", "\n": ""}
+_CLOSING = {"[": "]", "(": ")", "{": "}"}
+
+
+def looks_like_list(text: str) -> bool:
+    """Whether a text begins as a printed list of texts or objects does: `['`, `["`, `[{`, `[Document(`."""
+    return _LIST_START.match(text) is not None
+
+
+def parse_python(text: str) -> Any:
+    """A list, tuple or dict as Python prints it; an object printed by its constructor is a dict of its arguments.
+
+    Raises `ValueError` for anything else, and where a part is left out (`...`).
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"a list as text of more than {LONGEST:,} characters")
+    reader = _Reader(text)
+    value = reader.value(0)
+    if reader.at != len(text.rstrip()) or not isinstance(value, list | dict):
+        raise ValueError("no list or object as Python prints it")
+    return value
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.at = 0
+
+    def value(self, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise ValueError("nested too deep")
+        found = self._next()
+        kind = found.lastgroup
+        if kind == "text":
+            return _unescape(found["text"][1:-1])
+        if kind == "number":
+            return float(found["number"]) if re.search(r"[.eE]", found["number"]) else _whole(found["number"])
+        if kind == "word" and found["word"] in _WORDS:
+            return _WORDS[found["word"]]
+        if kind == "call":
+            return self._call(depth)
+        if kind == "sign" and found["sign"] == "{":
+            return self._object(depth)
+        if kind == "sign" and found["sign"] in "[(":
+            return self._items(_CLOSING[found["sign"]], depth)
+        raise ValueError(f"unexpected text at character {found.start() + 1}")
+
+    def _items(self, closing: str, depth: int) -> list[Any]:
+        """Elements with commas between them, or with blanks only, as NumPy prints them."""
+        items: list[Any] = []
+        while not self._takes(closing):
+            items.append(self.value(depth + 1))
+            self._takes(",")
+        return items
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        while not self._takes("}"):
+            name = self.value(depth + 1)
+            if not isinstance(name, str) or name in fields or not self._takes(":"):
+                raise ValueError(f"no name of a field, or one twice, at character {self.at + 1}")
+            fields[name] = self.value(depth + 1)
+            if not self._takes(",") and self._peek("sign") != "}":
+                raise ValueError(f"no comma at character {self.at + 1}")
+        return fields
+
+    def _call(self, depth: int) -> Any:
+        """`Document(page_content='...')` as its arguments; `array([...], dtype=object)` as its one value."""
+        fields: dict[str, Any] = {}
+        values: list[Any] = []
+        while not self._takes(")"):
+            if (name := self._peek("keyword")) is None:
+                values.append(self.value(depth + 1))
+            else:
+                self._next()
+                fields[name] = self._peek_word() if name == "dtype" else self.value(depth + 1)
+            if not self._takes(",") and self._peek("sign") != ")":
+                raise ValueError(f"no comma at character {self.at + 1}")
+        if len(values) > 1 or (values and (set(fields) - {"dtype"} or not isinstance(values[0], list))):
+            raise ValueError("an object printed with arguments that have no names")
+        return values[0] if values else fields
+
+    def _peek_word(self) -> str:
+        found = self._next()
+        return found.group().strip()
+
+    def _next(self) -> re.Match[str]:
+        found = _TOKEN.match(self._text, self.at)
+        if found is None:
+            raise ValueError(f"unexpected text at character {self.at + 1}")
+        self.at = found.end()
+        return found
+
+    def _peek(self, kind: str) -> str | None:
+        found = _TOKEN.match(self._text, self.at)
+        return found[kind] if found is not None and found.lastgroup == kind else None
+
+    def _takes(self, sign: str) -> bool:
+        if self._peek("sign") != sign:
+            return False
+        self._next()
+        return True
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 20:
+        raise ValueError("a number of more than 20 digits")
+    return int(digits)
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(_escaped, text) if "\\" in text else text
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = found[1]
+    if len(code) > 1:
+        point = int(code[1:], 16)
+        if point > 0x10FFFF:
+            raise ValueError("no character has this number")
+        return chr(point)
+    return _ESCAPED.get(code, found[0])
