@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import datetime
 import pickle
+from typing import Any
 
+import krino
 from krino.cases.item import CaseItem
-from krino.contract import Source, Usage
+from krino.contract import Labelled, Source, Usage
 from krino.engine.case import Written
 from krino.engine.crew import Sent
-from krino.engine.desk import Done, opened, packed_lot
+from krino.engine.desk import Cases, Desk, Done, Kit, Stop, opened, packed_lot
 from krino.engine.protocol import OpenCase
+from krino.judges.reference import JudgeReference
+from toy_judge import ToyJudge, ToyLabels
 
 
 def test_a_line_that_travels_bare_arrives_with_all_that_a_run_must_know_of_it() -> None:
@@ -29,3 +35,47 @@ def test_cases_arrive_in_their_order_as_they_were() -> None:
     lot = packed_lot(cases)
     assert list(opened(lot)) == cases
     assert [Sent(case.number, case.digest, lot).case for case in cases] == cases
+
+
+def test_a_judgement_that_was_paid_for_leaves_its_worker_though_other_cases_wait() -> None:
+    """The journal, and so the next command, knows of it only when it has arrived."""
+    said: list[Any] = []
+    desk: Desk
+
+    def say(messages: list[Any]) -> None:
+        said.extend(messages)
+        for message in messages:
+            if isinstance(message, Done) and len(message.bare) == 1:
+                desk.take([Stop(now=True)])
+
+    kit = Kit(JudgeReference.of(ToyJudge()), _Scripted(), gather=3600.0)
+    desk = Desk(kit, say)
+    cases = [OpenCase(CaseItem(n, f"c{n}", {"text": "fine"}), f"{n:032x}") for n in range(2)]
+    desk.take([Cases(2, [packed_lot(cases)])])
+    desk.work()
+    done = [message for message in said if isinstance(message, Done)]
+    assert [[place for place, _ in message.opened()] for message in done] == [[0], [1]]
+
+
+class _Scripted(krino.Labeller):
+    """The first case is answered at once, by a paid call; the second when the run is stopped."""
+
+    workers = 2
+
+    def __init__(self) -> None:
+        self._stopped = asyncio.Event()
+
+    def unpacked(self, caller: Any) -> krino.Labeller:
+        return self
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "scripted"}
+
+    async def label(self, task: Any) -> Any:
+        if task.index:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopped.wait(), 10)
+        return Labelled(ToyLabels(label="good", quote="fine"), self.describe(), Usage(calls=1))
+
+    def stop(self) -> None:
+        self._stopped.set()

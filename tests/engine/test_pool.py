@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 import krino
+from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
 from krino.contract import Labelled
 from krino.engine.case import judge_item
@@ -54,6 +55,22 @@ class Late(krino.Labeller):
 
     def stop(self) -> None:
         self.told_to_stop = True
+
+
+class _Line:
+    """Sends by a function of the test."""
+
+    def __init__(self, send: Any) -> None:
+        self.send = send
+
+    async def known(self, key: bytes) -> None:
+        return None
+
+    async def keep(self, key: bytes, answer: bytes) -> None:
+        return None
+
+    async def give_up(self, tries: int, trouble: str) -> NoReturn:
+        raise AssertionError(trouble)
 
 
 async def carried(
@@ -164,3 +181,50 @@ async def test_a_session_works_with_any_engine(tmp_path: Path) -> None:
     assert (manifest.state, manifest.counts.ok) == ("finished", 5)
     lines = (tmp_path / "judgements.jsonl").read_text().splitlines()
     assert [f'"id":"c{number}"' in line for number, line in enumerate(lines)] == [True] * 5
+
+
+async def test_a_reply_is_on_record_before_the_next_one_is_looked_at() -> None:
+    """Replies that waited for each other, or went on in step, were lost together when the process was killed."""
+    answered = handed = 0
+    ahead: list[int] = []
+
+    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+        nonlocal handed
+        handed += 1
+        ahead.append(answered - handed)
+
+    with FakeServer(reply={"label": "good", "quote": "fine"}, latency=0.01) as server:
+        async with krino.llm("m", base_url=server.url, cache="off", concurrency=16) as labeller:
+            send = labeller.line.send
+
+            async def counted(letter: Any) -> Any:
+                nonlocal answered
+                outcome = await send(letter)
+                answered += 1
+                return outcome
+
+            labeller.line = _Line(counted)
+            stream = opened(items(64), lambda item, digest: True)
+            await LocalPool().run(Assignment(ToyJudge(), labeller), stream, one_by_one(receive))
+    assert handed == 64
+    assert set(ahead) == {0}
+
+
+async def test_what_is_paid_for_is_handed_over_though_the_run_is_cancelled() -> None:
+    handed: list[str] = []
+
+    async def receive(item: CaseItem, judgement: krino.Judgement | None) -> None:
+        handed.append("none" if judgement is None else judgement.status)
+
+    one_hangs = Faults(schedule=["ok", "hang"])
+    with FakeServer(reply={"label": "good", "quote": "fine"}, faults=one_hangs) as server:
+        async with krino.llm("m", base_url=server.url, cache="off", concurrency=16) as labeller:
+            await krino.ajudge(ToyJudge(), {"text": "fine"}, labeller=labeller)
+            stream = opened(items(10), lambda item, digest: True)
+            run = asyncio.create_task(LocalPool().run(Assignment(ToyJudge(), labeller), stream, one_by_one(receive)))
+            while len(handed) < 9:
+                await asyncio.sleep(0.001)
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await run
+    assert handed == ["ok"] * 9

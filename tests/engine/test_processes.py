@@ -23,12 +23,15 @@ from krino.contract import Judgement
 from krino.engine import processes
 from krino.engine.case import Written
 from krino.engine.crew import Crew
+from krino.engine.desk import Kit
 from krino.engine.processes import AllCores, ProcessLink
 from krino.engine.protocol import Assignment, Finished, opened
 from krino.errors import RunStopped, UsageProblem
+from krino.judges.reference import JudgeReference
 from krino.judges.registry import load_judge
 from krino.labellers.local import LocalLabeller
 from krino.labellers.replay import ReplayLabeller
+from krino.labellers.travel import key_variables_of, packed
 from receiving import one_by_one
 from toy_judge import ToyJudge
 from waiting import children, ended, is_alive, until
@@ -59,9 +62,8 @@ def judged(
             raise RunStopped("enough", kind="test")
 
     items: Iterator[CaseItem] = (CaseItem(place, str(place), {"text": text}) for place, text in enumerate(texts))
-    asyncio.run(
-        engine.run(Assignment(judge, LocalLabeller()), opened(items, lambda item, digest: True), one_by_one(receive))
-    )
+    work = Assignment(judge, LocalLabeller(), case_seconds=0)  # else a judge that is not ours never judges in here
+    asyncio.run(engine.run(work, opened(items, lambda item, digest: True), one_by_one(receive)))
     return found
 
 
@@ -147,6 +149,27 @@ def test_a_worker_forgets_the_keys_that_it_has_inherited(deadly: Any, monkeypatc
     asyncio.run(Crew(2, ProcessLink.hire).run(Assignment(deadly, labeller), cases, one_by_one(receive)))
     assert {name: found[name] for name in kept} == {"OPENAI_API_KEY": {0}, "MY_OWN": {0}, "ORDINARY": {5}}
     assert os.environ["OPENAI_API_KEY"] == "a secret"
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="no list of processes to look into")
+async def test_a_worker_is_started_without_the_keys(deadly: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process only forgets is still in `/proc/self/environ`, for any code that it runs."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-mine")
+    monkeypatch.setenv("ORDINARY", "stays-there")
+    labeller = LocalLabeller()
+    kit = Kit(JudgeReference.of(deadly), packed(labeller)[0], key_variables_of(labeller))
+    link = await ProcessLink.hire(kit)
+    try:
+        environment = Path(f"/proc/{link._process.pid}/environ")
+        for _ in range(500):  # until the process has become another program it shows nothing
+            if held := environment.read_bytes():
+                break
+            await asyncio.sleep(0.02)
+    finally:
+        await link.close()
+    assert b"stays-there" in held
+    assert b"a-key-of-mine" not in held
+    assert os.environ["OPENAI_API_KEY"] == "a-key-of-mine"
 
 
 def test_a_case_that_kills_its_process_is_an_error_and_takes_no_other_with_it(deadly: Any) -> None:
@@ -240,6 +263,7 @@ def test_workers_end_when_their_starter_is_killed(tmp_path: Path) -> None:
         f"""
 import sys
 sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
+from krino.judges.reference import JudgeReference
 from krino.judges.registry import load_judge
 from krino.engine import processes
 from test_processes import judged

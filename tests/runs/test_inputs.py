@@ -120,7 +120,7 @@ def test_paths_are_taken_as_they_are(tmp_path: Path) -> None:
         ({"text": "one case"}, "not a dict; for one case use krino.judge"),
         (3, "not a int"),
         ([], "the source is empty"),
-        ([{"text": object()}], "case 1 cannot be written as JSON"),
+        ([{"text": object()}], "case 1: `text` is a builtins.object, which is no plain value"),
     ],
 )
 def test_what_is_no_source_of_cases_is_refused(source: Any, told: str) -> None:

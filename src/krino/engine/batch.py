@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import pickle
-from collections.abc import AsyncIterator, Iterator
+import json
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from krino.contract import Labeller
-from krino.engine.case import carry
+from krino.engine.case import Judged, carry
+from krino.engine.desk import bare_case, case_of
 from krino.engine.protocol import BREATH, Assignment, OpenCase, Receive
 from krino.errors import RunStopped, UsageProblem, Waiting
 from krino.labellers.llm.batch.courier import Courier
@@ -97,7 +98,7 @@ class BatchFiles:
             if case is None:
                 return
             try:
-                judgement, stop = await carry(assignment.judge, assignment.labeller, case.item, case.digest)
+                judgement, stop = await _carried(assignment, case)
             except RunStopped:
                 await receive([(case, None)])
                 raise
@@ -150,7 +151,7 @@ class _Round:
         for courier in self._couriers:
             courier.mailbox.read.clear()
         try:
-            judgement, stop = await carry(assignment.judge, assignment.labeller, case.item, case.digest)
+            judgement, stop = await _carried(assignment, case)
         except Waiting as waiting:
             self._piles.add(waiting.batch, case)
             await self._send(whole=True)
@@ -190,48 +191,74 @@ class _Round:
         raise RunStopped(f"stopped by the user{told if out else ''}", kind="interrupt")
 
 
+def _carried(assignment: Assignment, case: OpenCase) -> Awaitable[Judged]:
+    seconds = assignment.case_seconds
+    return carry(assignment.judge, assignment.labeller, case.item, case.digest, seconds=seconds)
+
+
 class _Piles:
-    """Cases that wait, one pile a batch, on disk: they are needed again in this session only."""
+    """Cases that wait, one pile a batch, on disk: they are needed again in this session only.
+
+    The files have no name, so nobody else can write to them, and they hold JSON: reading it back runs no code.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._open: dict[int, BinaryIO] = {}
-        self._begun: BinaryIO | None = None
-        """A pile of which not all have been taken yet."""
+        self._open: dict[int, _Pile] = {}
+        self._begun: Iterator[OpenCase] = iter(())
+        """The rest of a pile of which not all have been taken yet."""
 
     def add(self, number: int, case: OpenCase) -> None:
-        path = self._folder / f"{number}.waiting"
         try:
             if number not in self._open:
-                self._open[number] = path.open("w+b")
-            pickle.dump(case, self._open[number])
+                self._open[number] = _Pile(self._folder)
+            self._open[number].add(case)
         except OSError as error:
-            raise unwritten(path, error) from None
+            raise unwritten(self._folder, error) from None
 
     def numbers(self) -> list[int]:
         return sorted(self._open)
 
     def take(self, number: int) -> Iterator[OpenCase]:
         """The cases of a pile, which is gone then; new ones may be laid on one of the same number meanwhile."""
-        self._begun = self._open.pop(number, None)
-        if self._begun is not None:
-            Path(self._begun.name).unlink()
-            self._begun.seek(0)
-            yield from self._rest()
-
-    def _rest(self) -> Iterator[OpenCase]:
-        if self._begun is not None:
-            with contextlib.suppress(EOFError):
-                while True:
-                    yield pickle.load(self._begun)  # noqa: S301 - written by this process a moment ago
-            self._begun.close()
-            self._begun = None
+        if number in self._open:
+            self._begun = self._open.pop(number).take()
+            for case in self._begun:  # noqa: UP028 - `yield from` would end the pile when its reader stops early
+                yield case
 
     def all(self) -> Iterator[OpenCase]:
         """Whatever waits, and first of all the rest of a pile that somebody stopped taking from."""
-        yield from self._rest()
+        yield from self._begun
         for number in self.numbers():
             yield from self.take(number)
+
+
+class _Pile:
+    """One pile."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed when all is taken
+        self._odd: list[OpenCase] = []
+        """Cases that JSON cannot hold (nested too deep, or records of a program's own): they stay in memory."""
+
+    def add(self, case: OpenCase) -> None:
+        try:
+            line = json.dumps(bare_case(*case)).encode()
+        except (RecursionError, TypeError, ValueError):
+            self._odd.append(case)
+            return
+        self._file.write(line + b"\n")
+
+    def take(self) -> Iterator[OpenCase]:
+        yield from self._odd
+        with self._file:
+            try:
+                self._file.seek(0)  # which writes the rest of it
+            except OSError as error:
+                raise unwritten(self._folder, error) from None
+            for line in self._file:
+                yield case_of(json.loads(line))
 
 
 def at_batch_price(labeller: Labeller) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import orjson
 
+from krino.cases.content import content_hash
 from krino.cases.item import CaseItem
 from krino.cases.metadata import metadata_with, record_metadata
 from krino.contract import (
     AnyJudge,
+    Finding,
     Judgement,
     Labelled,
     Labeller,
@@ -25,11 +28,14 @@ from krino.contract import (
     hash_record,
 )
 from krino.contract.case_fields import bounded_inputs
+from krino.contract.code_limit import CASE_SECONDS, CodeBroke, CodeLimit
 from krino.contract.conduct import BrokenContract, figures_of, questions_of, verdict_of
 from krino.contract.in_step import ALONE, Turns
 from krino.contract.places import fault_in
+from krino.contract.rivals import find_rival_fields
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
-from krino.text.clean import cut
+from krino.text.clean import cut, sound
+from krino.text.faults import named, words_of
 
 _MOST_UNREAD = 50
 _LONGEST_UNREAD = 300
@@ -80,55 +86,79 @@ def unwritable(judge: AnyJudge, item: CaseItem, judgement: Judgement | Written, 
     return without_verdict(judge, item, judgement.input_hash, "error", describe_fault(fault), usage=judgement.usage)
 
 
-def input_hash(item: CaseItem) -> str:
-    """The identity of a case is its content; of one that could not be read, what was wrong with it and where."""
-    return hash_record([item.problem, item.raw] if item.record is None else item.record)
+def input_hash(item: CaseItem, judge: AnyJudge | None) -> str:
+    """The identity of a case is what its judge reads; of one that cannot be read, what was wrong with it and where."""
+    if item.record is None:
+        return hash_record([item.problem, item.raw])
+    return hash_record(item.record) if judge is None else content_hash(judge, item.record)
 
 
-async def judge_item(judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None) -> Judgement:
+async def judge_item(
+    judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None, seconds: float = CASE_SECONDS
+) -> Judgement:
     """The judgement of one case alone."""
-    return (await carry(judge, labeller, item, digest)).judgement
+    return (await carry(judge, labeller, item, digest, seconds=seconds)).judgement
 
 
 async def carry(
-    judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None, turns: Turns = ALONE
+    judge: AnyJudge,
+    labeller: Labeller,
+    item: CaseItem,
+    digest: str | None = None,
+    turns: Turns = ALONE,
+    seconds: float = CASE_SECONDS,
 ) -> Judged:
     """Only `RunStopped`, `UsageProblem` and `Waiting` get out; every other fault is a judgement that tells it.
 
-    `turns`: of a case that is carried among others; each step is taken when they take it.
+    `turns`: of a case that is carried among others; each step is taken when they take it. `seconds`: what the judge's
+    code may take; see `contract.code_limit`.
     """
-    known = _Known(judge, item, digest or input_hash(item))
+    limit = CodeLimit(seconds)
+    known = _Known(judge, item, digest or input_hash(item, judge), seconds)
     if item.record is None:
         return Judged(known.without_verdict("failed", item.problem or "the case could not be read"))
     try:
         await turns.take()
-        known.case = judge.read(item.record)
-        known.inputs = bounded_inputs(judge.main_inputs(known.case))  # before anything is paid: a fault costs nothing
+        with limit:
+            known.case = judge.read(item.record)
+            known.inputs = bounded_inputs(judge.main_inputs(known.case))  # before anything is paid: it costs nothing
         await turns.take()
-        facts = known.facts = judge.study(known.case)
+        with limit:
+            facts = known.facts = judge.study(known.case)
         await turns.take()
-        questions = open_questions(judge, labeller, known.case, facts)
+        with limit:
+            questions = open_questions(judge, labeller, known.case, facts)
         if questions is not None:
-            task = Task(judge, known.case, facts, questions, item.index, known.digest)
+            task = Task(judge, known.case, facts, questions, item.index, known.digest, seconds=seconds)
             known.labelled = await labeller.label(task)
+            if known.labelled.usage.calls:
+                turns.hurry()
         labels = known.labelled.labels if known.labelled else None
         await turns.finish()
-        settlement = judge.settle(known.case, facts, labels)
+        with limit:
+            settlement = judge.settle(known.case, facts, labels)
         await turns.finish()
-        known.verdict = verdict_of(judge, settlement)
-        known.figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
+        with limit:
+            known.verdict = verdict_of(judge, settlement)
+            known.figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
         await turns.finish()
-        return Judged(known.judgement(settlement))
+        with limit:
+            return Judged(known.judgement(settlement))
     except Undecided as tie:
-        return Judged(known.without_verdict("failed", str(tie), **_asked(labeller, tie)))
+        return Judged(known.without_verdict("failed", words_of(tie), **_asked(labeller, tie)))
     except CannotJudge as reason:
-        return Judged(known.without_verdict("failed", str(reason) or "the judge gave no reason"))
+        return Judged(known.without_verdict("failed", words_of(reason) or "the judge gave no reason"))
     except LabelFailed as failure:
         asked = {"raw_reply": failure.raw_reply, **_asked(labeller, failure)}
-        return Judged(known.without_verdict("error", str(failure), **asked), failure.stopped)
+        return Judged(known.without_verdict("error", words_of(failure), **asked), failure.stopped)
     except (RunStopped, UsageProblem, Waiting):
         raise
     except Exception as fault:
+        return Judged(known.without_verdict("error", describe_fault(fault, judge)))
+    except (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as fault:  # of a labeller's own code, or in between two steps
+        limit.stop()
         return Judged(known.without_verdict("error", describe_fault(fault, judge)))
 
 
@@ -139,15 +169,24 @@ def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -
     return Questions((), "") if judge.leaves_open(case, facts) else None
 
 
-def describe_fault(fault: Exception, judge: AnyJudge | None = None) -> str:
+def describe_fault(fault: BaseException, judge: AnyJudge | None = None) -> str:
     """What went wrong and where in the code, in one line; of a judge's fault, where in the judge's own code."""
     if isinstance(fault, BrokenContract):
-        return str(fault)
-    return f"{type(fault).__name__}: {fault}{fault_in(type(judge), fault)}"
+        return words_of(fault)
+    if isinstance(fault, CodeBroke):
+        return f"{words_of(fault)}{fault_in(type(judge), fault.__cause__ or fault)}"
+    return f"{named(fault)}{fault_in(type(judge), fault)}"
 
 
 def without_verdict(
-    judge: AnyJudge, item: CaseItem, digest: str, status: Status, message: str, **more: Any
+    judge: AnyJudge,
+    item: CaseItem,
+    digest: str,
+    status: Status,
+    message: str,
+    *,
+    seconds: float = CASE_SECONDS,
+    **more: Any,
 ) -> Judgement:
     """A judgement that explains why there is no verdict; `more` are further fields of it."""
 
@@ -155,8 +194,11 @@ def without_verdict(
         told = {"reason" if status == "failed" else "error": message}
         return _judgement(judge, item, digest, status=status, verdict=verdict, **told, **more)
 
+    message = sound(message)
     try:
-        return made(status, message, judge.failed_form(status, message))
+        with CodeLimit(seconds):
+            form = judge.failed_form(status, message)
+        return made(status, message, form)
     except Exception as fault:  # the judge's own failed form is no good: say so, and give none
         return made("error", f"{message}; and the judge's failed form: {describe_fault(fault, judge)}", None)
 
@@ -168,12 +210,16 @@ class _Known:
     judge: AnyJudge
     item: CaseItem
     digest: str
+    seconds: float = CASE_SECONDS
     case: Any = None
     facts: Any = None
     inputs: dict[str, str] = field(default_factory=dict)
     labelled: Labelled[Any] | None = None
     verdict: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
+
+    def rivals(self) -> Iterator[Finding]:
+        return find_rival_fields(self.judge, self.item.record or {})
 
     def judgement(self, settlement: Settlement) -> Judgement:
         """Of a case whose verdict is known."""
@@ -195,7 +241,7 @@ class _Known:
             rules=rules,
             roll_up=judge.roll_up(self.verdict, rules),
             evidence={field: list(ruling.evidence) for field, ruling in told.items() if ruling.evidence},
-            findings=[*settlement.findings, *(labelled.findings if labelled else ())],
+            findings=[*settlement.findings, *self.rivals(), *(labelled.findings if labelled else ())],
             labeller_findings=len(labelled.findings) if labelled else 0,
             unread=_bound_unread(settlement.unread),
             metadata=metadata,
@@ -210,7 +256,8 @@ class _Known:
         known = (
             {"metadata": self._metadata(record), "inputs": self.inputs or self._raw_inputs(record)} if record else {}
         )
-        return without_verdict(self.judge, self.item, self.digest, status, message, **known, **(more or self._paid()))
+        told = {**known, **(more or self._paid())}
+        return without_verdict(self.judge, self.item, self.digest, status, message, seconds=self.seconds, **told)
 
     def _paid(self) -> dict[str, Any]:
         labelled = self.labelled
@@ -225,15 +272,17 @@ class _Known:
 
     def _metadata(self, record: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            known = metadata_with({} if self.case is None else self.judge.metadata(self.case), record)
-            orjson.dumps(known)
+            with CodeLimit(self.seconds):
+                known = metadata_with({} if self.case is None else self.judge.metadata(self.case), record)
+                orjson.dumps(known)
         except Exception:  # the case has failed already, and the judgement says why
             return record_metadata(record)
         return known
 
     def _raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
         try:
-            return bounded_inputs(self.judge.raw_inputs(record))
+            with CodeLimit(self.seconds):
+                return bounded_inputs(self.judge.raw_inputs(record))
         except Exception:  # the case has failed already, and the judgement says why
             return {}
 

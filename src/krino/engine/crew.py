@@ -42,6 +42,7 @@ from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
 from krino.labellers.travel import Call, answered, key_variables_of, packed
+from krino.text.faults import named
 
 if TYPE_CHECKING:
     from krino.labellers.llm.line import Line
@@ -56,7 +57,8 @@ FEW_AT_A_TIME = 16
 STILLBORN = 3
 """Workers in a row that may die before they are ready; more will not help."""
 DIED = (
-    "the worker that judged this case died twice (killed, or out of memory); the same command tries it again, "
+    "the worker that judged this case died twice (killed, out of memory, its files closed by the judge, or stuck for "
+    "longer than --case-timeout); the same command tries it again, "
     "and with --workers 1 it has the memory to itself"
 )
 
@@ -115,7 +117,7 @@ class Crew:
         self._assignment = assignment
         labeller, lines = packed(assignment.labeller)
         keys_in = key_variables_of(assignment.labeller)
-        kit = Kit(JudgeReference.of(assignment.judge), labeller, keys_in, self._gather)
+        kit = Kit(JudgeReference.of(assignment.judge), labeller, keys_in, self._gather, assignment.case_seconds)
         switchboard = _Switchboard(lines)
         reading = asyncio.Lock()  # a stream can be asked for one case at a time
         self._places = [_Place(self, kit, switchboard, cases, reading, receive) for _ in range(self._workers)]
@@ -174,7 +176,7 @@ class _Switchboard:
         except (RunStopped, LabelFailed, UsageProblem) as fault:
             return Answer(number, None, fault)
         except Exception as fault:  # whatever it is, the worker must hear of it, or it waits for ever
-            return Answer(number, None, LabelFailed(f"{type(fault).__name__}: {fault}"))
+            return Answer(number, None, LabelFailed(named(fault)))
 
     def case_is_done(self, case: str) -> None:
         self._letters.pop(case, None)
@@ -371,7 +373,8 @@ class _Place:
 
     async def _hear(self, message: FromWorker) -> None:
         if isinstance(message, Done):
-            await self._hand_back([self._taken_back(place, judgement) for place, judgement in message.opened()])
+            done = _read_done(message, self.hand)
+            await self._hand_back([self._taken_back(place, judgement) for place, judgement in done])
         elif isinstance(message, Calling):
             answering = asyncio.create_task(self._answer(message))
             self._answering.add(answering)
@@ -424,3 +427,15 @@ class _Place:
             spent = self.switchboard.spent_on(case.digest)
             died = without_verdict(judge, case.item, case.digest, "error", DIED, usage=spent)
             await self._hand_back([(case, died)])
+
+
+def _read_done(message: Done, hand: dict[int, Sent]) -> list[tuple[int, Written | None]]:
+    """What a worker has done, all of it before any is taken back: a judge may have written into the worker's files."""
+    try:
+        done = list(message.opened())
+    except Exception as fault:
+        raise WorkerLost(f"what it says cannot be read: {named(fault)}") from None
+    places = [place for place, _ in done]
+    if len(set(places)) < len(places) or not hand.keys() >= set(places):
+        raise WorkerLost("it speaks of cases that it does not have")
+    return done

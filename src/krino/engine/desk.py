@@ -21,17 +21,21 @@ from typing import Any, NamedTuple
 
 from krino.cases.item import CaseItem
 from krino.contract import Judgement, Source, Usage
+from krino.contract.code_limit import CASE_SECONDS, end_if_stuck, is_alive
 from krino.engine.case import Written, written
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, OpenCase, Returned
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.travel import Call, Packed
+from krino.text.faults import named
 
 GATHER = 0.1
 """Seconds for which news is gathered before it goes out: messages cost more than what is in them."""
 GATHER_CALLS = 0.005
 """The same while a call waits for its answer."""
+LIFE = 2.0
+"""Seconds between two signs that the worker is not stuck in a step, though it may have nothing to do."""
 LOT = 8
 """Cases that are packed together, and that a worker makes objects of at a time."""
 KEPT = 16 * 1024 * 1024
@@ -63,6 +67,7 @@ class Kit:
     keys_in: frozenset[str] = frozenset()
     """Variables of the starter's environment that hold keys."""
     gather: float = GATHER
+    case_seconds: float = CASE_SECONDS
 
     def forget_keys(self) -> None:
         """For a process that was started for the work: it has inherited keys that a worker never needs, and the judge's
@@ -84,16 +89,21 @@ class Cases(NamedTuple):
 
 def packed_lot(cases: Sequence[OpenCase]) -> bytes:
     """As bare tuples, which cost the starter half of what objects do."""
-    return pickle.dumps([_bare(item, digest) for item, digest in cases], pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps([bare_case(item, digest) for item, digest in cases], pickle.HIGHEST_PROTOCOL)
 
 
 def opened(lot: bytes) -> Iterator[OpenCase]:
-    for index, name, record, source, problem, raw, place, digest in pickle.loads(lot):  # noqa: S301 - from the starter
-        source = None if source is None else Source(*source)
-        yield OpenCase(CaseItem(index, name, record, source, problem, raw, place), digest)
+    yield from map(case_of, pickle.loads(lot))  # noqa: S301 - from the starter
 
 
-def _bare(item: CaseItem, digest: str) -> tuple[Any, ...]:
+def case_of(bare: Sequence[Any]) -> OpenCase:
+    index, name, record, source, problem, raw, place, digest = bare
+    source = None if source is None else Source(*source)
+    return OpenCase(CaseItem(index, name, record, source, problem, raw, place), digest)
+
+
+def bare_case(item: CaseItem, digest: str) -> tuple[Any, ...]:
+    """A case as plain values."""
     source = None if item.source is None else (item.source.file, item.source.line)
     return item.index, item.id, item.record, source, item.problem, item.raw, item.place, digest
 
@@ -159,14 +169,18 @@ FromWorker = Ready | Done | Calling | Ended
 class Desk:
     """`take` is called from any thread; `say` is called on the one that is in `work`."""
 
-    def __init__(self, kit: Kit, say: Callable[[list[FromWorker]], None]) -> None:
+    def __init__(
+        self, kit: Kit, say: Callable[[list[FromWorker]], None], show_life: Callable[[], None] = lambda: None
+    ) -> None:
         self._kit = kit
+        self._tell_of_life = show_life
         self._say = say
         self._loop = asyncio.new_event_loop()
         self._lots: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._calls: dict[int, asyncio.Future[Any]] = {}
         self._numbers = itertools.count()
         self._in_hand = 0
+        self._began = False
         self._pool = LocalPool()
         self._done: list[tuple[int, Written | None]] = []
         self._calling: list[Calling] = []
@@ -187,8 +201,10 @@ class Desk:
             self._loop.run_until_complete(self._judge_all())
         except (RunStopped, UsageProblem) as told:
             reason = told
-        except (Exception, asyncio.CancelledError, SystemExit) as fault:
-            reason = UsageProblem(f"a worker cannot go on: {type(fault).__name__}: {fault}; --workers 1 uses none")
+        except BaseException as fault:
+            if self._began:  # a case has broken it (closed its files, say): which one is found out when it is dead
+                os._exit(1)
+            reason = UsageProblem(f"a worker cannot go on: {named(fault)}; --workers 1 uses none")
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._send_news()
         self._say([Ended(reason)])
@@ -196,10 +212,11 @@ class Desk:
 
     # --- what goes out -------------------------------------------------------------------------------
 
-    def _gather(self) -> None:
-        """See to it that news goes out in time: at once where nothing is left to be done, soon if a call waits."""
+    def _gather(self, *, paid: bool = False) -> None:
+        """See to it that news goes out in time: at once where nothing is left to be done, with the next turn of the
+        loop if it was paid for (the journal has it only when it has arrived), soon if a call waits."""
         now, going_out = self._loop.time(), self._going_out
-        due = now + (GATHER_CALLS if self._calls else self._kit.gather)
+        due = now if paid else now + (GATHER_CALLS if self._calls else self._kit.gather)
         if not self._in_hand or (going_out is not None and now >= going_out.when()):  # the loop may be late: it judges
             self._send_news()
         elif going_out is None or due < going_out.when():
@@ -223,18 +240,26 @@ class Desk:
     async def _judge_all(self) -> None:
         judge, labeller = self._kit.judge.load(), self._kit.labeller.unpacked(self._call)
         self._say([Ready()])
+        self._began = True
+        seconds = self._kit.case_seconds
+        end_if_stuck(seconds, self._tell_of_life)
+        self._show_life()
 
         async def receive(cases: Sequence[tuple[Returned, Judgement | None]]) -> None:
             for case, judgement in cases:
                 line = None if judgement is None else written(judge, case.item, judgement)
                 self._in_hand -= 1
                 self._done.append((case.number, line))
-            self._gather()
+            self._gather(paid=any(judgement and judgement.usage.calls for _, judgement in cases))
 
         try:
-            await self._pool.run(Assignment(judge, labeller), self._stream(), receive)
+            await self._pool.run(Assignment(judge, labeller, case_seconds=seconds), self._stream(), receive)
         finally:
             await labeller.aclose()
+
+    def _show_life(self) -> None:
+        is_alive()
+        self._loop.call_later(LIFE, self._show_life)
 
     async def _stream(self) -> AsyncGenerator[OpenCase, None]:
         while (lot := await self._lots.get()) is not None:

@@ -51,7 +51,9 @@ class LocalPool:
                 return
             turns = Turns()
             try:
-                judgement, stop = await carry(assignment.judge, assignment.labeller, case.item, case.digest, turns)
+                judgement, stop = await carry(
+                    assignment.judge, assignment.labeller, case.item, case.digest, turns, assignment.case_seconds
+                )
             except RunStopped as reason:
                 self._end(reason)
                 await receive([(case, None)])

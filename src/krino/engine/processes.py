@@ -14,13 +14,17 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing.connection import Connection
-from typing import cast
+from typing import Any
 
+from krino.contract import AnyJudge
+from krino.contract.code_limit import longest_silence
 from krino.engine.crew import Crew, WorkerLost
-from krino.engine.desk import Desk, FromWorker, Kit, ToWorker
+from krino.engine.desk import LIFE, Desk, FromWorker, Kit, ToWorker
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, OpenCase, ReceiveAny
+from krino.engine.started import environment_without
 from krino.labellers.local import LocalLabeller
+from krino.text.faults import named
 
 FEW = 96
 """Fewer cases than that are judged by this process itself: they are done before other processes have started."""
@@ -36,7 +40,10 @@ def usable_cores() -> int:
 class AllCores:
     """An `Engine`: this process alone for a small run or a single worker, else worker processes.
 
-    A case that kills its process kills a small run, but once only: given again, its cases go to workers.
+    A judge that is not Krino's own is given to workers, however small the run: it may close files, end its process or
+    never come to an end, and then the case is an error and not the run. Without a limit of time (`case_seconds`) it is
+    treated as Krino's are: a case that kills its process kills a small run, but once only: given again, its cases go to
+    workers.
 
     A worker keeps to one core. Embedded labelling in this process uses all of them for a small run, and one if a
     single worker was asked for.
@@ -49,27 +56,36 @@ class AllCores:
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         labeller = assignment.labeller
-        if self._workers == 1 and not assignment.may_kill:
+        apart = assignment.may_kill or is_apart(assignment.judge, assignment.case_seconds)
+        if self._workers == 1 and not apart:
             if isinstance(labeller, LocalLabeller):
                 assignment = replace(assignment, labeller=LocalLabeller(labeller.batch, one_core=True))
             await self._current.run(assignment, cases, receive)
             return
         stream = _Ahead(cases)
+        small = False
         if isinstance(labeller, LocalLabeller):
-            # What may have killed its process is given to workers, however little it is: never to this one again.
-            if not assignment.may_kill and not await stream.has(FEW, AT_ONCE):
+            few = not await stream.has(FEW, AT_ONCE)
+            small = few and stream.is_at_end
+            # What may kill its process is given to workers, however little it is.
+            if few and not apart:
                 await self._current.run(assignment, stream.first(FEW), receive)
             if not await stream.has(1):
                 return
         if self._stopping:
             await stream.give_back(receive)
             return
-        self._current = Crew(self._workers, ProcessLink.hire)
+        self._current = Crew(1 if small else self._workers, ProcessLink.hire)
         await self._current.run(assignment, stream, receive)
 
     def stop(self) -> None:
         self._stopping = True
         self._current.stop()
+
+
+def is_apart(judge: AnyJudge, seconds: float) -> bool:
+    """Whether workers judge the cases of this judge, however few they are."""
+    return seconds > 0 and type(judge).__module__.partition(".")[0] != "krino"
 
 
 class _Ahead:
@@ -104,6 +120,11 @@ class _Ahead:
             self._end = end
         return len(self._held) >= count
 
+    @property
+    def is_at_end(self) -> bool:
+        """Whether nothing comes after what was looked at."""
+        return self._end is not None
+
     async def first(self, count: int) -> AsyncGenerator[OpenCase, None]:
         for _ in range(count):
             try:
@@ -123,8 +144,12 @@ class ProcessLink:
     def __init__(self, kit: Kit) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would copy the event loop and the threads of models
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs, kit), name="krino-worker", daemon=True)
-        self._process.start()
+        self._pulse = context.RawValue("Q", 0)
+        self._patience = longest_silence(kit.case_seconds) + 2 * LIFE
+        work = (theirs, kit, self._pulse)
+        self._process = context.Process(target=_work, args=work, name="krino-worker", daemon=True)
+        with environment_without(kit.keys_in):
+            self._process.start()
         theirs.close()
         self._threads = ThreadPoolExecutor(2, "krino-link")  # one may send while the other waits
 
@@ -139,11 +164,29 @@ class ProcessLink:
             raise WorkerLost(str(error)) from None
 
     async def receive(self) -> list[FromWorker]:
+        hearing = asyncio.get_running_loop().run_in_executor(self._threads, self._pipe.recv)
         try:
-            heard = await asyncio.get_running_loop().run_in_executor(self._threads, self._pipe.recv)
+            await self._heard_or_stopped(hearing)
+            heard = hearing.result()
         except (EOFError, OSError):
             raise WorkerLost("its process has ended") from None
-        return cast(list[FromWorker], heard)
+        except Exception as fault:  # a judge has written into the pipe
+            raise WorkerLost(f"what it says cannot be read: {named(fault)}") from None
+        finally:
+            hearing.cancel()
+        if not isinstance(heard, list) or not all(isinstance(message, FromWorker) for message in heard):
+            raise WorkerLost("what it says makes no sense")
+        return heard
+
+    async def _heard_or_stopped(self, hearing: asyncio.Future[Any]) -> None:
+        """Until a message is there; raises `WorkerLost` where there is no sign of life for longer than a case may take.
+        Seconds are counted one by one: while this process itself is stopped, none goes by."""
+        quiet, last = 0, self._pulse.value
+        while not (await asyncio.wait({hearing}, timeout=1.0))[0]:
+            quiet = quiet + 1 if self._pulse.value == last else 0
+            last = self._pulse.value
+            if last and quiet > self._patience:  # nothing was heard of it yet while its judge is loaded
+                raise WorkerLost("its process was stopped")
 
     async def close(self) -> None:
         self._process.kill()  # it writes no files; all that counts has been said
@@ -153,11 +196,21 @@ class ProcessLink:
         self._process.close()
 
 
-def _work(pipe: Connection[list[FromWorker], list[ToWorker]], kit: Kit) -> None:
+def _work(pipe: Connection[list[FromWorker], list[ToWorker]], kit: Kit, pulse: Any) -> None:
     """In the new process, until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the starter alone decides
     kit.forget_keys()
-    desk = Desk(kit, pipe.send)
+
+    def say(messages: list[FromWorker]) -> None:
+        try:
+            pipe.send(messages)
+        except OSError:  # the starter is gone, or a judge has closed our files: nobody hears us any more
+            os._exit(1)
+
+    def show_life() -> None:
+        pulse.value += 1
+
+    desk = Desk(kit, say, show_life)
     listening = threading.Thread(target=_listen, args=(pipe, desk))
     listening.start()
     desk.work()

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from krino.cases.item import CaseItem
 from krino.contract import AnyJudge, Judgement, Labeller
+from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import Written, input_hash
 from krino.engine.rehearsal import Trial
 
@@ -50,6 +51,8 @@ class Assignment:
     labeller: Labeller
     folder: Path | None = None
     """Of the run, for an engine that keeps a state of its own there."""
+    case_seconds: float = CASE_SECONDS
+    """What the judge's code may take for a case, the wait for a model not counted; 0: as long as it likes."""
     may_kill: bool = False
     """Whether one of these cases may kill its process: they ended in error before, or the session was killed that had
     them."""
@@ -79,11 +82,13 @@ class Engine(Protocol):
         """Begin no more cases and send no more requests; what is under way may finish."""
 
 
-async def opened(items: Iterable[CaseItem], is_open: Callable[[CaseItem, str], bool]) -> AsyncGenerator[OpenCase, None]:
+async def opened(
+    items: Iterable[CaseItem], is_open: Callable[[CaseItem, str], bool], judge: AnyJudge | None = None
+) -> AsyncGenerator[OpenCase, None]:
     """Those of the items that are to be judged; other tasks get a turn now and then, however many are passed over."""
     passed_over = 0
     for item in items:
-        digest = input_hash(item)
+        digest = input_hash(item, judge)
         if is_open(item, digest):
             passed_over = 0
             yield OpenCase(item, digest)
@@ -101,7 +106,7 @@ async def judged_in_order(
     room, news, trial = asyncio.Semaphore(window), asyncio.Event(), Trial()
 
     async def held_back() -> AsyncGenerator[OpenCase, None]:
-        async for case in opened(items, lambda item, digest: True):
+        async for case in opened(items, lambda item, digest: True, assignment.judge):
             await room.acquire()
             yield case
 

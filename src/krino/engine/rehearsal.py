@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from krino.cases.item import CaseItem
 from krino.contract import AnyJudge, Judge, Judgement, Labeller, Questions, Settlement, describe_validation
+from krino.contract.code_limit import CASE_SECONDS, CodeLimit
 from krino.contract.conduct import BrokenContract, questions_of, settlement_problems, verdict_of
 from krino.contract.places import fault_in, place_of_attribute
 from krino.engine.case import Written
@@ -28,6 +29,7 @@ from krino.errors import RunStopped, UsageProblem
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import Panel
 from krino.text.clean import cut
+from krino.text.faults import named, words_of
 
 MOST_TRIED = 20
 _WRONG_CALL = re.compile(r"missing \d+ required|takes .+ positional argument|unexpected keyword argument")
@@ -35,40 +37,41 @@ _WRONG_TYPE = re.compile(r"_type|_parsing$")
 _rehearsed: WeakSet[type] = WeakSet()
 
 
-def rehearsed(items: Iterator[CaseItem], judge: AnyJudge) -> Iterator[CaseItem]:
+def rehearsed(items: Iterator[CaseItem], judge: AnyJudge, seconds: float = CASE_SECONDS) -> Iterator[CaseItem]:
     """The items as they are; before the first that leaves something to ask about, `judge` is tried on it."""
     for number, item in enumerate(items):
         if number < MOST_TRIED:
-            rehearse(judge, item)
+            rehearse(judge, item, seconds)
         yield item
 
 
-def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem]) -> None:
+def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem], seconds: float = CASE_SECONDS) -> None:
     """The same with nothing done to the items: for the look before a run begins."""
     for number, item in enumerate(items):
         if _needs_none(judge) or number >= MOST_TRIED:
             return
-        rehearse(judge, item)
+        rehearse(judge, item, seconds)
 
 
-def rehearse(judge: AnyJudge, item: CaseItem) -> None:
+def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> None:
     """Nothing, or a `UsageProblem` with what the judge's code must give back instead; once for each class."""
     if item.record is None or _needs_none(judge):
         return
     try:
-        case = judge.read(item.record)
-        facts = judge.study(case)
-        questions = questions_of(judge, judge.ask(case, facts))
-        if questions is None:
-            return
-        _try(judge, case, facts, questions)
+        with CodeLimit(seconds):
+            case = judge.read(item.record)
+            facts = judge.study(case)
+            questions = questions_of(judge, judge.ask(case, facts))
+            if questions is None:
+                return
+            _try(judge, case, facts, questions)
     except UsageProblem:
         raise
     except Exception as fault:
         if isinstance(fault, BrokenContract):
-            raise UsageProblem(f"{fault} (seen on case {item.id}, before anybody was asked)") from None
+            raise UsageProblem(f"{words_of(fault)} (seen on case {item.id}, before anybody was asked)") from None
         if _is_certain(fault):
-            told = f"{type(fault).__name__}: {fault}{fault_in(type(judge), fault)}"
+            told = f"{named(fault)}{fault_in(type(judge), fault)}"
             raise UsageProblem(
                 f"judge `{judge.name}` breaks: {told} (on case {item.id}, before anybody was asked)"
             ) from fault
@@ -76,10 +79,13 @@ def rehearse(judge: AnyJudge, item: CaseItem) -> None:
     _rehearsed.add(type(judge))
 
 
-def refuse_without_labeller(judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem]) -> None:
+def refuse_without_labeller(
+    judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem], seconds: float = CASE_SECONDS
+) -> None:
     """For the look before a run begins: a judge without an embedded labeller, and no other one named, yet something to
     ask about. A judge that decides everything by rules needs nobody, so the first cases have to be looked at."""
-    if lacks_labeller(judge, labeller) and any(_leaves_open(judge, item) for item in islice(items, MOST_TRIED)):
+    first = islice(items, MOST_TRIED)
+    if lacks_labeller(judge, labeller) and any(_leaves_open(judge, item, seconds) for item in first):
         judge.label_locally([])  # which says that there is none
 
 
@@ -90,12 +96,13 @@ def lacks_labeller(judge: AnyJudge, labeller: Labeller) -> bool:
     return embedded and type(judge).label_locally is Judge.label_locally
 
 
-def _leaves_open(judge: AnyJudge, item: CaseItem) -> bool:
+def _leaves_open(judge: AnyJudge, item: CaseItem, seconds: float) -> bool:
     if item.record is None:
         return False
     try:
-        case = judge.read(item.record)
-        return judge.leaves_open(case, judge.study(case))
+        with CodeLimit(seconds):
+            case = judge.read(item.record)
+            return judge.leaves_open(case, judge.study(case))
     except Exception:  # the judgement of this case will say what is wrong with it
         return False
 
@@ -129,7 +136,7 @@ def _is_certain(fault: Exception) -> bool:
     """Whether this would happen with any labels: the code itself is wrong, whatever the data."""
     if isinstance(fault, AttributeError):
         return isinstance(fault.obj, BaseModel) and fault.obj.model_config.get("extra") != "allow"
-    return type(fault) is NameError or (isinstance(fault, TypeError) and bool(_WRONG_CALL.search(str(fault))))
+    return type(fault) is NameError or (isinstance(fault, TypeError) and bool(_WRONG_CALL.search(words_of(fault))))
 
 
 def _must_fit_the_verdict(judge: AnyJudge, settlements: list[Settlement]) -> None:

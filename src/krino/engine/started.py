@@ -6,6 +6,24 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+_STARTING = threading.Lock()
+
+
+@contextmanager
+def environment_without(names: Collection[str]) -> Iterator[None]:
+    """For the start of a process that must not inherit these variables.
+
+    What the process removes itself, it can still read in `/proc/self/environ`, and so can code that it runs.
+    """
+    with _STARTING:
+        kept = {name: os.environ.pop(name) for name in names if name in os.environ}
+        try:
+            yield
+        finally:
+            os.environ.update(kept)
 
 
 def follow_the_starter() -> None:

@@ -13,10 +13,13 @@ import orjson
 
 from krino.errors import UsageProblem
 from krino.labellers.llm.batch.ledger import FOLDER
+from krino.runs.files import inside
 from krino.runs.inputs import is_kept_input
 from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest, Plan, differences
 from krino.runs.roll import ROLL
+from krino.text.clean import clean_name, has_unseen
+from krino.writing import OWNER_ONLY, make_own_folder
 
 BATCHES = FOLDER
 """What the engine of batch files keeps for as long as anything is out."""
@@ -26,6 +29,8 @@ OUR_FILES = frozenset({MANIFEST, JOURNAL, BATCHES, *RESULTS})
 """What a run keeps in its folder, beside its inputs that could be read only once."""
 TRYING = f".{MANIFEST}.trying"
 """Lies in the folder while this process tries the judge on the first cases."""
+_NO_LINK_OR_PIPE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Flags of `open`: fail where a link lies, and do not wait at a pipe that nobody reads."""
 WAYS_OUT = "name another folder with --run, or judge everything anew in this one with --fresh"
 
 
@@ -48,6 +53,11 @@ def find_location(
     `fresh`: what the folder holds is not to be used. Nothing is changed here.
     """
     if named is not None:
+        if has_unseen(named.name) and not named.exists():
+            raise UsageProblem(
+                f"the run `{clean_name(named.name)}` cannot be made under the name that was given: it holds characters "
+                "that nobody sees (soft hyphens, or such as turn the line around); write the name without them"
+            )
         return RunLocation(named, continued=_goes_on(plan, named, fresh))
     return _in_base(plan, base or Path("runs"), fresh)
 
@@ -80,8 +90,7 @@ def trying(folder: Path) -> Iterator[None]:
     made = make(folder)
     try:
         with contextlib.suppress(OSError):  # where nothing can be written, whoever claims the folder says so
-            through_no_link = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-            os.close(os.open(folder / TRYING, through_no_link, 0o666))
+            os.close(os.open(folder / TRYING, os.O_WRONLY | os.O_CREAT | _NO_LINK_OR_PIPE, OWNER_ONLY))
         yield
     finally:
         with contextlib.suppress(OSError):
@@ -94,7 +103,7 @@ def make(folder: Path) -> list[Path]:
     """The folders that had to be made, the inmost first."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_own_folder(folder)
     except OSError as error:
         raise UsageProblem(f"{folder} cannot be made: {error.strerror}; name another folder with --run") from None
     return made
@@ -145,7 +154,7 @@ def _goes_on(plan: Plan, named: Path, fresh: bool) -> bool:
 def _is_run(folder: Path) -> bool:
     """Whether its `run.json` is one of Krino's, of whatever version."""
     try:
-        data = orjson.loads((folder / MANIFEST).read_bytes())
+        data = orjson.loads(inside(folder / MANIFEST).read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return False
     return isinstance(data, dict) and {"schema_version", "krino_version", "plan"} <= data.keys()

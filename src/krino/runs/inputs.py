@@ -16,23 +16,29 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
+from pydantic import BaseModel
 
+from krino.cases.content import content_hash, content_hash_by_names
+from krino.cases.from_python import plain_record, rows_of_frame
 from krino.cases.item import CaseItem
 from krino.cases.origin import known_suffixes
 from krino.cases.stream import MAX_CASE_BYTES
-from krino.contract import hash_record
+from krino.contract import AnyJudge, hash_record
 from krino.errors import KrinoError, UsageProblem
 from krino.runs.files import inside
-from krino.writing import replacing
+from krino.writing import make_own_folder, replacing
 
 Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Iterable[Mapping[str, Any]]
 """Paths of files or folders (`-` is stdin), or the records themselves."""
+Identify = Callable[[Mapping[str, Any]], str]
+"""The hash by which a run knows the content of a record."""
 RECORDS = "records"
 CHUNK = 1 << 20
 PACKED = (b"PAR1", b"\x1f\x8b")
@@ -44,6 +50,11 @@ _FILE = re.compile(r"(?:stdin(?:-\d+)?|records)(?:\.[a-z]+){1,2}", re.IGNORECASE
 def is_kept_input(file_name: str) -> bool:
     """Whether a file of a run folder is an input that was kept there."""
     return _FILE.fullmatch(file_name) is not None
+
+
+def is_name_of_copy(name: str) -> bool:
+    """Whether a plan's name of an input stands for a copy in the run's folder."""
+    return _NAME.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,7 @@ class Inputs:
 
 def _kept(copy: Copy, folder: Path) -> Path:
     target = folder / copy.stored_as
-    folder.mkdir(parents=True, exist_ok=True)
+    make_own_folder(folder)
     with replacing(target) as kept, copy.path.open("rb") as source:
         shutil.copyfileobj(source, kept, CHUNK)
     return target
@@ -120,7 +131,9 @@ def _told_apart(source: Source) -> tuple[list[str], Iterator[Mapping[str, Any]] 
     """The paths, or the records."""
     if isinstance(source, str | PathLike):
         return [str(source)], None
-    if isinstance(source, bytes | Mapping) or not isinstance(source, Iterable):
+    if (rows := rows_of_frame(source)) is not None:
+        return [], rows
+    if isinstance(source, bytes | Mapping | BaseModel) or not isinstance(source, Iterable):
         raise UsageProblem(
             f"cases must be paths of files, or an iterable of mappings, not a {type(source).__name__}; "
             "for one case use krino.judge"
@@ -140,7 +153,7 @@ def _written(records: Iterator[Any], folder: Path) -> Copy:
     with path.open("wb") as copy:
         for number, record in enumerate(records, 1):
             try:
-                line = orjson.dumps(dict(record) if isinstance(record, Mapping) else record) + b"\n"
+                line = orjson.dumps(dict(plain_record(record, f"case {number}"))) + b"\n"
             except (TypeError, orjson.JSONEncodeError) as error:
                 raise UsageProblem(f"case {number} cannot be written as JSON: {error}; give plain values") from None
             digest.update(line)
@@ -231,14 +244,21 @@ def kept_inputs(folder: Path, names: Sequence[str]) -> Inputs | None:
     return Inputs(list(copies), copies)
 
 
+def identify_by(judge: AnyJudge | None, names: Sequence[str] | None) -> Identify:
+    """By what the judge reads; `names`: those of a plain case model, from a run whose judge is not loaded."""
+    if judge is not None:
+        return partial(content_hash, judge)
+    return hash_record if names is None else partial(content_hash_by_names, names)
+
+
 def with_cases(
-    judgements: Iterable[Mapping[str, Any]], cases: Callable[[], Iterator[CaseItem]]
+    judgements: Iterable[Mapping[str, Any]], cases: Callable[[], Iterator[CaseItem]], identify: Identify = hash_record
 ) -> Iterator[Mapping[str, Any]]:
     """The judgements, in the order of the input, each with its raw record under `case`.
 
     A record that can no longer be read, or is not the one that was judged, is left out: the judgement stands alone.
     """
-    beside = CasesBeside(cases)
+    beside = CasesBeside(cases, identify)
     for judgement in judgements:
         record = beside.case_of(judgement)
         yield judgement if record is None else {**judgement, "case": record}
@@ -250,7 +270,8 @@ class CasesBeside:
     The input is read only as far as it must be, and only the cases that are asked for are compared with the run.
     """
 
-    def __init__(self, cases: Callable[[], Iterator[CaseItem]]) -> None:
+    def __init__(self, cases: Callable[[], Iterator[CaseItem]], identify: Identify = hash_record) -> None:
+        self._identify = identify
         self._items = _as_far_as_they_go(cases)
         self._item: CaseItem | None = None
         self._begun = False
@@ -262,7 +283,9 @@ class CasesBeside:
         item = self._item
         if item is None or item.index != judgement["index"] or item.record is None:
             return None
-        return item.record if hash_record(item.record) == judgement.get("input_hash") else None
+        # Runs of older versions identify a record by all of its fields, also by those that the judge does not read.
+        hashes = (self._identify(item.record), hash_record(item.record))
+        return item.record if judgement.get("input_hash") in hashes else None
 
 
 def _as_far_as_they_go(cases: Callable[[], Iterator[CaseItem]]) -> Iterator[CaseItem]:

@@ -20,7 +20,7 @@ from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
 from krino.runs.contents import Contents
 from krino.runs.files import BEGINNING, MOST_BYTES, Line, Place, inside, read_lines
-from krino.writing import unwritten
+from krino.writing import open_own, unwritten
 
 JOURNAL = "judgements.jsonl"
 CODES: dict[Status, int] = {"ok": 1, "failed": 2, "error": 3}
@@ -73,7 +73,7 @@ class Journal:
         self.has_verdicts = False
         """Whether any case ended well."""
         try:
-            self._file = inside(self.path).open("ab", buffering=0)
+            self._file = open(inside(self.path), "ab", buffering=0, opener=open_own)  # noqa: SIM115 - see `close`
         except OSError as error:
             raise UsageProblem(
                 f"{folder} cannot be written: {error.strerror}; name another folder with --run"

@@ -12,6 +12,7 @@ import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from krino import __version__
+from krino.cases.content import names_of_plain_model
 from krino.cases.shard import Head
 from krino.contract import AnyJudge, Usage, describe_validation
 from krino.contract.fingerprint import joined_schema, schema_of
@@ -104,6 +105,9 @@ class JudgeCard(BaseModel):
         default_factory=dict, description="JSON Schema of the figures beside a verdict; empty for a judge without any"
     )
     labels_schema: dict[str, Any] = Field(default_factory=dict, description="JSON Schema of the labels on record")
+    content_names: list[str] | None = Field(
+        default=None, description="names in a record that its plain case model reads: no other field is content"
+    )
 
     @classmethod
     def of(cls, judge: AnyJudge) -> JudgeCard:
@@ -114,6 +118,7 @@ class JudgeCard(BaseModel):
             verdict_schema=schema_of(judge.verdict_model),
             figures_schema=schema_of(judge.figures_model) if judge.figures_model.model_fields else {},
             labels_schema=schema_of(judge.labels_model),
+            content_names=names if (names := names_of_plain_model(judge)) is None else sorted(names),
         )
 
     @property

@@ -33,7 +33,7 @@ from krino.runs.folder import BATCHES, RESULTS
 from krino.runs.journal import CODES, JOURNAL, NAMES, Journal, is_open, read_journal
 from krino.runs.manifest import MANIFEST, Counts, Manifest, Part, Plan, differences
 from krino.runs.roll import ROLL, Entry, RepeatedIds, entries_with_offsets, entry_of
-from krino.writing import replacing
+from krino.writing import make_own_folder, replacing
 
 Key = tuple[int, int, int]
 """Where a case belongs: in the whole (0, place, 0), or (file, line, which of the cases of that line)."""
@@ -57,7 +57,7 @@ def merge_runs(folders: Sequence[Path], into: Path) -> Manifest:
     names = {path.resolve(): path for path in (*folders, *([target] if target else []))}
     sources = [_Source(path, Manifest.load(path)) for path in names.values()]
     whole = _refuse_strangers(sources)
-    into.mkdir(parents=True, exist_ok=True)
+    make_own_folder(into)
     journal = Journal(into)  # nobody else writes there meanwhile
     try:
         if target is None and not journal.is_empty:

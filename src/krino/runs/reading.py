@@ -23,6 +23,7 @@ from krino.runs.files import Line, inside
 from krino.runs.journal import CODES, JOURNAL, NAMES, is_open, known_fields, line_of, read_journal
 from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.roll import Entry, read_roll
+from krino.text.clean import clean_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class StoredRun:
 
     def __getitem__(self, case_id: str) -> Judgement:
         """The judgement of a case, by its id (the first, where several share it)."""
-        found = next((record for record in self.records() if record["id"] == case_id), None)
+        wanted = {case_id, clean_name(case_id)}
+        found = next((record for record in self.records() if record["id"] in wanted), None)
         if found is None:
             raise KeyError(case_id)
         return Judgement.model_validate(found)

@@ -21,7 +21,7 @@ from krino.runs.checking import COUNT, HASH, SOURCE, TEXT, typed
 from krino.runs.contents import Contents
 from krino.runs.files import BEGINNING, Line, Place, inside, read_lines
 from krino.runs.manifest import MANIFEST, Manifest
-from krino.writing import unwritten
+from krino.writing import open_own, unwritten
 
 ROLL = "roll.jsonl"
 ADVICE = "run the command again: the roll is written anew, and what is judged stays judged"
@@ -70,7 +70,7 @@ class RollWriter:
 
     def __init__(self, folder: Path) -> None:
         self._path = inside(folder / ROLL)
-        self._file = self._path.open("wb", buffering=_BUFFER)
+        self._file = open(self._path, "wb", buffering=_BUFFER, opener=open_own)  # noqa: SIM115 - see `close`
         self._hash = hashlib.blake2b(digest_size=16)
         self.cases = 0
         self.repeated = RepeatedIds()

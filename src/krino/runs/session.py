@@ -11,6 +11,7 @@ from pathlib import Path
 
 from krino.cases.item import CaseItem, as_text
 from krino.contract import AnyJudge, Labeller, Source, Usage
+from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import unwritable
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, Finished, Returned, opened
@@ -58,6 +59,8 @@ class Session:
     """Forget what the folder holds and judge every case."""
     make_engine: Callable[[], Engine] = LocalPool
     on_judgement: Callable[[Tally], None] | None = None
+    case_seconds: float = CASE_SECONDS
+    """What the judge's code may take for a case."""
     may_kill: bool = False
     """Whether it is known beforehand that one of the cases may kill its process."""
     tally: Tally = field(default_factory=Tally)
@@ -199,8 +202,9 @@ class Session:
         if self.interrupted:
             return
         self._engine = self.make_engine()
-        cases = opened(self._readable(items), is_open)
-        await self._engine.run(Assignment(self.judge, self.labeller, self.folder, may_kill), cases, receive)
+        cases = opened(self._readable(items), is_open, self.judge)
+        work = Assignment(self.judge, self.labeller, self.folder, self.case_seconds, may_kill)
+        await self._engine.run(work, cases, receive)
 
     def _readable(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
         """The items until an interruption, or a file that turns out unreadable; what is in flight is finished first."""
