@@ -188,3 +188,11 @@ def test_a_reader_of_a_database_that_is_not_there_is_told(tmp_path: Path) -> Non
     with pytest.raises(UsageProblem, match="there is no workbench with labels"):
         LabelStore(tmp_path, read_only=True)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("odd", ["an\u00adna", "anna\u200b", "\u202eanna\u202c", "\ufeffanna"])
+def test_a_name_with_unseen_characters_is_no_second_rater(store: LabelStore, odd: str) -> None:
+    assert rater_name(odd) == "anna"
+    store.add(label(score=1.0))
+    store.add(label(rater=odd, score=0.0))
+    assert [(event.rater, event.fields["score"]) for event in store.current(place().subject)] == [("anna", 0.0)]

@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 from krino.errors import UsageProblem
 from krino.people import FILE, FOLDER, home_of
 from krino.people.tables import HEAD
+from krino.writing import make_own_file, make_own_folder
 
 _BUSY_MS = 30_000
 _CONNECTIONS, _MORE_CONNECTIONS = 8, 16
@@ -45,7 +46,8 @@ def address_of(where: str | PathLike[str], *, create: bool = False) -> URL:
         raise UsageProblem(f"{file} is a link: labels are kept in the folder itself; name another with --database")
     if create:
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_own_folder(file.parent)
+            make_own_file(file)
         except OSError as error:
             raise UsageProblem(
                 f"{file.parent}, where labels are kept, cannot be made: {error.strerror}; name another with --database"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from krino.errors import UsageProblem
 from krino.people.database import address_of, connect, migrate, refuse_other_version, told, writing
 from krino.people.tables import events
 from krino.runs.manifest import Manifest
-from krino.text.clean import clean, clean_line
+from krino.text.clean import clean, clean_line, clean_name
 
 Depth = Literal["fields", "labels"]
 DEPTHS: tuple[Depth, ...] = ("fields", "labels")
@@ -134,7 +133,7 @@ class LabelStore:
         `run`: only what was said there. None where there is nothing to take back.
         """
         wanted = _standing(_about(subject)).where(events.c.rater == rater).order_by(events.c.id.desc()).limit(1)
-        wanted = wanted.where(events.c.run == clean(run)) if run else wanted
+        wanted = wanted.where(events.c.run == clean_name(clean(run))) if run else wanted
         for _ in range(_TRIES):
             found = self._read(wanted)
             if not found:
@@ -212,7 +211,7 @@ class LabelStore:
 
 def rater_name(given: str) -> str:
     """A name as it is kept: one line, nothing invisible, the same letters written the same way."""
-    name = clean_line(unicodedata.normalize("NFC", given[: 4 * LONGEST_RATER]))
+    name = clean_line(clean_name(given[: 4 * LONGEST_RATER]))
     if not name:
         raise UsageProblem("the name of the rater is empty; write who labels")
     if len(name) > LONGEST_RATER:
@@ -257,8 +256,8 @@ def _values(event: Event, key: str) -> dict[str, Any]:
         "options": place.subject.options,
         "judge_version": place.subject.version,
         "input_hash": place.input_hash,
-        "case_id": clean(place.case_id),
-        "run": clean(place.run),
+        "case_id": clean_name(clean(place.case_id)),
+        "run": clean_name(clean(place.run)),
         "rater": rater_name(event.rater),
         "depth": event.depth,
         "action": event.action,

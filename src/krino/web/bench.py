@@ -25,6 +25,7 @@ from krino.examples import first_example
 from krino.judges.reference import JudgeReference
 from krino.judges.registry import OURS, load_judge
 from krino.labellers.local import LocalLabeller
+from krino.text.faults import named
 
 BATCH = 8
 """Cases that one bench takes together, at most."""
@@ -92,7 +93,7 @@ class BenchHere(Bench):
         except (UsageProblem, RunStopped) as told:
             return told
         except BaseException as fault:  # a judge's SystemExit among them: told to its client, and nobody else
-            return RuntimeError(f"{type(fault).__name__}: {fault}")
+            return RuntimeError(named(fault))
 
 
 class BenchApart(Bench):
@@ -187,7 +188,7 @@ def _outcomes(bench: BenchHere, sent: Sent) -> list[Outcome]:
         return bench.judged([(_unpacked(judge), item) for judge, item in sent])
     except Exception as fault:  # a judge that cannot be loaded here must not spoil the cases of others
         if len(sent) == 1:
-            return [RuntimeError(f"{type(fault).__name__}: {fault}")]
+            return [RuntimeError(named(fault))]
         return [outcome for one in sent for outcome in _outcomes(bench, [one])]
 
 

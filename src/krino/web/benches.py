@@ -50,7 +50,7 @@ class Job:
             self.done.set_result(outcome)
 
     def died(self) -> Written:
-        digest = input_hash(self.item)
+        digest = input_hash(self.item, self.judge)
         return written(self.judge, self.item, without_verdict(self.judge, self.item, digest, "error", DIED))
 
 

@@ -10,11 +10,14 @@ import pytest
 
 import krino
 from krino.contract import Task, hash_record
+from krino.contract.exhibits import Exhibit, Exhibits
 from krino.errors import CannotJudge, UsageProblem
 from krino.judges.registry import OURS, load_judge, recorded_judge
+from krino.people.store import DEPTHS
 from krino.runs.manifest import JudgeCard, Manifest, Plan
 from krino.web.labels.asking import Asked, ask
 from krino.web.labels.forms import Filled, Node
+from krino.web.labels.showing import show
 from label_making import rag_cases, rag_labels
 
 EXAMPLES = Path(krino.__file__).parent / "examples"
@@ -27,7 +30,7 @@ def manifest(judge: str, **options: Any) -> Manifest:
 
 
 def asked(judge: str, record: dict[str, Any], **options: Any) -> Asked:
-    return ask(manifest(judge, **options), {}, record, rolls_up=False, digest=hash_record(record))
+    return ask(manifest(judge, **options), record, rolls_up=False, digest=hash_record(record))
 
 
 def records(judge: str) -> list[dict[str, Any]]:
@@ -100,18 +103,110 @@ def _stripped(value: Any, names: set[str]) -> Any:
     return [_stripped(item, names) for item in value] if isinstance(value, list) else value
 
 
-def test_a_person_is_shown_what_a_labeller_is_shown() -> None:
-    record = rag_cases(1)[0]
-    judge = load_judge("rag")
-    case = judge.read(record)
-    questions = judge.ask(case, judge.study(case))
-    assert questions is not None
-    found = asked("rag", record)
-    assert [(piece.name, piece.text) for piece in found.shown] == [
-        (passage.name, passage.text) for passage in questions.passages
+HINTED: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "rag",
+        {
+            "id": "hinted",
+            "question": "What does a card cost in Japan?",
+            "context": ["A card costs EUR 2.50 in the euro area. It is free for students [1]."],
+            "answer": "Hello!\n\n| Where | Fee |\n|---|---|\n| Japan | EUR 100 |\n\nI cannot say more [1].",
+            "reference": "It costs EUR 3.",
+        },
+        "EUR 100",
+    ),
+    (
+        "efficiency",
+        {
+            "id": "hinted",
+            "task": "Find the capital of France.",
+            "trace": [
+                {"type": "tool", "name": "search", "input": {"q": "capital of France"}, "output": "It is Paris."},
+                {"type": "tool", "name": "search", "input": {"q": "capital of France"}, "output": "It is Paris."},
+                {"type": "message", "name": "assistant", "output": "Paris is the capital."},
+            ],
+        },
+        "again",
+    ),
+]
+
+
+@pytest.mark.parametrize(("judge", "record", "hint"), HINTED, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_person_is_shown_the_case_and_none_of_the_hints_that_a_model_gets(
+    judge: str, record: dict[str, Any], hint: str
+) -> None:
+    found = asked(judge, record)
+    for_models = "\n".join(passage.text for passage in found.for_models)
+    assert hint in for_models
+    hints = [line for line in for_models.splitlines() if line.startswith("facts:")]
+    hints += [passage.text for passage in found.for_models if passage.name in ("absent", "differs")]
+    assert hints
+    exhibits = (*found.exhibits.work, *found.exhibits.sources)
+    text = "\n".join(f"{one.title}\n{one.text}\n{' '.join(one.sentences)}" for one in exhibits)
+    assert "facts:" not in text
+    assert not {"absent", "differs", "elsewhere"} & {one.title for one in exhibits}
+    assert "reads like" not in found.exhibits.request
+
+
+def test_the_answer_is_shown_as_it_was_written_and_sentence_numbers_are_no_part_of_the_text() -> None:
+    _, record, _ = HINTED[0]
+    shown = show(asked("rag", record).exhibits, numbered=False)
+    assert {piece.title: piece.text for piece in shown.work}["Answer"] == record["answer"]
+    (passage,) = shown.sources
+    assert (passage.text, passage.sentences) == (record["context"][0], ())
+    numbered = show(asked("rag", record).exhibits, numbered=True)
+    assert {piece.title: piece.text for piece in numbered.work}["Answer"] == record["answer"]
+    assert numbered.sources[0].sentences == (
+        "A card costs EUR 2.50 in the euro area.",
+        "It is free for students [1].",
+    )
+
+
+def test_the_form_does_not_begin_with_what_code_takes_for_a_refusal() -> None:
+    record = {**rag_cases(1)[0], "answer": "It was built in 1958. I cannot say who designed it."}
+    form = asked("rag", record).at("labels").form()
+    parts = {child.name: child for child in form.children}
+    rows = [{child.name: child.value for child in row.children} for row in parts["claims"].children]
+    assert [row["sentence"] for row in rows] == [1, 2]
+    assert not any(option.chosen for option in parts["empty_sentences"].options)
+
+
+def test_a_trace_is_shown_with_results_and_messages_and_long_ones_open_on_demand() -> None:
+    long = "row of the result " * 2_000
+    steps = [
+        {"type": "tool", "name": "query", "input": {"sql": "select"}, "output": long},
+        {"type": "message", "name": "assistant", "output": "There are seven rows."},
     ]
-    assert found.request == questions.request
-    assert found.instructions == judge.prompt
+    record = {"id": "trace", "task": "Count the rows.", "trace": steps, "answer": "Seven."}
+    shown = show(asked("efficiency", record).exhibits, numbered=False)
+    assert [piece.title for piece in shown.work] == ["Task", "What the agent answered"]
+    query, message = shown.sources
+    assert "select" in query.text
+    assert "row of the result" in query.text
+    assert len(query.text) < len(query.rest) < 20_000
+    assert query.missing > 10_000
+    assert "There are seven rows." in message.text
+
+
+def test_candidates_are_shown_in_the_order_of_the_record_whatever_code_prefers() -> None:
+    name, record = next(pair for pair in OPEN if pair[0] == "citation")
+    exhibits = asked(name, record).exhibits
+    ids = [item["decision_id"] for item in record["candidates"]]
+    assert [given for given, exhibit in zip(ids, exhibits.sources, strict=False) if given in exhibit.text] == ids
+    assert not any("candidate" in piece.title for piece in show(exhibits, numbered=False).sources)
+    titles = [piece.title for piece in show(exhibits, numbered=True).sources]
+    assert any(title.endswith("(candidate 1 in the questions)") for title in titles)
+
+
+def test_however_much_a_case_holds_the_page_has_an_end() -> None:
+    many = tuple(Exhibit(f"step {number}", "x" * 30_000) for number in range(3_000))
+    shown = show(Exhibits(many[:1], many), numbered=True)
+    assert sum(len(piece.text) + len(piece.rest) for piece in (*shown.work, *shown.sources)) < 3_000_000
+    assert shown.left_out == 2_000
+    assert all(len(piece.text) + len(piece.rest) + piece.missing == 30_000 for piece in shown.sources)
+    (piece,) = show(Exhibits((Exhibit("a", sentences=("y" * 50_000, "z")),), ()), numbered=True).work
+    assert sum(map(len, piece.sentences)) + piece.missing == 50_001
+    assert sum(map(len, piece.sentences)) == 20_000
 
 
 def test_what_a_model_would_be_refused_for_a_person_is_refused_for() -> None:
@@ -137,10 +232,12 @@ def test_where_the_facts_settle_all_only_the_fields_are_asked() -> None:
         found.at("labels")
 
 
-def test_a_case_that_is_not_at_hand_is_shown_as_far_as_the_run_keeps_it() -> None:
-    found = ask(manifest("rag"), {"question": "When?"}, None, rolls_up=False, digest="0" * 32)
-    assert [(piece.name, piece.text) for piece in found.shown] == [("question", "When?")]
-    assert "not at hand" in found.without["labels"]
+def test_a_case_that_is_not_at_hand_cannot_be_labelled_at_any_depth() -> None:
+    found = ask(manifest("rag"), None, rolls_up=False, digest="0" * 32, missing="cases.jsonl is gone")
+    assert not found.forms
+    for depth in DEPTHS:
+        with pytest.raises(UsageProblem, match=r"cases\.jsonl is gone"):
+            found.at(depth)
 
 
 def test_a_long_trace_is_asked_as_a_whole() -> None:
@@ -156,7 +253,7 @@ def test_a_long_trace_is_asked_as_a_whole() -> None:
     found = asked("efficiency", record, window_tokens=500)
     (rows,) = [child for child in found.at("labels").form().children if child.kind == "rows"]
     assert len(rows.children) == 60
-    assert len(found.shown) > 1
+    assert len(found.exhibits.sources) == 60
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,13 @@ pytestmark = [NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
 
 ATTACK = "<img src=x onerror=hacked=1><script>hacked=1</script>\"'>{{7*7}}"
 
+LONG: dict[str, Any] = {
+    "id": "long",
+    "question": "When was the tower built?",
+    "context": [f"The tower number {number} was built in 1958. It stands in Brussels. " * 20 for number in range(3)],
+    "answer": "\n".join(["Hello!", *(f"- Point {number}: it was built in 1958 [1]." for number in range(40))]),
+}
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -25,6 +32,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_rag_run(folder / "rag", 2)
     case = {**rag_cases(1)[0], "id": ATTACK, "question": f"When was the tower built? {ATTACK}"}
     krino.run("rag", [case], labeller=Says(lambda _: rag_labels(why=ATTACK)), into=folder / "hostile")
+    krino.run("rag", [LONG], labeller="local", into=folder / "long")
     return folder
 
 
@@ -119,6 +127,77 @@ async def test_a_cell_opens_its_cases_and_the_verdict_is_shown_to_who_asks(tabs:
     await page.run("document.querySelector('form[action*=\"/show\"]').requestSubmit()")
     await on(page, "What the judge says")
     assert SECRET in await page.run("document.documentElement.outerHTML")
+
+
+async def test_a_digit_chooses_and_stays_enter_goes_on_and_nothing_is_saved_by_it(
+    tabs: tuple[Tab, Tab], address: str
+) -> None:
+    page, _ = tabs
+    active = "document.querySelector('.question.active legend').innerText.trim().toLowerCase()"
+    checked = "[...document.querySelectorAll('#answer input:checked')].map((box) => `${box.name} ${box.value}`)"
+    await begin(page, address, "rag", "Kim")
+    await page.press("n")
+    await on(page, "You see this case because")
+    case = await page.run("location.pathname")
+    assert await page.run(active) == "faithfulness"
+    await page.press("2")
+    assert await page.run(active) == "faithfulness"
+    assert await page.run(checked) == ["f.faithfulness 0.25"]
+    assert "0.25" in await page.run("document.querySelector('#chosen').textContent")
+    await page.press("3")
+    assert await page.run(checked) == ["f.faithfulness 0.5"]
+    await page.press("Enter")
+    assert await page.run(active) == "context relevance"
+    await page.press("5")
+    assert await page.run(checked) == ["f.faithfulness 0.5", "f.context_relevance 1.0"]
+    count = await page.run("document.querySelectorAll('[data-question]').length")
+    for _ in range(count - 1):
+        await page.press("Enter")
+    assert await page.run("document.activeElement === document.querySelector('#answer [data-key=n]')")
+    assert await page.run("location.pathname") == case
+    await page.press("Enter")
+    await on(page, "Saved.")
+    await page.open(f"{address}{case}")
+    assert await page.run(checked) == ["f.faithfulness 0.5", "f.context_relevance 1.0"]
+
+
+async def test_n_saves_and_skips_nothing_where_nothing_is_chosen(tabs: tuple[Tab, Tab], address: str) -> None:
+    page, _ = tabs
+    await begin(page, address, "rag", "Lou")
+    await page.press("n")
+    await on(page, "You see this case because")
+    case = await page.run("location.pathname")
+    await page.press("n")
+    await on(page, "Not saved yet")
+    assert await page.run("location.pathname") == case
+    await page.open(f"{address}/runs/rag/label")
+    assert "skipped" not in await page.run("document.querySelector('.panel').innerText")
+
+
+async def test_answer_passages_and_form_are_on_one_screen(tabs: tuple[Tab, Tab], address: str) -> None:
+    page, _ = tabs
+    await begin(page, address, "long", "Mia")
+    await page.call("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
+    try:
+        await page.press("n")
+        await on(page, "You see this case because")
+        places = await page.run(
+            "[...document.querySelectorAll('.side-by-side > section')].map((node) => {"
+            "const {left, top, right, bottom} = node.getBoundingClientRect(); return [left, top, right, bottom]; })"
+        )
+        assert len(places) == 3
+        for (_, top, right, bottom), (left, *_) in zip(places, [*places[1:], (1280,)], strict=True):
+            assert right <= left
+            assert 0 <= top < bottom <= 800
+            assert bottom - top > 500
+        shown = await page.run("document.querySelector('.side-by-side > section').innerText")
+        assert LONG["answer"] in shown
+        for scrolled in (0, 1):
+            section = f"document.querySelectorAll('.side-by-side > section')[{scrolled}]"
+            assert await page.run(f"{section}.scrollTo(0, 100), {section}.scrollTop") == 100
+        assert await page.run("scrollY") == 0
+    finally:
+        await page.call("Emulation.clearDeviceMetricsOverride")
 
 
 async def test_undo_by_keyboard_brings_the_case_back(tabs: tuple[Tab, Tab], address: str) -> None:

@@ -253,3 +253,18 @@ def test_a_text_without_end_is_refused() -> None:
     sent = Filled([("l.items#", "1"), ("l.items.0.name", "x" * 20_001)])
     with pytest.raises(UsageProblem, match="more than"):
         answer_of(sent_form(LABELS, LOOSE, EXACT, sent), sent)
+
+
+@pytest.mark.parametrize(
+    ("schema", "keys"),
+    [
+        ({"type": "integer", "minimum": 0, "maximum": 5}, ["0", "1", "2", "3", "4", "5"]),
+        ({"type": "integer", "minimum": 1, "maximum": 10}, ["1", "2", "3", "4", "5", "6", "7", "8", "9", ""]),
+        ({"enum": ["A", "B"]}, ["1", "2"]),
+        ({"anyOf": [{"enum": [1, 2]}, {"type": "null"}]}, ["1", "2", ""]),
+        ({"type": "number", "minimum": 0, "maximum": 1}, ["1", "2", "3", "4", "5"]),
+    ],
+)
+def test_a_digit_that_is_an_answer_chooses_that_answer(schema: dict[str, Any], keys: list[str]) -> None:
+    (node,) = verdict_form({"properties": {"field": schema}}).children
+    assert [option.key for option in node.options] == keys

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
+import orjson
 import pytest
 from starlette.testclient import TestClient
 
 import krino
 from krino.people.store import LabelStore, Subject
 from krino.runs.reading import load_run
-from label_making import PAGE, SECRET, Person, filled, key_of, make_rag_run, rag_cases, rag_labels
+from label_making import PAGE, SECRET, Person, Says, filled, key_of, make_rag_run, rag_cases, rag_labels
 from toy_judge import ToyJudge
 from workbench_making import TOKEN, csrf_of, log_in, serving
 
@@ -108,6 +110,77 @@ def test_a_case_that_is_skipped_is_not_brought_again_and_undo_brings_it_back(cli
     leads_to = anna.post("/undo", anna.get("/label"))
     assert f"/label/{first}" in leads_to
     assert anna.next_case() == first
+
+
+def test_a_skip_is_not_done_and_can_be_taken_up_again(client: TestClient) -> None:
+    anna = Person(client, "rag", "Anna")
+    first = anna.next_case()
+    anna.post(f"/label/{first}/skip?depth=fields", anna.get(f"/label/{first}"))
+    queue = anna.get("/label")
+    assert "0 of 3 cases labelled, 1 skipped" in queue
+    assert 'value="0"' in queue
+    for _ in range(2):
+        anna.say(anna.next_case(), **{"f.faithfulness": "1.0"})
+    queue = anna.get("/label")
+    assert "2 of 3 cases labelled, 1 skipped" in queue
+    assert "1 that you skipped is not labelled" in queue
+    assert f'href="/runs/rag/label/{first}?depth=fields">Open the first that you skipped' in queue
+    anna.say(first, **{"f.faithfulness": "0.0"})
+    assert "3 of 3 cases labelled<" in anna.get("/label")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """Runs whose cases lie in a file outside the folder that is served."""
+    source, folder = tmp_path / "home" / "my-cases.jsonl", tmp_path / "served"
+    source.parent.mkdir()
+    source.write_bytes(b"".join(orjson.dumps(case) + b"\n" for case in rag_cases(2)))
+    krino.run("rag", [source], labeller=Says(lambda _: rag_labels(why=SECRET)), into=folder / "rag")
+    return folder
+
+
+def test_a_case_that_is_not_at_hand_cannot_be_labelled_and_the_page_says_what_to_do(elsewhere: Path) -> None:
+    with serving(elsewhere) as client:
+        anna = Person(client, "rag", "Anna")
+        case = anna.next_case()
+        for depth in ("fields", "labels"):
+            page = anna.get(f"/label/{case}?depth={depth}")
+            assert 'id="answer"' not in page
+            assert "its file my-cases.jsonl is not in the folder that the workbench serves" in page
+            assert "put a copy of my-cases.jsonl into that folder" in page
+            assert "home" not in page
+        sent = anna.sent(f"/label/{case}?depth=fields", page, 422, {"f.faithfulness": "1.0"})
+        assert "my-cases.jsonl" in sent.text
+        body = {"run": "rag", "case": "case-0", "rater": "anna", "answer": {"faithfulness": 1.0}}
+        refused = client.post("/v1/labels", json=body)
+        assert refused.status_code == 422
+        assert "put a copy of my-cases.jsonl" in refused.text
+        shutil.copy(elsewhere.parent / "home" / "my-cases.jsonl", elsewhere)
+        assert 'id="answer"' in anna.get(f"/label/{case}")
+        anna.say(case, **{"f.faithfulness": "1.0"})
+
+
+def test_a_case_that_was_changed_since_cannot_be_labelled(elsewhere: Path) -> None:
+    (elsewhere / "my-cases.jsonl").write_text('{"id": "case-0", "question": "Who?", "answer": "I."}\n')
+    with serving(elsewhere) as client:
+        anna = Person(client, "rag", "Anna")
+        page = anna.get(f"/label/{anna.next_case()}")
+        assert 'id="answer"' not in page
+        assert "my-cases.jsonl no longer holds it as it was judged" in page
+
+
+def test_hints_of_code_are_sent_only_after_the_verdict_was_shown(tmp_path: Path) -> None:
+    case = {**rag_cases(1)[0], "answer": "It was built in 1958 and costs EUR 77.77 in Japan."}
+    labels = rag_labels("supported", why=SECRET)
+    krino.run("rag", [case], labeller=Says(lambda _: labels), into=tmp_path / "rag")
+    with serving(tmp_path) as client:
+        anna = Person(client, "rag", "Anna")
+        digest = anna.next_case()
+        for depth in ("fields", "labels"):
+            page = anna.get(f"/label/{digest}?depth={depth}")
+            assert "EUR, Japan" not in page
+        anna.post(f"/label/{digest}/show?depth=fields", page)
+        assert "EUR, Japan" in anna.get(f"/label/{digest}")
 
 
 def test_undo_takes_the_last_label_back_and_leads_to_its_case(client: TestClient) -> None:

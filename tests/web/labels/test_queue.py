@@ -100,6 +100,8 @@ def test_a_case_that_was_labelled_or_skipped_is_not_brought_again_at_that_depth(
     assert Queue(ranking, events, "fields").next("anna") is None
     assert Queue(ranking, events, "labels").next("anna") is not None
     assert Queue(ranking, events, "fields").next("ben") is not None
+    queue = Queue(ranking, events, "fields")
+    assert (queue.done("anna"), queue.skipped("anna")) == ({digest(0)}, [digest(1)])
 
 
 def test_labels_of_cases_that_the_run_does_not_have_are_passed_over() -> None:

@@ -25,6 +25,7 @@ from krino.runs.journal import is_open, read_journal
 from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL, Entry, read_entries, read_roll
 from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, words_of
+from krino.writing import make_own_file, make_own_folder
 
 VERSION = 1
 """Of the tables: a part of the file's name, so that an older index is never read."""
@@ -202,7 +203,8 @@ class Book:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_own_folder(path.parent)
+    make_own_file(path)
     db = sqlite3.connect(path, timeout=60, isolation_level=None)
     try:
         db.execute("PRAGMA journal_mode = WAL")

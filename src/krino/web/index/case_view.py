@@ -1,7 +1,8 @@
 """How the judge of a run shows one case: as the report recorded it, or of the case itself where that may be read.
 
 A run folder may come from anyone. So only Krino's own judges are loaded, a case is read only where its input was kept
-in the run's folder or lies in the folder that is served, and only if it is the one that was judged.
+in the run's folder or lies in the folder that is served (where it was, or a copy of that name), and only if it is the
+one that was judged.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ from krino.blocks import Block
 from krino.cases import read_cases
 from krino.contract import AnyJudge
 from krino.errors import KrinoError
+from krino.examples import EXAMPLES
 from krino.judges.registry import OURS, our_judge, recorded_judge
 from krino.render.at_hand import AtHand
 from krino.render.embed import RecordedViews
 from krino.render.html import to_html
 from krino.render.report import REPORT
-from krino.runs.inputs import CasesBeside, kept_inputs
+from krino.runs.inputs import CasesBeside, identify_by, is_name_of_copy, kept_inputs
 from krino.runs.manifest import Manifest
 from krino.runs.reading import StoredRun
+from krino.text.clean import clean_line
 from krino.web.index.book import stamp_of
+
+_LONGEST_NAMES = 160
 
 
 def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> list[Block]:
@@ -51,8 +56,10 @@ def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mappi
     if paths is None:
         return None
     how: Any = {"format": plan.format, "mapping": plan.mapping, "split": plan.split}
+    judge = judge_of(run.manifest)
+    identify = identify_by(judge, run.manifest.about.content_names)
     try:
-        return CasesBeside(lambda: read_cases(paths, **how, judge=judge_of(run.manifest))).case_of(judgement)
+        return CasesBeside(lambda: read_cases(paths, **how, judge=judge), identify).case_of(judgement)
     except (ValueError, LookupError, TypeError):  # settings of a manifest that somebody made up
         return None
 
@@ -73,12 +80,53 @@ def _inputs(run: StoredRun, served: Path) -> list[str] | None:
     try:
         if (kept := kept_inputs(run.folder, names)) is not None:
             return kept.paths
-        real = [Path(name).resolve(strict=True) for name in names]
+        found = [_inside(name, served) for name in names]
     except (KrinoError, OSError, ValueError):
         return None
+    paths = [str(path) for path in found if path is not None]
+    return paths if paths and len(paths) == len(names) else None
+
+
+def _inside(name: str, served: Path) -> Path | None:
+    """The input where it was when it was judged, or a copy of its name in the folder that is served; also an example
+    that comes with Krino, for the runs of `krino demo`."""
     home = served.resolve()
-    inside = names and all(path.is_file() and path.is_relative_to(home) for path in real)
-    return [str(path) for path in real] if inside else None
+    for path in (Path(name), home / Path(name).name):
+        real = path.resolve()
+        if (real.is_relative_to(home) or real.is_relative_to(EXAMPLES)) and real.is_file():
+            return real
+    return None
+
+
+def why_not_at_hand(run: StoredRun, served: Path) -> str:
+    """Why a case cannot be read, and what to do about it. It names files, but not where they were."""
+    names = run.manifest.plan.inputs
+    if not names:
+        return "the run does not say which file it came from; judge the cases again"
+    if _inputs(run, served) is not None:
+        shown = clean_line(", ".join(Path(name).name for name in names), _LONGEST_NAMES)
+        return (
+            f"{shown} no longer holds it as it was judged; bring back the file that was "
+            "judged, or judge the cases again"
+        )
+    lacking = [name for name in names if not _is_readable(run, name, served)]
+    if is_name_of_copy(lacking[0]):
+        return (
+            "the copy of the input that the run kept is gone from its folder; bring it back, or judge the cases again"
+        )
+    shown = clean_line(Path(lacking[0]).name, _LONGEST_NAMES)
+    more = f" (and {len(lacking) - 1:,} more files)" if len(lacking) > 1 else ""
+    return (
+        f"its file {shown}{more} is not in the folder that the workbench serves, and it "
+        f"reads no others; put a copy of {shown} into that folder and load this page again"
+    )
+
+
+def _is_readable(run: StoredRun, name: str, served: Path) -> bool:
+    try:
+        return kept_inputs(run.folder, [name]) is not None or _inside(name, served) is not None
+    except (KrinoError, OSError, ValueError):
+        return False
 
 
 @lru_cache(maxsize=8)

@@ -13,6 +13,7 @@ from krino.runs.files import inside
 from krino.runs.manifest import Counts
 from krino.runs.reading import StoredRun
 from krino.runs.roll import Entry
+from krino.text.clean import clean_name
 from krino.web.index.book import Book, State, counted
 from krino.web.index.question import Question, Sql
 
@@ -77,7 +78,7 @@ class Cases:
         """A case by its id: the first that has it, or a later one."""
         with self._book.reading() as db:
             rest = f"WHERE {_JUDGED} AND entry.id = ? ORDER BY entry.place LIMIT 1 OFFSET ?"
-            return next(_rows(db, rest, [name, again]), None)
+            return next(_rows(db, rest, [name, again]), None) or next(_rows(db, rest, [clean_name(name), again]), None)
 
     def at(self, place: int) -> Row | None:
         with self._book.reading() as db:

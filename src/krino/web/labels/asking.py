@@ -1,7 +1,8 @@
 """A case as a person is asked about it: what is shown, which form is filled in, and what the answer comes to.
 
-People and models answer the same questions: what is shown is what a labeller is shown, `Task.accept` checks the labels
-of both, and the judge's own rules score both. Nothing of the verdict on record is looked at here.
+People and models answer the same questions: `Task.accept` checks the labels of both, and the judge's own rules score
+both. But people see the case as it was given (`Judge.exhibits`), never the hints that code writes for models, and
+nothing of the verdict on record is looked at here.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import Any
 
 import orjson
 
-from krino.contract import AnyJudge, Questions, Task
+from krino.contract import AnyJudge, Passage, Questions, Task
 from krino.contract.bounds import Bound
 from krino.contract.conduct import questions_of, verdict_of
+from krino.contract.exhibits import Exhibit, Exhibits
 from krino.contract.fingerprint import schema_of
 from krino.errors import CannotJudge, UsageProblem
 from krino.judges.registry import OURS, recorded_judge
-from krino.people.store import Depth
+from krino.people.store import DEPTHS, Depth
 from krino.runs.fields import ROLL_UPS
 from krino.runs.manifest import Manifest
 from krino.web.labels.forms import (
@@ -44,14 +46,6 @@ class Said:
     verdict: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A piece of the case, as text."""
-
-    name: str
-    text: str
-
-
 class FieldsAsked:
     """The fields of the verdict, by the schema that came with the run: also for judges whose code is not here."""
 
@@ -73,8 +67,8 @@ class FieldsAsked:
 class LabelsAsked:
     """The labels themselves: one case on the desk of a person."""
 
-    def __init__(self, task: Task[Any, Any, Any]) -> None:
-        self._task = task
+    def __init__(self, task: Task[Any, Any, Any], start: Mapping[str, Any]) -> None:
+        self._task, self._start = task, start
         self._schema = schema_of(task.judge.labels_model)
 
     @cached_property
@@ -84,7 +78,7 @@ class LabelsAsked:
         return loose, exact
 
     def form(self, given: Mapping[str, Any] | None = None) -> Node:
-        return labels_form(self._schema, *self._bounds, given)
+        return labels_form(self._schema, *self._bounds, given, start=self._start)
 
     def read(self, filled: Filled) -> dict[str, Any]:
         answer = answer_of(sent_form(self._schema, *self._bounds, filled), filled)
@@ -109,11 +103,12 @@ class LabelsAsked:
 class Asked:
     """What a person is shown of a case, and the form of each depth; `without` says why a depth cannot be had."""
 
-    shown: list[Shown]
-    request: str
+    exhibits: Exhibits
     instructions: str
     forms: Mapping[Depth, FieldsAsked | LabelsAsked]
     without: Mapping[Depth, str]
+    for_models: tuple[Passage, ...] = ()
+    """What a model is shown, hints included: only for people who have asked to see the verdict."""
 
     def at(self, depth: Depth) -> FieldsAsked | LabelsAsked:
         if depth not in self.forms:
@@ -121,43 +116,43 @@ class Asked:
         return self.forms[depth]
 
 
-def ask(manifest: Manifest, inputs: Mapping[str, str], record: Record | None, *, rolls_up: bool, digest: str) -> Asked:
-    """`inputs`: what the case is known by, as the run has it; `record`: the case itself, where it is at hand."""
-    fields, about, known = FieldsAsked(manifest, rolls_up), manifest.about, inputs if record is None else record
-    without = _why_no_labels(manifest, record)
-    if without is None and record is not None:
-        try:
-            judge = recorded_judge(manifest.plan.judge["name"], manifest.plan.judge.get("options") or {})
-            task = _task(judge, record, digest)
-            request = task.questions.request or "Label every step of the trace."
-            labels = LabelsAsked(task)
-            return Asked(_pieces(task.questions), request, about.prompt, {"fields": fields, "labels": labels}, {})
-        except (CannotJudge, UsageProblem) as problem:
-            without = str(problem)
-    shown = [Shown(str(name), _as_text(value)) for name, value in known.items()]
-    return Asked(shown, about.summary, about.prompt, {"fields": fields}, {"labels": without or ""})
+def ask(manifest: Manifest, record: Record | None, *, rolls_up: bool, digest: str, missing: str = "") -> Asked:
+    """`record`: the case itself, None where it is not at hand, which `missing` explains: nobody can judge it then."""
+    prompt = manifest.about.prompt
+    if record is None:
+        return Asked(Exhibits((), ()), prompt, {}, dict.fromkeys(DEPTHS, missing))
+    fields, name = FieldsAsked(manifest, rolls_up), manifest.plan.judge["name"]
+    exhibits = _as_given(record)
+    if name not in OURS:
+        without = f"`{name}` is a judge of your own; its code is not loaded here, so only its verdict can be judged"
+        return Asked(exhibits, prompt, {"fields": fields}, {"labels": without})
+    try:
+        judge = recorded_judge(name, manifest.plan.judge.get("options") or {})
+        case = judge.read(record)
+        facts = judge.study(case)
+        exhibits = judge.exhibits(case, facts) or exhibits
+        task = _task(judge, case, facts, digest)
+    except (CannotJudge, UsageProblem) as problem:
+        return Asked(exhibits, prompt, {"fields": fields}, {"labels": str(problem)})
+    labels = LabelsAsked(task, exhibits.start)
+    return Asked(exhibits, prompt, {"fields": fields, "labels": labels}, {}, _for_models(task.questions))
 
 
-def _why_no_labels(manifest: Manifest, record: Record | None) -> str | None:
-    judge = manifest.plan.judge["name"]
-    if judge not in OURS:
-        return f"`{judge}` is a judge of your own; its code is not loaded here, so that only its verdict can be judged"
-    return "the case itself is not at hand, only what the run keeps of it" if record is None else None
-
-
-def _task(judge: AnyJudge, record: Record, digest: str) -> Task[Any, Any, Any]:
-    case = judge.read(record)
-    facts = judge.study(case)
+def _task(judge: AnyJudge, case: Any, facts: Any, digest: str) -> Task[Any, Any, Any]:
     questions = questions_of(judge, judge.ask(case, facts))
     if questions is None:
         raise CannotJudge("the facts settle this case; no labeller is asked anything")
     return Task(judge, case, facts, questions, input_hash=digest)
 
 
-def _pieces(questions: Questions) -> list[Shown]:
-    """Of a long case that models are asked about in parts, a person is shown all parts."""
+def _for_models(questions: Questions) -> tuple[Passage, ...]:
+    """Of a long case that models are asked about in parts, all parts."""
     passages = [passage for part in questions.parts or (questions,) for passage in part.passages]
-    return [Shown(*piece) for piece in dict.fromkeys((passage.name, passage.text) for passage in passages)]
+    return tuple(dict.fromkeys(passages))
+
+
+def _as_given(record: Record) -> Exhibits:
+    return Exhibits(tuple(Exhibit(str(name), _as_text(value)) for name, value in record.items()), ())
 
 
 def _as_text(value: Any) -> str:

@@ -26,6 +26,8 @@ _LONGEST_TEXT = 20_000
 _DEEPEST = 8
 _ALL_OF_THEM = 25  # so many choices may be the last of more
 _ANY = Bound()
+_NOTHING: Mapping[str, Any] = {}
+_FEW_KEYS = 9
 
 
 class Filled:
@@ -52,6 +54,8 @@ class Option:
     code: str
     text: str
     chosen: bool = False
+    key: str = ""
+    """The digit that chooses it; empty for those beyond the ninth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +127,16 @@ def verdict_form(schema: Schema, given: Mapping[str, Any] | None = None, roll_up
 # --- labels --------------------------------------------------------------------------------------------
 
 
-def labels_form(schema: Schema, bound: Bound | None, exact: Bound | None, given: Any = None) -> Node:
+def labels_form(
+    schema: Schema, bound: Bound | None, exact: Bound | None, given: Any = None, *, start: Mapping[str, Any] = _NOTHING
+) -> Node:
     """The labels of one case. `bound` says what may be chosen; `exact` what stands fast, which the form begins with,
-    and texts that may be quoted."""
+    and texts that may be quoted. `start`: labels to begin with instead of those that stand fast."""
     bound, exact = bound or _ANY, exact or _ANY
-    return _node(schema, _Spot("l", schema, _begun(exact) if given is None else given, bound, exact))
+    if given is None:
+        begun = _begun(exact)
+        given = {**(begun if isinstance(begun, dict) else {}), **start} if start else begun
+    return _node(schema, _Spot("l", schema, given, bound, exact))
 
 
 def sent_form(schema: Schema, bound: Bound | None, exact: Bound | None, filled: Filled) -> Node:
@@ -236,7 +245,17 @@ def _choice(node: Node, values: Sequence[Choice]) -> Node:
 
 def _options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option, ...]:
     known, codes = set(map(_code, chosen)), {_code(value): value for value in values}
-    return tuple(Option(code, text_of(value), code in known) for code, value in codes.items())
+    texts = {code: text_of(value) for code, value in codes.items()}
+    keys = _keys(list(texts.values()))
+    return tuple(Option(code, text, code in known, key) for (code, text), key in zip(texts.items(), keys, strict=True))
+
+
+def _keys(texts: Sequence[str]) -> list[str]:
+    """Digits are their own keys where each answer is one, as on a scale of 0 to 5; else the first nine are counted."""
+    digits = [text for text in texts if len(text) == 1 and text.isascii() and text.isdecimal()]
+    if digits and len(digits) >= len(texts) - 1:  # the other one: does not apply
+        return [text if text in digits else "" for text in texts]
+    return [str(place) if place <= _FEW_KEYS else "" for place in range(1, len(texts) + 1)]
 
 
 def _number(node: Node, part: Schema, *, whole: bool) -> Node:

@@ -14,7 +14,7 @@ from fastapi import Depends, Request
 
 from krino.errors import UsageProblem
 from krino.people.store import Depth, Event, Place, Subject, rater_name
-from krino.web.index.case_view import case_of
+from krino.web.index.case_view import case_of, why_not_at_hand
 from krino.web.index.question import Question
 from krino.web.labels.agreement import Comparisons
 from krino.web.labels.asking import Asked, ask
@@ -72,8 +72,9 @@ class Labelling:
     def asked(self, looked: Looked) -> Asked:
         opened, judgement = looked.opened, looked.judgement
         rolls_up = judgement.get("roll_up") is not None or self._ranking(opened).rolls_up
-        inputs, digest = judgement.get("inputs") or {}, looked.place.input_hash
-        return ask(opened.manifest, inputs, self._record(looked), rolls_up=rolls_up, digest=digest)
+        record = self._record(looked)
+        missing = why_not_at_hand(opened.run, self._served) if record is None else ""
+        return ask(opened.manifest, record, rolls_up=rolls_up, digest=looked.place.input_hash, missing=missing)
 
     def _record(self, looked: Looked) -> Mapping[str, Any] | None:
         """The case itself. To find it the input is read from its beginning: what was shown last is kept, for the answer

@@ -28,6 +28,7 @@ from krino.web.labels.agreement import for_rater, in_cell, in_short, named_in
 from krino.web.labels.forms import Filled
 from krino.web.labels.labelling import Desk, Labelling, Looked, label_address, note_seen, rater_cookie, rater_of
 from krino.web.labels.queue import WORDS, progress_of
+from krino.web.labels.showing import show
 from krino.web.problems import Problem
 from krino.web.run_index import Opened
 from krino.web.security import cookie
@@ -88,6 +89,7 @@ def queue_page(request: Request, desk: Desk, run: str, depth: Depth = "fields", 
         "progress": progress_of(queue),
         "total": len(queue.ranking.cases),
         "done": len(queue.done(rater)) if rater else 0,
+        "skipped": queue.skipped(rater) if rater else [],
         "disputed": sum(key[0] == 0 for key in queue.ranking.order),
         "unsure": sum(key[0] == 1 for key in queue.ranking.order),
         "turn": turn,
@@ -135,6 +137,7 @@ def _case_page(
         "rater": rater,
         "depth": depth,
         "asked": asked,
+        "shown": show(asked.exhibits, numbered=depth == "labels"),
         "form": asked.forms[depth].form(given) if depth in asked.forms else None,
         "judged": {event.depth for event in mine if event.action == "label"},
         "note": note if note is not None else before.note if before else "",
@@ -143,6 +146,7 @@ def _case_page(
         "saved": saved,
         "why": WORDS[queue.turn_of(rater, place.input_hash).why],
         "done": len(queue.done(rater)),
+        "skipped": len(queue.skipped(rater)),
         "total": len(queue.ranking.cases),
         "blind": not desk.store.has_seen(place, rater),
         "verdict": case_body(looked.judgement, opened.manifest.about, own, opened.name) if shown else None,

@@ -161,12 +161,19 @@ class Queue:
     depth: Depth
 
     def done(self, rater: str) -> set[str]:
-        """The cases of this run that a rater has labelled or passed over."""
-        return {event.place.input_hash for event in self.own_events if event.rater == rater}
+        """The cases of this run that a rater has labelled; one that was skipped is not done."""
+        return {event.place.input_hash for event in self._of(rater) if event.action == "label"}
+
+    def skipped(self, rater: str) -> list[str]:
+        """The cases that a rater has passed over and not labelled since, the first of them first."""
+        return [event.place.input_hash for event in self._of(rater) if event.action == "skip"]
+
+    def _of(self, rater: str) -> list[Event]:
+        return [event for event in self.own_events if event.rater == rater]
 
     def next(self, rater: str) -> Turn | None:
-        """None where the rater is through."""
-        done = self.done(rater)
+        """None where the rater has been brought every case; what was skipped is not brought a second time."""
+        done = {event.place.input_hash for event in self._of(rater)}
         drawn = next((digest for digest in self.ranking.random_order if digest not in done), None)
         if drawn is None:
             return None

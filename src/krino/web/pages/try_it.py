@@ -33,6 +33,7 @@ from krino.web.drawing import told_of
 from krino.web.labels.labelling import rater_of
 from krino.web.templating import page
 from krino.web.workbench import Bench, Workbench
+from krino.writing import OWNER_ONLY
 
 router = APIRouter(include_in_schema=False)
 
@@ -122,7 +123,7 @@ def save(runs: Path, name: str, record: Mapping[str, Any]) -> str:
 
 def _append(path: Path, line: bytes) -> None:
     """The whole line or nothing. Somebody may have edited the file and left its last line without an end."""
-    target = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    target = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, OWNER_ONLY)
     try:
         found = os.fstat(target)
         if not stat.S_ISREG(found.st_mode):  # a pipe would take the case and never give it back
