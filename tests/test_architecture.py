@@ -31,6 +31,7 @@ ALIKE = (
     "findings",
     "wording",
     "view",
+    "exhibits",
     "judge",
 )
 

@@ -8,6 +8,9 @@ KrinoError
 ├── LabelFailed        no valid labels could be had: the judgement is `error`, the raw reply is kept
 ├── Waiting            the reply is on its way in a batch file: the case is looked at again when it has come
 └── RunStopped         the whole run must stop now (refused key, spent budget); it can be continued
+
+KeyboardInterrupt
+└── UserInterrupt      somebody wants the command to end
 """
 
 from __future__ import annotations
@@ -94,3 +97,7 @@ class RunStopped(KrinoError):
     def __reduce__(self) -> tuple[partial[RunStopped], tuple[str]]:
         """So that it travels from one process to another, which exceptions with named arguments do not."""
         return partial(RunStopped, kind=self.kind, limit=self.limit), (str(self),)
+
+
+class UserInterrupt(KeyboardInterrupt):
+    """Ctrl-C or a request to end, as Krino's commands raise it: a `KeyboardInterrupt` of a judge is no such thing."""

@@ -1,4 +1,8 @@
-"""How a file is written: whole or not at all, and never in the place of a device, a pipe or a link."""
+"""How a file is written: whole or not at all, and never in the place of a device, a pipe or a link.
+
+A file that the user names gets the rights that the user's other files have (the umask). What Krino keeps by itself
+(runs, replies, labels) holds texts of cases and is made for its owner only.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,25 @@ from krino.errors import UsageProblem
 
 _OPEN_FILE = re.compile(r"/(?:dev|proc/(?:self|\d+))/fd/(\d+)")
 _MOST_LINKS = 40
+OWNER_ONLY = 0o600
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+ANYBODY = 0o666  # less the umask
+
+
+def make_own_folder(folder: Path) -> None:
+    """The folder, for its owner only if it is new; those above it are made as usual."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def open_own(path: str, flags: int) -> int:
+    """An `opener` of `open`: a new file is for its owner only."""
+    return os.open(path, flags, OWNER_ONLY)
+
+
+def make_own_file(path: Path) -> None:
+    """An empty file for its owner only, unless there is one: for a database, which would make it for everybody."""
+    if not path.exists():
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, OWNER_ONLY))
 
 
 @contextlib.contextmanager
@@ -39,7 +62,7 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
         raise _cannot(path, errno.ELOOP)
     if kind is not None and not os.access(target, os.W_OK):
         raise _cannot(path, errno.EACCES)
-    with replacing(target, shown=path) as draft:
+    with replacing(target, shown=path, mode=ANYBODY) as draft:
         yield draft
 
 
@@ -50,16 +73,21 @@ def write_text(path: Path, text: str) -> None:
 
 
 @contextlib.contextmanager
-def replacing(target: Path, *, shown: Path | None = None) -> Iterator[IO[bytes]]:
-    """A draft beside the target, which takes its name (and its rights) once it is whole.
+def replacing(target: Path, *, shown: Path | None = None, mode: int = OWNER_ONLY) -> Iterator[IO[bytes]]:
+    """A draft beside the target, which takes its name (and its rights) once it is whole. `mode`: of a new file.
 
     The draft's name cannot be guessed and must be new: a link that lies in wait in the folder is never written through.
     """
     draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
-    sink = _opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown or target)
+    sink = _opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown or target, mode)
     try:
         with io.BufferedWriter(sink) as whole:
             yield whole
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise _cannot(shown or target, error.errno) from None  # also where it was a file to help with this one
+    else:
         with contextlib.suppress(OSError):
             shutil.copymode(target, draft)
         _rename(draft, target, shown or target)
@@ -90,13 +118,18 @@ class _Sink(io.FileIO):
             raise _cannot(self._shown, error.errno) from None
 
 
-def _opened(path: Path | int, flags: int, shown: Path) -> _Sink:
+def _opened(path: Path | int, flags: int, shown: Path, mode: int = ANYBODY) -> _Sink:
     try:
         if isinstance(path, int):
             return _Sink(os.dup(path), shown)
-        return _Sink(os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666), shown)
+        return _Sink(os.open(path, flags | getattr(os, "O_BINARY", 0), mode), shown)
     except OSError as error:
         raise _cannot(shown, error.errno) from None
+
+
+def is_full(error: OSError) -> bool:
+    """Whether the disk is full, or the user's part of it."""
+    return error.errno in _FULL
 
 
 def unwritten(path: Path, error: OSError) -> UsageProblem:
@@ -107,6 +140,8 @@ def unwritten(path: Path, error: OSError) -> UsageProblem:
 
 def _cannot(path: Path, reason: int | None) -> UsageProblem:
     hint = "; name a file in a folder that is there" if reason in (errno.ENOENT, errno.ENOTDIR) else ""
+    if reason in _FULL:
+        hint = "; make room there and give the same command again"
     return UsageProblem(f"{path} cannot be written: {os.strerror(reason or errno.EIO)}{hint}")
 
 

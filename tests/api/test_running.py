@@ -115,7 +115,7 @@ def test_everything_the_commands_say_hangs_on_the_run(cases: Path, tmp_path: Pat
     other = krino.run(ToyJudge, cases, into=tmp_path / "other", options={"good_is": 0.5})
     assert (run.summary().counts.ok, run.summary().counts.failed) == (2, 1)
     assert [part.value for part in run.slices("language")[0].slices] == ["nl", "fr"]
-    assert [record["id"] for record in run.worst(1, "score").judged] == ["b"]
+    assert [case.id for case in run.worst(1, "score").judged] == ["b"]
     assert list(run.frame("pandas")["id"]) == ["a", "b", "c"]
     assert run.report() == run.folder / "report.html"
     assert run.agree([{"id": "a", "score": 1}, {"id": "b", "score": 0}]).counts.judged == 2
@@ -187,3 +187,31 @@ def test_a_run_folder_that_was_announced_and_not_kept_is_told_of(cases: Path, tm
         krino.run(ToyJudge, cases, into=tmp_path / "r", engine=Refusing, on_message=told.append)
     assert told == [f"run folder {tmp_path / 'r'}", f"nothing was judged, and {tmp_path / 'r'} was not kept"]
     assert not (tmp_path / "r").exists()
+
+
+def test_what_a_run_gives_can_be_printed(cases: Path, tmp_path: Path) -> None:
+    run = krino.run(ToyJudge, cases, into=tmp_path / "r")
+    gate = run.gate(min={"score": 0.9}, max={"failed": 1})
+    printed = {
+        "run": str(run),
+        "summary": str(run.summary()),
+        "gate": str(gate),
+        "agreement": str(run.agree([{"id": "a", "score": 1}, {"id": "b", "score": 1}])),
+        "comparison": str(run.compare(run)),
+    }
+    for name, text in printed.items():
+        assert "=" not in text.replace("score=0.9", "").replace("failed=1", ""), name  # no dump of a model
+        assert max(map(len, text.splitlines())) <= 300, name
+        assert "\x1b" not in text, name
+    assert printed["run"] == f"{tmp_path / 'r'}: toy 1 (embedded labeller), finished, 3 cases: 2 ok, 1 failed, 0 error"
+    assert "score: mean" in printed["summary"]
+    assert "gate failed, 1 of" in printed["gate"]
+    assert "broken   min score=0.9" in printed["gate"]
+    assert "manifest" not in repr(run)
+
+
+def test_the_worst_cases_are_judgements_like_all_others(cases: Path, tmp_path: Path) -> None:
+    run = krino.run(ToyJudge, cases, into=tmp_path / "r")
+    found = run.worst(2, "score")
+    assert found.judged == [run[case.id] for case in found.judged]
+    assert [case.status for case in found.not_judged] == ["failed"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -248,6 +249,34 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path, s
     krino("judge", TOY, "cases.jsonl", cwd=tmp_path, env={"KRINO_LABELLER": "from-env"})
     krino("judge", TOY, "cases.jsonl", "-l", "from-flag", cwd=tmp_path, env={"KRINO_LABELLER": "from-env"})
     assert [request.body["model"] for request in server.requests] == ["from-file", "from-env", "from-flag"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_a_settings_file_that_a_stranger_put_above_is_not_used(tmp_path: Path, server: FakeServer) -> None:
+    """It would send the cases to an address of the stranger's, whether a key is needed there or not."""
+    here = tmp_path / "mine"
+    here.mkdir()
+    write(here / "cases.jsonl", "fine")
+    above = tmp_path / "krino.toml"
+    above.write_text(f'[judge]\nlabeller = "vllm:x"\nbase_url = "{server.url}"\n')
+    os.chown(above, 65534, 65534)
+    done = krino("judge", TOY, "cases.jsonl", "--run", "r", cwd=here)
+    assert "krino.toml is not used: it belongs to another user" in done.stderr
+    assert server.stats().calls == 0
+    named = krino("judge", TOY, "cases.jsonl", "--run", "s", cwd=here, env={"KRINO_CONFIG": str(above)})
+    assert (server.stats().calls, "not used" in named.stderr) == (1, False)
+
+
+def test_a_settings_file_above_the_repository_is_named_and_one_in_it_is_not(tmp_path: Path) -> None:
+    here = tmp_path / "repository" / "evals"
+    here.mkdir(parents=True)
+    (tmp_path / "krino.toml").write_text("[judge]\nrepeat = 1\n")
+    told = f"settings are taken from {tmp_path / 'krino.toml'}"
+    assert told in krino("judges", cwd=here).stderr
+    (tmp_path / ".git").mkdir()
+    assert told not in krino("judges", cwd=here).stderr
+    (here.parent / ".git").write_text("gitdir: elsewhere")
+    assert told in krino("judges", cwd=here).stderr
 
 
 def test_options_of_a_judge_and_prices_come_from_the_file(tmp_path: Path, server: FakeServer) -> None:

@@ -170,3 +170,21 @@ def test_a_label_outside_the_scale_that_the_judge_declares_is_exit_2_with_its_pl
     code, out, err = krino("r", "l.csv")
     assert (code, out) == (2, "")
     assert "l.csv:5: `score` lies between 0 and 1, the label '7.5' does not (1 of 4 labels)" in " ".join(err.split())
+
+
+def test_on_a_screen_many_fields_with_long_reasons_stay_readable_and_a_file_has_all(
+    krino: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [f"field_{number}" for number in range(9)]
+    rows = [f"case-{number},{','.join(['b'] * 9)}" for number in range(40)]
+    verdict: dict[str, Any] = {**dict.fromkeys(names, "a"), "rationale": "a long reason " * 60}
+    judged = [ok(number, **verdict) for number in range(40)]
+    made(judged, "\n".join([f"id,{','.join(names)}", *rows]))
+    _, out, _ = krino("r", "l.csv", "--markdown", "a.md")
+    assert len(out.splitlines()) < 300
+    assert "Disagrees most, 3 of 40" in out
+    assert "--markdown FILE" in out
+    assert Path("a.md").read_text("utf-8").count("case-") >= 90
+    _, alone, _ = krino("r", "l.csv", "--field", "field_0")
+    assert "Disagrees most, 10 of 40" in alone

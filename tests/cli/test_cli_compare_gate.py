@@ -45,6 +45,7 @@ def krino(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         (("good", "good"), 0),
         (("good", "failed"), 3),
         (("error", "good"), 3),
+        (("failed", "failed"), 0),
         (("good", "stopped"), 3),
         (("good", "others"), 2),
         (("good", "empty"), 2),

@@ -27,8 +27,11 @@ def test_courts_one_object_a_line() -> None:
         "classification": "SPECIFIC",
         "type": "labour_court",
         "place": "liege",
+        "division": "namur",
+        "language": None,
         "ecli_codes": ["CTLIE"],
         "alias": "Cour trav.",
+        "own_alias": None,
         "mended": [],
     }
     assert (other["kind"], other["classification"]) == ("other", "NATIONAL")
@@ -72,3 +75,49 @@ def test_words_for_people() -> None:
 def test_nothing_to_explain_is_wrong_usage(arguments: list[str]) -> None:
     with pytest.raises(UsageProblem):
         CliRunner().invoke(app, ["explain", *arguments], catch_exceptions=False)
+
+
+ALIASES = {
+    "comma.csv": "TTB,Tribunal du travail de Bruxelles\nCL,Cour du travail de Liège\n",
+    "semicolon.csv": 'afkorting;rechtscollege\nTTB;Arbrb. Brussel\nCL;"Cour du travail de Liège, division Namur"\n',
+    "header.csv": "alias,court\nTTB,Tribunal du travail de Bruxelles\nCL,Cour du travail de Liège\n",
+    "tabs.csv": "\ufeffAlias\tMeans\n\nTTB\tTribunal du travail de Bruxelles\nCL\tCour du travail de Liège\n",
+    "table.toml": '[aliases]\nTTB = "Tribunal du travail de Bruxelles"\nCL = "Cour du travail de Liège"\n',
+}
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_a_court_is_explained_by_the_aliases_of_a_file(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_text(ALIASES[name], "utf-8")
+    tribunal, court, other = explain("court", "T.T.B.", "cl", "Cass.", "--aliases", str(file))
+    assert (tribunal["type"], court["place"], other["own_alias"]) == ("labour_tribunal", "liege", None)
+    assert court["own_alias"].startswith("Cour du travail de Liège")
+
+
+def test_a_court_is_explained_by_the_aliases_of_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from krino.cli.settings import load_settings
+
+    (tmp_path / "krino.toml").write_text('[options.citation.aliases]\nTTB = "Trib. trav. Liège, div. Huy"\n', "utf-8")
+    monkeypatch.chdir(tmp_path)
+    load_settings.cache_clear()
+    found = explain("court", "TTB")[0]
+    load_settings.cache_clear()
+    assert (found["place"], found["division"]) == ("liege", "huy")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("TTB;Tribunal du travail de Bruxelles;x\nCL;Cass.;y\n", "a.csv:1: write two columns"),
+        ("TTB,Trib. du travil de nulle part\n", "no known court"),
+        ("TTB;Cass.\nTTB;C. const.\n", "a.csv:2: the alias 'TTB' has two meanings"),
+    ],
+)
+def test_a_table_of_aliases_that_cannot_be_read_is_refused_with_its_line(
+    text: str, problem: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(text, "utf-8")
+    with pytest.raises(UsageProblem, match=problem):
+        CliRunner().invoke(app, ["explain", "court", "TTB", "--aliases", str(file)], catch_exceptions=False)

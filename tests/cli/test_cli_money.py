@@ -120,6 +120,8 @@ def test_the_command_to_continue_has_a_higher_limit_and_goes_on(tmp_path: Path, 
         (["judge"], Limit("max_cost", 1e-5), "krino judge --max-cost 2e-05"),
         (["judge"], Limit("max_cost", 0), "krino judge --max-cost 1"),
         (["judge"], Limit("max_tokens", 0), "krino judge --max-tokens 100000"),
+        (["judge", "--fresh", "x"], Limit("max_cost", 0.5), "krino judge x --max-cost 1"),
+        (["judge", "x", "--fresh"], None, "krino judge x"),
         (["judge", "--base-url", "http://u:pw@h/v1"], None, "krino judge --base-url 'http://***@h/v1'"),
     ],
 )

@@ -79,7 +79,7 @@ def test_the_ballots_of_a_panel_are_kept_and_none_is_null_however_written() -> N
     ballot = Ballot("a", labels={"label": "good"}, verdict={"score": 1.0})
     with_ballots = {**ok(0, score=1.0), "ballots": [asdict(ballot)]}
     unwritten = {name: value for name, value in ok(2, score=1.0).items() if name != "ballots"}
-    told, empty, left_out = cells_of([with_ballots, ok(1, score=1.0), unwritten], ["ballots"])["ballots"]
+    told, empty, left_out = cells_of([with_ballots, ok(1, score=1.0), unwritten], {"ballots": "text"})["ballots"]
     assert [(seat["member"], seat["verdict"]) for seat in json.loads(str(told))] == [("a", {"score": 1.0})]
     assert (empty, left_out) == (None, None)
 
@@ -101,7 +101,8 @@ def test_verdict_fields_that_only_later_cases_have_stand_with_their_kin() -> Non
         (["a", 1], "text"),
         ([None], "text"),
         ([2**70], "text"),
-        ([[1, 2]], "text"),
+        ([[1, 2]], "ints"),
+        ([[1, "a"]], "text"),
     ],
 )
 def test_a_column_has_the_one_kind_that_all_its_values_have(values: list[Any], kind: str) -> None:
@@ -169,7 +170,7 @@ def test_parquet_has_the_same_columns_as_csv() -> None:
     table = parquet_rows(*judgements)
     assert table.column_names == list(csv_rows(*judgements)[0])
     assert table["verdict_score"].to_pylist() == [0.25, None]
-    assert table["verdict_tags"].to_pylist() == ['["a"]', None]
+    assert table["verdict_tags"].to_pylist() == [["a"], None]
 
 
 def test_a_run_without_judgements_leaves_no_parquet_file_beside_it(tmp_path: Path) -> None:
@@ -324,3 +325,45 @@ def test_a_frame_of_one_kind_imports_no_other(run_folder: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, str(run_folder)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+LISTS: list[tuple[list[Any], str]] = [
+    ([["A", "B"], [], None], "texts"),
+    ([[70, 85], None], "ints"),
+    ([[0.5], [1, 2]], "floats"),
+    ([[], []], "texts"),
+]
+
+
+@pytest.mark.parametrize(("values", "kind"), LISTS)
+def test_lists_are_lists_in_parquet_and_in_every_kind_of_frame(values: list[Any], kind: str) -> None:
+    run = [ok(place, found=value) for place, value in enumerate(values)]
+    assert columns_of(run)["verdict_found"] == kind
+    assert parquet_rows(*run)["verdict_found"].to_pylist() == values
+    for frame in ("pandas", "polars", "arrow"):
+        column = krino.frame(run, frame)["verdict_found"]
+        found = column.to_pylist() if frame == "arrow" else column.to_list()
+        assert found == values, frame
+    exploded = krino.frame(run).explode("verdict_found")
+    assert len(exploded) == sum(max(len(value or ()), 1) for value in values)
+    texts = [row["verdict_found"] for row in csv_rows(*run)]
+    assert texts == ["" if value is None else json.dumps(value, separators=(",", ":")) for value in values]
+
+
+@pytest.mark.parametrize("values", [[["A", 1]], [["A"], "A"], [[{"a": 1}]], [[[1]]], [[2**70]], [["A"], 0.5], [[True]]])
+def test_lists_of_what_no_column_holds_are_json_text(values: list[Any]) -> None:
+    run = [ok(place, found=value) for place, value in enumerate(values)]
+    assert columns_of(run)["verdict_found"] == "text"
+    found = parquet_rows(*run)["verdict_found"].to_pylist()
+    pairs = zip(found, values, strict=True)
+    assert [value if isinstance(given, str) else json.loads(value) for value, given in pairs] == values
+
+
+def test_a_table_made_beside_a_run_learns_late_that_lists_hold_something_else(tmp_path: Path) -> None:
+    run = [ok(place, found=["A"]) for place in range(450)] + [ok(450, found=[1]), ok(451, found=None)]
+    with ParquetBeside(tmp_path, lambda: run) as table:
+        for judgement in run:
+            table.add(judgement)
+        assert table.write() is not None
+    found = pq.read_table(tmp_path / "judgements.parquet")["verdict_found"].to_pylist()
+    assert found == ['["A"]'] * 450 + ["[1]", None]

@@ -34,7 +34,8 @@ def task_of(judge: Judge[Any, Any, Any], record: dict[str, Any]) -> Task[Any, An
     return Task(judge, case, facts, questions, input_hash="00")
 
 
-RAG = task_of(RagJudge(), case_of(reference="It was opened in 1905, and it is red."))
+ANSWER = "The bridge was opened in 1904, not before. It carries two railway tracks."
+RAG = task_of(RagJudge(), case_of(answer=ANSWER, reference="It was opened in 1905, and it is red."))
 TEXTS = ("Le bail commercial est renouvelé.", "La faute grave du travailleur.", "Droits de succession et donation.")
 CITATION = task_of(
     CitationJudge(),
@@ -78,7 +79,7 @@ def flags(text: str, where: str, flag: str) -> st.SearchStrategy[list[dict[str, 
         return {text: name, where: 1 if yes else None, flag: yes}
 
     one = st.builds(told, st.sampled_from(["n1", "n2"]), st.booleans())
-    return st.lists(one, min_size=1, max_size=3)
+    return st.lists(one, min_size=1, max_size=2, unique_by=lambda item: item[text])
 
 
 @st.composite

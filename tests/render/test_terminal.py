@@ -147,3 +147,9 @@ def test_ids_that_several_cases_share_are_told_with_one_of_them() -> None:
     assert "3 cases have an id that an earlier case with other content has, as `x" in shown
     assert "\x1b" not in shown
     assert "an earlier case" not in _summary([ok(score=0.5)])
+
+
+def test_a_judgement_shows_its_roll_up() -> None:
+    shown = _judgement({**ok(score=0.5), "roll_up": "review"})
+    assert any(line.split()[:2] == ["roll_up", "review"] for line in shown.splitlines())
+    assert "roll_up" not in _judgement(ok(score=0.5))

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from krino.contract import Usage
 from krino.results.numbers import NumberTally
-from krino.results.summary import Deciders, pattern_of, spent, summarise
+from krino.results.slices import slice_by
+from krino.results.summary import Deciders, collect, pattern_of, spent, summarise
 from krino.stats.moments import Moments, careful_interval
 from made_judgements import error, failed, manifest, many, ok
 
@@ -212,3 +213,17 @@ def test_memory_does_not_grow_with_the_number_of_cases() -> None:
 def test_a_summary_can_be_dumped_as_json() -> None:
     summary = summarise(many(50))
     assert type(summary).model_validate_json(summary.model_dump_json()) == summary
+
+
+def test_intervals_stay_on_the_scale_that_the_judge_declares_in_slices_too() -> None:
+    schema = {"properties": {"quality": {"type": "integer", "minimum": 1, "maximum": 5}}}
+    run = [{**ok(0, quality=1), "metadata": {"court": "A"}}, {**ok(1, quality=3), "metadata": {"court": "A"}}]
+    run += [{**ok(2, quality=5), "metadata": {"court": "B"}}, {**ok(3, quality=1), "metadata": {"court": "B"}}]
+    found = collect(run, schema=schema)
+    (table,) = found.slices
+    slices = [part.numbers["quality"].interval for part in table.slices]
+    (whole,) = found.summary.numbers
+    for interval in (whole.interval, *slices):
+        assert interval is not None
+        assert 1.0 <= interval[0] <= interval[1] <= 5.0
+    assert slice_by(run, [("court",)], schema)[0].slices[0].numbers["quality"].interval == slices[0]

@@ -103,3 +103,23 @@ def test_numbers_that_are_all_the_same_have_no_interval_in_a_report_unless_they_
     assert mean_interval(moments([4.0, 4.0, 4.0])) is None
     low, high = mean_interval(moments([1.0, 1.0, 1.0])) or (1.0, 1.0)
     assert (low < 0.6, high) == (True, 1.0)
+
+
+@pytest.mark.parametrize("values", [[1.0, 5.0], [1.0, 1.0, 2.0], [5.0, 5.0, 4.0], [1.0, 2.0, 5.0] * 20])
+def test_no_interval_leaves_the_declared_scale(values: list[float]) -> None:
+    found = mean_interval(Moments.of(values), (1.0, 5.0))
+    assert found is not None
+    assert 1.0 <= found[0] <= found[1] <= 5.0
+    careful = careful_interval(Moments.of(values), (1.0, 5.0))
+    assert (careful is None) == (len(values) < FEW)
+
+
+def test_ones_on_a_scale_of_one_to_five_are_no_scores_from_nought_to_one() -> None:
+    assert mean_interval(Moments.of([1.0] * 40), (1.0, 5.0)) is None
+    assert mean_interval(Moments.of([1.0] * 40), (0.0, 1.0)) == score_interval(Moments.of([1.0] * 40))
+
+
+def test_an_open_end_bounds_nothing() -> None:
+    low, high = mean_interval(Moments.of([0.0, 9.0]), (0.0, math.inf)) or (math.nan, math.nan)
+    assert low == 0.0
+    assert high > 9.0

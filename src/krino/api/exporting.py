@@ -17,7 +17,7 @@ from krino.cases import CaseItem, read_cases
 from krino.errors import UsageProblem
 from krino.judges.registry import our_judge
 from krino.results.verdict_schema import scales_of
-from krino.runs.inputs import kept_inputs, with_cases
+from krino.runs.inputs import identify_by, kept_inputs, with_cases
 from krino.runs.reading import StoredRun
 from krino.writing import writing
 
@@ -98,10 +98,10 @@ def _with_cases(run: StoredRun, inputs: Sequence[str] | None) -> Iterable[Mappin
         inputs = None if kept is None else kept.paths
     if inputs is None:
         return run.records()
-    files = inputs
+    files, judge = inputs, our_judge(plan.judge["name"])
 
     def cases() -> Iterator[CaseItem]:
-        judge = our_judge(run.manifest.plan.judge["name"])
-        return read_cases(files, format=plan.format, mapping=plan.mapping, judge=judge)  # type: ignore[arg-type]
+        how: Any = {"format": plan.format, "mapping": plan.mapping, "split": plan.split}
+        return read_cases(files, **how, judge=judge)
 
-    return with_cases(run.records(), cases)
+    return with_cases(run.records(), cases, identify_by(judge, run.manifest.about.content_names))

@@ -5,12 +5,19 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
-from krino.cases.item import CaseItem
+from pydantic import BaseModel
+
+from krino.cases.from_python import plain_record, rows_of_frame
+from krino.cases.item import CaseItem, case_id
+from krino.cases.mapping import FieldMissing, field_map
+from krino.cases.reader import optional_targets, other_names
 from krino.cases.splitting import split_items
 from krino.cases.watching import looked_for_slips
 from krino.contract import AnyJudge, Judge, Judgement, Labeller, VerdictT
+from krino.contract.code_limit import CASE_SECONDS, seconds_of
 from krino.contract.soundness import made, refuse_unsound
 from krino.engine import sync
 from krino.engine.case import judge_item
@@ -43,6 +50,10 @@ class Settings(TypedDict, total=False):
     """Options of the judge."""
     prompt: str | None
     """What a labeller is told, instead of the judge's own prompt."""
+    case_timeout: float
+    """Seconds that the judge's code may take for a case (300); 0: no limit."""
+    mapping: Mapping[str, str] | None
+    """Fields of the cases that have other names there, as `--map`: `{"question": "query"}`."""
 
 
 @overload
@@ -63,10 +74,11 @@ async def ajudge(judge: AnyKindOfJudge, case: Case, **settings: Unpack[Settings]
     """Judge one case; `Settings` says what can be set."""
     _refuse_unknown(settings)
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
-    (item,) = looked_for_slips(iter([as_item(0, case)]), ready, _warn)
-    rehearse(ready, item)
+    (item,) = looked_for_slips(_mapped(iter([as_item(0, case)]), ready, settings.get("mapping")), ready, _warn)
+    seconds = seconds_of(settings.get("case_timeout", CASE_SECONDS))
+    rehearse(ready, item, seconds)
     async with closing_ours(settings.get("labeller", "local")) as chosen:
-        return await judge_item(ready, chosen, item)
+        return await judge_item(ready, chosen, item, seconds=seconds)
 
 
 @overload
@@ -83,7 +95,8 @@ def judge(judge: AnyKindOfJudge, case: Case, **settings: Unpack[Settings]) -> Ju
     """Judge one case from ordinary code, also where an event loop is running (a notebook).
 
     `labeller`: `local` (the default), a model's name, or a labeller made before; `options` of the judge; `prompt`: what
-    a labeller is told, instead of the judge's own. The verdict is `judgement.verdict`, a dict, or typed
+    a labeller is told, instead of the judge's own; `mapping`: fields under other names, `{"question": "query"}`. The
+    case is a mapping of fields, or a pydantic model of them. The verdict is `judgement.verdict`, a dict, or typed
     `judgement.typed_verdict`, which raises `NotJudged` where there is none.
     """
     sync.remember(settings.get("labeller"))
@@ -117,18 +130,22 @@ async def ajudge_many(
 
     A record that holds several cases (an export with several traces) gives a judgement for each of them.
     """
-    if isinstance(cases, str | bytes | Mapping) or not isinstance(cases, Iterable):
+    rows = rows_of_frame(cases)
+    if rows is None and (isinstance(cases, str | bytes | Mapping | BaseModel) or not isinstance(cases, Iterable)):
         raise UsageProblem(
             f"cases must be an iterable of mappings, not a {type(cases).__name__}; "
             "for one case use krino.judge, for files krino.run or the command `krino judge`"
         )
     _refuse_unknown(settings)
     ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
-    given = split_items((as_item(index, case) for index, case in enumerate(cases)), ready)
+    seconds = seconds_of(settings.get("case_timeout", CASE_SECONDS))
+    taken = (as_item(index, case) for index, case in enumerate(cases if rows is None else rows))
+    given = split_items(_mapped(taken, ready, settings.get("mapping"), many=True), ready)
     items = looked_for_slips(given, ready, _warn)  # of the cases as they are judged: a judge may read what holds them
     async with closing_ours(settings.get("labeller", "local")) as chosen:
         window = _WINDOW * chosen.workers
-        stream = judged_in_order(LocalPool(), Assignment(ready, chosen), rehearsed(items, ready), window)
+        work = Assignment(ready, chosen, case_seconds=seconds)
+        stream = judged_in_order(LocalPool(), work, rehearsed(items, ready, seconds), window)
         async with contextlib.aclosing(stream) as judgements:
             async for judgement in judgements:
                 yield judgement
@@ -188,11 +205,38 @@ def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt
 
 def as_item(index: int, case: Any) -> CaseItem:
     """A case that was handed over as the engine takes it; its id, or else its number, names it."""
-    if not isinstance(case, Mapping):
-        problem = f"case {index + 1} is a {type(case).__name__}, not a mapping of fields"
-        return CaseItem(index, str(index + 1), None, problem=problem, raw=repr(case)[:1000])
-    name = case.get("id")
-    return CaseItem(index, str(name) if name not in (None, "") else str(index + 1), case)
+    try:
+        record = plain_record(case, f"case {index + 1}")
+    except UsageProblem as problem:
+        return CaseItem(index, str(index + 1), None, problem=str(problem), raw=repr(case)[:1000])
+    name = record.get("id")
+    return CaseItem(index, str(name) if name not in (None, "") else str(index + 1), record)
+
+
+def _mapped(
+    items: Iterator[CaseItem], judge: AnyJudge, mapping: Mapping[str, str] | None, *, many: bool = False
+) -> Iterator[CaseItem]:
+    """The items with their fields mapped. Of many, which come one by one, an optional field may be absent in some."""
+    fields = field_map(mapping)
+    if fields is None:
+        yield from items
+        return
+    optional = frozenset(optional_targets(fields, judge)) if many else frozenset()
+    fields = replace(fields, others=frozenset(other_names(fields, judge)), may_be_absent=optional)
+    unmet = {target for target, _ in fields.pairs}
+    for item in items:
+        if item.record is None:
+            yield item
+            continue
+        unmet -= set(fields.found_in(dict(item.record)))
+        try:
+            record = fields.apply(dict(item.record))
+            yield replace(item, record=record, id=case_id(record) or item.id)
+        except FieldMissing as missing:
+            yield replace(item, record=None, problem=str(missing))
+    for target, source in fields.pairs:
+        if target in unmet and target in optional:
+            _warn(f"mapping `{target}={source}`: no case has `{source}`")
 
 
 @contextlib.asynccontextmanager

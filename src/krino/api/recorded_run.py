@@ -20,6 +20,7 @@ from krino.render.agreement import agreement_blocks
 from krino.render.comparison import comparison_blocks
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
+from krino.render.terminal import to_text
 from krino.results.agreement.agree import agree as hold_against
 from krino.results.agreement.labels import Labels
 from krino.results.agreement.result import Agreement as AgreementResult
@@ -32,10 +33,12 @@ from krino.results.gates.rules import Kind, Rule, parse_table
 from krino.results.named_cases import WORST
 from krino.results.slices import SliceTable, parse_columns, slice_by
 from krino.results.summary import Summary, collect
+from krino.results.wording import counted, endings, judge_of, labeller_of
 from krino.results.worst import Worst, worst
 from krino.runs import reading
 from krino.stats.moments import FEW
 from krino.stats.resample import DRAWS
+from krino.text.clean import clean_line
 
 Rules = Mapping[str, float | str]
 """What is limited, and to what: `{"faithfulness": 0.8, "failed": "1%"}`, as `--min` and `--max` take it."""
@@ -57,11 +60,14 @@ class Run(reading.StoredRun):
 
     def slices(self, by: str) -> list[SliceTable]:
         """The outcome by columns of metadata: `court,language`, or `court*language` for both together."""
-        return slice_by(self.records(), parse_columns(by))
+        return slice_by(self.records(), parse_columns(by), self.manifest.about.fields_schema)
 
-    def worst(self, most: int = WORST, by: str | None = None) -> Worst:
+    def worst(self, most: int = WORST, by: str | None = None) -> Worst[Judgement]:
         """The worst cases, those that were not judged apart. `by`: `faithfulness`, `seconds:high` or `match:exact`."""
-        return worst(self.found().records, most, by, self.manifest.about.fields_schema)
+        found = worst(self.found().records, most, by, self.manifest.about.fields_schema)
+        judged: list[Judgement] = [Judgement.model_validate(record) for record in found.judged]
+        not_judged: list[Judgement] = [Judgement.model_validate(record) for record in found.not_judged]
+        return Worst(found.order, judged, found.ranked, found.nulls, not_judged, found.all_not_judged)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
         """One row a case, as a data frame of pandas, polars or Arrow."""
@@ -107,6 +113,16 @@ class Run(reading.StoredRun):
     def _repr_html_(self) -> str:
         return html.for_notebook(self.blocks())
 
+    def __str__(self) -> str:
+        """One line; `summary()` says more."""
+        manifest = self.manifest
+        who = f"{judge_of(manifest)} ({labeller_of(manifest)})"
+        counts = manifest.counts
+        return clean_line(f"{self.folder}: {who}, {manifest.state}, {counted(counts.total)}: {endings(counts)}")
+
+    def __repr__(self) -> str:
+        return f"<Run {self}>"
+
 
 def load_run(folder: AnyRun) -> Run:
     """The run in a folder that `krino.run` or `krino judge` has written."""
@@ -122,12 +138,18 @@ class Agreement(AgreementResult):
     def _repr_html_(self) -> str:
         return html.for_notebook(agreement_blocks(self, "Agreement with people"))
 
+    def __str__(self) -> str:
+        return to_text(agreement_blocks(self, "Agreement with people", short=True))
+
 
 class Comparison(ComparisonResult):
     """Two runs, case by case; shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
         return html.for_notebook(comparison_blocks(self))
+
+    def __str__(self) -> str:
+        return to_text(comparison_blocks(self))
 
 
 def is_workbench(labels: object) -> bool:

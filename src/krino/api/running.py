@@ -25,27 +25,30 @@ from krino.cases.origin import Format, left_unread
 from krino.cases.shard import heads_of
 from krino.cases.watching import watched
 from krino.contract import AnyJudge, Forecast, Judgement, Labeller, Task
+from krino.contract.code_limit import CASE_SECONDS, CodeLimit, seconds_of
 from krino.engine import sync
 from krino.engine.case import input_hash, open_questions
 from krino.engine.crew import DIED
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, Finished, Returned, opened
 from krino.engine.rehearsal import lacks_labeller, refuse_without_labeller, rehearse_first, rehearsed
+from krino.engine.rehearsal_apart import goes_to_workers, rehearse_apart
 from krino.errors import RunStopped, UsageProblem
 from krino.judges.registry import OURS, address_of
 from krino.labellers.factory import labeller_from
 from krino.labellers.replay import PanelReplay, Unasked
-from krino.render.report import Report
+from krino.render.report import REPORT, Report
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.validate import refuse_for
 from krino.results.summary import Summary, collect
 from krino.runs.contents import Contents
 from krino.runs.folder import RunLocation, find_location, trying, was_killed
-from krino.runs.inputs import CasesBeside, Inputs, Source, inputs_of, kept_inputs
+from krino.runs.inputs import CasesBeside, Inputs, Source, identify_by, inputs_of, kept_inputs
 from krino.runs.manifest import Manifest, Plan, in_part
 from krino.runs.reading import RecordedLabels
 from krino.runs.session import CaseSource, Session, Tally
 from krino.text.clean import clean_line
+from krino.writing import is_full, unwritten
 
 Tell = Callable[[str], None]
 Conduct = Callable[[Session, CaseSource], Awaitable[Manifest]]
@@ -64,6 +67,7 @@ def run(
     split: Mapping[str, str] | None = None,
     format: Format = "auto",  # noqa: A002
     fresh: bool = False,
+    case_timeout: float = CASE_SECONDS,
     gate: Gate | None = None,
     on_progress: Callable[[Tally], None] | None = None,
     on_message: Tell | None = None,
@@ -74,7 +78,8 @@ def run(
     `source`: a path or several (files, folders, `-` for stdin), or an iterable of records. `into` is the run's folder
     (by default one of its own below `runs/`): called again with the same arguments, the run continues where it
     stopped. `mapping` and `split` as `--map` and `--split`: `{"question": "query"}`, `{"context": "|||"}`. `fresh`
-    judges anew what the folder holds. `gate`: rules (`krino.gate_rules`) that are checked before anything is paid, and
+    judges anew what the folder holds. `case_timeout`: seconds that the judge's code may take for a case, the wait for a
+    model not counted (0: no limit). `gate`: rules (`krino.gate_rules`) that are checked before anything is paid, and
     held against the run in the end: `run.gated`. `on_progress` is called after every judgement, `on_message` with what
     the command would say about the input and the folder. `engine` makes what judges the cases (`engine.protocol`).
 
@@ -86,7 +91,8 @@ def run(
     address = judge if isinstance(judge, str) else address_of(type(ready))
     if gate is not None:
         refuse_for(ready, gate.rules)
-    settings = RunSettings(None if into is None else Path(into), None, format, mapping or {}, split or {}, fresh)
+    folder, seconds = None if into is None else Path(into), seconds_of(case_timeout)
+    settings = RunSettings(folder, None, format, mapping or {}, split or {}, fresh, case_seconds=seconds)
 
     async def carried_out() -> Run:
         async with closing_ours(labeller) as chosen:
@@ -155,6 +161,8 @@ class RunSettings:
     fresh: bool = False
     again: bool = False
     """Judge every case again, yet only in a folder that is this run's own: no other run is ever overwritten."""
+    case_seconds: float = CASE_SECONDS
+    """What the judge's code may take for a case; 0: no limit."""
     may_kill: bool = False
     """Whether a case may kill its process: none is tried in this one. For engines that have others."""
 
@@ -209,12 +217,14 @@ class Running:
                 else:
                     self._add_outlook(case.item, found)
 
-        cases = opened(self._watched(self.cases()), lambda item, digest: True)
-        await engine.run(Assignment(self.judge, Unasked(), may_kill=True), cases, receive)
+        cases = opened(self._watched(self.cases()), lambda item, digest: True, self.judge)
+        await engine.run(
+            Assignment(self.judge, Unasked(), case_seconds=self.settings.case_seconds, may_kill=True), cases, receive
+        )
         return found
 
     def _add_outlook(self, item: CaseItem, found: Estimate) -> None:
-        kind, forecast = _outlook(self.judge, self.labeller, item)
+        kind, forecast = _outlook(self.judge, self.labeller, item, self.settings.case_seconds)
         if kind == "asked" and lacks_labeller(self.judge, self.labeller):
             self.judge.label_locally([])  # which says that there is none
         found.add(kind, forecast)
@@ -239,7 +249,8 @@ class Running:
 
         fresh, engine = self.settings.fresh or self.settings.again, self.make_engine
         where, wary = location.folder, self.settings.may_kill
-        session = Session(self.judge, self.labeller, plan, where, fresh, engine, self.on_progress, wary)
+        seconds = self.settings.case_seconds
+        session = Session(self.judge, self.labeller, plan, where, fresh, engine, self.on_progress, seconds, wary)
         try:
             manifest = await conduct(session, cases)
         except UsageProblem:
@@ -256,14 +267,23 @@ class Running:
             return collect(run.found(lines).records(), schema=run.manifest.about.fields_schema).summary
         if not run.manifest.cases:
             raise UsageProblem(f"{', '.join(run.manifest.plan.inputs)}: there are no cases in it")
+        try:
+            return self._write_results(run, lines)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            # It was a helping file, which has no name of its own.
+            raise unwritten(run.folder / REPORT, error) from None
+
+    def _write_results(self, run: Run, lines: Contents | None) -> Summary:
         with ExitStack() as stack:
-            large = self.cores > 1 and run.manifest.cases >= LARGE_RUN
+            large = self.cores > 1 and (run.manifest.cases or 0) >= LARGE_RUN
             beside = SummedBeside.started(run.folder) if large else None
             if beside is not None:
                 stack.enter_context(beside)
             found = run.found(lines)
             del lines  # it grows with the run, and is not held while results are
-            case_of = CasesBeside(self.cases).case_of
+            case_of = CasesBeside(self.cases, identify_by(self.judge, None)).case_of
             report = stack.enter_context(Report(run.folder, run.manifest, self.judge, case_of))
             if beside is None:
                 result = sum_up(run, found.records, report)
@@ -286,21 +306,32 @@ class Running:
         killed = self.settings.may_kill or was_killed(folder)
         if not killed and all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):
             with trying(folder):  # what can be read twice
-                rehearse_first(self.judge, self.cases())
-                refuse_without_labeller(self.judge, self.labeller, self.cases())
+                self._rehearse()
         items = self.cases()
         for first in items:
             begun = chain([first], items)
-            return begun if killed else rehearsed(begun, self.judge)
+            unseen = killed or self._goes_to_workers()
+            return begun if unseen else rehearsed(begun, self.judge, self.settings.case_seconds)
         if heads_of(self.inputs.paths):  # of a few cases in many shards some have none, and are judged all the same
             return items
         raise UsageProblem(f"{', '.join(self.inputs.given)}: there are no cases in it")
+
+    def _goes_to_workers(self) -> bool:
+        return goes_to_workers(self.make_engine(), self.judge, self.settings.case_seconds)
+
+    def _rehearse(self) -> None:
+        seconds = self.settings.case_seconds
+        if self._goes_to_workers():
+            rehearse_apart(self.judge, self.labeller, self.cases(), seconds)
+            return
+        rehearse_first(self.judge, self.cases(), seconds)
+        refuse_without_labeller(self.judge, self.labeller, self.cases(), seconds)
 
     def _watched(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
         """The cases, with what is odd about their fields told on the way."""
         if self.tell is None:
             return items
-        return watched(items, self.judge, self.tell)
+        return watched(items, self.judge, self.tell, self.settings.mapping)
 
     def _announce(self, location: RunLocation) -> None:
         """Say where the run goes and, when an earlier one cannot be continued, why not."""
@@ -344,21 +375,22 @@ class Estimate:
             self.input_cost = (self.input_cost or 0.0) + forecast.input_cost
 
 
-def _outlook(judge: AnyJudge, labeller: Labeller, item: CaseItem) -> tuple[str, Forecast]:
+def _outlook(judge: AnyJudge, labeller: Labeller, item: CaseItem, seconds: float) -> tuple[str, Forecast]:
     """What would become of a case, and what asking about it would take."""
     if item.record is None:
         return "cannot_be_judged", Forecast()
     try:
-        case = judge.read(item.record)
-        facts = judge.study(case)
-        questions = open_questions(judge, labeller, case, facts)
+        with CodeLimit(seconds):
+            case = judge.read(item.record)
+            facts = judge.study(case)
+            questions = open_questions(judge, labeller, case, facts)
     except (RunStopped, UsageProblem):
         raise
     except Exception:  # also where the judge's code breaks on it: a run would record an error, and ask nobody
         return "cannot_be_judged", Forecast()
     if questions is None:
         return "decided_by_rules", Forecast()
-    forecast = labeller.forecast(Task(judge, case, facts, questions, item.index, input_hash(item)))
+    forecast = labeller.forecast(Task(judge, case, facts, questions, item.index, input_hash(item, judge)))
     return "known_from_cache" if forecast.cached and not forecast.calls else "asked", forecast
 
 

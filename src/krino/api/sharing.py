@@ -41,7 +41,7 @@ def shard(
         names = [as_text(name) for name in inputs.names]
         whole = Whole(inputs=names, format=format, mapping=dict(mapping or {}), split=dict(split or {}))
         items = read_cases(inputs.paths, format=format, mapping=mapping, split=split, judge=ready)
-        return Cutter(Path(into), shards).write(((item, input_hash(item)) for item in items), whole)
+        return Cutter(Path(into), shards).write(((item, input_hash(item, ready)) for item in items), whole)
 
 
 def merge(runs: Iterable[str | PathLike[str] | Run], into: str | PathLike[str]) -> Run:

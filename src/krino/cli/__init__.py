@@ -8,6 +8,7 @@ import sys
 import typer
 
 from krino.cli import agree, compare, demo, doctor, explain, export, gate, judge, judges, resettle, serve, shard, show
+from krino.cli import map as mapping
 from krino.cli.exits import Commands, end_on_signals, exit_code_of
 from krino.cli.settings import load_settings
 
@@ -25,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("judge")(judge.judge)
+app.command("map")(mapping.map_fields)
 app.command("judges")(judges.judges)
 app.command("show")(show.show)
 app.command("agree")(agree.agree)

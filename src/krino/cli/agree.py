@@ -104,7 +104,7 @@ def agree(
     )
     title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name if labels else 'the workbench'}"
     as_markdown(markdown, agreement_blocks(found, title))
-    typer.echo(found.model_dump_json()) if json else on_screen(agreement_blocks(found, title))
+    typer.echo(found.model_dump_json()) if json else on_screen(agreement_blocks(found, title, short=True))
     raise typer.Exit(exit_code(found))
 
 

@@ -17,8 +17,8 @@ HELP = "\n\n".join(
         "bootstrap interval of their difference. Of each label: the flips both ways, with McNemar's exact test. "
         "Status, money and time too. Where no difference is shown it says so, and what could have been seen.",
         "Exit code 0: compared. 2: wrong usage, or no case in common. 3: compared as far as possible, but one of the "
-        "runs is unfinished or has cases without a verdict, as for `krino judge`: a script that only looks at the "
-        "code must not take part of the cases for all of them.",
+        "runs is unfinished, or a case has a verdict in only one of them: a script that only looks at the code must "
+        "not take part of the cases for all of them. A case that failed in both is no such case.",
     )
 )
 

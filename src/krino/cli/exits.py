@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from typer.core import TyperGroup
@@ -43,9 +44,17 @@ class Commands(TyperGroup):
 
 def end_on_signals() -> None:
     """SIGTERM ends whatever goes on as Ctrl-C does, clearing up behind it; `krino judge` finishes its calls first."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored (nohup)
+        signal.signal(signal.SIGINT, _interrupt)
     if os.name == "posix":
         _nudge_after_signals()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    from krino.errors import UserInterrupt
+
+    raise UserInterrupt
 
 
 _NUDGES = (0.05, 0.2, 1.0, 5.0)
@@ -83,7 +92,7 @@ def exit_code_of(command: Callable[[], Any]) -> int:
         return READER_GONE
     except OSError as problem:  # a folder that cannot be made, a disk that is full
         _drop_stdout()
-        return _told(str(problem))
+        return _told(_describe_os_error(problem))
     return code
 
 
@@ -116,6 +125,13 @@ def _code_of_cut(end: BaseException | None) -> int:
     if isinstance(end, SystemExit) and isinstance(end.__context__, BrokenPipeError):  # how rich ends `--help | head`
         raise end.__context__
     return _fault(end or RuntimeError("ended without a reason"))
+
+
+def _describe_os_error(problem: OSError) -> str:
+    from krino.writing import is_full
+
+    what = f"{problem.filename or 'a file'}: {problem.strerror}" if problem.strerror else str(problem)
+    return f"{what}; make room and give the same command again" if is_full(problem) else what
 
 
 def _told(problem: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,12 +16,19 @@ app = typer.Typer(no_args_is_help=True, help="Show how a Belgian court name, cas
 
 Texts = Annotated[list[str] | None, typer.Argument(metavar="TEXT...", show_default=False)]
 ListFile = Annotated[Path | None, options.flag("File with one text a line (`-` is standard input).")]
+Aliases = Annotated[
+    Path | None,
+    options.flag(
+        "Names of your own for courts: a TOML, JSON or CSV file. By default those of krino.toml's citation options."
+    ),
+]
 
 
 @app.command("court")
-def court(texts: Texts = None, file: ListFile = None, json: options.AsJson = False) -> None:
-    """Which court a string names, and by which alias."""
-    _print(_given(texts, file), explain_court, json)
+def court(texts: Texts = None, file: ListFile = None, aliases: Aliases = None, json: options.AsJson = False) -> None:
+    """Which court a string names, its division, and by which alias."""
+    known = _aliases(aliases)
+    _print(_given(texts, file), lambda text: explain_court(text, known), json)
 
 
 @app.command("case-number")
@@ -37,25 +44,38 @@ def ecli(texts: Texts = None, file: ListFile = None, json: options.AsJson = Fals
     _print(_given(texts, file), explain_ecli, json)
 
 
-def explain_court(text: str) -> dict[str, Any]:
-    from krino.judges.citation.belgium.courts import Court, Other, resolve_court
+def _aliases(file: Path | None) -> dict[str, str]:
+    """The aliases that `krino judge citation` would use here; those of the file in their place."""
+    from krino.cli.judge import judge_options
+    from krino.judges.citation.options import CitationOptions
+    from krino.judges.registry import load_judge
 
-    found = resolve_court(text)
-    if isinstance(found, Court | Other):
-        is_court = isinstance(found, Court)
-        name, place = (found.type, found.place) if isinstance(found, Court) else (found.body, None)
-        return {
-            "input": text,
-            "kind": "court" if is_court else "other",
-            "classification": found.classification,
-            "type": name,
-            "place": place,
-            "ecli_codes": list(found.ecli_codes),
-            "alias": found.alias,
-            "mended": list(found.mended),
-        }
-    empty: dict[str, Any] = {"classification": None, "type": None, "place": None, "ecli_codes": []}
-    return {"input": text, "kind": "unknown", **empty, "alias": None, "mended": []}
+    given = {"aliases": str(file)} if file is not None else judge_options("citation", None)
+    found = load_judge("citation", given).options
+    return dict(found.aliases) if isinstance(found, CitationOptions) else {}
+
+
+def explain_court(text: str, aliases: Mapping[str, str] | None = None) -> dict[str, Any]:
+    from krino.judges.citation.belgium.courts import Court, Other, resolve_court
+    from krino.judges.citation.options import meant_by
+
+    own = meant_by(aliases or {}, text)
+    found = resolve_court(own or text)
+    court = found if isinstance(found, Court) else None
+    known = found if isinstance(found, Court | Other) else None
+    return {
+        "input": text,
+        "kind": "unknown" if known is None else "court" if court else "other",
+        "classification": known.classification if known else None,
+        "type": court.type if court else found.body if isinstance(found, Other) else None,
+        "place": court.place if court else None,
+        "division": court.division if court else None,
+        "language": known.language if known else None,
+        "ecli_codes": list(known.ecli_codes) if known else [],
+        "alias": known.alias if known else None,
+        "own_alias": own,
+        "mended": list(known.mended) if known else [],
+    }
 
 
 def explain_case_number(text: str, other: str, *, first: bool) -> dict[str, Any]:

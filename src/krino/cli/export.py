@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from krino.cli import exits, options
+from krino.cli.printing import say
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def export(
     code = _send(found, endpoint, inputs) if endpoint is not None else exits.DONE
     _tell(found, None if file in (None, "-") else file)
     if file is not None and chosen in FOR_PEOPLE and not every:
-        typer.echo("columns for machines (usage, labels, evidence, …) are left out; --all adds them", err=True)
+        say("columns for machines (usage, labels, evidence, …) are left out; --all adds them")
     raise typer.Exit(code)
 
 
@@ -84,7 +85,7 @@ def _send(run: Run, endpoint: str, inputs: list[str] | None) -> int:
 
     sent = asyncio.run(send(endpoint, events_of_run(run, inputs)))
     if sent.rejected:
-        typer.echo(f"krino: the endpoint rejected {sent.rejected:,} events: {sent.message}", err=True)
+        say(f"krino: the endpoint rejected {sent.rejected:,} events: {sent.message}")
         return exits.CASES_FAILED
     return exits.DONE
 
@@ -94,6 +95,6 @@ def _tell(run: Run, file: str | None) -> None:
     from krino.results.wording import endings
 
     counts = run.counts()
-    typer.echo(f"{counts.total:,} cases{f' in {file}' if file else ''}: {endings(counts)}", err=True)
+    say(f"{counts.total:,} cases{f' in {file}' if file else ''}: {endings(counts)}")
     if run.manifest.state != "finished":
-        typer.echo(f"the run is not finished ({run.manifest.state}): the export holds what is judged so far", err=True)
+        say(f"the run is not finished ({run.manifest.state}): the export holds what is judged so far")

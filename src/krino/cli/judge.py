@@ -40,6 +40,7 @@ def judge(
     workers: options.Workers = None,
     engine: options.EngineFlag = "local",
     ray_address: options.RayAddress = None,
+    case_timeout: options.CaseTimeout = None,
     format: options.Format = "auto",  # noqa: A002 - the flag's name
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     split: options.Split = None,
@@ -69,6 +70,7 @@ def judge(
     from krino.cli import runner
     from krino.cli.gate import gating_of_judge
     from krino.cli.keys import keys_for, within_its_folder
+    from krino.contract.code_limit import CASE_SECONDS, seconds_of
     from krino.judges.registry import load_judge
     from krino.labellers.factory import names_in
     from krino.runs.inputs import inputs_of
@@ -80,7 +82,8 @@ def judge(
     gating = gating_of_judge(ready, gate, rules, point, kept, run)
     chosen = options.labeller_of(labeller, repeat, llm, keys, prices=load_settings().prices, dry_run=dry_run)
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
-    settings = RunSettings(run, None, format, mapping, splits, fresh)
+    seconds = CASE_SECONDS if case_timeout is None else seconds_of(case_timeout)
+    settings = RunSettings(run, None, format, mapping, splits, fresh, case_seconds=seconds)
     with inputs_of(files) as inputs:
         make = _engine_for(chosen, engine, workers, ray_address, dry_run)
         cores = _cores_for(workers)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from krino.cli.printing import say
 from krino.cli.settings import load_settings, read_toml
 from krino.errors import UsageProblem
 from krino.labellers.llm.endpoint import address_problem, is_loopback, key_variables, masked
@@ -39,10 +40,10 @@ def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api
     where, shown = load_settings().path, masked(base_url)
     if not at_stake:
         if not is_loopback(base_url):
-            typer.echo(f"the cases are sent to {shown}: {where} names that address", err=True)
+            say(f"the cases are sent to {shown}: {where} names that address")
         return Keys(key_from(api_key_env), os.environ)
     if is_loopback(base_url):  # servers on this machine seldom want a key; who listens there is not known either
-        typer.echo(f"{at_stake[0]} is not sent to {shown}: {where} names that address. {_ways_out(base_url)}", err=True)
+        say(f"{at_stake[0]} is not sent to {shown}: {where} names that address. {_ways_out(base_url)}")
         return Keys(None, {name: value for name, value in os.environ.items() if name not in of_providers})
     raise UsageProblem(
         f"{where} names the address {shown}, and the key in {at_stake[0]} would be sent there. {_ways_out(base_url)}"

@@ -82,6 +82,15 @@ RayAddress = Annotated[
         env="KRINO_RAY_ADDRESS",
     ),
 ]
+CaseTimeout = Annotated[
+    float | None,
+    flag(
+        "Seconds that the judge's own code may take for a case (300), the wait for a model not counted; a case that "
+        "takes longer is an error. 0: no limit.",
+        panel=PACE,
+        env="KRINO_CASE_TIMEOUT",
+    ),
+]
 _KEY = "Environment variable that holds the key, if not the provider's usual one."
 ApiKey = Annotated[str | None, flag(_KEY, panel=MODEL, env="KRINO_API_KEY_ENV")]
 _PROMPT = "File with a prompt to use instead of the judge's."

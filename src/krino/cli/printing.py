@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from krino.blocks import Block
 
 
+def say(text: str) -> None:
+    """A line on stderr, harmless whatever names it holds."""
+    from krino.text.clean import clean
+
+    typer.echo(clean(text), err=True)
+
+
 def on_screen(blocks: Iterable[Block]) -> None:
     from krino.render.terminal import screen, show
 

@@ -64,9 +64,11 @@ class Display:
                 await asyncio.sleep(LIVE_SECONDS)
 
     async def plain(self) -> None:
-        await asyncio.sleep(FIRST_LOOK)
-        if self.labeller.waiting_for() is not None:
-            self._tell()
+        while time.monotonic() - self.started < self.every:  # workers may take a while to ask anything
+            await asyncio.sleep(FIRST_LOOK)
+            if self.labeller.waiting_for() is not None:
+                self._tell()
+                break
         while True:
             await asyncio.sleep(self.every)
             self._tell()

@@ -9,22 +9,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import shlex
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from krino.api.running import Running
 from krino.cases import CaseItem, count_hint
 from krino.cli import exits, printing
 from krino.cli.progress import shown
+from krino.errors import UsageProblem
 from krino.labellers.llm.endpoint import masked
 from krino.render.gate import gate_blocks
 from krino.render.summary import summary_blocks
 from krino.render.terminal import screen
 from krino.runs.session import CaseSource, Session
+from krino.text.clean import clean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from krino.runs.manifest import Manifest
 
 MANY = 20_000  # from so many cases on, summing up takes long enough to be announced
+ENDED = "the judge's code ended this process before the run was done: nothing is decided; it must not call exit"
 FROM_NOTHING = {"max_tokens": 100_000.0, "max_cost": 1.0}
 """What to suggest instead of a limit of 0."""
 
@@ -48,7 +52,7 @@ def tune_memory() -> None:
 
 def tell(text: str) -> None:
     """A word to the user, on stderr."""
-    screen(stderr=True).print(text, highlight=False, markup=False, soft_wrap=True)
+    screen(stderr=True).print(clean(text), highlight=False, markup=False, soft_wrap=True)
 
 
 def carry_out(running: Running, as_json: bool, gating: Gating | None = None, every: float | None = None) -> int:
@@ -67,7 +71,8 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
         finally:
             await running.labeller.aclose()
 
-    run = asyncio.run(running.carry_out(conduct))
+    with _no_quiet_end():
+        run = asyncio.run(running.carry_out(conduct))
     if run.manifest.counts.total > MANY:
         tell(f"summing up {run.manifest.counts.total:,} judgements")
     gated = _shown(run, running, gating, as_json)
@@ -76,6 +81,27 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
         limit = running.stopped.limit if running.stopped is not None else None
         tell(f"continue with: {command_to_continue(sys.argv[1:], limit)}")
     return exit_code(run.manifest, gated)
+
+
+@contextlib.contextmanager
+def _no_quiet_end() -> Iterator[None]:
+    """Code of a judge that runs in this process (batch files, `--case-timeout 0`, the splitting of records) may end it
+    with the exit code of a success, and a gate would pass that nobody checked. So it ends with that of a fault."""
+    own, end = os.getpid(), os._exit
+
+    def end_loudly(status: int) -> NoReturn:
+        if os.getpid() == own and status == exits.DONE:
+            os.write(2, f"krino: {ENDED}\n".encode())
+            status = exits.CASES_FAILED
+        end(status)
+
+    os._exit = end_loudly
+    try:
+        yield
+    except SystemExit:
+        raise UsageProblem(ENDED) from None
+    finally:
+        os._exit = end
 
 
 def _shown(run: Run, running: Running, gating: Gating | None, as_json: bool) -> GateResult | None:
@@ -107,10 +133,12 @@ def exit_code(manifest: Manifest, gated: GateResult | None = None) -> int:
 
 
 def command_to_continue(arguments: Sequence[str], limit: Limit | None) -> str:
-    """The command that continues a stopped run: the same again, with a higher limit where a limit stopped it.
+    """The command that continues a stopped run: the same again, with a higher limit where a limit stopped it, and
+    without `--fresh`, which would forget what was judged.
 
     A password in an address is not shown, and has to be put in again.
     """
+    arguments = [word for word in arguments if word != "--fresh"]
     if limit is not None:
         value = 2 * limit.value or FROM_NOTHING[limit.setting]
         flag = f"--{limit.setting.replace('_', '-')}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from krino.cli import options
+from krino.cli.printing import say
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -86,10 +87,10 @@ def serve(
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"
 
     def listening() -> None:
-        typer.echo(f"the workbench is at {address} (Ctrl-C ends it)", err=True)
+        say(f"the workbench is at {address} (Ctrl-C ends it)")
         if database is None and home_of(runs) != runs:
             kept = f"what people say of it is kept beside it, in {home_of(runs) / FOLDER}"
-            typer.echo(f"{runs} is one run: {kept} (--database names another place)", err=True)
+            say(f"{runs} is one run: {kept} (--database names another place)")
         if open:
             typer.launch(address)
 

@@ -6,10 +6,13 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from krino.errors import UsageProblem
 from krino.text.guessing import guessed
@@ -41,7 +44,7 @@ class FileSettings:
 
 @cache
 def load_settings() -> FileSettings:
-    """`$KRINO_CONFIG`, or `krino.toml` here or in a folder above."""
+    """`$KRINO_CONFIG`, or `krino.toml` here or in a folder above; see `_is_obeyed`."""
     path = _find()
     if path is None:
         return FileSettings()
@@ -96,4 +99,29 @@ def _find() -> Path | None:
             raise UsageProblem(f"KRINO_CONFIG names {path}, which is no file")
         return path
     here = Path.cwd()
-    return next((folder / "krino.toml" for folder in (here, *here.parents) if (folder / "krino.toml").is_file()), None)
+    above = (folder / "krino.toml" for folder in (here, *here.parents))
+    return next((path for path in above if path.is_file() and _is_obeyed(path, here)), None)
+
+
+def _is_obeyed(path: Path, here: Path) -> bool:
+    """Whether a file that was found is to be used. It says where cases are sent: one that the user may not know of is
+    never used without a word, and one that a stranger has put above the user's folder is not used."""
+    if _is_strangers(path, {here.stat().st_uid}):
+        typer.echo(
+            f"{path} is not used: it belongs to another user. If you trust it, name it with KRINO_CONFIG={path}",
+            err=True,
+        )
+        return False
+    if _is_strangers(path) or not path.parent.is_relative_to(_project_of(here)):
+        typer.echo(f"settings are taken from {path}", err=True)
+    return True
+
+
+def _is_strangers(path: Path, known: AbstractSet[int] = frozenset()) -> bool:
+    """Whether a file belongs neither to the user, nor to the system, nor to one of the known users."""
+    return hasattr(os, "geteuid") and path.stat().st_uid not in {os.geteuid(), 0, *known}
+
+
+def _project_of(here: Path) -> Path:
+    """The repository that a folder is in, else the folder itself."""
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)

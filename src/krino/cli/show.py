@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,7 +51,7 @@ def show(
         _worst(loaded, worst, by, json)
         return
     if by is not None:
-        _slices(loaded.records(), by, json)
+        _slices(loaded.records(), loaded.manifest.about.fields_schema, by, json)
         return
     if not json and case_id is None:
         _summary(loaded)
@@ -82,11 +82,11 @@ def _worst(run: StoredRun, most: int, by: str | None, json: bool) -> None:
         on_screen(worst_blocks(found, about.rules, scales_of(about.fields_schema), run.folder))
 
 
-def _slices(judgements: Iterable[dict[str, Any]], by: str, json: bool) -> None:
+def _slices(judgements: Iterable[dict[str, Any]], schema: Mapping[str, Any], by: str, json: bool) -> None:
     from krino.render.summary import slices_blocks
     from krino.results.slices import parse_columns, slice_by
 
-    tables = slice_by(judgements, parse_columns(by))
+    tables = slice_by(judgements, parse_columns(by), schema)
     as_json([table.model_dump(mode="json") for table in tables]) if json else on_screen(slices_blocks(tables))
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import orjson
+
+EXAMPLES = Path(__file__).resolve().parent
 
 
 def first_example(judge: str) -> dict[str, Any]:

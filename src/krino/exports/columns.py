@@ -2,7 +2,8 @@
 
 First what a person reads: the case (`inputs_…`), how it ended, the verdict (`verdict_…`), figures beside it
 (`figures_…`), notes in words and `metadata_…`. Then what machines read: usage, versions, and last what is nested, as
-JSON text. The prefixes are the names of the judgement's own fields: they keep a judge's names apart from ours, and are
+JSON text. A list of texts or of numbers is a list where a format has lists (Parquet, data frames), else JSON text. The
+prefixes are the names of the judgement's own fields: they keep a judge's names apart from ours, and are
 names that SQL and attribute access take as they are.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -19,8 +20,20 @@ from krino.contract import LEFT_OUT_IF_EMPTY
 from krino.results.kinds import StorageKind, kind_of, storage_kind
 from krino.text.clean import sound
 
-Kind = StorageKind
+Kind = StorageKind | Literal["texts", "ints", "floats"]
+"""The last three: lists of such values."""
 Value = bool | int | float | str | None
+_LISTS: Mapping[frozenset[type], Kind] = {
+    frozenset(): "texts",
+    frozenset({str}): "texts",
+    frozenset({int}): "ints",
+    frozenset({float}): "floats",
+    frozenset({int, float}): "floats",
+}
+"""What a column of lists is, by the types of all that they hold; of other types it is JSON text."""
+LISTS = frozenset(_LISTS.values())
+_BEYOND = object
+"""Stands for a whole number that no column can hold."""
 Record = Mapping[str, Any]
 
 FIRST = ("id", "status")
@@ -44,20 +57,21 @@ _OPEN = ("inputs", "verdict", "figures", "metadata")
 
 
 def rows_of(judgements: Iterable[Record], kinds: Mapping[str, Kind]) -> Iterator[tuple[Value, ...]]:
-    """One row a judgement, as the columns hold it."""
+    """One row a judgement, as the columns of a sheet hold it: lists are JSON text there."""
+    flat: dict[str, Kind] = {name: "text" if kind in LISTS else kind for name, kind in kinds.items()}
     remaining = iter(judgements)
     while some := list(islice(remaining, AT_ONCE)):
-        cells = cells_of(some, kinds)
-        yield from zip(*(as_column(kind, cells[name]) for name, kind in kinds.items()), strict=True)
+        cells = cells_of(some, flat)
+        yield from zip(*(as_column(kind, cells[name]) for name, kind in flat.items()), strict=True)
 
 
-def cells_of(judgements: Sequence[Record], names: Iterable[str]) -> dict[str, list[Value]]:
-    """Some judgements as columns of these names; a judgement that has no such field has null there."""
+def cells_of(judgements: Sequence[Record], kinds: Mapping[str, Kind]) -> dict[str, list[Any]]:
+    """Some judgements as columns of these kinds; a judgement that has no such field has null there."""
     opened = {prefix: [judgement.get(prefix) or {} for judgement in judgements] for prefix in (*_OPEN, "usage")}
-    return {name: _cells(name, judgements, opened) for name in names}
+    return {name: _cells(name, kind in LISTS, judgements, opened) for name, kind in kinds.items()}
 
 
-def _cells(name: str, judgements: Sequence[Record], opened: Mapping[str, Sequence[Record]]) -> list[Value]:
+def _cells(name: str, lists: bool, judgements: Sequence[Record], opened: Mapping[str, Sequence[Record]]) -> list[Any]:
     if name == "notes":
         return [notes_of(judgement) for judgement in judgements]
     if name in LEFT_OUT_IF_EMPTY:  # few cases have them: none is null, however it was written
@@ -68,6 +82,8 @@ def _cells(name: str, judgements: Sequence[Record], opened: Mapping[str, Sequenc
         return [judgement.get(name) for judgement in judgements]
     prefix, _, key = name.partition("_")
     values = [given.get(key) for given in opened[prefix]]
+    if lists:
+        return values
     return [value if value.__class__ in _PLAIN else _json(value) for value in values]
 
 
@@ -99,7 +115,7 @@ class Columns:
 
     def __init__(self) -> None:
         self._seen: dict[str, dict[str, dict[type, Any]]] = {prefix: {} for prefix in _OPEN}
-        """For each prefix and name, a value of every type that came up."""
+        """For each prefix and name, a value of every type that came up; of lists the types of what they hold."""
 
     def add(self, judgement: Record) -> None:
         for prefix, seen in self._seen.items():
@@ -107,24 +123,43 @@ class Columns:
                 known = seen.get(name)
                 if known is None:
                     known = seen[name] = {}
-                if value.__class__ is int and not -(2**63) <= value < 2**63:
+                if value.__class__ is list:
+                    known.setdefault(list, set()).update(map(_type_of, value))
+                elif _type_of(value) is _BEYOND:
                     known[str] = ""  # no column of numbers can hold it: it is kept as text
                 elif value.__class__ not in known:
                     known[value.__class__] = value
 
     def kinds(self) -> dict[str, Kind]:
         seen = {f"{prefix}_{name}": found for prefix, names in self._seen.items() for name, found in names.items()}
-        return {name: _SURE.get(name) or storage_kind(map(kind_of, seen[name].values())) for name in _in_order(seen)}
+        return {name: _SURE.get(name) or _column_kind(seen[name]) for name in _in_order(seen)}
 
 
-def as_column(kind: Kind, values: Iterable[Value]) -> list[Value]:
+def _column_kind(seen: Mapping[type, Any]) -> Kind:
+    """Of the values that came up in a column, by type."""
+    if seen.keys() - {type(None)} == {list}:
+        return _LISTS.get(frozenset(seen[list]), "text")
+    return storage_kind("list" if type_ is list else kind_of(value) for type_, value in seen.items())
+
+
+def _type_of(value: Any) -> type:
+    found: type = value.__class__
+    return _BEYOND if found is int and not -(2**63) <= value < 2**63 else found
+
+
+def as_column(kind: Kind, values: Iterable[Any]) -> list[Any]:
     """All values of a column as it holds them; plain text, by far the most common, needs no look."""
     if kind == "text":
         return [v if v is None or (v.__class__ is str and v.isascii()) else _as_text(v) for v in values]
-    return [None if value is None else float(value) for value in values] if kind == "float" else list(values)
+    if kind == "float":
+        return [None if value is None else float(value) for value in values]
+    if kind == "texts" or kind == "floats":
+        make = sound if kind == "texts" else float
+        return [None if value is None else [make(item) for item in value] for value in values]
+    return list(values)
 
 
-def _as_text(value: Value) -> str:
+def _as_text(value: Any) -> str:
     return sound(value if isinstance(value, str) else _json(value) or "")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any
 
 from krino.errors import UsageProblem
-from krino.exports.columns import Kind, Record, Value, columns_of, for_people, rows_of
+from krino.exports.columns import LISTS, Kind, Record, Value, columns_of, for_people, rows_of
 from krino.text.clean import clean
 from krino.text.formulas import RUNS_AS_FORMULA
 
@@ -65,7 +65,8 @@ class _Sheet:
         self._sheet.set_default_row(_ROW_HEIGHT)
         self._sheet.set_row(0, 18)
         for place, (name, kind) in enumerate(kinds.items()):
-            self._sheet.set_column(place, place, _WIDE if name.startswith("inputs_") else _WIDTHS[kind])
+            own = _WIDTHS["text" if kind in LISTS else kind]
+            self._sheet.set_column(place, place, _WIDE if name.startswith("inputs_") else own)
             self._sheet.write_string(0, place, _fitting(clean(name)), heading)
 
     def add(self, row: Sequence[Value]) -> None:

@@ -20,6 +20,7 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
 }
 # Types that hold a null as a null: a missing score is neither 0 nor false.
 _PANDAS: Mapping[Kind, str] = {"bool": "boolean", "int": "Int64", "float": "Float64", "text": "string"}
+"""Others are lists, which pandas keeps as objects."""
 
 
 def frame(
@@ -40,9 +41,13 @@ def frame(
     kinds = columns_of(records)
     columns = {name: as_column(kinds[name], values) for name, values in cells_of(records, kinds).items()}
     if kind == "pandas":
-        return library.DataFrame({name: library.array(columns[name], dtype=_PANDAS[kinds[name]]) for name in columns})
+        return library.DataFrame(
+            {name: library.Series(columns[name], dtype=_PANDAS.get(kinds[name], "object")) for name in columns}
+        )
     if kind == "polars":
         types = {"bool": library.Boolean, "int": library.Int64, "float": library.Float64, "text": library.String}
+        types |= {"texts": library.List(types["text"]), "ints": library.List(types["int"])}
+        types["floats"] = library.List(types["float"])
         return library.DataFrame(columns, schema={name: types[kinds[name]] for name in kinds})
     from krino.exports.parquet_file import arrow_schema
 

@@ -80,6 +80,7 @@ def arrow_schema(kinds: Kinds) -> Any:
     import pyarrow as pa
 
     types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string()}
+    types |= {"texts": pa.list_(pa.string()), "ints": pa.list_(pa.int64()), "floats": pa.list_(pa.float64())}
     return pa.schema([pa.field(name, types[kind]) for name, kind in kinds.items()])
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from krino import blocks as b
 from krino.results.agreement.result import Agreement, CalibrationResult, Confusion, FieldAgreement, Figure
 from krino.results.wording import figure, interval_text
 from krino.stats.moments import FEW
+from krino.text.clean import clean_line
 
 _KINDS = {"category": "classes", "order": "classes in order", "scale": "steps of a scale", "number": "numbers"}
 _FIGURES = {
@@ -36,9 +38,16 @@ _SHOWN_SKIPPED = 12
 _SHOWN_RATERS = 6
 _FEW_CLUSTERS = 20
 _SHOWN_MISSING = 6
+_WORST_IN_SHORT = 3
+_LONGEST_LINE = 200
+_ALL_OF_IT = (
+    "--field FIELD shows more cases of one field, what is confused and the figures of each class; --markdown FILE "
+    "writes everything, --json gives it as data."
+)
 
 
-def agreement_blocks(agreement: Agreement, title: str) -> Iterator[b.Block]:
+def agreement_blocks(agreement: Agreement, title: str, *, short: bool = False) -> Iterator[b.Block]:
+    """`short`: for a screen, where of several fields each names only a few cases; a file has room for all."""
     yield b.Heading(title)
     yield b.Paragraph(agreement.headline, strong=True)
     counts = agreement.counts
@@ -46,26 +55,28 @@ def agreement_blocks(agreement: Agreement, title: str) -> Iterator[b.Block]:
     yield b.Parts("labelled", [*parts, b.Part("error", counts.error, "bad")])
     yield from (b.Paragraph(line, tone="warn") for line in _rest(agreement))
     for field in agreement.fields:
-        yield from _field(field, alone=len(agreement.fields) == 1)
+        yield from _field(field, alone=len(agreement.fields) == 1, short=short)
     for calibration in agreement.calibration:
         yield from _calibration(calibration)
     yield from (b.Paragraph(line, small=True) for line in _footnotes(agreement))
+    if short and len(agreement.fields) > 1:
+        yield b.Paragraph(_ALL_OF_IT, tone="plain")
 
 
-def _field(field: FieldAgreement, *, alone: bool) -> Iterator[b.Block]:
+def _field(field: FieldAgreement, *, alone: bool, short: bool) -> Iterator[b.Block]:
     """`alone`: what is said of it has just been said of the whole."""
     yield b.Heading(field.field, note=f"{_KINDS[field.kind]}, {_raters(field)}", level=3)
     if not alone:
         yield b.Paragraph(field.headline, strong=True)
     if field.worst:
-        yield _worst(field)
+        yield _worst_in_short(field, len(field.worst) if alone else _WORST_IN_SHORT) if short else _worst(field)
     yield b.Paragraph(f"{_counts(field)}.", "warn" if field.counts.without_verdict else "plain")
     if field.figures:
         yield b.Paragraph(_basis(field), small=True)
         yield _figures(field)
-    if field.classes:
+    if field.classes and (alone or not short):
         yield _classes(field)
-    if field.confusion is not None and len(field.confusion.values) <= _MOST_CLASSES:
+    if field.confusion is not None and len(field.confusion.values) <= _MOST_CLASSES and (alone or not short):
         yield _confusion(field.confusion)
     if notes := [*_missing(field), *(f"{note}." for note in field.notes)]:
         yield b.BulletList("", notes)
@@ -127,6 +138,18 @@ def _worst(field: FieldAgreement) -> b.DataTable:
     if more := field.disagreeing - len(field.worst):
         rows.append((b.Cell(f"and {more:,} more", "plain"), "", "", "", ""))
     return b.DataTable("", ("Disagrees most", "apart", "judge", "people", "why the judge says so"), rows, figures=(1,))
+
+
+def _worst_in_short(field: FieldAgreement, most: int) -> b.BulletList:
+    """A line or two a case: a table would press the reasons into a narrow column."""
+    items = []
+    for case in field.worst[:most]:
+        said = [f"{rater}: {label}" for rater, label in islice(case.people.items(), _SHOWN_LABELS + 1)]
+        people = ", ".join([*said[:_SHOWN_LABELS], *(["…"] if len(said) > _SHOWN_LABELS else [])])
+        apart = f"{figure(case.distance)} apart"
+        items.append(clean_line(f"{case.id} ({apart}): judge {case.judge}; {people}. {case.reason}", _LONGEST_LINE))
+    more = f", {len(items):,} of {field.disagreeing:,}" if field.disagreeing > len(items) else ""
+    return b.BulletList(f"Disagrees most{more}", items)
 
 
 def _calibration(found: CalibrationResult) -> Iterator[b.Block]:

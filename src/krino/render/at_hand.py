@@ -7,6 +7,7 @@ from typing import Any
 
 from krino.blocks import Block, Paragraph, as_data, from_data
 from krino.contract import AnyJudge, Judgement, Questions
+from krino.contract.code_limit import CodeLimit
 from krino.contract.judge import Overview
 from krino.labellers.llm.prompt import TAG_SLOT, shown_texts, system_text, user_text
 from krino.render.html import to_html
@@ -28,7 +29,8 @@ class AtHand:
     def request(self, record: Record) -> str | None:
         """The case's own part, `TAG` in the place of the random word; None where the facts leave nothing to ask."""
         try:
-            questions = self.judge.ask(*self._studied(record))
+            with CodeLimit():
+                questions = self.judge.ask(*self._studied(record))
         except Exception:  # a case that cannot be judged was never asked about
             return None
         if questions is None:
@@ -45,12 +47,14 @@ class AtHand:
         if broke_unlabelled(judgement):
             return []
         try:
-            case, facts = self._studied(record)
+            with CodeLimit():
+                case, facts = self._studied(record)
         except Exception:
             return []
         kept = {name: value for name, value in judgement.items() if name != "case"}
         try:
-            return list(self.judge.view(case, facts, Judgement.model_validate(kept)))
+            with CodeLimit():
+                return list(self.judge.view(case, facts, Judgement.model_validate(kept)))
         except Exception as fault:
             return [_problem(self.judge, "view", fault)]
 
@@ -78,14 +82,16 @@ class RunOverview:
     def __post_init__(self) -> None:
         if self.judge is not None:
             try:
-                self._overview = self.judge.overview()
+                with CodeLimit():
+                    self._overview = self.judge.overview()
             except Exception as fault:
                 self._give_up(fault)
 
     def add(self, judgement: Record) -> None:
         if self._overview is not None:
             try:
-                self._overview.add(judgement)
+                with CodeLimit():
+                    self._overview.add(judgement)
             except Exception as fault:
                 self._give_up(fault)
 
@@ -94,7 +100,8 @@ class RunOverview:
             return self._problems
         found: list[Block] = []
         try:
-            found = from_data(as_data(self._overview.blocks()))
+            with CodeLimit():
+                found = from_data(as_data(self._overview.blocks()))
             to_html(found)  # what cannot be drawn must not cost the report
         except Exception as fault:
             self._give_up(fault)

@@ -51,7 +51,7 @@ def case_blocks(
         if text:
             yield Fields(title, [Field(judgement.status, text, TONES[judgement.status])])
     if judgement.status == "ok" and judgement.verdict is not None:
-        yield Fields("Verdict", list(_fields(judgement, judgement.verdict, rules or {}, scales)))
+        yield Fields("Verdict", [*_roll_up(judgement), *_fields(judgement, judgement.verdict, rules or {}, scales)])
         if judgement.figures:
             yield Fields("Beside the verdict", list(_fields(judgement, judgement.figures, rules or {}, scales)))
     if (votes := votes_of(judgement.model_dump(mode="json", include={"ballots"}))) is not None:
@@ -101,7 +101,7 @@ def _order(order: Sequence[int] | None) -> str:
     return "as given" if order is None else " ".join(map(str, order))
 
 
-def worst_blocks(found: Worst, rules: Mapping[str, str], scales: Scales, folder: Path) -> Iterator[Block]:
+def worst_blocks(found: Worst[Record], rules: Mapping[str, str], scales: Scales, folder: Path) -> Iterator[Block]:
     """Those that were not judged come first, apart: they have no value to be ranked by."""
     if found.all_not_judged:
         more = found.all_not_judged - len(found.not_judged)
@@ -150,6 +150,12 @@ def _fields(
             [f"{finding.text} ({finding.rule})" for finding in judgement.findings if finding.where == name],
             strong=value is not None and len(str(value)) <= _SHORT,
         )
+
+
+def _roll_up(judgement: Judgement) -> Iterator[Field]:
+    """The whole verdict in one word, where the judge gives one."""
+    if word := judgement.roll_up:
+        yield Field(ROLL_UP, word, TONES.get(word), "of the whole verdict", strong=True)
 
 
 def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ or link something is shown as the plain text that it is.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -50,6 +51,13 @@ def screen(**settings: Any) -> Console:
 
 def show(console: Console, blocks: Iterable[b.Block]) -> None:
     console.print(Group(*_spaced(blocks, console.width)), highlight=False)
+
+
+def to_text(blocks: Iterable[b.Block], width: int = 100) -> str:
+    """The same as plain text, for `print`."""
+    sink = io.StringIO()
+    show(screen(file=sink, width=width, color_system=None), blocks)
+    return "\n".join(line.rstrip() for line in sink.getvalue().splitlines())
 
 
 def _spaced(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from krino.results import Frozen
-from krino.stats.moments import FEW, Moments, MomentsByGroup, mean_interval
+from krino.stats.moments import ANY, FEW, Ends, Moments, MomentsByGroup, mean_interval
 from krino.stats.resample import Floats
 
 MOST_BINS = 20
@@ -63,15 +63,15 @@ class NumberTally:
         while len(self._cells) > _MOST_CELLS:
             self._coarsen()
 
-    def result(self, name: str, nulls: int) -> NumberField:
-        """Of at least one number."""
+    def result(self, name: str, nulls: int, ends: Ends = ANY) -> NumberField:
+        """Of at least one number. `ends`: of the field's scale."""
         values = self._moments[0]
         return NumberField(
             name=name,
             n=values.n,
             nulls=nulls,
             mean=values.mean,
-            interval=mean_interval(values),
+            interval=mean_interval(values, ends),
             min=values.least,
             max=values.most,
             histogram=self._histogram(values),

@@ -19,9 +19,10 @@ from krino.errors import UsageProblem
 from krino.results import Frozen
 from krino.results.packed import NULL
 from krino.results.table import Part, Reader, no_such_column, slice_name
+from krino.results.verdict_schema import Schema, declared_ends
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
-from krino.stats.moments import FEW, MomentsByGroup, mean_interval
+from krino.stats.moments import FEW, Ends, MomentsByGroup, mean_interval
 
 OTHERS = "(other values)"
 _MOST_VALUES = 1_000
@@ -86,8 +87,10 @@ def parse_columns(text: str | None) -> list[tuple[str, ...]]:
     return columns
 
 
-def slice_by(judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[str, ...]]) -> list[SliceTable]:
-    """Raises `UsageProblem` for a column that no case has."""
+def slice_by(
+    judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[str, ...]], schema: Schema | None = None
+) -> list[SliceTable]:
+    """Raises `UsageProblem` for a column that no case has. `schema`: of the verdict, which says where scales end."""
     tallies = {names: _Sliced() for names in columns}
     known: set[str] = set()
     for part in Reader(marks=False).parts(judgements):
@@ -98,13 +101,14 @@ def slice_by(judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[st
     for name in (name for names in columns for name in names):
         if name not in known:
             raise no_such_column("--by", name, known)
-    return [sliced.table(slice_name(names)) for names, sliced in tallies.items()]
+    return [sliced.table(slice_name(names), schema) for names, sliced in tallies.items()]
 
 
 @dataclass(slots=True)
 class FewValued:
     """Slices a run by every column of metadata that turns out to have few values, for reports."""
 
+    schema: Schema | None = None
     _columns: dict[str, _Sliced | None] = field(default_factory=dict)
     """None for a column that has too many."""
     _all: _Sliced = field(default_factory=lambda: _Sliced())
@@ -125,7 +129,7 @@ class FewValued:
     def result(self) -> list[SliceTable]:
         """A column with one value slices nothing."""
         found = ((name, sliced) for name, sliced in self._columns.items() if sliced is not None)
-        return [sliced.table(name) for name, sliced in found if len(sliced.values) > 1]
+        return [sliced.table(name, self.schema) for name, sliced in found if len(sliced.values) > 1]
 
 
 @dataclass(slots=True)
@@ -158,9 +162,10 @@ class _Sliced:
                 before = self._nulls.get(name, np.zeros(0, np.int64))
                 self._nulls[name] = _grown(before, len(self.values)) + np.bincount(nulls, minlength=len(self.values))
 
-    def table(self, column: str) -> SliceTable:
+    def table(self, column: str, schema: Schema | None) -> SliceTable:
+        ends = {name: declared_ends(schema, name) for name in self._numbers}
         ordered = sorted(self.values, key=lambda value: (value == OTHERS, -self._n(value), value))
-        return SliceTable(column=column, slices=tuple(map(self._slice, ordered)))
+        return SliceTable(column=column, slices=tuple(self._slice(value, ends) for value in ordered))
 
     def _number(self, value: str, most: int | None) -> int:
         if value not in self.values and most is not None and len(self.values) >= most:
@@ -170,7 +175,7 @@ class _Sliced:
     def _n(self, value: str) -> int:
         return int(self._statuses[self.values[value]].sum())
 
-    def _slice(self, value: str) -> Slice:
+    def _slice(self, value: str, ends: Mapping[str, Ends]) -> Slice:
         group = self.values[value]
         rolled = _grown(self._roll_ups, len(self.values))[group].tolist()
         return Slice(
@@ -179,14 +184,14 @@ class _Sliced:
             failed=int(self._statuses[group, CODES["failed"]]),
             error=int(self._statuses[group, CODES["error"]]),
             roll_up={word: count for word, count in zip(ROLL_UPS, rolled, strict=True) if count},
-            numbers={name: self._score(name, group) for name in self._numbers},
+            numbers={name: self._score(name, group, ends[name]) for name in self._numbers},
         )
 
-    def _score(self, name: str, group: int) -> SliceNumber:
+    def _score(self, name: str, group: int, ends: Ends) -> SliceNumber:
         values, nulls = self._numbers[name][group], self._nulls.get(name, ())
         mean = values.mean if values.n else None
         null = int(nulls[group]) if group < len(nulls) else 0
-        return SliceNumber(n=values.n, nulls=null, mean=mean, interval=mean_interval(values))
+        return SliceNumber(n=values.n, nulls=null, mean=mean, interval=mean_interval(values, ends))
 
 
 def _rolled(part: Part) -> _Rolled:

@@ -21,12 +21,16 @@ from krino.results.packed import NULL
 from krino.results.slices import FewValued, SliceTable
 from krino.results.stability import LABELLER, Stability, StabilityTally
 from krino.results.table import Coder, Part, Reader, Values
-from krino.results.verdict_schema import Schema, closed_labels
+from krino.results.verdict_schema import Schema, closed_labels, declared_ends
+from krino.results.wording import counted, endings, figure, interval_text
 from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
-from krino.text.clean import cut
+from krino.text.clean import clean_line, cut
 
 TOP_MESSAGES = 10
+
+_LONGEST_LINE = 200
+_MOST_MESSAGES = 5
 
 
 class CodeField(Frozen):
@@ -80,6 +84,23 @@ class Summary(Frozen):
     stability: Stability | None = None
     """How far the seats agree, where a jury or repeats were asked."""
 
+    def __str__(self) -> str:
+        """Counts, then a line a field."""
+        return "\n".join([f"{counted(self.counts.total)}: {endings(self.counts)}", *self._lines()])
+
+    def _lines(self) -> Iterator[str]:
+        for item in self.numbers:
+            interval = f" (95 % interval {interval_text(item.interval)})" if item.interval else ""
+            nulls = f", {item.nulls:,} null" if item.nulls else ""
+            yield f"{item.name}: mean {figure(item.mean)}{interval} of {item.n:,}{nulls}"
+        for codes in self.codes:
+            said = ", ".join(f"{clean_line(label)} {count:,}" for label, count in codes.counts.items())
+            yield f"{codes.name}: {said}{f', null {codes.nulls:,}' if codes.nulls else ''}"
+        for group in self.messages[:_MOST_MESSAGES]:
+            yield clean_line(
+                f"{group.status}, {counted(group.count)}: {group.text} (as {group.example})", _LONGEST_LINE
+            )
+
 
 class Taker(Protocol):
     """Something that is made of judgements, one after the other in the order of the input."""
@@ -106,7 +127,7 @@ def summarise(judgements: Iterable[Mapping[str, Any]], schema: Schema | None = N
 
 def collect(judgements: Iterable[Mapping[str, Any]], *takers: Taker, schema: Schema | None = None) -> Collected:
     """The same with slices; each judgement is read once and handed to everyone else who needs it."""
-    summary, slices = SummaryTally(schema), FewValued()
+    summary, slices = SummaryTally(schema), FewValued(schema)
     for part in summary.reader.parts(judgements):
         summary.add(part)
         slices.add(part)
@@ -192,7 +213,7 @@ class SummaryTally:
     def _numbers(self) -> Iterator[NumberField]:
         for name, tally in self._fields.items():
             if tally.numbers is not None:
-                yield tally.numbers.result(name, tally.nulls)
+                yield tally.numbers.result(name, tally.nulls, declared_ends(self.schema, name))
 
     def _codes(self) -> Iterator[CodeField]:
         for name, tally in self._fields.items():

@@ -6,10 +6,12 @@ A higher number is better, unless the field says otherwise:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from krino.results.kinds import as_number, codes_of, is_explanation
+from krino.stats.moments import ANY, Ends
 
 Schema = Mapping[str, Any]
 Scale: TypeAlias = tuple[float, float]
@@ -37,11 +39,14 @@ def explains(schema: Schema | None, field: str) -> bool:
 
 def declared_scale(schema: Schema | None, field: str) -> Scale | None:
     """The ends of a field of numbers; None where an end is open, or there is no such field."""
-    scales = _read(schema, field, _scales)
-    if not scales or None in scales:
-        return None
-    ends = [end for scale in scales if scale is not None for end in scale]
-    return min(ends), max(ends)
+    ends = declared_ends(schema, field)
+    return None if math.inf in map(abs, ends) else ends
+
+
+def declared_ends(schema: Schema | None, field: str) -> Ends:
+    """The least and the most that a field of numbers can be; an open end is infinite."""
+    found = _read(schema, field, _ends)
+    return (min(end[0] for end in found), max(end[1] for end in found)) if found else ANY
 
 
 def _read(
@@ -81,15 +86,15 @@ def _labels(part: Schema) -> Iterator[str | None]:
         yield None
 
 
-def _scales(part: Schema) -> Iterator[Scale | None]:
-    """Of every number that a part allows; None where it has no end."""
+def _ends(part: Schema) -> Iterator[Ends]:
+    """Of every number that a part allows: the least and the most, infinite where there is none."""
     if "enum" in part or "const" in part:
         for number in map(as_number, part.get("enum", [part.get("const")])):
             if number is not None:
                 yield number, number
     elif part.get("type") in ("number", "integer"):
         least, most = (part.get(end, part.get(f"exclusive{end.title()}")) for end in ("minimum", "maximum"))
-        yield None if least is None or most is None else (float(least), float(most))
+        yield -math.inf if least is None else float(least), math.inf if most is None else float(most)
 
 
 def scales_of(schema: Schema | None) -> Scales:

@@ -64,6 +64,8 @@ def figure(value: float) -> str:
         return f"{value:,.0f}"
     if size >= 10:
         return f"{value:.1f}"
+    if 0.9995 <= size < 1:  # what is not whole is not shown as whole
+        return f"{0.999 if value > 0 else -0.999}"
     return f"{value if size >= 0.0005 else 0.0:.3f}"
 
 

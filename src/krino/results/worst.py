@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from krino.errors import UsageProblem
 from krino.results.kinds import as_number, codes_of
@@ -17,6 +17,7 @@ from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
+T = TypeVar("T")
 _LOOKED_AT = 1_000  # judged cases are enough to know which fields are numbers
 _MOST_LABELS = 12
 _BADNESS: Mapping[Any, float] = {word: float(place) for place, word in enumerate(reversed(ROLL_UPS))}
@@ -40,25 +41,25 @@ class Order:
 
 
 @dataclass(slots=True)
-class Worst:
+class Worst(Generic[T]):
     """The worst of the cases that were judged, and apart from them those that were not."""
 
     order: Order
-    judged: list[Record] = field(default_factory=list)
+    judged: list[T] = field(default_factory=list)
     ranked: int = 0
     """How many judged cases have a value to go by."""
     nulls: int = 0
-    not_judged: list[Record] = field(default_factory=list)
+    not_judged: list[T] = field(default_factory=list)
     all_not_judged: int = 0
 
 
-def worst(records: Callable[[], Iterable[Record]], most: int, by: str | None, schema: Schema | None) -> Worst:
+def worst(records: Callable[[], Iterable[Record]], most: int, by: str | None, schema: Schema | None) -> Worst[Record]:
     """The `most` worst cases. `by` is `FIELD`, `FIELD:high` where high is bad, or `FIELD:LABEL` for one bad label.
 
     Without it the roll-up decides, else the first number of the verdict. `records` is read more than once.
     """
     order = _order(records, by, schema)
-    found = Worst(order)
+    found = Worst[Record](order)
     ranking = _Ranking(order, schema)
     taken = heapq.nsmallest(most, ranking.ranked(records(), found, most), key=itemgetter(0, 1, 2))
     found.judged = [record for *_, record in taken]
@@ -75,7 +76,9 @@ class _Ranking:
     schema: Schema | None
     labels: set[str] = field(default_factory=set)
 
-    def ranked(self, records: Iterable[Record], found: Worst, most: int) -> Iterable[tuple[float, float, int, Record]]:
+    def ranked(
+        self, records: Iterable[Record], found: Worst[Record], most: int
+    ) -> Iterable[tuple[float, float, int, Record]]:
         """Every judged case with how bad it is (less is worse); what else there is goes into `found`."""
         scales = scales_of(self.schema)
         for place, record in enumerate(records):

@@ -18,6 +18,10 @@ too narrow."""
 FEW = 30
 """Below so many values an interval is rough: reports say so, and gates rely on none of what are no scores."""
 
+Ends = tuple[float, float]
+"""The least and the most that a field can be, as far as its judge declares it."""
+ANY: Ends = (-math.inf, math.inf)
+
 
 @dataclass(slots=True)
 class Moments:
@@ -40,10 +44,14 @@ class Moments:
         """Every value lies in 0 to 1: such a field is taken for a score."""
         return self.least >= 0.0 and self.most <= 1.0
 
-    def normal_interval(self) -> tuple[float, float] | None:
+    def are_scores(self, ends: Ends) -> bool:
+        """Whether the numbers are scores from 0 to 1: all lie there, and no other scale is declared."""
+        return self.in_unit and ends[0] in (0.0, -math.inf) and ends[1] in (1.0, math.inf)
+
+    def normal_interval(self, ends: Ends = ANY) -> tuple[float, float] | None:
         """The 95 % interval of the mean, normal approximation (Student's of few values); None for a single value.
 
-        The mean of scores cannot lie beyond their scale.
+        `ends`: of the field's scale, beyond which no mean can lie.
         """
         if self.n < 2:
             return None
@@ -51,7 +59,8 @@ class Moments:
             max(self.squares, 0.0) / (self.n - 1) / self.n
         )
         low, high = self.mean - half, self.mean + half
-        return (max(low, 0.0), min(high, 1.0)) if self.in_unit else (low, high)
+        least, most = (0.0, 1.0) if self.are_scores(ends) else ends
+        return max(low, least), min(high, most)
 
 
 def _none() -> NDArray[np.float64]:
@@ -129,20 +138,21 @@ def score_interval(values: Moments) -> tuple[float, float] | None:
     return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
-def mean_interval(values: Moments) -> tuple[float, float] | None:
+def mean_interval(values: Moments, ends: Ends = ANY) -> tuple[float, float] | None:
     """What reports show: of scores the interval above, of other numbers the normal one; one value has none.
 
-    Nor have other numbers that are all the same: nothing tells how far another one would lie from them.
+    Nor have other numbers that are all the same: nothing tells how far another one would lie from them. `ends`: of the
+    field's scale, which no interval leaves.
     """
     if values.n < 2:
         return None
-    if values.in_unit:
+    if values.are_scores(ends):
         return score_interval(values)
-    return values.normal_interval() if values.squares > 0 else None
+    return values.normal_interval(ends) if values.squares > 0 else None
 
 
-def careful_interval(values: Moments) -> tuple[float, float] | None:
+def careful_interval(values: Moments, ends: Ends = ANY) -> tuple[float, float] | None:
     """What a gate may rely on: of scores also that of a single one, which is wide; of other numbers only of many."""
-    if values.in_unit:
+    if values.are_scores(ends):
         return score_interval(values)
-    return values.normal_interval() if values.n >= FEW else None
+    return values.normal_interval(ends) if values.n >= FEW else None

@@ -120,3 +120,18 @@ def test_what_a_message_quotes_cannot_act_on_a_terminal() -> None:
 def test_a_number_without_end_is_refused(value: float) -> None:
     with pytest.raises(UsageProblem, match=r"row 2 of the labels: the label -?inf of 'score' is too large"):
         labels_of([{"id": "a", "score": None}, {"id": "b", "score": value}])
+
+
+@pytest.mark.parametrize("odd", ["an\u00adna", "anna\u200b", "\u202eanna", " anna "])
+def test_one_person_is_one_rater_however_the_name_was_copied(odd: str) -> None:
+    by_row = labels_of([{"id": "a", "rater": "anna", "score": 1}, {"id": "b", "rater": odd, "score": 1}])
+    assert list(by_row.raters) == ["anna"]
+    by_column = labels_of([{"id": "a", "score:anna": 1, f"grade:{odd}": 1}])
+    assert list(by_column.raters)[-1] == "anna"
+
+
+def test_an_id_is_found_however_it_was_copied() -> None:
+    assert list(labels_of([{"id": "case\u00ad-1", "score": 1}, {"id": "case\u200b-2", "score": 0}]).ids) == [
+        "case-1",
+        "case-2",
+    ]

@@ -203,6 +203,20 @@ def test_cases_that_are_not_ok_in_both_count_as_changes_of_status_only(tmp_path:
     assert any("B has 1 case without a verdict" in line for line in found.warnings)
 
 
+def test_a_case_that_failed_in_both_runs_is_no_case_that_could_not_be_compared(tmp_path: Path) -> None:
+    found = compared(tmp_path, [*scores(0.5), failed_row("c1")], [*scores(0.7), failed_row("c1")])
+    assert found.whole
+    assert found.one_sided == 0
+    assert any("A has 1 case without a verdict" in line for line in found.warnings)
+
+
+def test_a_case_with_a_verdict_in_one_run_alone_could_not_be_compared(tmp_path: Path) -> None:
+    fixed = compared(tmp_path / "fixed", [failed_row("c0"), *scores(0.5)[1:]], scores(0.5))
+    broken = compared(tmp_path / "broken", scores(0.5), [error_row("c0")])
+    assert (fixed.whole, fixed.one_sided) == (False, 1)
+    assert (broken.whole, broken.one_sided) == (False, 1)
+
+
 def test_a_run_that_is_not_finished_is_told(tmp_path: Path) -> None:
     a = make_run(tmp_path / "a", scores(0.5), state="stopped")
     found = compare(a, make_run(tmp_path / "b", scores(0.5)))

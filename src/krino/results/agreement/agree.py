@@ -26,11 +26,12 @@ from krino.results.agreement.result import (
 )
 from krino.results.agreement.verdicts import ABSENT, Verdicts, gather
 from krino.results.named_cases import WORST, reason_of
-from krino.results.verdict_schema import Schema, declared_scale
+from krino.results.verdict_schema import Schema, closed_labels, declared_scale
 from krino.results.wording import listed, shown
 from krino.runs.manifest import JudgeCard
 from krino.runs.reading import load_run
 from krino.stats.resample import DRAWS, LEVEL
+from krino.text.clean import clean_name
 from krino.text.guessing import guessed
 
 _SHOWN_IDS = 3
@@ -131,7 +132,9 @@ def _compared(
     for name in verdicts.names:
         if name in labels.columns and (wanted is None or name in wanted):
             try:
-                compared.append(field_data(name, labels, verdicts, declared_scale(schema, name)))
+                compared.append(
+                    field_data(name, labels, verdicts, declared_scale(schema, name), closed_labels(schema, name))
+                )
             except NotComparable as why:
                 skipped.append(Skipped(column=name, why=str(why)))
     if not compared:
@@ -202,7 +205,7 @@ def _with_reasons(
     reasons: dict[tuple[str, str], str] = {}
     places = {verdicts.places[verdicts.labels.ids[own_id]] for own_id in wanted}
     for judgement in read(places) if wanted else ():
-        own_id = judgement.id if isinstance(judgement, Judgement) else judgement["id"]
+        own_id = clean_name(judgement.id if isinstance(judgement, Judgement) else judgement["id"])
         if own_id in wanted:
             plain = judgement.model_dump(mode="json") if isinstance(judgement, Judgement) else judgement
             reasons.update({(name, own_id): reason_of(plain, name, rules) for name in wanted[own_id]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,12 +86,14 @@ class FieldData:
         return both
 
 
-def field_data(name: str, labels: Labels, verdicts: Verdicts, scale: Scale | None = None) -> FieldData:
+def field_data(
+    name: str, labels: Labels, verdicts: Verdicts, scale: Scale | None = None, closed: Set[str] | None = None
+) -> FieldData:
     """Raises `NotComparable` or `UsageProblem` where the values are of no use."""
     size = len(labels.ids)
     column = labels.columns[name]
     verdict = verdicts.fields.get(name) or VerdictColumn(array("q", [-1]) * size)
-    coding = code_field(name, verdict.pool, column, scale)
+    coding = code_field(name, verdict.pool, column, scale, closed)
     said = np.append(coding.judge, MISSING)[np.array(verdict.values, np.intp)]  # -1 takes the last: missing
     cases, raters, numbers = column.table().T
     codes = coding.people[numbers]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from krino.results.wording import listed, shown
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.stats.agreement import MISSING, Codes
 from krino.stats.resample import Floats
+from krino.text.guessing import guessed
 
 Kind = Literal["category", "order", "scale", "number"]
 MOST_STEPS = 12
@@ -26,6 +27,8 @@ MOST_STEPS = 12
 NULL = "null"
 
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
+_BETWEEN_WORDS = re.compile(r"[+,;|\n]")
+_EMPTY = "(empty list)"
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -46,10 +49,12 @@ class Coding:
     notes: tuple[str, ...] = ()
 
 
-def code_field(name: str, judge: Pool, labels: LabelColumn, scale: Scale | None = None) -> Coding:
+def code_field(
+    name: str, judge: Pool, labels: LabelColumn, scale: Scale | None = None, closed: Set[str] | None = None
+) -> Coding:
     """Raises `NotComparable` for free text and objects, `UsageProblem` for labels that the field cannot have.
 
-    `scale`: the ends of a field of numbers, where the judge declares them."""
+    `scale`: the ends of a field of numbers; `closed`: all words of a field; both where the judge declares them."""
     if judge.has_free_text or labels.pool.has_free_text:
         raise NotComparable("it is free text")
     said = [value for value in judge.values if value is not None]
@@ -58,8 +63,10 @@ def code_field(name: str, judge: Pool, labels: LabelColumn, scale: Scale | None 
         raise NotComparable("its values are objects")
     if kinds and kinds <= {"whole", "number"}:
         return _numbers(name, judge.values, labels, scale)
-    read = _read_boolean if kinds == {"flag"} else _read_set if kinds == {"list"} else _read_class
-    return _classes(name, judge.values, labels, read)
+    if kinds == {"list"}:
+        words = _Words(judge.values, closed)
+        return _classes(name, judge.values, labels, words.read)
+    return _classes(name, judge.values, labels, _read_boolean if kinds == {"flag"} else _read_class)
 
 
 # --- numbers ---------------------------------------------------------------------------------------
@@ -185,12 +192,46 @@ def _read_boolean(name: str, value: Any, place: str) -> str:
     return "true" if text in _TRUE else "false"
 
 
-def _read_set(name: str, value: Any, place: str) -> str:
-    """A list of words is a set; one word alone is a list of one. Other lists are compared as they stand."""
-    items = value if isinstance(value, list | tuple) else [value]
-    if not all(isinstance(item, str) for item in items):
-        return _read_class(name, value, place)
-    return " + ".join(sorted({item.strip() for item in items})) or "(empty list)"
+class _Words:
+    """Reads lists of words as sets, however people write them: a list, or text with `+`, `,`, `;` or `|` between."""
+
+    def __init__(self, judged: Sequence[Any], closed: Set[str] | None) -> None:
+        said = {item.strip() for value in judged if isinstance(value, list | tuple) for item in value if _is_word(item)}
+        self._closed = closed
+        self._known = {word.casefold(): word for word in (*said, *(closed or ()))}
+
+    def read(self, name: str, value: Any, place: str) -> str:
+        """One word alone is a list of one. Lists of anything but words are compared as they stand."""
+        items = value if isinstance(value, list | tuple) else [value]
+        if not all(map(_is_word, items)):
+            return _read_class(name, value, place)
+        words = {word for item in items for word in self._words(item)}
+        if self._closed is not None:
+            self._refuse_unknown(name, sorted(words), value, place)
+        return " + ".join(sorted(words)) or _EMPTY
+
+    def _words(self, text: str) -> list[str]:
+        whole = text.strip()
+        if whole.casefold() in self._known:
+            return [self._known[whole.casefold()]]
+        if whole in ("", "[]", _EMPTY):
+            return []
+        parts = [part for part in map(str.strip, _BETWEEN_WORDS.split(whole)) if part]
+        if self._closed is None and not any(part.casefold() in self._known for part in parts):
+            return [whole]  # words that the judge never said: where one ends cannot be known
+        return [self._known.get(part.casefold(), part) for part in parts]
+
+    def _refuse_unknown(self, name: str, words: Sequence[str], value: Any, place: str) -> None:
+        for word in words:
+            if word.casefold() not in self._known:
+                raise UsageProblem(
+                    f"{place}: the label {shown(value)} of `{name}` says {shown(word)}, which is none of its words"
+                    f"{guessed(word, self._known.values())}; there are {listed(sorted(self._known.values()))}"
+                )
+
+
+def _is_word(item: Any) -> bool:
+    return isinstance(item, str)
 
 
 def _fold_case(ours: Sequence[str], theirs: Sequence[str | None]) -> tuple[list[str | None], tuple[str, ...]]:

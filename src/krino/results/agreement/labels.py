@@ -14,11 +14,13 @@ import orjson
 from numpy.typing import NDArray
 
 from krino.cases import read_cases
+from krino.cases.from_python import plain_record, rows_of_frame
 from krino.cases.item import ID_FIELDS, case_id
 from krino.cases.origin import Format, find_origins
 from krino.errors import UsageProblem
 from krino.results.kinds import is_too_long_for_a_label
 from krino.results.wording import listed, shown
+from krino.text.clean import clean_name
 from krino.text.formulas import unmarked
 from krino.text.guessing import guessed
 
@@ -129,9 +131,10 @@ class Labels:
     def _rater_of(self, row: Mapping[str, Any], place: str) -> int:
         if RATER not in row:
             return self._rater(PEOPLE)
-        if row[RATER] is None or not str(row[RATER]).strip():
+        name = "" if row[RATER] is None else _rater_name(row[RATER])
+        if not name:
             raise UsageProblem(f"{place}: the column `{RATER}` is empty; say who gave these labels")
-        return self._rater(str(row[RATER]).strip())
+        return self._rater(name)
 
     def _rater(self, name: str) -> int:
         return self.raters.setdefault(name, len(self.raters))
@@ -149,9 +152,17 @@ class Labels:
                     f"{place}: columns {shown(known)} and {shown(name)} both give {shown(field_name)}; "
                     "write every rater as a column FIELD:RATER, or leave one of the two out"
                 )
-            found = (self.columns.setdefault(field_name, LabelColumn()), self._rater(rater) if by_column else None)
+            found = (
+                self.columns.setdefault(field_name, LabelColumn()),
+                self._rater(_rater_name(rater)) if by_column else None,
+            )
         self._destinations[name] = found
         return found
+
+
+def _rater_name(given: Any) -> str:
+    """One person is one rater, also where a name was copied with a soft hyphen or a character of no width in it."""
+    return clean_name(str(given)).strip()
 
 
 def read_labels(
@@ -166,8 +177,16 @@ def read_labels(
 
 
 def labels_of(rows: Iterable[Mapping[str, Any]]) -> Labels:
-    """The same from rows in memory."""
-    return _gathered(((row, f"row {number} of the labels") for number, row in enumerate(rows, 1)), "the labels")
+    """The same from rows in memory: mappings, or a frame."""
+    given = rows_of_frame(rows)
+    numbered = ((row, f"row {number} of the labels") for number, row in enumerate(rows if given is None else given, 1))
+    return _gathered(((_without_gaps(row, place), place) for row, place in numbered), "the labels")
+
+
+def _without_gaps(row: Any, place: str) -> Mapping[str, Any]:
+    """A row as plain values; a frame writes a cell without a label as nan, which is not the label null."""
+    found = plain_record(row, place)
+    return {name: value for name, value in found.items() if value is not None or row[name] is None}
 
 
 def _gathered(rows: Iterable[tuple[Mapping[str, Any], str]], name: str) -> Labels:

@@ -14,6 +14,7 @@ from krino.results.agreement.labels import Labels, Pool
 from krino.results.wording import shown
 from krino.runs.fields import fields_of
 from krino.runs.journal import CODES
+from krino.text.clean import clean_name
 
 ABSENT = 0
 """Beside the codes of statuses: the run has no such case."""
@@ -66,7 +67,7 @@ class Verdicts:
         values = fields_of(judgement) if judgement["status"] == "ok" else {}
         if not values.keys() <= self.names.keys():
             self.names.update(dict.fromkeys(values))
-        case = self.labels.ids.get(judgement["id"])
+        case = self.labels.ids.get(clean_name(judgement["id"]))
         if case is None:
             self.unlabelled += 1
             return

@@ -22,11 +22,6 @@ class Side(Frozen):
     state: RunState
     counts: Counts
 
-    @property
-    def whole(self) -> bool:
-        """Finished, and every case judged."""
-        return self.state == "finished" and not (self.counts.failed or self.counts.error)
-
 
 class Matching(Frozen):
     """Which cases could be compared. Lists of ids are cut to as many as were asked for."""
@@ -140,8 +135,15 @@ class Comparison(Frozen):
     spending: tuple[Spending, ...]
 
     @property
+    def one_sided(self) -> int:
+        """Cases of both runs that only one of them has judged: their verdicts could not be compared."""
+        return sum(flip.count for flip in self.statuses if "ok" in (flip.before, flip.after))
+
+    @property
     def whole(self) -> bool:
-        return self.a.whole and self.b.whole
+        """Whether all was compared that the runs share: both are finished, and no case has a verdict in one of them
+        alone. A case that neither could judge is the same in both."""
+        return self.a.state == self.b.state == "finished" and not self.one_sided
 
 
 def says_of(interval: Interval | None, same: bool) -> Says:

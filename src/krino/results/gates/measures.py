@@ -13,6 +13,7 @@ import numpy as np
 from krino.results.comparison.compare import Pairs
 from krino.results.gates.rules import NULL, Limit, Rule
 from krino.results.table import Column, Mask, Places, Table
+from krino.results.verdict_schema import declared_ends
 from krino.results.wording import counted, figure
 from krino.stats.moments import FEW, Moments, careful_interval, wilson
 from krino.stats.paired import mean_intervals, share_difference
@@ -47,7 +48,8 @@ def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
         return Measure(nulls / ok if ok else None, ok)
     if target.label is None:
         found = _mean(column, valued)
-        return Measure(found.mean if found.n else None, found.n, careful_interval(found), nulls, ok)
+        ends = declared_ends(run.manifest.about.fields_schema, target.field)
+        return Measure(found.mean if found.n else None, found.n, careful_interval(found, ends), nulls, ok)
     part = int((column.having(target.label) & valued).sum())
     whole = total if rule.lower else ok - nulls
     return Measure(part / whole if whole else None, whole, wilson(part, whole), nulls, ok)

@@ -9,6 +9,7 @@ from pydantic import computed_field
 from krino.results import Frozen
 from krino.results.named_cases import NamedCase
 from krino.runs.manifest import Counts
+from krino.text.clean import clean_line
 
 Outcome = Literal["holds", "broken", "too few"]
 """`too few`: a slice with too few cases to be gated. It is shown, and neither holds nor breaks."""
@@ -34,6 +35,12 @@ class Check(Frozen):
         """What stands above the cases."""
         return self.against_words + (f", the worst {len(self.worst):,}" if len(self.worst) < self.against else "")
 
+    def __str__(self) -> str:
+        place = f" [{self.slice}]" if self.slice else ""
+        line = f"{self.outcome:8} {clean_line(f'{self.rule}{place}: {self.message}')}"
+        cases = ", ".join(case.id for case in self.worst)
+        return f"{line}\n         {clean_line(f'{self.heading()}: {cases}')}" if cases else line
+
 
 class GateResult(Frozen):
     run: str
@@ -52,3 +59,8 @@ class GateResult(Frozen):
     @property
     def passed(self) -> bool:
         return not self.broken
+
+    def __str__(self) -> str:
+        """A line a rule, the broken ones with their worst cases."""
+        outcome = "passed" if self.passed else f"failed, {len(self.broken):,} of {len(self.checks):,} rules broken"
+        return "\n".join([f"{clean_line(self.run)}: gate {outcome}", *(str(check) for check in self.checks)])
