@@ -160,7 +160,7 @@ REACHED: dict[str, tuple[dict[str, Any], dict[str, Any] | None, str, Any]] = {
         "semantic_similarity",
         0.73,
     ),
-    "RAG-S5": ({"reference": "In 1905."}, raw_labels(similarity="same"), "semantic_similarity", 0.3),
+    "RAG-S5": ({"reference": "In 1905."}, raw_labels(similarity="partial"), "semantic_similarity", 0.3),
 }
 FOUND: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "RAG-N1": ({"goal": "for our lawyers' court cases"}, raw_labels()),
@@ -173,6 +173,7 @@ FOUND: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "RAG-N9": ({}, raw_labels(claims=[claim_of(text="It was opened in 1910."), claim_of(sentence=2)])),
     "RAG-N10": ({"answer": 'It was opened in 1904. "The king himself came to open the old bridge."'}, raw_labels()),
     "RAG-N11": ({}, raw_labels(refusal=refusal_of(right_to_refuse=False))),
+    "RAG-N12": ({"reference": "In 1905."}, raw_labels(similarity="same")),
     "RAG-N7": ({}, raw_labels(claims=[claim_of(text="It was not opened in 1904."), claim_of(sentence=2)])),
 }
 
@@ -399,7 +400,7 @@ def test_a_label_below_the_cap_is_not_raised_to_it() -> None:
 
 
 def test_the_difference_that_caps_similarity_is_told() -> None:
-    settlement = settle(facts_of(reference="In 1905."), labels_of(similarity="close"))
+    settlement = settle(facts_of(reference="In 1905."), labels_of(similarity="partial"))
     assert "the answer says 1904, the reference 1905" in values_of(settlement)["semantic_similarity_explanation"]
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from krino.contract import Passage, Questions
 from krino.judges.rag.facts import NumberedPassage, RagFacts
+from krino.judges.rag.reading.grammar import verb_form
+from krino.judges.rag.reading.value_words import any_stop
+from krino.judges.rag.reading.values import Value
 
 _MOST_HINTS = 8
 _MOST_MARKED = 40
@@ -22,8 +25,8 @@ def write_questions(facts: RagFacts) -> Questions | None:
     ]
     if facts.open.similarity and case.reference is not None:
         passages.append(Passage("reference", case.reference))
-    if facts.open.similarity and facts.difference is not None:
-        passages.append(Passage("differs", facts.difference))
+    if facts.open.similarity and (difference := facts.exact_difference or facts.difference) is not None:
+        passages.append(Passage("differs", difference))
     if facts.open.claims and (absent := _absent(facts)):
         passages.append(Passage("absent", absent))
     return Questions(tuple(passages), write_request(facts))
@@ -56,7 +59,7 @@ def write_request(facts: RagFacts, *, hints: bool = True) -> str:
         lines.append("Label parts, direct and refusal.")
         if hints and facts.refusal is not None:
             shown = ", ".join(str(number) for number in facts.refusal.sentences[:_MOST_HINTS])
-            lines.append(f"Answer sentence {shown} reads like a refusal: fill in refusal.")
+            lines.append(f"Answer sentence {shown} may decline: fill in refusal.")
     else:
         lines.append("The refusal is settled: leave parts empty, direct `no`, refusal null.")
     lines.append("Choose similarity." if asked.similarity else "Leave similarity and similarity_why null.")
@@ -65,5 +68,19 @@ def write_request(facts: RagFacts, *, hints: bool = True) -> str:
 
 def _absent(facts: RagFacts) -> str:
     """Given as data, not in the request: these words come from the answer, which is not to be trusted."""
-    texts = [value.text for _, value in facts.absent_values] + [name for _, name in facts.absent_names]
-    return ", ".join(list(dict.fromkeys(texts))[:_MOST_HINTS])
+    values = [value.text for number, value in facts.absent_values if _tells_something(facts, number, value)]
+    names = [name for found in facts.strangers.values() for name in found if not _is_ordinary(name)]
+    return ", ".join(list(dict.fromkeys(values + names))[:_MOST_HINTS])
+
+
+def _tells_something(facts: RagFacts, number: int, value: Value) -> bool:
+    """Not the number of an item or a source, nor an everyday word such as "daily", "once" or a bare "two"."""
+    if facts.is_numbering(number, value):
+        return False
+    return any(map(str.isdecimal, value.text)) or (value.kind != "frequency" and bool(value.unit or not value.spelled))
+
+
+def _is_ordinary(name: str) -> bool:
+    """ "Once" or "Note": a function word or an English verb that has a capital."""
+    lowered = name.lower()
+    return lowered in any_stop() or verb_form(lowered) is not None

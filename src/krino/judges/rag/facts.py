@@ -14,7 +14,7 @@ from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
 from krino.judges.rag.reading.answer import Unit, find_instructions, is_talk, read_units, tell_rows, without_lead
 from krino.judges.rag.reading.claims import resolve
-from krino.judges.rag.reading.difference import find_difference, may_differ
+from krino.judges.rag.reading.difference import find_difference, find_exact_difference, may_differ
 from krino.judges.rag.reading.finding_values import find_values, plainly_no_values
 from krino.judges.rag.reading.goals import Goal, read_goal
 from krino.judges.rag.reading.grammar import verb_form, word_list
@@ -22,7 +22,7 @@ from krino.judges.rag.reading.hints import answers_yes_or_no, find_statement
 from krino.judges.rag.reading.names import find_names
 from krino.judges.rag.reading.quotations import find_quotations, is_quoted
 from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
-from krino.judges.rag.reading.same_length import without_citations
+from krino.judges.rag.reading.same_length import without_citations, without_numbering
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
 from krino.judges.rag.reading.values import Value, offered, stated
 from krino.judges.rag.reading.words import Reading, may_deny, read_sentence
@@ -270,6 +270,14 @@ class RagFacts:
         return find_difference(self.case.question, self.said, reference, self.language)
 
     @lazy
+    def exact_difference(self) -> str | None:
+        """A number, date, unit or identifier in which answer and reference differ; not what rules of language find."""
+        reference = self.case.reference
+        if reference is None or self.same_as_reference:
+            return None
+        return find_exact_difference(self.case.question, self.said, reference, self.language)
+
+    @lazy
     def open(self) -> Open:
         """With no context a plain refusal is settled by its wording; every other answer must be read."""
         refusal = self.refusal
@@ -335,6 +343,15 @@ class RagFacts:
                 return ()
             known |= offered(find_values(passage.text))
         return tuple((number, value) for number, value in found if value in unseen and not stated(value, known))
+
+    def is_numbering(self, number: int, value: Value) -> bool:
+        """Whether a value of a sentence only counts items or sources: the 2 of "2." or of "see passage 2".
+
+        An answer that is nothing but a number gives that number.
+        """
+        text = self.sentences[number - 1].text
+        left = without_numbering(text)
+        return not left[value.start : value.end].strip() and (len(self.units) > 1 or bool(left.strip(" .:)")))
 
     def _stands(self, value: Value) -> bool:
         """A first, cheap look: whether a value stands in the passages or the question to the letter, and ends there."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from krino.contract import Finding
 from krino.judges.rag.facts import RagFacts
-from krino.judges.rag.labels import RagLabels
+from krino.judges.rag.labels import AGREEING_STEPS, RagLabels
 from krino.judges.rag.reading.finding_values import find_values, may_hold_values
 from krino.judges.rag.reading.sums import cue_words, is_reckoned
 from krino.judges.rag.reading.values import Value, comparable, offered, stated
@@ -35,6 +35,7 @@ def find_remarks(facts: RagFacts, labels: RagLabels | None) -> tuple[Finding, ..
         *_unchecked_numbers(facts, labels),
         *_odd_support(facts, labels),
         *_unseen_refusal(facts, labels),
+        *_unlike_value(facts, labels),
         *_uncertainty(labels),
         *_language(facts),
     )
@@ -56,7 +57,8 @@ def _absent(facts: RagFacts) -> Iterator[Finding]:
         return
     by_sentence: dict[int, list[str]] = {}
     for number, value in facts.absent_values:
-        by_sentence.setdefault(number, []).append(value.text)
+        if not facts.is_numbering(number, value):
+            by_sentence.setdefault(number, []).append(value.text)
     for number, name in facts.absent_names:
         by_sentence.setdefault(number, []).append(name)
     for number in sorted(by_sentence)[:_MOST]:
@@ -124,6 +126,14 @@ def _other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) -> tu
 def _unseen_refusal(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
     if labels is not None and labels.refusal is not None and labels.refusal.is_refusal and facts.refusal is None:
         yield Finding("RAG-N11", "labelled as a refusal, but its wording shows none", "answer")
+
+
+def _unlike_value(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
+    """A chosen step that agrees is not limited by a value that differs, so a reader should see that one does."""
+    if labels is None or labels.similarity_score is not None or labels.similarity not in AGREEING_STEPS:
+        return
+    if facts.exact_difference is not None:
+        yield Finding("RAG-N12", f"labelled {labels.similarity}, but {facts.exact_difference}", "similarity")
 
 
 def _uncertainty(labels: RagLabels | None) -> Iterator[Finding]:

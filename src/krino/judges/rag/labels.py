@@ -23,6 +23,9 @@ ClaimLabel = Literal["supported", "unsupported", "contradicted"]
 Directness = Literal["full", "partly", "no"]
 Similarity = Literal["same", "close", "partial", "little", "none"]
 
+AGREEING_STEPS: frozenset[Similarity] = frozenset({"same", "close"})
+"""Steps that say that answer and reference agree on the point asked."""
+
 _WORD = re.compile(r"\w+")
 _FEW_CLAIMS = 4
 """Claims that even a bare word may make, together with the question."""
@@ -52,8 +55,9 @@ class Claim(_Strict):
 class Part(_Strict):
     part: str
     sentence: int | None
-    """The answer sentence that addresses it."""
+    """The answer sentence that answers or declines it."""
     answered: bool
+    """False with a sentence: that sentence declines the part."""
 
 
 class PassageUse(_Strict):
@@ -121,6 +125,15 @@ def answerable_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel
         and bool(labels.needs)
         and all(item.held for item in labels.needs)
     )
+
+
+def is_declined_rightly(facts: RagFacts, labels: RagLabels, part: Part) -> bool:
+    """Whether a part that is not answered is declined by a sentence of the answer that meets the refusal criteria."""
+    refusal = labels.refusal
+    if part.answered or part.sentence is None or refusal is None:
+        return False
+    met = refusal.reason_stated and refusal.category is not None and refusal.validity_shown
+    return met and refusal.right_to_refuse and not answerable_refusal(facts, labels, refusal)
 
 
 def check_labels(facts: RagFacts, labels: RagLabels) -> list[str]:
@@ -233,11 +246,17 @@ def _check_cover(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
 
 
 def _states_number(facts: RagFacts, number: int) -> bool:
-    """A statement with a figure in it is a claim, unless it asks, declines, is a title or only announces a list."""
+    """A statement with a figure in it is a claim, unless it asks, declines, is a title or only announces a list.
+
+    The number of an item or of a source is no figure.
+    """
     if number in facts.no_claims or facts.only_declines(number) or facts.sentences[number - 1].text.endswith("?"):
         return False
-    found = facts.values[number - 1]
-    return any(not value.spelled and value.kind != "weekday" and any(map(str.isdecimal, value.text)) for value in found)
+    return any(
+        not value.spelled and value.kind != "weekday" and any(map(str.isdecimal, value.text))
+        for value in facts.values[number - 1]
+        if not facts.is_numbering(number, value)
+    )
 
 
 def _check_statements(facts: RagFacts, labels: RagLabels) -> Iterator[str]:

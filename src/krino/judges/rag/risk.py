@@ -55,6 +55,8 @@ def at_level_of_answer(facts: RagFacts, claims: Sequence[Claim], decided: Sequen
 
 
 def _moved(claim: Claim, probability: float, move: float) -> float:
+    if claim.label == "contradicted":
+        return probability
     moved = 1 / (1 + math.exp(worst_odds(probability) - move))
     return moved if claim.label == "supported" else min(moved, max(_most_support(probability), probability))
 

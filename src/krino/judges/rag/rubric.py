@@ -15,7 +15,15 @@ from krino.contract import Finding, Ruling, Settlement
 from krino.errors import CannotJudge
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.findings import find_remarks
-from krino.judges.rag.labels import Directness, RagLabels, RefusalLabel, Similarity, answerable_refusal
+from krino.judges.rag.labels import (
+    AGREEING_STEPS,
+    Directness,
+    RagLabels,
+    RefusalLabel,
+    Similarity,
+    answerable_refusal,
+    is_declined_rightly,
+)
 from krino.judges.rag.reading.goals import read_goal
 from krino.judges.rag.risk import hallucination_risk
 from krino.judges.rag.tables import table
@@ -229,18 +237,23 @@ def _answer_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
     refusal = labels.refusal
     if refusal is not None and refusal.is_refusal:
         return _refusal_by_labels(facts, labels, refusal)
-    unanswered = [item.part for item in labels.parts if not item.answered]
+    declined = [item for item in labels.parts if is_declined_rightly(facts, labels, item)]
+    unanswered = [item.part for item in labels.parts if not item.answered and item not in declined]
     parts = len(labels.parts)
-    answered = parts - len(unanswered)
-    value = answer_relevance(answered, parts, labels.direct)
+    answered = sum(item.answered for item in labels.parts)
+    value = answer_relevance(answered + len(declined), parts, labels.direct)
     manner = {"full": "directly", "partly": "partly beside the point", "no": "not directly"}[labels.direct]
     why = f"{answered} of {parts} {plural('part', parts)} of the question answered, {manner}."
     if not answered:
         why = "No part of the question is answered."
+    if declined:
+        why += f" Rightly declined, with its reason: {list_quoted([item.part for item in declined])}."
     if unanswered:
         why += f" Unanswered: {list_quoted(unanswered)}."
     evidence = tuple(
-        f'part "{cut(item.part)}": {"answered" if item.answered else "not answered"}' for item in labels.parts
+        f'part "{cut(item.part)}": '
+        f"{'answered' if item.answered else 'rightly declined' if item in declined else 'not answered'}"
+        for item in labels.parts
     )
     return Score(value, "RAG-A4", why, (*evidence, f"directness: {labels.direct}"), True)
 
@@ -291,12 +304,23 @@ def _similarity(facts: RagFacts, labels: RagLabels | None) -> Score:
     text = f"Meaning compared with the reference: {labels.similarity} ({why})."
     step = f"step: {labels.similarity}"
     measured = similarity(labels.similarity) if labels.similarity_score is None else labels.similarity_score
-    if facts.difference is not None and measured > (most := _worth("similarity_cap")["difference"]):
-        told = f"{text} At most {float(most)}, because they differ to the letter: {facts.difference}."
-        return Score(two_decimals(most), "RAG-S5", told, (step, f"difference: {facts.difference}"), True)
+    difference = _capping_difference(facts, labels)
+    if difference is not None and measured > (most := _worth("similarity_cap")["difference"]):
+        told = f"{text} At most {float(most)}, because they differ to the letter: {difference}."
+        return Score(two_decimals(most), "RAG-S5", told, (step, f"difference: {difference}"), True)
     if labels.similarity_score is None:
         return Score(similarity(labels.similarity), "RAG-S3", text, (step,), True)
     return Score(two_decimals(labels.similarity_score), "RAG-S4", text, (step, "measured within the step"), True)
+
+
+def _capping_difference(facts: RagFacts, labels: RagLabels) -> str | None:
+    """The difference that limits the score: any that code finds for a measure, only an exact value for a chosen step.
+
+    Who chose `same` or `close` has read that both agree on the point asked, which code cannot know.
+    """
+    if labels.similarity_score is not None:
+        return facts.difference
+    return None if labels.similarity in AGREEING_STEPS else facts.exact_difference
 
 
 def _declines(facts: RagFacts, labels: RagLabels) -> bool:

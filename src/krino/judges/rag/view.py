@@ -9,7 +9,7 @@ from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
 from krino.contract import Judgement
 from krino.judges.rag.case import RagCase
 from krino.judges.rag.facts import locate_quote
-from krino.judges.rag.labels import Claim, ClaimLabel, RagLabels
+from krino.judges.rag.labels import Claim, ClaimLabel, Part, RagLabels
 from krino.judges.rag.reading.answer import split_answer
 from krino.judges.rag.reading.sentences import split_sentences
 
@@ -63,12 +63,15 @@ def rag_blocks(case: RagCase, judgement: Judgement) -> Sequence[Block]:
 
 def _parts(labels: RagLabels) -> DataTable:
     """What the question asks for, and where the answer says it."""
-    rows = [
-        (item.part, "answered" if item.answered else "not answered", item.sentence and f"sentence {item.sentence}")
-        for item in labels.parts
-    ]
+    rows = [(item.part, _said_of(item, labels), item.sentence and f"sentence {item.sentence}") for item in labels.parts]
     tones: list[Tone | None] = ["good" if item.answered else "bad" for item in labels.parts]
     return DataTable("Parts of the question", ("part", "answer", "where"), rows, tones=tones)
+
+
+def _said_of(part: Part, labels: RagLabels) -> str:
+    if part.answered:
+        return "answered"
+    return "declined" if part.sentence is not None and labels.refusal is not None else "not answered"
 
 
 def _answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_Span]]) -> Iterator[Segment]:

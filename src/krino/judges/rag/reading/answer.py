@@ -134,7 +134,7 @@ def _units(text: str) -> Iterator[Unit]:
 
 def _begins_table(lines: Sequence[re.Match[str]], place: int) -> bool:
     ruled = place + 1 < len(lines) and _RULE.fullmatch(lines[place + 1].group()) and "|" in lines[place + 1].group()
-    return "|" in lines[place].group() and bool(ruled)
+    return "|" in lines[place].group() and bool(ruled) and not _RULE.fullmatch(lines[place].group())
 
 
 def _rows(lines: Sequence[re.Match[str]]) -> Iterator[Unit]:

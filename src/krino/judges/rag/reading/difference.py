@@ -12,7 +12,7 @@ from krino.judges.rag.reading.names import find_names
 from krino.judges.rag.reading.question import question_parts
 from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.reading.sides import are_exchanged
-from krino.judges.rag.reading.value_words import any_stop
+from krino.judges.rag.reading.value_words import any_stop, has_digit
 from krino.judges.rag.reading.values import comparable, offered, stated
 from krino.judges.rag.reading.words import (
     Reading,
@@ -55,6 +55,32 @@ def find_difference(question: str, answer: str, reference: str, language: str | 
     if here <= _names_of(answer, opens, language) and there <= _names_of(reference, opens, language):
         return _other_name(sorted(here), sorted(there))
     return None
+
+
+def find_exact_difference(question: str, answer: str, reference: str, language: str | None) -> str | None:
+    """A number, date, time or identifier that the answer gives in place of the reference's; None where none differs.
+
+    No rule of language is asked: what is denied, opposed or exchanged is for a reader to judge.
+    """
+    if not (has_digit(answer) or has_digit(reference)) and not _may_both_hold_values(answer, reference):
+        return None
+    ours, theirs = _read(answer, language), _read(reference, language)
+    if difference := _other_value(ours, theirs, read_sentence(question, language).stems, exact=True):
+        return difference
+    ours_named, theirs_named = _codes_of(answer), _codes_of(reference)
+    here, there = ours_named - theirs_named, theirs_named - ours_named
+    if len(here) == len(there) == 1:
+        return f"the answer names {min(here)}, the reference {min(there)}"
+    return None
+
+
+def _may_both_hold_values(answer: str, reference: str) -> bool:
+    return all(may_hold_values(text, word_set(text)) for text in (answer[:_LONGEST], reference[:_LONGEST]))
+
+
+def _codes_of(text: str) -> frozenset[str]:
+    """Identifiers: names with a digit, such as "B20"."""
+    return frozenset(name.upper() for name in find_names(text[:_LONGEST]) if has_digit(name))
 
 
 def may_differ(answer: str, reference: str) -> bool:
@@ -134,9 +160,14 @@ def _content(told: Iterable[Told]) -> frozenset[str]:
     return frozenset(root for _, reading in told for root in reading.content)
 
 
-def _other_value(ours: Sequence[Told], theirs: Sequence[Told], asked: frozenset[str]) -> str | None:
-    our_values = [value for _, reading in ours for value in reading.values]
-    their_values = [value for _, reading in theirs for value in reading.values]
+def _other_value(
+    ours: Sequence[Told], theirs: Sequence[Told], asked: frozenset[str], *, exact: bool = False
+) -> str | None:
+    """`exact`: how often something happens ("daily", "each spring") is left out, since words for it vary."""
+    our_values, their_values = (
+        [value for _, reading in told for value in reading.values if not (exact and value.kind == "frequency")]
+        for told in (ours, theirs)
+    )
     ours_offered, theirs_offered = offered(our_values), offered(their_values)
     missing = [value for value in their_values if not stated(value, ours_offered)]
     instead = [value for value in our_values if not stated(value, theirs_offered) and asked.isdisjoint(value.keys)]

@@ -27,6 +27,9 @@ _LONGEST_TITLE = 10
 """Words up to which a line without a verb is a title."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CLAUSE = re.compile(r"\s*[,;:–—(]+\s+|\s+-\s+")
+_LABELLED = re.compile(r"([^:=–—\n]*\w[^:=–—\n]*?)(?:\s*:|\s+[=–—-])\s+(\S.*)", re.S)
+_COUNTED = re.compile(r"^(?:\d+|\w+ (?:\d+|\w|[ivx]+))\W*$", re.I)
+"""A label that counts: "Step 1", "Option B", "Part II"."""
 _INSIDE = re.compile(r"[,;:–—]\s+(?=\S)")
 
 
@@ -58,10 +61,27 @@ def find_statement(text: str, hint: Hint, language: str | None) -> Statement:
         return "perhaps" if _has_verb(words, language) else "no"
     if answers_yes_or_no(told) or not _finite(language).isdisjoint(words):
         return "yes"
+    if (given := _find_given_value(told, language)) != "no":
+        return given
     if _has_verb(words, language):
         return "perhaps"
     closed = told.endswith((".", "!"))
     return "perhaps" if len(words) > (_LONGEST_TITLE // 2 if closed else _LONGEST_TITLE) else "no"
+
+
+def _find_given_value(text: str, language: str | None) -> Statement:
+    """Whether a line without a verb gives something a value: "Deposit: none"; "Maximum dose: 8 g" perhaps does.
+
+    "Step 1: Preparation" counts and "Aspirin: side effects" names a part. A name behind the colon is not looked at:
+    "Winner: Bob Stone" looks like the title "Overview: Side Effects".
+    """
+    found = _LABELLED.fullmatch(text[:_LONGEST])
+    if found is None or _COUNTED.search(found[1]) is not None:
+        return "no"
+    words = _words(found[2])
+    if words and words[0] in _predicates(language):
+        return "yes"
+    return "perhaps" if has_digit(found[2]) else "no"
 
 
 def answers_yes_or_no(text: str) -> bool:
@@ -98,16 +118,25 @@ def _states_of(words: list[str], language: str | None) -> bool:
 
 
 def _has_verb(words: list[str], language: str | None) -> bool:
-    """A finite verb of the closed class; in English also one in the past, with "he", or at the head of an order."""
-    if not _finite(language).isdisjoint(words):
-        return True
+    return find_verb(words, language) is not None
+
+
+def find_verb(words: list[str], language: str | None) -> int | None:
+    """The place of a verb among words in lower case: a finite one of the closed class; in English also one in the past,
+    with "he", or at the head of an order."""
+    finite = _finite(language)
+    for place, word in enumerate(words):
+        if word in finite:
+            return place
     if language not in (None, "en") or len(words) < 3:
-        return False
+        return None
     form = verb_form(words[0])
     if form is not None and form[1] == "base" and words[0] not in _polite(language):
-        return True
-    inner = pairwise(words[:-1])
-    return any(_is_told(word) and before not in word_list("determiners") for before, word in inner)
+        return 0
+    for place, (before, word) in enumerate(pairwise(words[:-1]), 1):
+        if _is_told(word) and before not in word_list("determiners"):
+            return place
+    return None
 
 
 def _is_told(word: str) -> bool:
@@ -129,6 +158,11 @@ def _words(text: str) -> list[str]:
 @cache
 def _finite(language: str | None) -> frozenset[str]:
     return frozenset(table("answers")["statement"]["finite"].get(language or "en", "").split())
+
+
+@cache
+def _predicates(language: str | None) -> frozenset[str]:
+    return frozenset(table("answers")["statement"]["predicates"].get(language or "en", "").split())
 
 
 @cache

@@ -5,19 +5,27 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
+from string import ascii_lowercase
 from typing import NamedTuple
 
+from krino.judges.rag.reading.same_length import without_citations
 from krino.judges.rag.tables import table
 
 PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff"
 """Signs and emoji, as a range of a pattern."""
-_END = re.compile(rf"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+|\n|[{PICTURES}]\ufe0f?(?=\s+[A-Z])")
+_MARKED = r"(?:\[\d{1,3}(?:[ ,;–-]+\d{1,3})*\])+"
+_END = re.compile(rf"[.!?…]+[\"'”’»)\]]*(?:{_MARKED})?(?=\s|$)|[。！？]+|\n|[{PICTURES}]\ufe0f?(?=\s+[A-Z])")
+"""Where a sentence may end; a reference mark drawn to its full stop is part of it ("5 euros.[1] It ...")."""
 _MARKER = re.compile(r"\s*(?:[-*+•‣◦▪–—]\s+|\(?(?:\d{1,3}[.)]|[a-zA-Z]\))\s+|#{1,6}\s+|>\s+)*\s*")
 _LIST_LINE = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]\s|\(?\d{1,3}[.)]\s|#{1,6}\s|\n|$)")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“«]{1,20}$")
-_NEXT_WORD = re.compile(r"\s*[\"'“‘«(\[*_]*(\w*)")
+_NEXT_WORD = re.compile(r"\s*[\"'“‘«(\[*_`~€£$]*\s*(\w*)")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _ITEM = re.compile(r"\d{1,3}|[a-zA-Z]")
+_INLINE_ITEM = re.compile(r"\d{1,2}|[a-z]|i{2,3}|iv|vi{1,3}|ix")
+_OPENS_LIST = frozenset({"1", "a", "i"})
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+_EMPHASIS = "*_`"
 _PROSE = re.compile(rf"([A-Z] ?[a-z][^.!?…\n。！？{PICTURES}]* ([a-z]|[^\W\d_]{{2,}})[.!?])(?: (?=[A-Z])|$)|([\s\S]+)")
 """A sentence and its last word; or else all that is left, so that no text is read again and again."""
 _ASCII_PROSE = re.compile(r"([A-Z] ?[a-z][^.!?\n]* ([a-z]|[A-Za-z]{2,})[.!?])(?: (?=[A-Z])|$)|([\s\S]+)")
@@ -25,7 +33,12 @@ _ASCII_PROSE = re.compile(r"([A-Z] ?[a-z][^.!?\n]* ([a-z]|[A-Za-z]{2,})[.!?])(?:
 _SETTING = re.compile(r"[\w.-]+ ?(?::|=) ?\S")
 """A line that sets something: "retries: 5"."""
 _INDENT = 12
+_LONGEST_MARK = 2
+"""Digits of a number that stands alone in its line and marks the item below."""
+_LONGEST_ITEM = 300
+"""Characters between two marks of a list that goes on inside a sentence."""
 _LOOK_BACK = 24
+_LONGEST_REFERENCE = 80
 
 
 class Sentence(NamedTuple):
@@ -47,6 +60,7 @@ class _ShortForms:
     after_ordinal: frozenset[str]
     hours: frozenset[str]
     days: frozenset[str]
+    never_last: frozenset[str]
 
 
 @cache
@@ -58,6 +72,7 @@ def _short_forms() -> _ShortForms:
         frozenset(data["after_ordinal"].split()),
         frozenset(data["hours"].split()),
         frozenset(" ".join([*dates["weekdays"], *dates["months"]]).split()),
+        frozenset(data["never_last"].split()),
     )
 
 
@@ -77,7 +92,7 @@ def split_any(text: str) -> tuple[Sentence, ...]:
         if end <= start:
             continue
         if match.group() == "\n":
-            if _joins_lines(text, match.start(), end):
+            if _joins_lines(text, match.start(), end) or _breaks_after_mark(text, start, match.start(), end):
                 continue
         elif text[match.start()] == "." and _is_inside(text, start, match.start(), end):
             continue
@@ -95,17 +110,47 @@ def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
     if marker is not None and marker.end() < end:
         start = marker.end()
     stripped = text[start:end].rstrip()
-    if _ALPHANUMERIC.search(stripped):
+    if not _ALPHANUMERIC.search(stripped):
+        return
+    if found and _is_dangling(stripped) and "\n" not in text[found[-1].end : start]:
+        begin, end = found.pop().start, start + len(stripped)
+        found.append(Sentence(text[begin:end], begin, end))
+    else:
         found.append(Sentence(stripped, start, start + len(stripped)))
 
 
+def _is_dangling(text: str) -> bool:
+    """Whether a text is nothing but reference marks, which belong to the sentence before: "It is old. (Passage 1)"."""
+    return len(text) <= _LONGEST_REFERENCE and not _ALPHANUMERIC.search(without_citations(text))
+
+
 def _joins_lines(text: str, newline: int, after: int) -> bool:
-    """A line that merely wraps: nothing ended before it and the next line goes on in lower case."""
+    """A line that merely wraps: it ends with an article or the like, or the next one goes on in lower case."""
     before = text[max(0, newline - _LOOK_BACK) : newline].rstrip()
     if not before or before[-1] in ".!?:;…" or _LIST_LINE.match(text, after):
         return False
     following = text[after : after + _LOOK_BACK].lstrip(" \t")
+    if following[:1].isalpha() and before.rsplit(maxsplit=1)[-1] in _short_forms().never_last:
+        return True
     return following[:1].islower() and _SETTING.match(following) is None
+
+
+def _breaks_after_mark(text: str, start: int, newline: int, after: int) -> bool:
+    """Whether a line ends with a list mark, "(e.g." or a German ordinal, which belong to the next line."""
+    dot = newline - 1
+    while dot > start and text[dot] in " \t\n":
+        dot -= 1
+    if text[dot : dot + 1] != "." or (match := _last_word(text, start, dot)) is None:
+        return False
+    word, following = match.group().lstrip(_EMPHASIS), _NEXT_WORD.match(text, after)
+    if not (following and following.group(1)):
+        return False
+    if _opens(text, start, match.start()):
+        return word.isdecimal() and len(word) <= _LONGEST_MARK and not _LIST_LINE.match(text, following.start(1))
+    if "\n" in text[dot:newline] or "\n" in text[after : following.start(1)]:  # a paragraph ends
+        return False
+    lowered = word.lower()
+    return (lowered in _short_forms().never_end and "." in lowered) or _is_ordinal(text, word, following)
 
 
 def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
@@ -114,11 +159,11 @@ def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
     after = following.group(1) if following is not None else ""
     if after[:1].islower():
         return True
-    match = _LAST_WORD.search(text, max(start, dot - _LOOK_BACK), dot)
-    if match is None:
+    match = _last_word(text, start, dot)
+    if match is None or following is None:
         return False
-    word = match.group()
-    if match.start() - start <= _INDENT and not text[start : match.start()].strip() and _ITEM.fullmatch(word):
+    word = match.group().lstrip(_EMPHASIS)
+    if _opens(text, start, match.start()) and _ITEM.fullmatch(word):
         return bool(after)
     if len(word) == 1 and word.isupper() and word != "I":
         return bool(after)
@@ -130,7 +175,46 @@ def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
         return after.lower() in forms.days
     if lowered in forms.before_number:
         return after[:1].isdecimal()
-    return word.isdecimal() and len(word) <= 2 and after.lower() in forms.after_ordinal
+    return _is_ordinal(text, word, following) or (bool(after) and _is_inline_mark(text, start, match.start(), word))
+
+
+def _last_word(text: str, start: int, dot: int) -> re.Match[str] | None:
+    return _LAST_WORD.search(text, max(start, dot - _LOOK_BACK), dot)
+
+
+def _opens(text: str, start: int, word: int) -> bool:
+    """Whether nothing stands before a word in its sentence."""
+    return word - start <= _INDENT and not text[start:word].strip()
+
+
+def _is_ordinal(text: str, word: str, following: re.Match[str]) -> bool:
+    """A German ordinal: "30. Juni", "31. Dez. 2026"."""
+    if not word.isdecimal() or len(word) > 2:
+        return False
+    after, forms = following.group(1).lower(), _short_forms().after_ordinal
+    return after in forms or (f"{after}." in forms and text[following.end(1) : following.end(1) + 1] == ".")
+
+
+def _is_inline_mark(text: str, start: int, place: int, word: str) -> bool:
+    """Whether a word marks an item inside a sentence: "include: a. More oxygen b. Less pain".
+
+    The first stands behind a colon; any other follows the mark before it.
+    """
+    if _INLINE_ITEM.fullmatch(word) is None:
+        return False
+    if word in _OPENS_LIST and text[max(start, place - 2) : place].rstrip().endswith((":", ";")):
+        return True
+    said = text[max(start, place - _LONGEST_ITEM) : place]
+    return any(f" {before}. " in said for before in _marks_before(word))
+
+
+@cache
+def _marks_before(word: str) -> tuple[str, ...]:
+    """The marks that a list may have right before this one: "h" or "i" or "viii" and so on."""
+    if word.isdecimal():
+        return (str(int(word) - 1),)
+    found = [_ROMAN[_ROMAN.index(word) - 1]] if word in _ROMAN[1:] else []
+    return (*found, chr(ord(word) - 1)) if len(word) == 1 and word != "a" else tuple(found)
 
 
 def split_prose(text: str) -> tuple[Sentence, ...] | None:
@@ -156,4 +240,5 @@ def split_prose(text: str) -> tuple[Sentence, ...] | None:
 @cache
 def _any_short_form() -> frozenset[str]:
     forms = _short_forms()
-    return forms.never_end | forms.before_number | forms.after_ordinal | forms.hours
+    marks = frozenset(ascii_lowercase).union(_ROMAN)
+    return forms.never_end | forms.before_number | forms.after_ordinal | forms.hours | marks

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from krino.judges.rag.facts import Copy, PassageSentence, RagFacts
 from krino.judges.rag.reading.answer import is_talk
-from krino.judges.rag.reading.claims import clauses, cut_long, split_claims
+from krino.judges.rag.reading.claims import clauses, cut_long, resolve, split_claims
 from krino.judges.rag.reading.closed import statement_of
+from krino.judges.rag.reading.dashes import split_at_dashes
 from krino.judges.rag.reading.framing import Scope, Stated, find_retraction, find_stated, is_reported_belief
 from krino.judges.rag.reading.names import find_names
 from krino.judges.rag.reading.sentences import PICTURES
@@ -189,8 +190,10 @@ def _texts(
 
 def _split(facts: RagFacts, text: str) -> tuple[str, ...]:
     """The claims of a sentence; a long one is cut at its commas, since the model reads only so many words of it."""
-    claims = split_claims(text) if facts.language in (None, "en") else (text,)
-    cut = (piece for claim in claims for piece in cut_long(claim))
+    halves = split_at_dashes(text, facts.language)
+    if facts.language in (None, "en"):
+        halves = tuple(claim for half in resolve(halves) for claim in split_claims(half))
+    cut = (piece for claim in halves for piece in cut_long(claim))
     found = {canonical(claim): claim for claim in cut if _says_something(facts, claim)}
     return tuple(found.values()) or (text,)
 
