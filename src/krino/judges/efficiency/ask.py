@@ -86,8 +86,6 @@ def _questions(
     if elsewhere:
         passages.append(Passage("elsewhere", elsewhere))
     media = _media(facts, shown.places)
-    if shown.folded:
-        lines.append(f"{shown.folded} long texts were folded to fit.")
     if media:
         lines.append(package_text("multimodal.md").strip())
     return Questions(tuple(passages), "\n".join(lines), media, covers=covers)

@@ -19,6 +19,7 @@ from krino.judges.efficiency.finders.nearness import Nearness, by_words
 from krino.judges.efficiency.finders.patterns import Cycle, cycles, fan_outs, restarts
 from krino.judges.efficiency.finders.repeats import Repeat, RepeatSearch, errors_of_use
 from krino.judges.efficiency.finders.restyling import brings_nothing_new, restylings
+from krino.judges.efficiency.finders.untouched import find_untouched
 from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import text_of
 from krino.judges.efficiency.traces.detect import Format
@@ -50,6 +51,8 @@ class EfficiencyFacts:
     fan_outs: tuple[tuple[int, int], ...]
     restarts: tuple[int, ...]
     spare: dict[int, Spare]
+    untouched: frozenset[int]
+    """Spare steps of whose result nothing later takes up a word, figure or name: true to the letter."""
     late: frozenset[int]
     extras: dict[int, Extra]
     restyled: dict[int, int]
@@ -152,6 +155,8 @@ def _gather(
     aside |= late
     grounded = {place for repeat in search.repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
     grounded -= looks_for_good_measure(steps, calls, task, handed)
+    answer = case.answer or trace.answer
+    spare = spare_readings(steps, calls, task, answer, aside, grounded, handed)
     return EfficiencyFacts(
         trace=trace,
         task=task,
@@ -161,7 +166,8 @@ def _gather(
         cycles=tuple(cycles(calls)),
         fan_outs=tuple(fan_outs(steps, calls)),
         restarts=tuple(restarts(steps, calls, search.repeats)),
-        spare=spare_readings(steps, calls, task, case.answer or trace.answer, aside, grounded, handed),
+        spare=spare,
+        untouched=frozenset(find_untouched(steps, task, answer, spare)),
         late=late,
         extras=beside,
         restyled=restyled,

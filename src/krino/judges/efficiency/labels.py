@@ -29,7 +29,7 @@ class StepLabel(_Strict):
 
     step: str = Field(description="the id of the step, as shown")
     why: str = Field(max_length=600, description="a few words; may be empty for a necessary step")
-    because_of: str | None = Field(description="the id of the earlier step that makes a redundant one so, else null")
+    because_of: str | None = Field(description="for `redundant` the id of an earlier step; else null or one")
     label: StepLabelName
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.finders.repeats import Repeat
+from krino.judges.efficiency.finders.repeats import Ground, Repeat
 from krino.judges.efficiency.finders.rephrasings import rephrased
 from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel, StepLabelName
 
@@ -16,6 +16,12 @@ _REPEATED = {
     "same_result": "another wording, the same result",
     "same_words": "the same output again",
     "known_result": "all of its result stood there already",
+}
+_GROUNDS: dict[Ground, str] = {
+    "change": "after a step in between that changed something",
+    "ordered": "and the task asks for repetition",
+    "moving": "with a tool that goes on at each call",
+    "waiting": "while a state was waited for",
 }
 
 
@@ -86,6 +92,8 @@ def _repeat_why(facts: EfficiencyFacts, repeat: Repeat) -> str:
     why = _REPEATED[repeat.level]
     if facts.empty_again(repeat.place):
         return f"{why}, after nothing was found"
+    if repeat.same_result and facts.steps[repeat.place].error is not None:
+        return f"{why} and the same error"
     if repeat.same_result and repeat.level in ("exact", "normalised", "near") and facts.calls[repeat.place].result:
         return f"{why} and the same result"
     return why
@@ -110,17 +118,21 @@ def describe_place(facts: EfficiencyFacts, place: int) -> str:
     if place in facts.late:
         told.append("comes after the last words of the model, which did not call for it")
     if (spare := facts.spare.get(place)) is not None:
-        known = f"what is used of its result stood in step {facts.steps[spare.of].id}" if spare.of is not None else ""
-        told.append(known or "no later step takes up a word of its result")
+        if spare.of is not None:
+            told.append(f"what is used of its result was known before, some of it from step {facts.steps[spare.of].id}")
+        elif place in facts.untouched:
+            told.append("no later step or answer takes up a word of its result that the task and its input lack")
     return "; ".join(told)
 
 
 def _told_repeat(facts: EfficiencyFacts, repeat: Repeat) -> str:
     of = facts.steps[repeat.of].id
     if repeat.retry:
-        return f"makes the failed call of step {of} again"
+        return f"makes the failed call of step {of} again" + (
+            ", and fails" if facts.steps[repeat.place].error is not None else ""
+        )
     ending = "" if repeat.waste or repeat.same_result else ", with a new result"
-    if repeat.forced:
-        ending += ", after a change, while waiting, or as the task orders"
+    if repeat.ground is not None:
+        ending += f", {_GROUNDS[repeat.ground]}"
     again = "" if repeat.level == "known_result" else " again"
     return f"step {of}{again}: {_repeat_why(facts, repeat)}{ending}"

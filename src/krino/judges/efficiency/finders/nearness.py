@@ -16,6 +16,8 @@ from krino.judges.efficiency.tables import table, words
 _TOKEN = re.compile(r"\w+")
 _MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*|(?<=\w )[A-HJ-Z]\b(?![.'’]))")
 """Numbers, and names inside a sentence: questions that differ in one of them are different questions."""
+_ROMAN = re.compile(r"\b[IVX]{2,}\b")
+_COUNTED = re.compile(r"(\d+)(?:st|nd|rd|th|e|er|ème|ste|de)?")
 _LITERAL = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"")
 _CODE_MARK = re.compile(r"[=;{}\[\]]|\w\(")
 _IDENTIFIER = re.compile(r"\b(?:\w++(?:[./-]\w++)++|\w[^\W_]*+_\w++)")
@@ -56,7 +58,8 @@ def read_wording(text: str) -> Wording:
     bag = _bag(counted, short)
     joined = " ".join(sorted(bag)) if short else ""
     triples = Counter([joined[place : place + 3] for place in range(len(joined) - 2)])
-    marks = frozenset(mark.lower() for mark in _MARK.findall(text)) - words("cues", "stop_words")
+    marks = frozenset(mark.lower() for mark in (*_MARK.findall(text), *_ROMAN.findall(text)))
+    marks = marks - words("cues", "stop_words") | counted.keys() & _number_words().keys()
     turns = frozenset(_TURN.findall(text.lower())) if short else frozenset()
     quoted = _LITERAL.findall(text) if short and _CODE_MARK.search(text) else ()
     literals = frozenset((one or other).lower() for one, other in quoted)
@@ -164,7 +167,21 @@ def _marks_agree(a: Wording, b: Wording, named: Collection[str] | None = None) -
 
 
 def _holds(wording: Wording, mark: str) -> bool:
-    return mark in wording.marks or mark in wording.bag or _stem(mark) in wording.bag
+    if mark in wording.marks or mark in wording.bag or _stem(mark) in wording.bag:
+        return True
+    value = _number(mark)
+    return value is not None and any(_number(other) == value for other in wording.marks)
+
+
+def _number(mark: str) -> str | None:
+    """The number that a mark stands for: 2, 2nd, two and second are one."""
+    counted = _COUNTED.fullmatch(mark)
+    return counted[1] if counted else _number_words().get(mark)
+
+
+@cache
+def _number_words() -> dict[str, str]:
+    return {word: number for number, group in table("cues")["number_words"].items() for word in group}
 
 
 @dataclass(slots=True)

@@ -29,6 +29,8 @@ from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.content import dump, text_of
 from krino.judges.efficiency.traces.steps import Step
 
+Ground = Literal["change", "ordered", "moving", "waiting"]
+"""What forces a repetition: a step in between, the task, a tool that goes on with each call, a state waited for."""
 Level = Literal["exact", "normalised", "near", "same_result", "same_words", "known_result"]
 _CODE_MARK = re.compile(r"[=;{}]|\w\(")
 _WORDINGS_ENOUGH = 2
@@ -53,8 +55,8 @@ class Repeat:
     same_result: bool
     waste: bool
     retry: bool = False
-    forced: bool = False
-    """Whether the task orders the repetition or the world forces it: a change in between, waiting, a moving tool."""
+    ground: Ground | None = None
+    """What forces the repetition, if anything does."""
 
 
 @dataclass(slots=True)
@@ -155,25 +157,29 @@ class RepeatSearch:
             if step.error is None and (level == "exact" or changed or self._passed(seen.failures)):
                 self.recovered.update(dict.fromkeys(seen.failures, place))
             return Repeat(place, seen.first, level, again, waste=again, retry=not again)
-        forced = changed or self._is_forced(place, seen)
+        ground: Ground | None = "change" if changed else self._ground(place, seen)
         stateless = call.is_search or call.is_write or (step.kind == "llm" and not call.speaks)
-        waste = not forced and (step.error is not None or known or stateless)
-        return Repeat(place, of, level, known and step.error is None, waste, forced=forced)
+        waste = ground is None and (step.error is not None or known or stateless)
+        return Repeat(place, of, level, known and step.error is None, waste, ground=ground)
 
-    def _is_forced(self, place: int, seen: _Seen) -> bool:
+    def _ground(self, place: int, seen: _Seen) -> Ground | None:
         """The task orders it so often, the tool is used by calling it again, or the state is being waited for."""
         call = self.calls[place]
         looks = call.effect == "none" and self.steps[place].kind != "llm"
         most = 1 if call.speaks else self.ordered.reads if looks else self.ordered.acts
         if str(most) in texts_in(self.steps[place].input):
             most = 1  # the call itself says how many
-        if seen.times < most or (call.is_moving and not self._fails_again(place)) or call.effect == "waits":
-            return True
+        if seen.times < most:
+            return "ordered"
+        if call.is_moving and not self._fails_again(place):
+            return "moving"
+        if call.effect == "waits":
+            return "waiting"
         if call.is_paging or self.steps[place].kind == "llm" or (call.is_search and not call.is_watching):
-            return False
+            return None
         news = self._news.get(place, -1)
         comes_by_itself = news > place and self._writes[news] == self._writes[place + 1]
-        return comes_by_itself or is_pending(self.steps[seen.last])
+        return "waiting" if comes_by_itself or is_pending(self.steps[seen.last]) else None
 
     def _fails_again(self, place: int) -> bool:
         """The same short result, by which the thing could not be done."""

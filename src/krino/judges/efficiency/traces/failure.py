@@ -10,10 +10,14 @@ from typing import Any
 from krino.judges.efficiency.tables import table, words
 
 _LOOKED_AT = 400
+_WRAPPERS = 4
+"""Lists and objects around a text that are looked into."""
 _EXCEPTION = re.compile(r"(?:[\w]+\.)*[A-Z]\w*(?:Error|Exception|Timeout)\b\s*[:(]")
 _HTTP = re.compile(
     r"(?:HTTP(?:/\d(?:\.\d)?)?(?: error| status)?:? ?|status(?: code)?[:= ]+|error:? )[45]\d\d\b", re.IGNORECASE
 )
+_ERROR_PAGE = re.compile(r"<(?:!doctype|html)\b.*?<(?:title|h1)>\s*(?P<title>[^<]+)", re.IGNORECASE | re.DOTALL)
+"""What a proxy or gateway sends in place of a result."""
 _COMMANDS = re.compile(r"&&|[;\n|]+")
 _FILE = re.compile(r"[\w./~-]+\.\w{2,5}")
 _NAME_PART = re.compile(r"[a-z]+")
@@ -22,6 +26,7 @@ _STATUS_FIELDS = ("status_code", "statusCode", "http_status", "httpStatus", "sta
 
 def failure_in(output: Any) -> str | None:
     """The error text when a result is nothing but an error, else None."""
+    output = _unwrap(output)
     if isinstance(output, Mapping):
         return _failed_object(output)
     if not isinstance(output, str):
@@ -29,7 +34,22 @@ def failure_in(output: Any) -> str | None:
     start = output.lstrip()[:_LOOKED_AT]
     if _openings().match(start) or _EXCEPTION.match(start) or _HTTP.match(start):
         return start
+    if (page := _ERROR_PAGE.match(start)) and _openings().match(page["title"]):
+        return page["title"][:_LOOKED_AT]
     return _raised(output)
+
+
+def _unwrap(output: Any) -> Any:
+    """The text of a result that is nothing but one text in a wrapper: {"result": "…"}, [{"type": "text", …}]."""
+    for _ in range(_WRAPPERS):
+        if isinstance(output, list) and len(output) == 1:
+            output = output[0]
+            continue
+        held = [key for key in output if key != "type"] if isinstance(output, Mapping) else []
+        if len(held) != 1 or held[0] not in ("result", "output", "content", "text", "response", "body"):
+            break
+        output = output[held[0]]
+    return output
 
 
 def failure_of(name: str, given: Any, output: Any) -> str | None:
@@ -79,4 +99,7 @@ def _raised(output: str) -> str | None:
 def _openings() -> re.Pattern[str]:
     openings = "|".join(re.escape(text) for text in table("cues")["error_openings"])
     phrases = "|".join(re.escape(text) for text in table("cues")["http_errors"])
-    return re.compile(rf"(?:{openings}|[45]\d\d[:,]? (?:{phrases})\b)", re.IGNORECASE)
+    passing = "|".join(re.escape(text) for text in table("cues")["gateway_errors"])
+    return re.compile(
+        rf"(?:{openings}|[45]\d\d[:,]? (?:{phrases})\b|50[234]\b[:,]? (?:[-–(] ?)?(?:{passing})\b)", re.IGNORECASE
+    )
