@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from krino.contract import Passage, Questions
+from krino.judges.citation.candidates import CandidateFacts, study_candidate
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import LONGEST_SNIPPET, CitationFacts, shown_text
 from krino.judges.citation.reasoning.cues import LONGEST
+
+_MOST_LISTED = 60
+_MOST_MATCHES = 3
+_LONGEST_FIELD = 200
+"""Characters of a court, number or id in the list of decisions."""
 
 
 def ask(case: CitationCase, facts: CitationFacts) -> Questions:
@@ -15,24 +23,73 @@ def ask(case: CitationCase, facts: CitationFacts) -> Questions:
         passages.append(Passage("snippet", snippet[:LONGEST_SNIPPET]))
     for number, candidate in enumerate(facts.shown, 1):
         passages.append(Passage(f"candidate {number}", shown_text(candidate)))
+    passages.append(Passage("decisions", "\n".join(_decisions(case, facts))))
+    passages.append(Passage("answer", "\n".join(_answer(facts))))
     passages.append(Passage("reasoning", (facts.answer.reasoning or "(none)")[:LONGEST]))
     return Questions(tuple(passages), write_request(facts))
 
 
 def _citation(case: CitationCase) -> str:
-    cited = (case.cited_court_name, case.cited_date, case.cited_case_number or "no case number", case.cited_ecli)
-    return ", ".join(part for part in cited if part)
+    """One field a line: a court field may hold a whole citation, date and number included."""
+    cited = {
+        "court": case.cited_court_name,
+        "date": case.cited_date,
+        "case number": case.cited_case_number or "none in a field of its own",
+        "ECLI": case.cited_ecli,
+    }
+    return "\n".join(f"{name}: {value}" for name, value in cited.items() if value)
+
+
+def _decisions(case: CitationCase, facts: CitationFacts) -> Iterator[str]:
+    """The candidates in the order of the record, by which a reasoning may count them, each with its court."""
+    listed = [study_candidate(candidate, facts.cited) for candidate in case.candidates[:_MOST_LISTED]]
+    numbers = _numbers(facts)
+    for place, item in enumerate(listed, 1):
+        yield f"{place}. {_describe(item)}; {_shown_as(item, numbers)}"
+    more = max(case.candidate_count or 0, len(case.candidates)) - len(listed)
+    if more > 0:
+        yield f"({more} more {'is' if more == 1 else 'are'} not listed here)"
+    elif not listed:
+        yield "(none)"
+
+
+def _answer(facts: CitationFacts) -> Iterator[str]:
+    numbers = _numbers(facts)
+    for match in facts.answer.matches[:_MOST_MATCHES]:
+        sure = "" if match.percent is None else f", confidence {match.percent:g} %"
+        yield f"match: {_describe(match.candidate)}; {_shown_as(match.candidate, numbers)}{sure}"
+    if not facts.answer.matches:
+        yield "no match"
+
+
+def _numbers(facts: CitationFacts) -> dict[tuple[object, ...], int]:
+    return {item.key: number for number, item in enumerate(facts.shown, 1)}
+
+
+def _describe(item: CandidateFacts) -> str:
+    court = " / ".join(dict.fromkeys(item.court_names)) or "court not given"
+    parts = (court, item.number or "no number", item.id or "no id")
+    return ", ".join(" ".join(part.split())[:_LONGEST_FIELD] for part in parts)
+
+
+def _shown_as(item: CandidateFacts, numbers: dict[tuple[object, ...], int]) -> str:
+    return f"candidate {numbers[item.key]}" if item.key in numbers else "not shown as a candidate"
 
 
 def write_request(facts: CitationFacts, *, hints: bool = True) -> str:
     """What is open in this case, in words that hold nothing of the case's own text; `hints`: and what code noticed."""
     count = len(facts.shown)
     if not count:
-        subject = "There is nothing to compare: subject is null, `none`, null."
+        subject = "There is nothing to compare: in subject, candidate and quote are null and strength is `none`."
     elif count == 1:
         subject = "Does the snippet point to candidate 1, and how strongly?"
     else:
         subject = f"Which of candidates 1 to {count} does the snippet point to, and how strongly?"
-    number = "a" if facts.cited.number is not None else "no"
-    noticed = f" The citation gives {number} case number." if hints else ""
-    return f"{subject}{noticed} Answer the six questions on the reasoning."
+    return f"{subject}{_noticed(facts) if hints else ''} Answer the six questions on the reasoning."
+
+
+def _noticed(facts: CitationFacts) -> str:
+    if facts.cited.number is not None:
+        return " The citation gives a case number."
+    written = facts.case.cited_case_number is not None
+    return " What the citation gives as case number is none." if written else " The citation gives no case number."

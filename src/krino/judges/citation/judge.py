@@ -35,7 +35,7 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
     """Was the cited Belgian decision found, was the court handled rightly, was the confidence earned?"""
 
     name = "citation"
-    version = "0.5.0"
+    version = "0.6.0"
     summary = "Citations of Belgian case law: the right decision, court alignment, calibration, reasoning."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
