@@ -199,7 +199,7 @@ class BrokenLine:
     async def send(self, letter: Any) -> Any:
         raise self.fault
 
-    known = keep = give_up = send
+    known = keep = learnt = learn = give_up = send
 
 
 @pytest.mark.parametrize("fault", [UsageProblem("no key"), OSError("the disk is full"), RuntimeError("odd")])
@@ -222,7 +222,7 @@ class RepeatingLine:
         self.sent += 1
         return Outcome(Usage(calls=1, cost=0.5), Reply(text=str(self.sent)))
 
-    known = keep = give_up = send
+    known = keep = learnt = learn = give_up = send
 
 
 async def test_the_same_words_asked_again_in_a_conversation_are_another_request() -> None:

@@ -69,6 +69,12 @@ class _Line:
     async def keep(self, key: bytes, answer: bytes) -> None:
         return None
 
+    async def learnt(self, key: bytes) -> None:
+        return None
+
+    async def learn(self, key: bytes, found: bytes) -> None:
+        return None
+
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
         raise AssertionError(trouble)
 

@@ -32,7 +32,7 @@ def test_the_command_has_a_flag_for_each_setting_that_can_have_one() -> None:
 
 def test_help_of_krino_llm_lists_the_settings_with_their_defaults() -> None:
     shown = inspect.signature(krino.llm).parameters
-    assert (shown["timeout"].default, shown["reasks"].default, "api_key" in shown) == (120.0, 2, True)
+    assert (shown["timeout"].default, shown["reasks"].default, "api_key" in shown) == (600.0, 2, True)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -12,8 +13,9 @@ from krino.cli import exits, options
 from krino.cli.printing import as_json
 
 if TYPE_CHECKING:
+    from krino.contract import Judgement
+    from krino.labellers.llm.abilities import Abilities
     from krino.labellers.llm.labeller import LlmLabeller
-    from krino.labellers.llm.wire import Channel
 
 Mark = Literal["ok", "no", "note"]
 MEANING = {
@@ -22,6 +24,14 @@ MEANING = {
     "json_object": "the endpoint holds replies to JSON of any form",
     "text": "the model is asked in words to answer with JSON",
 }
+SETTINGS = (
+    *("base_url", "api_version", "extra_body", "extra_headers"),
+    *("effort", "reply_tokens", "channel", "timeout"),
+)
+SECONDS = 300.0
+"""A model that reasons may think for minutes about the first case."""
+LONG = 32_000
+"""Characters of the long case: more than the context that local servers give a model by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,7 @@ class Check:
     detail: str
 
 
-@options.llm_flags("base_url", "api_version", "timeout", timeout=30.0)
+@options.llm_flags(*SETTINGS, timeout=SECONDS)
 def doctor(
     ctx: typer.Context,
     labeller: options.Labeller = "local",
@@ -41,28 +51,38 @@ def doctor(
     llm: options.LlmFlags = options.NOTHING_SET,
     json: options.AsJson = False,
 ) -> None:
-    """Check the installation and, with --labeller MODEL, the endpoint: a few tiny calls."""
+    """Check the installation and, with --labeller MODEL, the endpoint: it judges a short and a long case."""
     import asyncio
 
     import krino
 
-    checks = _installation()
+    checks: list[Check] = []
+
+    def tell(check: Check) -> None:
+        checks.append(check)
+        if not json:
+            typer.echo(f"{check.mark:>4}  {check.what}: {check.detail}")
+
+    async def try_endpoint(name: str, chosen: options.LlmFlags) -> None:
+        async with krino.llm(name, **chosen) as made:
+            async for check in _endpoint(made):
+                tell(check)
+
+    for check in _installation():
+        tell(check)
     if labeller != "local":
         from krino.cli.keys import keys_for
         from krino.labellers.factory import names_in
 
         keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
         for name in names_in(labeller):
-            if name == "local":
-                continue
-            checks.append(Check("note", "labeller", name))
-            chosen: options.LlmFlags = {**llm, "api_key": keys.named, "env": keys.env, "retries": 0, "cache": "off"}
-            checks += asyncio.run(_endpoint(krino.llm(name, **chosen)))
+            if name != "local":
+                tell(Check("note", "labeller", name))
+                asyncio.run(
+                    try_endpoint(name, {**llm, "api_key": keys.named, "env": keys.env, "retries": 0, "cache": "off"})
+                )
     if json:
         as_json([asdict(check) for check in checks])
-    else:
-        for check in checks:
-            typer.echo(f"{check.mark:>4}  {check.what}: {check.detail}")
     raise typer.Exit(exits.WRONG_USAGE if any(check.mark == "no" for check in checks) else exits.DONE)
 
 
@@ -84,49 +104,86 @@ def _installation() -> list[Check]:
     ]
 
 
-async def _endpoint(labeller: LlmLabeller) -> list[Check]:
-    """Each reply channel once, then the settings that not every endpoint takes."""
-    checks = []
-    try:
-        working = []
-        for channel in labeller.endpoint.dialect.channels:
-            check = await _channel(labeller, channel)
-            checks.append(check)
-            if check.mark == "ok":
-                working.append(channel)
-            elif check.mark == "no":
-                return checks
-        best = f"{working[0]} will be used" if working else "none works: the model cannot be used for judging"
-        checks.append(Check("ok" if working else "no", "reply channel", best))
-        if labeller.abilities.dropped:
-            left_out = ", ".join(labeller.abilities.dropped)
-            checks.append(Check("note", "left out", f"the endpoint does not take {left_out}; requests go without it"))
-    finally:
-        await labeller.aclose()
-    return checks
-
-
-def _plainly(problem: str) -> str:
-    """What a failed try means, in words before the words of the endpoint."""
-    if problem.startswith("no reply within"):
-        return f"the endpoint was too slow; {problem}"
-    if problem.startswith("HTTP "):
-        return f"the endpoint refused the request ({problem})"
-    return f"the reply was not in the form that was asked for ({problem.removeprefix('unusable reply: ')})"
-
-
-async def _channel(labeller: LlmLabeller, channel: Channel) -> Check:
-    from krino.errors import LabelFailed, RunStopped
+async def _endpoint(labeller: LlmLabeller) -> AsyncIterator[Check]:
+    """What `krino judge rag` would do, for a short case and for a long one; then what was found out by it."""
+    import krino
     from krino.labellers.llm.endpoint import clean_address
 
-    what = f"channel {channel} ({MEANING[channel]})"
+    short: Judgement[Any]
     try:
-        reply, usage, seconds = await labeller.probe(channel)
-    except RunStopped as reason:
-        return Check(
-            "no", clean_address(labeller.endpoint.url), f"{reason} (check --base-url, the key and the model's name)"
+        short = await krino.ajudge("rag", _case(), labeller=labeller)
+    except krino.RunStopped as reason:
+        yield Check("no", clean_address(labeller.endpoint.url), str(reason))
+        yield Check("no", "not usable", "check the key, the model's name and --base-url")
+        return
+    yield _judged("a short case", short)
+    if short.status != "ok":
+        yield Check("no", "not usable", _advice(short.error or ""))
+        return
+    yield _channel(labeller.abilities)
+    if left_out := _left_out(labeller.abilities):
+        yield Check("note", "left out", f"the endpoint does not take {left_out}; requests go without")
+    if room := labeller.abilities.reasoning_tokens:
+        yield Check("note", "reasoning", f"replies are given {room:,} tokens more, because the model reasons first")
+    long: Judgement[Any]
+    try:
+        long = await krino.ajudge("rag", _case(LONG), labeller=labeller)
+    except krino.RunStopped as reason:
+        yield Check("no", "a long case", str(reason))
+        yield Check("no", "not usable", "it answered once and then no more: see the line above")
+        return
+    yield _judged("a long case", long)
+    model = labeller.endpoint.model
+    if long.status == "ok":
+        yield Check("ok", "usable", f"{model} can judge, short cases and long ones")
+    else:
+        yield Check("note", "usable", f"{model} can judge, but no long cases: {_advice(long.error or '')}")
+
+
+def _case(length: int = 0) -> dict[str, Any]:
+    """A case of the judge `rag`, with passages of at least so many characters."""
+    shelves: list[str] = []
+    while sum(map(len, shelves)) < length:
+        first = 12 * len(shelves)
+        shelves.append(
+            " ".join(f"Shelf {n} holds {7 * n % 83} letters of {1800 + n % 97}." for n in range(first, first + 12))
         )
-    except LabelFailed as failure:
-        return Check("note", what, f"does not work here, so it is not used: {_plainly(str(failure))}")
-    tokens = f"{usage.input_tokens}+{usage.output_tokens} tokens" if usage.tokens else "no token counts reported"
-    return Check("ok", what, f"{reply} in {seconds:.1f} s, {tokens}")
+    return {
+        "id": "doctor",
+        "question": "How long is a lost parcel paid back, and who pays?",
+        "context": ["A lost parcel is paid back within 14 days. The carrier pays.", *shelves],
+        "answer": "The carrier pays for a lost parcel within 14 days.",
+    }
+
+
+def _judged(what: str, judgement: Judgement[Any]) -> Check:
+    usage = judgement.usage
+    took = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens in {usage.calls} calls, {usage.seconds:.1f} s"
+    if judgement.status == "ok":
+        return Check("ok", what, f"judged ({took})")
+    return Check("no" if what == "a short case" else "note", what, f"not judged ({took}): {judgement.error}")
+
+
+def _channel(abilities: Abilities) -> Check:
+    return Check("ok", "reply channel", f"{abilities.channel}: {MEANING[abilities.channel]}")
+
+
+def _left_out(abilities: Abilities) -> str:
+    """What the endpoint refused; another name for the same limit is of no interest to anybody."""
+    return ", ".join(name for name in abilities.dropped if not name.startswith("renamed "))
+
+
+def _advice(problem: str) -> str:
+    """What to change after this failure of a case."""
+    told = problem.lower()
+    if "no valid labels" in told:
+        return "its replies are no valid labels; take a stronger model, or try --channel tool or --channel text"
+    if "no reply within" in told:
+        return "it was too slow; raise --timeout, or lower --effort"
+    if "cut the prompt" in told or "no room for a reply" in told or "context" in told:
+        return "raise the context length that the server gives the model"
+    if "cut off" in told:
+        return "its replies are too long for their limit; raise --reply-tokens, or lower --effort"
+    if "declined" in told:
+        return "the model declines to answer; take another"
+    return "the endpoint refuses the request as it stands; --channel, --extra-body and --base-url change it"

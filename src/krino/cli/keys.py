@@ -28,12 +28,18 @@ class Keys:
 def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api_key_env: str | None) -> Keys:
     """The keys that may be sent to `base_url`; refuses, or leaves one out and says so, where the user has not agreed.
 
-    What a flag or a `KRINO_*` variable says is the user's word, and so is the file that `$KRINO_CONFIG` names.
+    What a flag or a `KRINO_*` variable says is the user's word, and so is the file that `$KRINO_CONFIG` names. A found
+    file sets no headers either: they can name another receiver to a gateway, or take the place of the key.
     """
+    if _from_found_file(ctx, "extra_headers", ctx.params.get("extra_headers") or None):
+        raise UsageProblem(
+            f"{load_settings().path} sets extra_headers, which a file that was found in a folder may not; give them "
+            "with --extra-header NAME=VALUE, or name the file with KRINO_CONFIG if you trust it"
+        )
     if not _from_found_file(ctx, "base_url", base_url) or base_url is None or address_problem(base_url):
         return Keys(key_from(api_key_env), os.environ)
     of_file = _from_found_file(ctx, "api_key_env", api_key_env)
-    of_providers = key_variables(names, base_url)
+    of_providers = key_variables(names, base_url, os.environ)
     at_stake = [name for name in ([api_key_env] if api_key_env else of_providers) if os.environ.get(name)]
     if (api_key_env and not of_file) or _is_trusted(base_url):
         return Keys(key_from(api_key_env), os.environ)

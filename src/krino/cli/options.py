@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -138,7 +139,35 @@ NOTHING_SET = LlmSettings()
 """Type and default of the parameter `llm` of a command under `llm_flags`: what was set about asking a model."""
 NEVER_SENT = "dry-run"
 """Stands in for the key of a model that is not asked."""
-FOR_MODELS_ONLY = ("base_url", "channel", "api_version")
+FOR_MODELS_ONLY = ("base_url", "channel", "api_version", "extra_body", "extra_headers")
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """The JSON object of --extra-body."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageProblem(f"--extra-body is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageProblem("""--extra-body must be a JSON object, as '{"service_tier": "flex"}'""")
+    return value
+
+
+def read_headers(pairs: list[str]) -> dict[str, str]:
+    """The headers of --extra-header; no message shows a value."""
+    headers: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise UsageProblem("--extra-header: write it as NAME=VALUE")
+        if name.strip() in headers:
+            raise UsageProblem(f"--extra-header: {name.strip()} is given twice")
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+READERS: dict[str, Callable[[Any], Any]] = {"extra_body": read_object, "extra_headers": read_headers}
+"""How settings are read whose flag is a text and whose value is not."""
 
 
 def llm_flags(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -152,7 +181,8 @@ def llm_flags(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], C
         @functools.wraps(command)
         def with_settings(**values: Any) -> None:
             given = {name: values.pop(name) for name in settings}
-            command(**values, llm={name: value for name, value in given.items() if value is not None})
+            read = {name: READERS[name](value) if name in READERS and value else value for name, value in given.items()}
+            command(**values, llm={name: value for name, value in read.items() if value is not None})
 
         signature = inspect.signature(command, eval_str=True)
         parameters: list[inspect.Parameter] = []
@@ -172,7 +202,8 @@ def _parameter(name: str, setting: Setting, default: Any) -> inspect.Parameter:
     usual = setting.default if default is None else default
     shown = f" ({usual:g})" if isinstance(usual, int | float) else ""
     panel = MODEL if setting.panel == "model" else PACE
-    option = flag(f"{setting.help[:-1]}{shown}.", panel=panel, env=f"KRINO_{name.upper()}")
+    names = [setting.option] if setting.option else []
+    option = flag(f"{setting.help[:-1]}{shown}.", *names, panel=panel, env=f"KRINO_{name.upper()}")
     annotation: Any = Annotated[(setting.flag | None, option)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 

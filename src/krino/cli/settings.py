@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import tomllib
@@ -17,6 +18,10 @@ import typer
 from krino.errors import UsageProblem
 from krino.text.guessing import guessed
 
+PRICES_NEEDED = frozenset({"input", "output"})
+PRICES_KNOWN = PRICES_NEEDED | {"cached", "cache_write"}
+FOR_DOCTOR = ("labeller", "base_url", "api_version", "extra_body", "extra_headers")
+"""Keys of the section judge that count for `krino doctor` too."""
 SECTIONS = ("judge", "options", "prices", "doctor", "gate")
 
 
@@ -35,11 +40,31 @@ class FileSettings:
 
     def defaults(self) -> dict[str, Any]:
         """As the command-line library wants them: command name to flag values."""
-        model = {key: self.judge[key] for key in ("labeller", "base_url", "api_version") if key in self.judge}
+        model = {key: self.judge[key] for key in FOR_DOCTOR if key in self.judge}
         return {
-            "judge": dict(self.judge),
-            "doctor": {**model, **self.doctor},
+            "judge": self._as_flags("judge", self.judge),
+            "doctor": self._as_flags("doctor", {**model, **self.doctor}),
         }
+
+    def _as_flags(self, name: str, section: Mapping[str, Any]) -> dict[str, Any]:
+        """The section with its tables written as the flags of the same name are."""
+        written = dict(section)
+        for key in ("extra_body", "extra_headers"):
+            if key not in section:
+                continue
+            table = section[key]
+            if not isinstance(table, dict):
+                raise UsageProblem(f"{self.path}: `{key}` must be a table, as in [{name}.{key}]")
+            if key == "extra_headers":
+                if wrong := [header for header, value in table.items() if not isinstance(value, str)]:
+                    raise UsageProblem(f"{self.path}: [{name}.{key}] {wrong[0]} must be a text")
+                written[key] = [f"{header}={value}" for header, value in table.items()]
+            else:
+                try:
+                    written[key] = json.dumps(table, allow_nan=False)
+                except (TypeError, ValueError) as error:
+                    raise UsageProblem(f"{self.path}: [{name}.{key}] cannot be written as JSON: {error}") from None
+        return written
 
 
 @cache
@@ -63,8 +88,11 @@ def load_settings() -> FileSettings:
         if wrong := [key for key, value in sections[name].items() if not isinstance(value, dict)]:
             raise UsageProblem(f'{path}: `{wrong[0]}` must be a section, as in [{name}."{wrong[0]}"]')
     for model, prices in sections["prices"].items():
-        if set(prices) != {"input", "output"} or not all(map(_is_price, prices.values())):
-            raise UsageProblem(f'{path}: [prices."{model}"] needs two numbers that are not below 0, input and output')
+        if not PRICES_NEEDED <= set(prices) <= PRICES_KNOWN or not all(map(_is_price, prices.values())):
+            raise UsageProblem(
+                f'{path}: [prices."{model}"] needs two numbers that are not below 0, input and output, '
+                "and may have two more, cached and cache_write"
+            )
     return FileSettings(path, not os.environ.get("KRINO_CONFIG"), **sections)
 
 

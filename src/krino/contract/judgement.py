@@ -94,6 +94,10 @@ class Usage:
     cost: float | None = None
     seconds: float = 0.0
     unpriced: int = 0
+    cache_read_tokens: int = 0
+    """Part of `input_tokens`: what the provider's prompt cache held."""
+    cache_write_tokens: int = 0
+    """Part of `input_tokens`: what was written to that cache."""
 
     def __post_init__(self) -> None:
         if self.cost is None and not self.unpriced:
@@ -106,6 +110,8 @@ class Usage:
         self.output_tokens += other.output_tokens
         self.seconds += other.seconds
         self.unpriced += other.unpriced
+        self.cache_read_tokens += other.cache_read_tokens
+        self.cache_write_tokens += other.cache_write_tokens
         if other.cost is not None:
             self.cost = (self.cost or 0.0) + other.cost
 

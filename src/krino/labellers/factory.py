@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from krino.labellers.panel import Panel
 
 Prices = Mapping[str, Mapping[str, float]]
-"""By the name of a model: `input` and `output`, money per million tokens."""
+"""By the name of a model: `input`, `output`, `cached` and `cache_write`, money per million tokens."""
+PRICE_SETTINGS = {
+    "input": "price_in",
+    "output": "price_out",
+    "cached": "price_cached",
+    "cache_write": "price_cache_write",
+}
 
 
 def labeller_from(
@@ -103,7 +109,10 @@ def llm(model: str, **settings: Unpack[LlmSettings]) -> LlmLabeller:
         base_url=chosen["base_url"],
         key=chosen["api_key"],
         api_version=chosen["api_version"],
+        extra_body=chosen["extra_body"],
+        extra_headers=chosen["extra_headers"],
     )
+    chosen = {**chosen, "extra_headers": None}  # from here on their values are in the endpoint's dialect only
     return LlmLabeller(endpoint, chosen, cache=open_cache(chosen["cache"]))
 
 
@@ -124,7 +133,8 @@ def _named(name: str, settings: LlmSettings, prices: Prices | None = None) -> La
         return LocalLabeller()
     if known := (prices or {}).get(name):
         stated = {name: value for name, value in settings.items() if value is not None}
-        settings = cast(LlmSettings, {"price_in": known["input"], "price_out": known["output"], **stated})
+        prices_of = {setting: known.get(price) for price, setting in PRICE_SETTINGS.items()}
+        settings = cast(LlmSettings, {**prices_of, **stated})
     return llm(name, **settings)
 
 

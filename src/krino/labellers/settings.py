@@ -1,7 +1,8 @@
 """Every setting of an LLM labeller, declared once: its type, its default, what it means and how it can be given.
 
 `krino.llm`, `krino.jury` and `krino.repeated` take these names as keywords; the command line makes a flag, a `KRINO_…`
-variable and a key of krino.toml from each that has a `flag`; a labeller's description holds those that are `recorded`.
+variable and a key of krino.toml from each that has a `flag`; a labeller's description holds those that are `recorded`,
+and `extra_body` and the names of `extra_headers` where there are any.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class Setting:
     default: Any = None
     flag: Any = None
     """The type of its flag on the command line; None: it can be set in Python only."""
+    option: str | None = None
+    """How the flag is called, where not by the setting's name."""
     panel: Literal["model", "pace"] = "model"
     """Under which heading of `krino judge --help` the flag stands."""
     recorded: bool = False
@@ -48,6 +51,22 @@ class LlmSettings(TypedDict, total=False):
         ),
     ]
     api_version: Annotated[str | None, Setting(help="API version (Azure).", flag=str, recorded=True)]
+    extra_body: Annotated[
+        Mapping[str, Any] | None,
+        Setting(
+            help="Fields for the body of every request, as a JSON object, which is merged into it: "
+            """'{"service_tier": "flex"}'.""",
+            flag=str,
+        ),
+    ]
+    extra_headers: Annotated[
+        Mapping[str, str] | None,
+        Setting(
+            help="A header for every request, as NAME=VALUE; may be given several times. Its value is not recorded.",
+            flag=list[str],
+            option="--extra-header",
+        ),
+    ]
     channel: Annotated[
         Channel | None,
         Setting(
@@ -104,7 +123,7 @@ class LlmSettings(TypedDict, total=False):
     rpm: Annotated[float | None, Setting(help="Most requests a minute.", flag=float, panel="pace", above=0)]
     tpm: Annotated[float | None, Setting(help="Most tokens a minute.", flag=float, panel="pace", above=0)]
     timeout: Annotated[
-        float, Setting(help="Seconds to wait for one reply.", default=120.0, flag=float, panel="pace", above=0)
+        float, Setting(help="Seconds to wait for one reply.", default=600.0, flag=float, panel="pace", above=0)
     ]
     retries: Annotated[
         int,
@@ -116,7 +135,7 @@ class LlmSettings(TypedDict, total=False):
     patience: Annotated[
         float | None,
         Setting(
-            help="Stop when nothing has got through for so many seconds (290, or more with a long --timeout).",
+            help="Stop when nothing has got through for so many seconds (290; 50 over --timeout where tries time out).",
             flag=float,
             panel="pace",
             above=0,
@@ -131,6 +150,24 @@ class LlmSettings(TypedDict, total=False):
     ]
     price_out: Annotated[
         float | None, Setting(help="Money per million output tokens.", flag=float, panel="pace", least=0)
+    ]
+    price_cached: Annotated[
+        float | None,
+        Setting(
+            help="Money per million input tokens that the provider's cache held; by default --price-in.",
+            flag=float,
+            panel="pace",
+            least=0,
+        ),
+    ]
+    price_cache_write: Annotated[
+        float | None,
+        Setting(
+            help="Money per million input tokens that are written to the provider's cache; by default --price-in.",
+            flag=float,
+            panel="pace",
+            least=0,
+        ),
     ]
     batch_price: Annotated[
         float,

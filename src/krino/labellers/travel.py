@@ -60,6 +60,8 @@ async def answered(call: Call, lines: list[Line]) -> Any:
         "send": line.send,
         "known": line.known,
         "keep": line.keep,
+        "learnt": line.learnt,
+        "learn": line.learn,
         "give_up": line.give_up,
     }
     return await methods[call.method](*call.arguments)
@@ -179,6 +181,12 @@ class _CallingLine:
     async def keep(self, key: bytes, answer: bytes) -> None:
         if self.has_cache:
             await self.caller(Call(self.number, "keep", (key, answer)))
+
+    async def learnt(self, key: bytes) -> bytes | None:
+        return cast(bytes | None, await self.caller(Call(self.number, "learnt", (key,))))
+
+    async def learn(self, key: bytes, found: bytes) -> None:
+        await self.caller(Call(self.number, "learn", (key, found)))
 
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
         await self.caller(Call(self.number, "give_up", (tries, trouble)))

@@ -260,8 +260,9 @@ def bodies(name: str, dialect: str, channel: str) -> Iterator[tuple[str, str]]:
 
 def envelopes(dialect: str, good: str, whole: str) -> Iterator[tuple[str, str]]:
     """A good answer in a reply that says it is none."""
+    empty = [] if '"tool_calls": [' in good else [""]  # xAI ends tool calls with an empty reason
     reasons = ["error", "SAFETY", "MAX_TOKENS", "length", "max_tokens", "content_filter", "pause_turn", "refusal"]
-    for reason in ["stop_sequence", "cancelled", "", 0, True, {"type": "error"}, *reasons]:
+    for reason in ["stop_sequence", "cancelled", *empty, 0, True, {"type": "error"}, *reasons]:
         data = json.loads(good)
         place, field = (data, "stop_reason") if dialect == "anthropic" else (data["choices"][0], "finish_reason")
         place[field] = reason

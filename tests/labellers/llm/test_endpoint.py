@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krino.errors import UsageProblem
-from krino.labellers.llm.endpoint import clean_address, find_endpoint, is_loopback, masked, providers
+from krino.labellers.llm.endpoint import DIALECTS, clean_address, find_endpoint, is_loopback, masked, providers
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import Transport
@@ -23,7 +23,7 @@ KEYS = {name: SECRET for entry in providers().values() for name in entry.get("ke
         ("claude-x", "anthropic", "claude-x", "anthropic"),
         ("anthropic:claude-x", "anthropic", "claude-x", "anthropic"),
         ("openrouter:anthropic/claude-x:free", "openrouter", "anthropic/claude-x:free", "openai"),
-        ("ollama:llama3:8b", "ollama", "llama3:8b", "openai"),
+        ("ollama:llama3:8b", "ollama", "llama3:8b", "ollama"),
         ("ft:gpt-4o:org::id", "openai", "ft:gpt-4o:org::id", "openai"),
         ("mistral:small", "mistral", "small", "openai"),
         ("my-claude-x", "openai", "my-claude-x", "openai"),
@@ -89,7 +89,7 @@ def test_azure_takes_its_api_version_from_the_flag_the_environment_or_a_default(
     path = "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version="
     assert find_endpoint("azure:d", env=env, api_version="2030-01-01").url == path + "2030-01-01"
     assert find_endpoint("azure:d", env=env).url == path + "2025-01-01"
-    assert find_endpoint("azure:d", env={**env, "OPENAI_API_VERSION": ""}).url == path + "2024-10-21"
+    assert find_endpoint("azure:d", env={**env, "OPENAI_API_VERSION": ""}).url == path + "2025-04-01-preview"
 
 
 @pytest.mark.parametrize("provider", ["ollama", "vllm", "llamacpp"])
@@ -206,6 +206,6 @@ def test_the_key_is_in_no_printed_form() -> None:
 
 def test_every_provider_in_the_table_is_complete() -> None:
     for name, entry in providers().items():
-        assert entry["dialect"] in {"openai", "azure", "anthropic"}, name
+        assert entry["dialect"] in set(DIALECTS), name
         assert entry.get("key") or entry.get("keyless"), name
         assert entry.get("base_url") or entry.get("base_url_env"), name

@@ -439,6 +439,7 @@ async def test_a_redirect_is_not_followed(server: FakeServer) -> None:
 async def test_as_many_are_in_flight_as_the_pace_allows_and_none_when_all_is_done(server: FakeServer) -> None:
     server.configure(latency=2.0)
     async with labeller_for(server, concurrency=12) as labeller:
+        await krino.ajudge(ToyJudge(), CASE, labeller=labeller)  # until one has worked, requests go one by one
         cases = [{"text": f"a fine text {number}"} for number in range(12)]
         tasks = [asyncio.create_task(krino.ajudge(ToyJudge(), case, labeller=labeller)) for case in cases]
         while (under_way := server.stats().in_flight) < 12:

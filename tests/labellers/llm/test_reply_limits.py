@@ -79,8 +79,8 @@ async def test_the_limit_of_the_user_is_sent_as_it_is(server: FakeServer) -> Non
 async def test_providers_whose_models_reason_get_room_for_it() -> None:
     env = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
     for name in ("gpt-x", "claude-x"):
-        assert krino.llm(name, env=env, cache="off")._reasoning_tokens == REASONING_TOKENS
-    assert krino.llm("gpt-x", env=env, base_url="http://127.0.0.1:9/v1", cache="off")._reasoning_tokens == 0
+        assert krino.llm(name, env=env, cache="off").abilities.reasoning_tokens == REASONING_TOKENS
+    assert krino.llm("gpt-x", env=env, base_url="http://127.0.0.1:9/v1", cache="off").abilities.reasoning_tokens == 0
 
 
 # --- time-outs -------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ async def test_a_model_that_reasons_out_of_sight_gets_room_for_it_from_then_on()
     assert [asked["max_tokens"] for asked in scripted.seen] == [512, 512 + REASONING_TOKENS, 512 + REASONING_TOKENS]
 
 
-async def test_a_limit_that_a_model_does_not_take_is_halved() -> None:
+async def test_a_limit_that_a_model_does_not_take_is_lowered_to_what_it_says() -> None:
     def answer(asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if asked["max_tokens"] > 2_000:
             return refused("max_tokens is too large: this model supports at most 2000 completion tokens")
@@ -199,7 +199,7 @@ async def test_a_limit_that_a_model_does_not_take_is_halved() -> None:
     with OddEndpoint(scripted) as endpoint:
         async with model(endpoint.url, effort="low") as labeller:
             assert (await judged(labeller)).status == "ok"
-    assert [asked["max_tokens"] for asked in scripted.seen] == [8_704, 4_352, 2_176, 1_088]
+    assert [asked["max_tokens"] for asked in scripted.seen] == [8_704, 2_000]
 
 
 async def test_an_endpoint_that_knows_no_limit_by_any_name_gets_none() -> None:

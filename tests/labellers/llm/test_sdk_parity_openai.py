@@ -19,7 +19,7 @@ from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Media
 from krino.errors import RunStopped
 from krino.labellers.llm.endpoint import Endpoint
-from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
+from krino.labellers.llm.openai import AZURE_VERSION, AzureDialect, OpenAIDialect
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import TOOL_NAME, Channel, ChatRequest, HttpReply, Params, Turn, read_error, retry_after
@@ -95,14 +95,14 @@ def server() -> Iterator[FakeServer]:
 def sdk(server: FakeServer, kind: Kind = "openai") -> openai.AsyncOpenAI:
     if kind == "azure":
         return openai.AsyncAzureOpenAI(
-            azure_endpoint=server.anthropic_url, api_key=KEY, api_version="2024-10-21", max_retries=0, timeout=10
+            azure_endpoint=server.anthropic_url, api_key=KEY, api_version=AZURE_VERSION, max_retries=0, timeout=10
         )
     return openai.AsyncOpenAI(base_url=server.url, api_key=KEY, max_retries=0, timeout=10)
 
 
 def ours(server: FakeServer, kind: Kind = "openai") -> Endpoint:
     if kind == "azure":
-        return Endpoint("azure", "judge-model", AzureDialect(), server.anthropic_url, KEY, "2024-10-21")
+        return Endpoint("azure", "judge-model", AzureDialect(), server.anthropic_url, KEY, AZURE_VERSION)
     return Endpoint("openai", "judge-model", OpenAIDialect(), server.url, KEY)
 
 

@@ -302,7 +302,7 @@ def test_cached_and_written_input_is_part_of_the_input() -> None:
         (b'{"type": "error", "error": {"type": "t", "message": "no"}}', "no", None, "t"),
         (b'{"error": {}}', "no message", None, None),
         (b'{"error": "model not found"}', "model not found", None, None),
-        (b'{"detail": "Not Found"}', '{"detail": "Not Found"}', None, None),
+        (b'{"detail": "Not Found"}', "Not Found", None, None),
         (b"<html>Bad Gateway</html>", "<html>Bad Gateway</html>", None, None),
         (b"[1]", "[1]", None, None),
         (b"", "empty reply", None, None),

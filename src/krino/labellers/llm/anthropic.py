@@ -66,6 +66,9 @@ class AnthropicDialect:
             body["tool_choice"] = {"type": "tool", "name": TOOL_NAME}
         return body
 
+    def context_for(self, tokens: int) -> int | None:
+        return None
+
     def read(self, body: bytes) -> Reply:
         data = parse_body(body)
         blocks = data.get("content")
@@ -92,6 +95,7 @@ class AnthropicDialect:
             input_tokens=whole(usage.get("input_tokens")) + cached + written,
             output_tokens=whole(usage.get("output_tokens")),
             cached_tokens=cached,
+            cache_write_tokens=written,
             model=words(data.get("model")),
         )
 
@@ -124,3 +128,10 @@ def _written(value: Any) -> str:
 
 def _is(block: Any, kind: str) -> bool:
     return isinstance(block, dict) and block.get("type") == kind
+
+
+class AnthropicGatewayDialect(AnthropicDialect):
+    """The same at another address: gateways and Foundry look for the key in `x-api-key`, others in `Authorization`."""
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {**super().headers(key), **({"x-api-key": key} if key else {})}

@@ -27,22 +27,45 @@ class Prices:
 
     input: float | None = None
     output: float | None = None
+    cached: float | None = None
+    """Of input that the provider's cache held; None: the plain price."""
+    cache_write: float | None = None
+    """Of input that is written to the provider's cache; None: the plain price."""
 
     def __post_init__(self) -> None:
         if (self.input is None) != (self.output is None):
             given, missing = ("in", "out") if self.output is None else ("out", "in")
             raise UsageProblem(f"--price-{given} is given without --price-{missing}: a cost needs both (0 is a price)")
+        if self.input is None and (self.cached is not None or self.cache_write is not None):
+            raise UsageProblem("prices of cached input need --price-in and --price-out as well")
 
     def at(self, part: float) -> Prices:
         """The same at a discount: 0.5 is half the price."""
         if self.input is None or self.output is None:
             return self
-        return Prices(self.input * part, self.output * part)
+        cached, write = (None if price is None else price * part for price in (self.cached, self.cache_write))
+        return Prices(self.input * part, self.output * part, cached, write)
 
-    def cost(self, input_tokens: int, output_tokens: int) -> float | None:
+    def cost(self, input_tokens: int, output_tokens: int, read: int = 0, written: int = 0) -> float | None:
+        """`read` and `written` are the parts of the input that the provider's cache held or took up."""
         if self.input is None or self.output is None:
             return None
-        return (input_tokens * self.input + output_tokens * self.output) / 1e6
+        plain = max(0, input_tokens - read - written)
+        cached = self.input if self.cached is None else self.cached
+        write = self.input if self.cache_write is None else self.cache_write
+        return (plain * self.input + read * cached + written * write + output_tokens * self.output) / 1e6
+
+    def most(self, input_tokens: int, output_tokens: int) -> float:
+        """The most that a request may cost, whatever the provider's cache does; 0 without prices."""
+        return max(self.cost(input_tokens, output_tokens, written=part) or 0.0 for part in (0, input_tokens))
+
+    def saved(self, read: int, written: int) -> float | None:
+        """What the provider's cache has saved (less than 0: cost); None where its prices are not stated."""
+        if self.input is None or (self.cached is None and self.cache_write is None):
+            return None
+        cached = self.input if self.cached is None else self.cached
+        write = self.input if self.cache_write is None else self.cache_write
+        return (read * (self.input - cached) + written * (self.input - write)) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +223,9 @@ class Budget:
         """A session begins. `earlier` is copied: the caller may go on adding the calls of this session to it."""
         known = replace(earlier)
         if known.cost is None:  # no price was stated then; the limit of now is for the whole run
-            known.cost = self.prices.cost(known.input_tokens, known.output_tokens)
+            known.cost = self.prices.cost(
+                known.input_tokens, known.output_tokens, known.cache_read_tokens, known.cache_write_tokens
+            )
         self.shared.begin(known)
         self.so_far = Usage()
 
@@ -252,9 +277,11 @@ class Budget:
         self.so_far.add(usage)
         return usage
 
-    def cost(self, input_tokens: int, output_tokens: int, said: float | None) -> float | None:
+    def price(self, usage: Usage, said: float | None) -> float | None:
         """Stated prices are the user's word and win; what the endpoint says counts where none are stated."""
-        stated = self.prices.cost(input_tokens, output_tokens)
+        stated = self.prices.cost(
+            usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
+        )
         return said if stated is None and said is not None and math.isfinite(said) else stated
 
     def _likely_input(self, estimated: int) -> int:
@@ -281,7 +308,7 @@ class Budget:
         return Estimate(self._amount(input_tokens, usual), self._amount(input_tokens, longest), most)
 
     def _amount(self, input_tokens: int, output_tokens: int) -> Amount:
-        return Amount(input_tokens + output_tokens, self.prices.cost(input_tokens, output_tokens) or 0.0)
+        return Amount(input_tokens + output_tokens, self.prices.most(input_tokens, output_tokens))
 
 
 def believable(claimed: int, otherwise: int) -> int:

@@ -41,7 +41,9 @@ class Envelope(NamedTuple):
 class Form:
     """A schema written as JSON, the most tokens of a reply that fits it, and the requests made with it so far."""
 
-    schema: Any
+    schema: orjson.Fragment
+    written: bytes
+    """The same as bytes."""
     tokens: int
     _envelopes: dict[Hashable, Envelope] = field(default_factory=dict)
 
@@ -81,7 +83,8 @@ class Prepared:
         if known is None or owner is not bound:
             narrowed = self.schema if bound is None else self._binder(strength).bind(bound)
             tokens = reply_tokens(narrowed) if bound is None else self._binder("exact").reply_tokens(bound)
-            known = Form(orjson.Fragment(orjson.dumps(narrowed)), tokens)
+            written = orjson.dumps(narrowed)
+            known = Form(orjson.Fragment(written), written, tokens)
             if len(self._forms) >= MOST_FORMS:
                 self._forms.clear()
             self._forms[id(bound), strength] = bound, known
@@ -109,6 +112,12 @@ class Talk(Generic[CaseT, FactsT, LabelsT]):
     """What follows the first message, once a reply could not be used."""
     exact: bool = False
     """Labels did not fit the case: bind the schema as closely as the endpoint takes it."""
+    strongest: Strength = "exact"
+    """The most that the endpoint takes of this case's schema."""
+    channel: Channel | None = None
+    """Another reply channel than that of the run: the model could not write this case's answer there."""
+    failed_generations: int = 0
+    """Replies that the endpoint did not hand over because they missed the schema."""
     limit_factor: float = 1.0
     most_tokens: int | None = None
     """A longer limit for the reply was refused."""
@@ -120,6 +129,21 @@ class Talk(Generic[CaseT, FactsT, LabelsT]):
 
     def first(self) -> Turn:
         return prompt.first_turn(self.task.questions, self.text, self.tag, self.media)
+
+    def turns(self) -> tuple[Turn, ...]:
+        return self.first(), *self.later
+
+    def said(self) -> int:
+        """How many characters the turns have, about: the random word is short."""
+        return len(self.text) + sum(len(turn.text) for turn in self.later)
+
+    def ask_more_loosely(self, request: ChatRequest, channels: Sequence[Channel]) -> None:
+        """First without the bounds of the case, then in the next weaker reply channel."""
+        if request.strength != "plain":
+            self.strongest = "plain"
+        else:
+            place = channels.index(request.channel) + 1
+            self.channel = channels[min(place, len(channels) - 1)]
 
     def bounds(self, *, exact: bool) -> Bound | None:
         task = self.task

@@ -9,23 +9,37 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
 from krino.errors import UsageProblem
-from krino.labellers.llm.anthropic import AnthropicDialect
+from krino.labellers.llm.anthropic import AnthropicDialect, AnthropicGatewayDialect
+from krino.labellers.llm.extras import ExtrasDialect, with_extras
+from krino.labellers.llm.ollama import OllamaDialect
 from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.wire import Dialect, Strength
 from krino.text.guessing import guessed
 
 _BLANK = re.compile(r"[\s\x00-\x1f]")
 _NO_HOST = re.compile(r"[\\^|`<>{}\"%]")
+_REGION = re.compile(r"[a-z0-9-]+")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_VERSION = re.compile(r"/v\d[^/]*(?=/|$)")
+OPERATIONS = {
+    "openai": ("/chat/completions",),
+    "anthropic": ("/v1/messages", "/messages"),
+    "azure": (),
+    "ollama": ("/api/chat", "/api", "/chat/completions"),
+}
+"""Paths that are added to a base address, by dialect; an address that was copied with one is taken without it."""
 _SECRET_PARTS = re.compile(r"(?<=://)[^/?#@]*(?:@[^/?#@]*)*@|\?.*", re.DOTALL)
 Key = str | Callable[[], str] | None
 DIALECTS: dict[str, type[Dialect]] = {
     "openai": OpenAIDialect,
     "azure": AzureDialect,
     "anthropic": AnthropicDialect,
+    "ollama": OllamaDialect,
 }
 
 
@@ -44,6 +58,8 @@ class Endpoint:
     """What it is first asked to take of a schema that is bound to the case."""
     strongest: Strength = "exact"
     """The most that it is ever asked to take of one."""
+    explicit_cache: bool = False
+    """Whether its prompt cache is told which part of the prompt to keep."""
     reasoning_tokens: int = 0
     """Room for reasoning that is added to the limit of a reply, where models behind this address may reason."""
     key_source: Callable[[], str] | None = field(default=None, repr=False)
@@ -70,11 +86,13 @@ def find_endpoint(
     base_url: str | None = None,
     key: Key = None,
     api_version: str | None = None,
+    extra_body: Mapping[str, Any] | None = None,
+    extra_headers: Mapping[str, str] | None = None,
 ) -> Endpoint:
-    """`gpt-4o`, `claude-…`, or `provider:model`; flags win over the environment, that over the table."""
+    """`gpt-…`, `claude-…`, or `provider:model`; flags win over the environment, that over the table."""
     provider, model = _split(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
     entry = providers()[provider]
-    base = _address(name, entry, base_url, env)
+    base = _address(name, provider, base_url, env)
     given = read_key(key) if callable(key) else key
     found_key = (given or _first(entry.get("key"), env) or "").strip() or None
     if found_key and urlsplit(base).username is not None:
@@ -82,40 +100,136 @@ def find_endpoint(
             f"labeller `{name}`: the address {masked(base)!r} holds a user, and there is a key as well; only one of "
             "them can be sent: take the user out of the address, or unset the key"
         )
-    own_address = entry.get("base_url") in {None, base}
-    if not found_key and not entry.get("keyless") and own_address:
+    at_home = not entry.get("base_url") or base == _own_address(entry, env)
+    if not found_key and not entry.get("keyless") and at_home:
         raise UsageProblem(f"labeller `{name}`: no key; set {' or '.join(entry['key'])} in the environment")
+    # A variable says that the provider, or a proxy of it, is there. A flag may lead to any server of the dialect: only
+    # the provider's own address is sure to know the newer name of the limit.
+    like_home = at_home or not base_url
+    strength, strongest = _strengths(entry if like_home or entry["dialect"] == "anthropic" else {}, model)
+    dialect = _dialect(entry, base)
+    if provider == "openai" and (organisation := _organisation(base, env)):  # changes the bill and no answer
+        dialect = ExtrasDialect(dialect, {}, organisation, {})
     return Endpoint(
         provider=provider,
         model=model,
-        dialect=DIALECTS[entry["dialect"]](),
+        dialect=with_extras(dialect, extra_body, extra_headers),
         base_url=base,
         key=found_key,
         key_source=key if callable(key) else None,
-        api_version=api_version or _first(entry.get("api_version_env"), env),
-        # Only the provider's own address is sure to know the newer name of the limit.
-        limit_name=entry.get("limit_name", "max_tokens") if own_address else "max_tokens",
-        strength=entry.get("strength", "sized") if own_address or entry["dialect"] == "anthropic" else "sized",
-        strongest=entry.get("strength", "exact") if own_address or entry["dialect"] == "anthropic" else "exact",
-        reasoning_tokens=entry.get("reasoning_tokens", 0) if own_address else 0,
+        api_version=api_version or _api_version(entry, base, env),
+        limit_name=entry.get("limit_name", "max_tokens") if like_home else "max_tokens",
+        strength=strength,
+        strongest=strongest,
+        explicit_cache=like_home and bool(re.match(entry.get("explicit_cache", "(?!)"), model)),
+        reasoning_tokens=entry.get("reasoning_tokens", 0) if like_home else 0,
     )
 
 
-def _address(name: str, entry: Mapping[str, Any], base_url: str | None, env: Mapping[str, str]) -> str:
-    variables = " / ".join(entry.get("base_url_env", []))
-    base = (base_url or _first(entry.get("base_url_env"), env) or entry.get("base_url") or "").strip()
+def _address(name: str, provider: str, base_url: str | None, env: Mapping[str, str]) -> str:
+    entry, variables = providers()[provider], address_variables(provider)
+    written = base_url or _moved(variables, env)
+    base = (written or _own_address(entry, env) or "").strip()
     if not base:
-        raise UsageProblem(f"labeller `{name}`: no address; set --base-url or {variables}")
+        regions = entry.get("region_env")
+        wanted = f"no region; set {' or '.join(regions)}" if regions else "no address"
+        raise UsageProblem(f"labeller `{name}`: {wanted}{',' if regions else '; set'} --base-url or {variables[0]}")
     if problem := address_problem(base):
-        set_by = "--base-url" if base_url else variables
+        set_by = "--base-url" if base_url else " / ".join(variables)
         raise UsageProblem(f"labeller `{name}`: the address {masked(base)!r} {problem} ({set_by})")
-    return base
+    return _base_of(base, entry) if written else base
 
 
-def key_variables(names: Iterable[str], base_url: str) -> list[str]:
+def address_variables(provider: str) -> list[str]:
+    """Environment variables that move a provider's address: those of its own clients, and `PROVIDER_BASE_URL`."""
+    return [*providers()[provider].get("base_url_env", []), f"{provider.upper()}_BASE_URL"]
+
+
+def _moved(variables: list[str], env: Mapping[str, str]) -> str | None:
+    variable = next((name for name in reversed(variables) if env.get(name, "").strip()), None)
+    if variable is None:
+        return None
+    value = env[variable].strip()
+    return _ollama_address(value) if variable == "OLLAMA_HOST" else value
+
+
+def _ollama_address(host: str) -> str:
+    """OLLAMA_HOST as Ollama's own clients read it: `host`, `:port`, `host:port`, with or without a scheme.
+
+    It also says where the server listens: `0.0.0.0` is every address of this machine, and no address to send to.
+    """
+    scheme, found, rest = host.rpartition("://")
+    place, slash, path = rest.partition("/")
+    name, colon, port = place.rpartition(":") if not place.endswith("]") and ":" in place else (place, "", "")
+    if not colon:
+        port = {"http": "80", "https": "443"}[scheme] if found and scheme in {"http", "https"} else "11434"
+    name = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(name, name)  # noqa: S104 - not bound here
+    return f"{scheme or 'http'}://{name}:{port}{slash}{path}"
+
+
+def _own_address(entry: Mapping[str, Any], env: Mapping[str, str]) -> str | None:
+    """The provider's own address; None where it has none, or where it depends on a region that is not known."""
+    address: str | None = entry.get("base_url")
+    if address is None or "region_env" not in entry:
+        return address
+    region = (_first(entry["region_env"], env) or "").strip()
+    if region and not _REGION.fullmatch(region):
+        raise UsageProblem(f"{region!r} is no region ({' / '.join(entry['region_env'])})")
+    return address.format(region=region) if region else None
+
+
+def _base_of(written: str, entry: Mapping[str, Any]) -> str:
+    """An address without the path of an operation at its end. A bare server on this machine gets its usual path."""
+    base = written.rstrip("/")
+    ending = next((path for path in OPERATIONS[entry["dialect"]] if base.endswith(path)), None)
+    base = (base if ending is None else base.removesuffix(ending).rstrip("/")) if "?" not in base else written
+    if entry.get("keyless") and urlsplit(base).path in {"", "/"} and "?" not in base:
+        return f"{base.rstrip('/')}{urlsplit(entry['base_url']).path}"
+    return base if ending else written
+
+
+def _strengths(entry: Mapping[str, Any], model: str) -> tuple[Strength, Strength]:
+    """What a model is sent of a bound schema at first, and the most that it is ever sent."""
+    for prefix, strength in entry.get("strength_by_prefix", {}).items():
+        if model.startswith(prefix):
+            return strength, strength
+    first = entry.get("strength", "sized")
+    return first, entry.get("strongest", entry.get("strength", "exact"))
+
+
+def _dialect(entry: Mapping[str, Any], base: str) -> Dialect:
+    """The provider's dialect. Ollama has two: its own, and OpenAI's at addresses that end in `/v1`."""
+    if entry["dialect"] == "anthropic" and urlsplit(base).hostname != urlsplit(entry["base_url"]).hostname:
+        return AnthropicGatewayDialect()
+    if entry["dialect"] == "ollama" and base.rstrip("/").endswith("/v1"):
+        return OpenAIDialect()
+    return DIALECTS[entry["dialect"]]()
+
+
+def _organisation(base: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Whose account at OpenAI is billed, as its SDK says it. No other address is told."""
+    host = urlsplit(base).hostname or ""
+    if host != "api.openai.com" and not host.endswith(".api.openai.com"):
+        return {}
+    found = {
+        "OpenAI-Organization": _first(["OPENAI_ORG_ID", "OPENAI_ORGANIZATION"], env),
+        "OpenAI-Project": _first(["OPENAI_PROJECT_ID", "OPENAI_PROJECT"], env),
+    }
+    return {name: value.strip() for name, value in found.items() if value}
+
+
+def _api_version(entry: Mapping[str, Any], base: str, env: Mapping[str, str]) -> str | None:
+    """The version that the environment names. The v1 API of Azure refuses the dated ones of the older API."""
+    version = _first(entry.get("api_version_env"), env)
+    return None if version and "/openai/v1" in urlsplit(base).path and _DATE.match(version) else version
+
+
+def key_variables(names: Iterable[str], base_url: str, env: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """The variables from which keys would be taken for these models, were they asked at an address not their own."""
     entries = [providers()[_split(name, addressed=True)[0]] for name in names if name != "local"]
-    foreign = [entry for entry in entries if entry.get("base_url") != base_url.rstrip("/")]
+    foreign = [
+        entry for entry in entries if _base_of(base_url.strip(), entry).rstrip("/") != (_own_address(entry, env) or "")
+    ]
     return [variable for entry in foreign for variable in entry.get("key", [])]
 
 
@@ -137,7 +251,10 @@ def _split(name: str, addressed: bool) -> tuple[str, str]:
             raise UsageProblem(f"labeller `{name}`: name a model after the colon, as in `{provider}:MODEL`")
         return provider, model
     for known, entry in providers().items():
-        if any(name.startswith(prefix) for prefix in entry.get("prefixes", [])):
+        # At a given address any server of the dialect may have a model of that name, and `deepseek-r1:8b` is Ollama's.
+        elsewhere = entry["dialect"] == "openai" and (addressed or bool(colon))
+        prefixes = [prefix for prefix in entry.get("prefixes", []) if not elsewhere or ":" in prefix]
+        if name.startswith(tuple(prefixes)):
             return known, name
     if colon and not addressed:  # with an address given, `llama3:8b` is a model's own name
         known_names = sorted(providers())
@@ -166,6 +283,14 @@ def clean_address(url: str) -> str:
 def masked(text: str) -> str:
     """The same for what may be no address at all: `***` for everything that could be a password."""
     return _SECRET_PARTS.sub(lambda found: "***@" if found[0].endswith("@") else "?***", text)
+
+
+def missing_version(url: str) -> str:
+    """What to say with HTTP 404 at an address of the OpenAI dialect that has no version in its path; else nothing."""
+    base = clean_address(url)
+    if not base.endswith("/chat/completions") or _VERSION.search(urlsplit(base).path) or "/deployments/" in base:
+        return ""
+    return f" (the address has no version: try {base.removesuffix('/chat/completions')}/v1)"
 
 
 def address_problem(url: str) -> str | None:

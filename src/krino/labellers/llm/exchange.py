@@ -3,6 +3,9 @@
 aiohttp's connector and its protocol do the work: addresses, TLS, connections that are kept, reading HTTP. Its session
 is passed by. For each request it merges headers, looks for cookies, follows redirects and starts a task that writes the
 body; an endpoint of a model has no use for any of it, and it costs as much as all the rest of a request.
+
+A proxy that the environment names is used: `https` goes through a tunnel that the connector opens (CONNECT), plain
+`http` is sent to the proxy with the whole address in its first line.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from typing import NamedTuple
 import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
+
+from krino.labellers.llm.proxies import Proxy, ProxyFailed, proxy_for, trusted_certificates
 
 CONNECT_SECONDS = 30.0
 MOST_BYTES = 4 * 1024 * 1024
@@ -50,13 +55,24 @@ class Exchange:
         sent = {"Content-Type": "application/json", "Accept-Encoding": ENCODINGS, **headers}
         if any(map(_CONTROL.search, (*sent, *sent.values()))):
             raise ValueError("a header for the endpoint holds a control character")
-        self._connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60)
+        self._proxy = proxy_for(url)
+        self._asks_proxy = self._proxy is not None and URL(url).scheme == "http"
+        """Whether the proxy reads the requests itself, and does not only open a tunnel."""
+        if self._asks_proxy and self._proxy is not None and self._proxy.auth is not None:
+            sent["Proxy-Authorization"] = self._proxy.auth.encode()
+        self._connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60, ssl=trusted_certificates() or True)
         self.session = aiohttp.ClientSession(connector=self._connector)
         self._request = aiohttp.ClientRequest(
-            "POST", URL(url), headers=sent, loop=asyncio.get_running_loop(), session=self.session
+            "POST",
+            URL(url),
+            headers=sent,
+            loop=asyncio.get_running_loop(),
+            session=self.session,
+            proxy=self._proxy and self._proxy.url,
+            proxy_auth=self._proxy and self._proxy.auth,
         )
         """Says where to connect to, and which headers go with the body. It is never sent itself."""
-        self._head = _head_of(self._request)
+        self._head = _head_of(self._request, whole_address=self._asks_proxy)
 
     async def post(self, body: bytes, seconds: float) -> Answered:
         """Raises what `aiohttp` raises, `BadBody`, and `TimeoutError` after so many seconds."""
@@ -77,13 +93,20 @@ class Exchange:
                 connection.close()
                 raise
             connection.release()  # it is kept, unless the reply was not read to its end
+            if self._asks_proxy and message.code == 407:
+                raise ProxyFailed(f"the proxy {self._proxy} refuses its user or password (HTTP 407)")
             return Answered(message.code, message.headers, content, whole)
 
     async def _connect(self, seconds: float) -> aiohttp.connector.Connection:
         try:
             return await self._connector.connect(self._request, [], _time_limit(seconds))
         except TimeoutError:  # nothing was sent yet, so this is like a refused connection
-            raise aiohttp.ClientConnectionError(f"no connection within {CONNECT_SECONDS:.3g} s") from None
+            way = f" through the proxy {self._proxy}" if self._proxy else ""
+            raise aiohttp.ClientConnectionError(f"no connection within {CONNECT_SECONDS:.3g} s{way}") from None
+        except aiohttp.ClientError as error:
+            if self._proxy is None:
+                raise
+            raise ProxyFailed(proxy_trouble(self._proxy, error)) from error
 
     async def _send(
         self, connection: aiohttp.connector.Connection, body: bytes
@@ -105,10 +128,21 @@ class Exchange:
                 return message, stream
 
 
-def _head_of(request: aiohttp.ClientRequest) -> bytes:
+def proxy_trouble(proxy: Proxy, error: Exception) -> str:
+    """What went wrong on the way through a proxy: which proxy, without its password, and why."""
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return f"cannot connect to the proxy {proxy}: {error.os_error.strerror or error.os_error}"
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"the proxy {proxy} opens no connection: HTTP {error.status} {error.message}"
+    return f"through the proxy {proxy}: {error}"
+
+
+def _head_of(request: aiohttp.ClientRequest, *, whole_address: bool) -> bytes:
     """The first line and the headers of every request, as far as the number that says how long its body is."""
     kept = [f"{name}: {value}" for name, value in request.headers.items() if name.lower() not in _OF_THE_BODY]
-    return "\r\n".join([f"POST {request.url.raw_path_qs} HTTP/1.1", *kept, "Content-Length: "]).encode()
+    bare = request.url.with_user(None).with_fragment(None)
+    place = str(bare) if whole_address else request.url.raw_path_qs
+    return "\r\n".join([f"POST {place} HTTP/1.1", *kept, "Content-Length: "]).encode()
 
 
 @lru_cache(maxsize=16)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import secrets
-import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from krino.contract import (
     AnyJudge,
@@ -30,14 +31,18 @@ from krino.labellers.llm.abilities import SCHEMA_CHANNELS, Abilities
 from krino.labellers.llm.budget import Budget, Prices, SharedBudget
 from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.conversation import Envelope, Form, Prepared, Talk
+from krino.labellers.llm.cut_prompt import refuse_cut_prompt
 from krino.labellers.llm.endpoint import Endpoint, clean_address
+from krino.labellers.llm.extras import recorded as extras_of
+from krino.labellers.llm.gate import Gate
 from krino.labellers.llm.line import CHARS_PER_TOKEN, Letter, Line, OwnLine
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.planted import Plants, plants_in
+from krino.labellers.llm.refusals import is_failed_generation
 from krino.labellers.llm.reply import BadReply, has_reasoning, read_answer, written_down
-from krino.labellers.llm.schema import AnswerCheck, reply_tokens, strict_schema
-from krino.labellers.llm.transport import TimedOut, Transport
-from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params, Reply, Turn
+from krino.labellers.llm.schema import STRENGTHS
+from krino.labellers.llm.transport import Transport
+from krino.labellers.llm.wire import ApiError, ChatRequest, Params, Reply, Turn
 from krino.labellers.settings import LlmSettings, known_settings
 from krino.labellers.split_calls import label_in_parts
 
@@ -47,20 +52,12 @@ if TYPE_CHECKING:
 RAW_KEPT = 10_000  # characters of a reply that cannot be used, kept for the record
 RAW_SENT_BACK = 4_000  # characters of it that are shown to the model when it is asked again
 PROBLEM_KEPT = 4_000  # characters of what is wrong with it: a long list of faults says no more than its beginning
+ROOM_STEP = 256  # tokens
 REASONING_TOKENS = 8_192  # room for reasoning, once a model is seen to reason
 MOST_REASONING_TOKENS = 32_768
 PLANTED = "KRINO-PLANTED"
 NO_TAG = "0" * 8
 """Stands for the random word of a request that is only measured."""
-
-
-class Probe(BaseModel):
-    """The small answer that a healthy channel gives back."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    colour: Literal["red", "green", "blue"]
-    number: int
 
 
 class LlmLabeller(Labeller):
@@ -77,7 +74,7 @@ class LlmLabeller(Labeller):
         self.settings = settings
         self.cache = cache
         self.budget = Budget(
-            Prices(settings["price_in"], settings["price_out"]),
+            _prices(settings),
             SharedBudget(settings["max_cost"], settings["max_tokens"]),
         )
         channel, channels = settings["channel"], endpoint.dialect.channels
@@ -90,6 +87,7 @@ class LlmLabeller(Labeller):
             temperature=endpoint.dialect.usual_temperature if temperature == "usual" else temperature,
             seed=settings["seed"],
             effort=settings["effort"],
+            prompt_cache="explicit" if endpoint.explicit_cache else None,
         )
         self.media = frozenset(settings["media"])
         self.abilities = Abilities(
@@ -100,6 +98,7 @@ class LlmLabeller(Labeller):
             strongest=endpoint.strongest,
             fixed=channel,
             insist=tuple(settings["insist"]),
+            reasoning_tokens=endpoint.reasoning_tokens if settings["effort"] is None else REASONING_TOKENS,
         )
         self.pace = Pace(settings["concurrency"], rpm=settings["rpm"], tpm=settings["tpm"])
         self.transport = _transport(endpoint, settings, self.pace)
@@ -110,7 +109,8 @@ class LlmLabeller(Labeller):
         """Where there is one, requests go by batch file."""
         self.known_ledgers: set[str] = set()
         """Ledgers of batch files whose earlier spending the budget knows of."""
-        self._reasoning_tokens = endpoint.reasoning_tokens if settings["effort"] is None else REASONING_TOKENS
+        self._first_gate = Gate()
+        self._kept_abilities: bytes | None = None
         self._prepared: dict[tuple[str, type[BaseModel]], Prepared] = {}
         # More cases are under way than requests may be out (the pace sees to that): the next ones are read, and those
         # that were answered are settled, while the endpoint is kept as busy as it may be.
@@ -123,7 +123,7 @@ class LlmLabeller(Labeller):
 
     def at_price(self, part: float) -> None:
         """Reckon money at this part of the stated prices from now on: batch files have a discount."""
-        self.budget.prices = Prices(self.settings["price_in"], self.settings["price_out"]).at(part)
+        self.budget.prices = _prices(self.settings).at(part)
 
     def waiting_for(self) -> str | None:
         if self.mailbox is not None and self.mailbox.news is not None:
@@ -151,6 +151,7 @@ class LlmLabeller(Labeller):
             "temperature": self.params.temperature,
             "channel": self.settings["channel"] or "auto",
             "media": sorted(self.media),
+            **extras_of(self.endpoint.dialect),
         }
 
     async def aclose(self) -> None:
@@ -218,44 +219,6 @@ class LlmLabeller(Labeller):
         stored = None if self.cache is None else self.cache.get(self.cache_key(prepared, text, task))
         return self._from_cache(stored, task, prepared, plants) is not None
 
-    async def probe(self, channel: Channel) -> tuple[dict[str, Any], Usage, float]:
-        """One tiny question through one channel: what came back, what it took, how long."""
-        schema, check = strict_schema(Probe), AnswerCheck(strict_schema(Probe))
-        limit = reply_tokens(schema) + self._reasoning_tokens
-        request = ChatRequest(
-            model=self.endpoint.model,
-            system=prompt.system_text("Answer as the schema says; any values will do.", channel, schema),
-            turns=(Turn("user", "The random word is probe. Give an answer."),),
-            schema=schema,
-            schema_name="labels",
-            channel=channel,
-            params=self.abilities.params,
-            completion_limit_name=self.abilities.limit_name,
-            reply_limit=min(limit, self.abilities.most_reply_tokens or limit),
-        )
-        started = time.perf_counter()
-        try:
-            http = await self.transport.post(orjson.dumps(self.endpoint.dialect.body(request)), 100)
-        except TimedOut as late:
-            raise LabelFailed(str(late)) from None
-        if http.status != 200:
-            error = self.transport.read_error(http)
-            if error.status in {401, 403}:
-                raise RunStopped(f"the endpoint refuses the key: {error}", kind="key")
-            if error.status == 404:
-                raise RunStopped(f"the endpoint knows no such model or address: {error}", kind="model")
-            if self.abilities.lower_limit(error, request) or self.abilities.drops_for_probe(error, request):
-                return await self.probe(channel)
-            raise LabelFailed(str(error))
-        reply, usage = self.own_line.read(http, 100)
-        try:
-            answer = read_answer(reply, channel, "probe")
-        except BadReply as bad:
-            raise LabelFailed(f"unusable reply: {bad}") from None
-        if (fault := check.fault(answer)) is not None:
-            raise LabelFailed(f"unusable reply: {fault}")
-        return answer, usage, time.perf_counter() - started
-
     # --- one case ----------------------------------------------------------------------------------
 
     async def _converse(
@@ -268,6 +231,9 @@ class LlmLabeller(Labeller):
         problem, raw, reasks = "", None, self.settings["reasks"]
         for _ in range(1 + reasks):
             request, reply = await self._exchange(talk)
+            refuse_cut_prompt(request.system, talk.turns(), reply)
+            if reply.refusal:  # asked again, a model declines again
+                raise LabelFailed(f"the model declined to answer: {reply.refusal}", raw_reply=reply.raw() or None)
             try:
                 answer = read_answer(reply, request.channel, talk.tag)
                 written = written_down(answer)
@@ -283,6 +249,7 @@ class LlmLabeller(Labeller):
             else:
                 self.abilities.note_reply(request, shapeless=False)
                 self.abilities.note_fit(request, fits=True)
+                await self._remember()
                 return labels, answer, written, request
             shown = shortened(raw, RAW_SENT_BACK) or "(empty)"
             talk.later = (Turn("assistant", shown), Turn("user", prompt.again_text(problem)))
@@ -294,33 +261,79 @@ class LlmLabeller(Labeller):
         if self.mailbox is not None:
             return await self.mailbox.exchange(talk)
         while True:
-            request, body = self._written(talk)
-            if talk.useless and body in talk.useless:
-                raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
-            letter = Letter(body, len(body) // CHARS_PER_TOKEN, request.reply_limit, talk.task.input_hash, talk.turn)
-            await in_step()
-            usage, reply, refusal, late, fault = await self.line.send(letter)
-            talk.usage.add(usage)
-            if fault is not None:
-                raise fault
-            if late is not None:
+            async with self._first_gate.closed_unless(lambda: self.abilities.settled):
+                if not self.abilities.settled:
+                    await self._recall()
+                answered = await self._send(talk)
+            if answered is not None:
+                return answered
+
+    async def _send(self, talk: Talk[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply] | None:
+        """Send the next request of a conversation; None where it must be written otherwise and sent again."""
+        request, body = self._written(talk)
+        if talk.useless and body in talk.useless:
+            raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
+        letter = Letter(body, len(body) // CHARS_PER_TOKEN, request.reply_limit, talk.task.input_hash, talk.turn)
+        await in_step()
+        usage, reply, refusal, late, fault = await self.line.send(letter)
+        talk.usage.add(usage)
+        if fault is not None:
+            raise fault
+        if late is not None:
+            talk.useless.add(body)
+            await self._ask_for_less(talk, late)
+        elif refusal is not None:
+            self.take_refusal(talk, request, refusal)
+        elif reply is not None:
+            talk.turn += 1
+            if reply.cut_off:
                 talk.useless.add(body)
-                await self._ask_for_less(talk, late)
-            elif reply is not None:
-                talk.turn += 1
-                if reply.cut_off:
-                    talk.useless.add(body)
-                self.learn_room(talk, request, reply)
-                return request, reply
-            elif refusal is not None:
-                self.take_refusal(talk, request, refusal)
+            self.learn_room(talk, request, reply)
+            return request, reply
+        return None
 
     def take_refusal(self, talk: Talk[CaseT, FactsT, LabelsT], request: ChatRequest, refusal: ApiError) -> None:
-        """Do without what the endpoint does not take; raises where that is no way out."""
-        if (lower := self.abilities.lower_limit(refusal, request)) is not None:
+        """Do without what the endpoint does not take, for this case or for all; raises where that is no way out."""
+        if is_failed_generation(refusal):
+            talk.failed_generations += 1
+            if talk.failed_generations > self.settings["reasks"]:
+                raise LabelFailed(
+                    f"the endpoint refused what its model wrote, {talk.failed_generations} times: {refusal}"
+                )
+            talk.ask_more_loosely(request, self.endpoint.dialect.channels)
+        elif self.abilities.is_too_complex(refusal, request):
+            talk.strongest = "plain"
+        elif (lower := self.abilities.lower_limit(refusal, request, self._prompt_tokens(talk, request))) is not None:
             talk.most_tokens = lower
         else:
             self.abilities.adapt(refusal, request)
+
+    def _prompt_tokens(self, talk: Talk[CaseT, FactsT, LabelsT], request: ChatRequest) -> int:
+        """About how many tokens the endpoint counts as the prompt."""
+        return (len(request.system) + len(request.written_schema()) + talk.said()) // CHARS_PER_TOKEN
+
+    # --- what is known of the endpoint -----------------------------------------------------------------
+
+    async def _recall(self) -> None:
+        """Begin with what this run or an earlier one has found out about the endpoint."""
+        found = await self.line.learnt(self._endpoint_key())
+        if found is None or found == self._kept_abilities:
+            return
+        with contextlib.suppress(ValueError, KeyError, TypeError):  # of another version: it is found out again
+            self.abilities.recall(orjson.loads(found))
+            self._kept_abilities = found
+
+    async def _remember(self) -> None:
+        """Keep what has been found out, once it has worked."""
+        found = orjson.dumps(self.abilities.learnt())
+        if found != self._kept_abilities:
+            self._kept_abilities = found
+            await self.line.learn(self._endpoint_key(), found)
+
+    def _endpoint_key(self) -> bytes:
+        settings = {name: self.settings[name] for name in ("channel", "effort", "seed", "temperature")}
+        told = [clean_address(self.endpoint.url), self.endpoint.model, settings]
+        return hashlib.blake2b(orjson.dumps(told), digest_size=20).digest()
 
     async def _ask_for_less(self, talk: Talk[CaseT, FactsT, LabelsT], problem: str) -> None:
         """After a time-out the case is tried once more, with half the reply limit; a second time-out fails it."""
@@ -337,13 +350,13 @@ class LlmLabeller(Labeller):
         if reply.cut_off:
             hidden = len(reply.raw()) < (request.reply_limit or 0)  # little to be seen of what was written
             if reasons or hidden:
-                self._reasoning_tokens = min(
+                self.abilities.reasoning_tokens = min(
                     MOST_REASONING_TOKENS, max(REASONING_TOKENS, 2 * (request.reply_limit or 0))
                 )
             else:
                 talk.limit_factor *= 2
         elif reasons:
-            self._reasoning_tokens = max(self._reasoning_tokens, REASONING_TOKENS)
+            self.abilities.reasoning_tokens = max(self.abilities.reasoning_tokens, REASONING_TOKENS)
 
     # --- what is the same for every case -------------------------------------------------------------
 
@@ -370,20 +383,24 @@ class LlmLabeller(Labeller):
 
     def _envelope(self, talk: Talk[CaseT, FactsT, LabelsT]) -> Envelope:
         """All of the next request but what is said in it."""
-        abilities, channel, repeat = self.abilities, self.abilities.channel, talk.task.repeat
+        abilities, channel, repeat = self.abilities, talk.channel or self.abilities.channel, talk.task.repeat
         strength = abilities.binding(exact=talk.exact) if channel in SCHEMA_CHANNELS else "plain"
+        strength = min(strength, talk.strongest, key=STRENGTHS.index)
         bound = talk.bounds(exact=strength == "exact")
         form = talk.prepared.form(bound, strength)
         params = abilities.params
         if repeat > 1 and params.seed is not None:  # a repeat with the same seed would be no repeat
             params = replace(params, seed=params.seed + repeat - 1)
-        limit, limit_name = self._reply_limit(talk, form), abilities.limit_name
+        system = talk.prepared.systems[channel]
+        prompt_tokens = (len(system) + len(form.written) + talk.said()) // CHARS_PER_TOKEN
+        limit, limit_name = self._reply_limit(talk, form, prompt_tokens), abilities.limit_name
+        context = self.endpoint.dialect.context_for(prompt_tokens + limit)
         strength = strength if bound is not None else "plain"
 
         def make() -> Envelope:
             request = ChatRequest(
                 model=self.endpoint.model,
-                system=talk.prepared.systems[channel],
+                system=system,
                 turns=(),
                 schema=form.schema,
                 schema_name="labels",
@@ -392,17 +409,21 @@ class LlmLabeller(Labeller):
                 completion_limit_name=limit_name,
                 reply_limit=limit,
                 strength=strength,
+                context=context,
             )
             return Envelope.of(request, self.endpoint.dialect)
 
-        return form.envelope((channel, strength, params, limit_name, limit), make)
+        return form.envelope((channel, strength, params, limit_name, limit, context), make)
 
-    def _reply_limit(self, talk: Talk[CaseT, FactsT, LabelsT], form: Form) -> int:
+    def _reply_limit(self, talk: Talk[CaseT, FactsT, LabelsT], form: Form, prompt_tokens: int) -> int:
         """The user's limit, or what the longest useful answer takes, with room for reasoning."""
         stated = self.settings["reply_tokens"]
         if stated is not None:
             return max(1, int(stated * min(1.0, talk.limit_factor)))
-        limit = int(form.tokens * talk.limit_factor) + self._reasoning_tokens
+        limit = int(form.tokens * talk.limit_factor) + self.abilities.reasoning_tokens
+        if self.abilities.context is not None:  # in steps, since a request is written once for each limit
+            room = (self.abilities.context - prompt_tokens) // ROOM_STEP * ROOM_STEP
+            limit = min(limit, max(room, ROOM_STEP))
         return min(limit, self.abilities.most_reply_tokens or limit, talk.most_tokens or limit)
 
     def _tag(self, task: Task[Any, Any, Any], tries: int) -> str:
@@ -441,6 +462,10 @@ class LlmLabeller(Labeller):
         if self.abilities.dropped:
             info["not_supported"] = list(self.abilities.dropped)
         return info
+
+
+def _prices(settings: LlmSettings) -> Prices:
+    return Prices(settings["price_in"], settings["price_out"], settings["price_cached"], settings["price_cache_write"])
 
 
 def _transport(endpoint: Endpoint, settings: LlmSettings, pace: Pace) -> Transport:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple, NoReturn, Protocol
 
@@ -64,6 +64,12 @@ class Line(Protocol):
     async def keep(self, key: bytes, answer: bytes) -> None:
         """Remember an accepted answer."""
 
+    async def learnt(self, key: bytes) -> bytes | None:
+        """What is known of the endpoint, from this run or an earlier one."""
+
+    async def learn(self, key: bytes, found: bytes) -> None:
+        """Keep what was found out about the endpoint."""
+
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
         """A case got no answer in time: it fails, or the run stops; see `Transport.give_up`."""
 
@@ -79,6 +85,7 @@ class OwnLine:
     stated_limit: int | None
     """The limit of a reply that the user has set. One that was worked out is new to the endpoint, which may not keep
     to it: the budget goes by this one alone."""
+    _learnt: dict[bytes, bytes] = field(default_factory=dict)
 
     async def send(self, letter: Letter) -> Outcome:
         usage = Usage()
@@ -102,6 +109,16 @@ class OwnLine:
         if self.cache is not None:
             self._opened().put(key, answer)
 
+    async def learnt(self, key: bytes) -> bytes | None:
+        if key not in self._learnt and self.cache is not None:
+            return self._opened().get_learnt(key)
+        return self._learnt.get(key)
+
+    async def learn(self, key: bytes, found: bytes) -> None:
+        self._learnt[key] = found
+        if self.cache is not None:
+            self._opened().put_learnt(key, found)
+
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
         self.transport.give_up(tries, trouble, may_be_slow=True)
 
@@ -116,8 +133,13 @@ class OwnLine:
         taken = believable(reply.input_tokens, estimate)
         given = believable(reply.output_tokens, len(http.body if reply.broken else reply.raw()) // CHARS_PER_TOKEN)
         self.transport.pace.correct(estimate, taken + given)
-        cost = self.budget.cost(taken, given, reply.cost)
-        return reply, Usage(calls=1, input_tokens=taken, output_tokens=given, cost=cost)
+        read, written = min(reply.cached_tokens, taken), min(reply.cache_write_tokens, taken)
+        usage = Usage(
+            calls=1, input_tokens=taken, output_tokens=given, cache_read_tokens=read, cache_write_tokens=written
+        )
+        usage.cost = self.budget.price(usage, reply.cost)
+        usage.unpriced = int(usage.cost is None)
+        return reply, usage
 
     async def _post(self, letter: Letter, usage: Usage) -> HttpReply:
         while True:

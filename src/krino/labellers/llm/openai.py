@@ -47,9 +47,11 @@ class OpenAIDialect:
     def body(self, request: ChatRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": request.model,
-            "messages": [{"role": "system", "content": request.system}, *map(_message, request.turns)],
+            "messages": [_system_message(request), *map(_message, request.turns)],
         }
         params = request.params
+        if params.prompt_cache is not None:
+            body["prompt_cache_options"] = {"mode": params.prompt_cache}
         if params.temperature is not None:
             body["temperature"] = params.temperature
         if params.seed is not None:
@@ -60,6 +62,9 @@ class OpenAIDialect:
             body["reasoning_effort"] = params.effort
         body.update(_channel_fields(request))
         return body
+
+    def context_for(self, tokens: int) -> int | None:
+        return None
 
     def read(self, body: bytes) -> Reply:
         data = parse_body(body)
@@ -72,7 +77,10 @@ class OpenAIDialect:
         details = mapping(usage.get("prompt_tokens_details"))
         used = mapping(usage.get("completion_tokens_details"))
         cost = usage.get("cost")
-        finish, stopped = ending(choice.get("finish_reason"), FINISHED)
+        reason = choice.get("finish_reason")
+        if reason == "" and message.get("tool_calls"):  # how xAI ends them
+            reason = "tool_calls"
+        finish, stopped = ending(reason, FINISHED)
         several = f"the endpoint sent {len(choices)} choices, and one was asked for" if len(choices) > 1 else None
         return Reply(
             text=_content(message.get("content")),
@@ -83,24 +91,49 @@ class OpenAIDialect:
             refusal=_refusal(message) or ("content filter" if finish == "content_filter" else None),
             broken=stated_error(data, choice, message) or several or other_speaker(message),
             input_tokens=whole(usage.get("prompt_tokens")),
-            output_tokens=whole(usage.get("completion_tokens")),
-            cached_tokens=whole(details.get("cached_tokens")),
+            output_tokens=_output_tokens(usage),
+            cached_tokens=whole(details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")),
+            cache_write_tokens=whole(details.get("cache_write_tokens")),
             cost=float(cost) if isinstance(cost, int | float) and cost >= 0 else None,
             model=words(data.get("model")),
         )
 
 
+AZURE_VERSION = "2025-04-01-preview"
+"""The API version asked for where none is stated."""
+
+
 class AzureDialect(OpenAIDialect):
-    """The same bodies at a deployment's address, with Azure's own key header and API version."""
+    """The same bodies at Azure: its v1 API where the address says so, else the address of a deployment with an API
+    version. A key has a header of its own; a token of Entra ID (a JWT, `eyJ…`) is a bearer's."""
 
     name = "azure"
 
     def url(self, base_url: str, model: str, api_version: str | None) -> str:
-        base = base_url.rstrip("/")
-        return f"{base}/openai/deployments/{model}/chat/completions?api-version={api_version or '2024-10-21'}"
+        root, v1, _ = base_url.partition("/openai/v1")
+        if v1:
+            asked = f"?api-version={api_version}" if api_version else ""
+            return f"{root}/openai/v1/chat/completions{asked}"
+        root = base_url.partition("/openai/deployments/")[0].rstrip("/").removesuffix("/openai")
+        version = api_version or AZURE_VERSION
+        return f"{root}/openai/deployments/{model}/chat/completions?api-version={version}"
 
     def headers(self, key: str | None) -> dict[str, str]:
+        if key and key.startswith("eyJ"):
+            return {"Authorization": f"Bearer {key}"}
         return {"api-key": key} if key else {}
+
+
+def _system_message(request: ChatRequest) -> dict[str, Any]:
+    """With a mark at its end where the provider's cache is used explicitly. Newer OpenAI models otherwise write every
+    prompt to the cache, case included, at a higher price, and never find the same one again."""
+    if request.params.prompt_cache is None:
+        return {"role": "system", "content": request.system}
+    mark = {"mode": request.params.prompt_cache}
+    return {
+        "role": "system",
+        "content": [{"type": "text", "text": request.system, "prompt_cache_breakpoint": mark}],
+    }
 
 
 def _message(turn: Turn) -> dict[str, Any]:
@@ -138,6 +171,13 @@ def _channel_fields(request: ChatRequest) -> dict[str, Any]:
     if request.channel == "json_object":
         return {"response_format": {"type": "json_object"}}
     return {}
+
+
+def _output_tokens(usage: dict[str, Any]) -> int:
+    """All that is billed as output. Gemini and xAI count reasoning in the total only."""
+    stated = whole(usage.get("completion_tokens"))
+    total, prompt = whole(usage.get("total_tokens")), whole(usage.get("prompt_tokens"))
+    return max(stated, total - prompt) if prompt else stated
 
 
 def _parts(content: Any) -> list[dict[str, Any]]:

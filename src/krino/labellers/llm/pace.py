@@ -175,9 +175,9 @@ IDLE = 60.0
 """Seconds without any request after which old trouble is forgotten."""
 
 
-def usual_patience(timeout: float) -> float:
-    """Long enough for two time-outs and one more try after them."""
-    return max(PATIENCE, 2 * timeout + 50.0)
+def patience_with_silence(timeout: float) -> float:
+    """Long enough for one time-out and a short try after it."""
+    return max(PATIENCE, timeout + 50.0)
 
 
 @dataclass(slots=True)
@@ -185,16 +185,24 @@ class Liveness:
     """Whether anything gets through to an endpoint at all. Everybody who asks it shares one, so that a dead endpoint
     is found dead in minutes however many are waiting. It is told of every try; times are those of one clock."""
 
-    patience: float
+    heard_patience: float = PATIENCE
+    """Seconds of errors before the endpoint counts as dead."""
+    silent_patience: float = PATIENCE
+    """The same once a try has timed out: a model that reasons for minutes is silent for that long."""
     since: float | None = None
     """When the trouble began; None while requests get through."""
     trouble: str = ""
     """What went wrong last."""
     tries: int = 0
+    _timed_out: bool = False
     _failing: set[int] = field(default_factory=set)
     _under_way: int = 0
     _last_success: float = 0.0
     _idle_since: float = -math.inf
+
+    @property
+    def patience(self) -> float:
+        return self.silent_patience if self._timed_out else self.heard_patience
 
     def begin(self, now: float) -> None:
         """One request begins its tries; `end` must follow. Trouble from before a long idle time is forgotten."""
@@ -209,13 +217,15 @@ class Liveness:
 
     def got_through(self, now: float) -> None:
         self.since, self.trouble, self.tries, self._last_success = None, "", 0, now
+        self._timed_out = False
         self._failing.clear()
 
-    def failed(self, request: int, started: float, trouble: str) -> None:
+    def failed(self, request: int, started: float, trouble: str, *, timed_out: bool = False) -> None:
         """A try has failed. A wait that the endpoint asked for counts as trouble; waiting for our own pace does not."""
         if self.since is None:
             self.since = max(self._last_success, started - LONGEST_WAIT)
         self.trouble = trouble
+        self._timed_out |= timed_out
         self.tries += 1
         self._failing.add(request)
 
@@ -236,5 +246,9 @@ class Liveness:
         return self.patience - self.lasted(now)
 
     def time_for_a_try(self, timeout: float, now: float) -> float:
-        """The time-out of the next try: in trouble it is cut, so that it does not outlast the patience by much."""
-        return timeout if self.since is None else min(timeout, max(SHORTEST_TRY, self.left(now)))
+        """The time-out of the next try: in trouble it is cut, so that it does not outlast the patience by much. The
+        only request in trouble leaves half of the time to others, who can show whether the endpoint works."""
+        if self.since is None:
+            return timeout
+        left = self.left(now) / 2 if len(self._failing) == 1 else self.left(now)
+        return min(timeout, max(SHORTEST_TRY, left))

@@ -13,7 +13,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 STRUCK = "***"
 SHORTEST = 8
 """Shorter ones are stand-ins for servers that want no key (`EMPTY`, `none`): striking such words spoils replies."""
-SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key"})
+PLAIN_HEADERS = frozenset({"anthropic-version"})
+"""The headers that hold no secret. Any other may be one that the user has added."""
 _PERCENT = re.compile(rb"%(?:25)*([0-9a-fA-F]{2})")
 _ENTITY = re.compile(rb"&(?:#|[A-Za-z]{2,9};)")
 _BREAK = re.compile(rb"\\+[nrt]")
@@ -70,7 +71,7 @@ class Secrets:
 def secrets_of(url: str, headers: Mapping[str, str]) -> Secrets:
     """What must stay ours: the keys in the headers, and whatever the address holds of user, password or query."""
     parts = urlsplit(url)
-    found = [value.removeprefix("Bearer ") for name, value in headers.items() if name.lower() in SECRET_HEADERS]
+    found = [value.removeprefix("Bearer ") for name, value in headers.items() if name.lower() not in PLAIN_HEADERS]
     for user, password in {(parts.username, parts.password), (_bare(parts.username), _bare(parts.password))}:
         found += [password or "", f"{user or ''}:{password}" if password else user or ""]
     found += [value for name, value in parse_qsl(parts.query) if name != "api-version"]

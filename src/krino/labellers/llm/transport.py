@@ -15,16 +15,18 @@ from typing import NoReturn
 import aiohttp
 
 from krino.errors import LabelFailed, RunStopped
-from krino.labellers.llm.endpoint import clean_address
+from krino.labellers.llm.endpoint import clean_address, missing_version
 from krino.labellers.llm.exchange import BadBody, Exchange
-from krino.labellers.llm.pace import LONGEST_WAIT, Liveness, Pace, usual_patience
+from krino.labellers.llm.pace import LONGEST_WAIT, PATIENCE, Liveness, Pace, patience_with_silence
+from krino.labellers.llm.refusals import is_final, is_quota, no_money
 from krino.labellers.llm.secrets import Secrets, secrets_of
-from krino.labellers.llm.wire import ApiError, HttpReply, read_error, retry_after
+from krino.labellers.llm.wire import ApiError, HttpReply, read_error, retry_after, retry_delay, status_of
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 BACKOFF_CAP = 30.0
 BUSY_RETRIES = 3  # a request may be told to wait this many times as often as it may fail
 HOPELESS = 10  # cases in a row without any answer before the run stops
+QUOTA_SECONDS = 75.0  # without anything getting through, after which a quota that is used up is not that of a minute
 MESSAGE_KEPT = 1_000  # characters of what a refusal says
 CODE_KEPT = 100
 TROUBLE_SHOWN = 100  # characters of it in a line of progress
@@ -56,7 +58,8 @@ class Transport:
     retries: int = 6
     backoff: float = 0.5
     patience: float | None = None
-    """Seconds without anything getting through before the endpoint counts as dead; None: as the time-out makes it."""
+    """Seconds without anything getting through before the endpoint counts as dead; None: the usual, and longer where
+    tries time out."""
     reached: bool = False
     stopping: bool = False
     liveness: Liveness = field(init=False)
@@ -78,7 +81,10 @@ class Transport:
     _random: random.Random = field(default_factory=random.Random)
 
     def __post_init__(self) -> None:
-        self.liveness = Liveness(usual_patience(self.timeout) if self.patience is None else self.patience)
+        if self.patience is None:
+            self.liveness = Liveness(PATIENCE, patience_with_silence(self.timeout))
+        else:
+            self.liveness = Liveness(self.patience, self.patience)
         self.secrets = secrets_of(self.url, self.headers)
 
     async def post(self, body: bytes, tokens: int, permit: Permit | None = None) -> HttpReply:
@@ -106,7 +112,7 @@ class Transport:
                 self.liveness.got_through(now)
                 self.reached, self._lost_in_a_row = True, 0
                 return reply
-            self.liveness.failed(request, started, trouble)
+            self.liveness.failed(request, started, trouble, timed_out=timed_out)
             if timed_out:
                 self.timeouts += 1
                 self.pace.push_back(started)
@@ -119,7 +125,8 @@ class Transport:
             pause = self._wait(max(faults, waits) - 1, asked)
             self.pace.push_back(started, asked or (pause if busy else None))
             self._stop_if_dead()
-            if faults > self.retries or waits > BUSY_RETRIES * self.retries or self.liveness.lone_is_lost(now):
+            lone = self.reached and self.liveness.lone_is_lost(now)
+            if faults > self.retries or waits > BUSY_RETRIES * self.retries or lone:
                 self.give_up(faults + waits, trouble)
             self.retried += 1
             await self._pause(min(pause, max(0.0, self.liveness.left(now))))
@@ -151,7 +158,7 @@ class Transport:
         error = read_error(reply.status, reply.body)
         return replace(
             error,
-            message=_cut(error.message, MESSAGE_KEPT),
+            message=_cut(error.message, MESSAGE_KEPT) + (missing_version(self.url) if error.status == 404 else ""),
             code=error.code and _cut(error.code, CODE_KEPT),
             param=error.param and _cut(error.param, CODE_KEPT),
             kind=error.kind and _cut(error.kind, CODE_KEPT),
@@ -221,6 +228,8 @@ class Transport:
 
     def _asked_wait(self, reply: HttpReply | None) -> float | None:
         asked = None if reply is None else retry_after(reply.headers)
+        if asked is None and reply is not None and reply.status >= 429:
+            asked = retry_delay(reply.body)
         if asked is not None and asked > LONGEST_WAIT:
             # Too long to wait: the run stops and can be continued later.
             raise RunStopped(f"the endpoint asks to wait {asked:.0f} s", kind="rate-limit")
@@ -244,7 +253,7 @@ class Transport:
             exchange = await self._open()
         status, told, content, whole = await exchange.post(body, seconds)
         content = self.secrets.strike(content)
-        if status == 200:
+        if status == 200 and (status := status_of(content)) == 200:
             return HttpReply(200, body=content, whole=whole)
         strike = self.secrets.strike_text
         headers = {strike(name.lower()): strike(value) for name, value in told.items()}
@@ -265,13 +274,18 @@ class Transport:
         said = reply.headers.get("x-should-retry")
         if said in {"true", "false"}:
             return said == "true"
+        if reply.status == 402:  # no money; with a wait asked for it is a limit by the minute
+            return retry_after(reply.headers) is not None
         return reply.status in RETRIED or reply.status >= 500
 
     def _stop_if_final(self, reply: HttpReply) -> ApiError:
-        """An empty account answers 429 like a busy one, but no waiting helps."""
+        """An empty account may answer 429 like a busy one, but no waiting helps."""
         error = self.read_error(reply)
-        if error.code == "insufficient_quota" or error.kind == "insufficient_quota":
-            raise RunStopped(f"the endpoint says that the quota is used up: {error}", kind="quota")
+        if error.status == 429 and is_final(error) == "quota":
+            raise no_money(error)
+        # The quota of a minute has the same words as that of a day or of an account, and is there again in a minute.
+        if is_quota(error) and self.liveness.lasted(self.pace.clock()) > QUOTA_SECONDS:
+            raise no_money(error)
         return error
 
     def _wait(self, attempt: int, asked: float | None) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import math
+import re
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ list has, and ranges of numbers. sized: also lengths of texts. exact: also items
 together."""
 TOOL_NAME = "give_labels"
 CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded"})
+ERROR_SEEN = 1_000  # bytes of a reply in which an error that stands alone is looked for
 LONGEST_TOLD = 300  # characters of what an endpoint says about its own trouble
 
 
@@ -31,6 +33,8 @@ class Params:
     temperature: float | None = 0.0
     seed: int | None = None
     effort: str | None = None
+    prompt_cache: Literal["explicit"] | None = None
+    """Where the constant part of the prompt is marked for the provider's cache, and nothing else is written to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,11 @@ class ChatRequest:
     """The most tokens that the reply may have."""
     strength: Strength = "plain"
     """How far the schema is bound to the case."""
+    context: int | None = None
+    """The context size that the server must load the model with, where the request can say so (Ollama)."""
+
+    def written_schema(self) -> bytes:
+        return orjson.dumps(self.schema)
 
     def with_turns(self, turns: tuple[Turn, ...]) -> ChatRequest:
         """The same settings for what is said here."""
@@ -89,8 +98,12 @@ class Reply:
     broken: str | None = None
     """Why the body is no reply of the dialect; where it cannot be read at all, `text` is the body as it came."""
     input_tokens: int = 0
+    """All of the input, also what the provider's cache held or took up."""
     output_tokens: int = 0
     cached_tokens: int = 0
+    """Input that was read from the provider's cache."""
+    cache_write_tokens: int = 0
+    """Input that was written to the provider's cache, at a price of its own."""
     cost: float | None = None
     model: str | None = None
 
@@ -132,10 +145,15 @@ class UnreadableReply(Exception):
 class Dialect(Protocol):
     """How one family of endpoints writes requests and replies."""
 
-    name: str
-    channels: tuple[Channel, ...]
-    usual_temperature: float | None
-    """What is sent unless the user says otherwise: 0 where the parameter is taken, for answers that repeat."""
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def channels(self) -> tuple[Channel, ...]: ...
+
+    @property
+    def usual_temperature(self) -> float | None:
+        """What is sent unless the user says otherwise: 0 where the parameter is taken, for answers that repeat."""
 
     def url(self, base_url: str, model: str, api_version: str | None) -> str: ...
 
@@ -145,24 +163,74 @@ class Dialect(Protocol):
 
     def read(self, body: bytes) -> Reply: ...
 
+    def context_for(self, tokens: int) -> int | None:
+        """The context size to ask the server for, where a request can do so."""
+
 
 def read_error(status: int, body: bytes) -> ApiError:
-    """Both dialects (and most imitators) put `message`, `type` and `code` under `error`."""
+    """Most endpoints put `message`, `type` and `code` under `error`.
+
+    Google wraps the object in a list, Mistral has the fields at the top, FastAPI servers say `detail`, and OpenRouter
+    hides what the provider behind it said in `error.metadata.raw`.
+    """
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
         data = None
-    error = data.get("error") if isinstance(data, dict) else None
-    if isinstance(error, dict):
-        return ApiError(
-            status,
-            str(error.get("message") or "no message"),
-            code=_text(error.get("code")),
-            param=_text(error.get("param")),
-            kind=_text(error.get("type")),
-        )
-    plain = error if isinstance(error, str) else body[:300].decode("utf-8", "replace").strip()
-    return ApiError(status, plain or "empty reply")
+    if isinstance(data, list) and data:
+        data = data[0]
+    told = data if isinstance(data, dict) else {}
+    error = told.get("error")
+    fields = error if isinstance(error, dict) else told
+    message = fields.get("message") or fields.get("detail") or (error if isinstance(error, str) else None)
+    if not message and not isinstance(error, dict):
+        plain = body[:300].decode("utf-8", "replace").strip()
+        return ApiError(status, plain or "empty reply")
+    return ApiError(
+        status,
+        " ".join((_text(message) or "no message", *_said_upstream(fields))),
+        code=_text(fields.get("code")),
+        param=_text(fields.get("param")),
+        kind=_text(fields.get("type") or fields.get("status")),
+    )
+
+
+def _said_upstream(error: Mapping[str, Any]) -> list[str]:
+    """What the provider behind a router said: its message, or all of it where that is no error object."""
+    raw = mapping(error.get("metadata")).get("raw")
+    if not raw:
+        return []
+    try:
+        data = orjson.loads(raw) if isinstance(raw, str) else raw
+    except orjson.JSONDecodeError:
+        data = None
+    inner = mapping(mapping(data).get("error"))
+    return [_text(inner.get("message")) or (raw if isinstance(raw, str) else orjson.dumps(raw).decode())]
+
+
+def status_of(body: bytes) -> int:
+    """The status of a reply that came as HTTP 200: some routers and servers put an error into it, with its code.
+
+    An error beside an answer is none of these: the reader of the dialect reports it as a broken reply.
+    """
+    if b'"error"' not in body[:ERROR_SEEN]:
+        return 200
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return 200
+    data = data[0] if isinstance(data, list) and data else data
+    if not isinstance(data, dict) or not data.get("error") or data.get("choices") or data.get("content"):
+        return 200
+    code = mapping(data["error"]).get("code")
+    try:
+        status = int(code)  # type: ignore[arg-type]  # it may be anything
+    except (TypeError, ValueError):
+        return 400
+    return status if 400 <= status <= 599 else 400
+
+
+_RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -179,6 +247,12 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None if moment is None else max(0.0, email.utils.mktime_tz(moment) - time.time())
     except (ValueError, OverflowError, OSError):  # a date beyond every calendar
         return None
+
+
+def retry_delay(body: bytes) -> float | None:
+    """Seconds that Google asks to wait: it says so in the details of the error, as `"retryDelay": "41s"`."""
+    found = _RETRY_DELAY.search(body)
+    return None if found is None else float(found[1])
 
 
 def parse_body(body: bytes) -> dict[str, Any]:

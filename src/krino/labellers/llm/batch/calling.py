@@ -13,8 +13,9 @@ import orjson
 
 from krino.errors import RunStopped
 from krino.labellers.llm.endpoint import clean_address
-from krino.labellers.llm.exchange import CONNECT_SECONDS
+from krino.labellers.llm.exchange import CONNECT_SECONDS, proxy_trouble
 from krino.labellers.llm.pace import LONGEST_WAIT
+from krino.labellers.llm.proxies import Proxy, proxy_for, trusted_certificates
 from krino.labellers.llm.transport import BACKOFF_CAP, LOST, RETRIED, Transport
 from krino.labellers.llm.wire import ApiError, read_error, retry_after
 
@@ -52,6 +53,7 @@ class Caller:
     def __init__(self, transport: Transport, has_new_key: HasNewKey) -> None:
         self._transport, self._has_new_key = transport, has_new_key
         self._session: aiohttp.ClientSession | None = None
+        self._proxy: Proxy | None = None
 
     async def get(self, url: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         return await self._until_answered("GET", url, lambda: {"params": query or {}})
@@ -68,7 +70,7 @@ class Caller:
         """The lines of a file, as they come; `Lost` where the file breaks off."""
         try:
             async with self._opened().request(
-                "GET", url, headers=self._sent(), timeout=self._limits(), allow_redirects=False
+                "GET", url, headers=self._sent(), timeout=self._limits(), allow_redirects=False, **self._way(url)
             ) as response:
                 if response.status == 404:
                     raise RunStopped(GONE.format(clean_address(url)), kind="endpoint")
@@ -93,7 +95,13 @@ class Caller:
             headers = {**self._sent(), **given.pop("headers", {})}
             try:
                 async with self._opened().request(
-                    method, url, headers=headers, timeout=self._limits(), allow_redirects=False, **given
+                    method,
+                    url,
+                    headers=headers,
+                    timeout=self._limits(),
+                    allow_redirects=False,
+                    **self._way(url),
+                    **given,
                 ) as response:
                     if response.status == 200:
                         return _object(self._transport.secrets.strike(await _bounded(response)))
@@ -146,11 +154,20 @@ class Caller:
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None))
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(ssl=trusted_certificates() or True),
+                timeout=aiohttp.ClientTimeout(total=None),
+            )
         return self._session
 
+    def _way(self, url: str) -> dict[str, Any]:
+        """The proxy that the environment names. `trust_env` would send what is in .netrc as well."""
+        self._proxy = proxy_for(url)
+        return {"proxy": self._proxy.url, "proxy_auth": self._proxy.auth} if self._proxy else {}
+
     def _described(self, error: Exception) -> str:
-        return self._transport.secrets.strike_text(f"{type(error).__name__}: {error}"[:1_000])
+        what = proxy_trouble(self._proxy, error) if self._proxy else str(error)
+        return self._transport.secrets.strike_text(f"{type(error).__name__}: {what}"[:1_000])
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -186,7 +186,7 @@ def _form(request: ChatRequest) -> bytes:
     params = request.params
     told = {
         "channel": request.channel,
-        "params": {"temperature": params.temperature, "seed": params.seed, "effort": params.effort},
+        "params": asdict(params),
         "completion_limit_name": request.completion_limit_name,
         "reply_limit": request.reply_limit,
         "strength": request.strength,

@@ -1,0 +1,158 @@
+"""What a user adds to every request: fields of the body and headers that Krino knows nothing of."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from krino.errors import UsageProblem
+from krino.labellers.llm.wire import Channel, ChatRequest, Dialect, Reply
+
+# Fields that make up the question and the form of its answer. `stream` and `n` would change what comes back, and the
+# budget is computed from the limit of a reply.
+NOT_YOURS: dict[tuple[str, ...], str] = {
+    ("messages",): "the judge writes it (--prompt changes its words)",
+    ("system",): "the judge writes it (--prompt changes its words)",
+    ("model",): "name the model with --labeller",
+    ("response_format",): "the judge's schema is sent there (--channel chooses how)",
+    ("tools",): "the judge's schema is sent there (--channel chooses how)",
+    ("tool_choice",): "the judge's schema is sent there (--channel chooses how)",
+    ("output_config", "format"): "the judge's schema is sent there (--channel chooses how)",
+    ("format",): "the judge's schema is sent there (--channel chooses how)",
+    ("truncate",): "a prompt that was cut must not be judged",
+    ("stream",): "replies are read whole",
+    ("n",): "one answer is read (--repeat asks several times)",
+    ("max_tokens",): "use --reply-tokens, from which the budget is computed",
+    ("max_completion_tokens",): "use --reply-tokens, from which the budget is computed",
+}
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_OF_THE_MESSAGE = frozenset({"host", "content-length", "content-type", "content-encoding", "transfer-encoding"})
+_OF_THE_CONNECTION = frozenset({"connection", "accept-encoding", "proxy-authorization"})
+_CREDENTIAL = re.compile(r"auth|key|token|secret|cookie|passw|credential|signature|session", re.IGNORECASE)
+
+
+def with_extras(dialect: Dialect, body: Mapping[str, Any] | None, headers: Mapping[str, str] | None) -> Dialect:
+    """The dialect that adds these to every request; refuses what would change the question."""
+    checked, named = check_body(body or {}), check_headers(headers or {})
+    return ExtrasDialect(dialect, checked, named, record_of(checked, named)) if checked or named else dialect
+
+
+def check_body(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields as JSON has them; `UsageProblem` for what is no JSON, or would override what a judge needs."""
+    if not isinstance(body, Mapping):
+        raise UsageProblem(f"extra_body must be an object (a dict), not {type(body).__name__} (--extra-body)")
+    try:
+        plain: dict[str, Any] = orjson.loads(orjson.dumps(dict(body)))
+    except (orjson.JSONEncodeError, orjson.JSONDecodeError) as error:
+        raise UsageProblem(f"extra_body cannot be written as JSON: {error} (--extra-body)") from None
+    for path, reason in NOT_YOURS.items():
+        if _holds(plain, path):
+            raise UsageProblem(f"extra_body must not set `{'.'.join(path)}`: {reason} (--extra-body)")
+    return plain
+
+
+def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers, if they can be sent. Their values never appear in a message."""
+    if not isinstance(headers, Mapping):
+        raise UsageProblem(f"extra_headers must be a mapping, not {type(headers).__name__} (--extra-header)")
+    for name, value in headers.items():
+        if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
+            raise UsageProblem(f"extra_headers: {name!r} is no name of a header (--extra-header NAME=VALUE)")
+        if not isinstance(value, str) or _CONTROL.search(value) or not value.isascii():
+            raise UsageProblem(
+                f"extra_headers: the value of {name} must be a text of ASCII characters without line breaks "
+                "(--extra-header NAME=VALUE)"
+            )
+        if name.lower() in _OF_THE_MESSAGE | _OF_THE_CONNECTION:
+            raise UsageProblem(f"extra_headers: {name} is set by Krino itself (--extra-header)")
+    if len({name.lower() for name in headers}) < len(headers):
+        raise UsageProblem("extra_headers: a header is named twice (--extra-header)")
+    return {name: value.strip() for name, value in headers.items()}
+
+
+def record_of(body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+    """What a labeller's description, and so every cache key, holds of them: no value of a header.
+
+    A header that only steers the answer counts with a short hash of its value. One that may hold a credential counts
+    with its name alone: a renewed token must not keep a run from being continued.
+    """
+    named = {name.lower(): None if _CREDENTIAL.search(name) else _short_hash(value) for name, value in headers.items()}
+    record = {"extra_body": dict(body), "extra_headers": dict(sorted(named.items()))}
+    return {name: value for name, value in record.items() if value}
+
+
+def recorded(dialect: Dialect) -> dict[str, Any]:
+    """What the description of a labeller says of the extras in its dialect; nothing where there are none."""
+    return dict(dialect.record) if isinstance(dialect, ExtrasDialect) else {}
+
+
+def merge(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """`body` with the fields of `extra`; objects are merged field by field, anything else is replaced."""
+    merged = dict(body)
+    for name, value in extra.items():
+        known = merged.get(name)
+        merged[name] = merge(known, value) if isinstance(known, dict) and isinstance(value, Mapping) else value
+    return merged
+
+
+@dataclass(frozen=True)
+class ExtrasDialect:
+    """A dialect that adds fields and headers to what another one writes."""
+
+    plain: Dialect
+    extra_body: Mapping[str, Any]
+    extra_headers: Mapping[str, str] = field(repr=False)
+    record: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.plain.name
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        return self.plain.channels
+
+    @property
+    def usual_temperature(self) -> float | None:
+        return self.plain.usual_temperature
+
+    def url(self, base_url: str, model: str, api_version: str | None) -> str:
+        return self.plain.url(base_url, model, api_version)
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        """An extra header replaces one of the same name, whatever its case."""
+        ours = {name.lower() for name in self.extra_headers}
+        kept = {name: value for name, value in self.plain.headers(key).items() if name.lower() not in ours}
+        return {**kept, **self.extra_headers}
+
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        return merge(self.plain.body(request), self.extra_body)
+
+    def context_for(self, tokens: int) -> int | None:
+        return self.plain.context_for(tokens)
+
+    def read(self, body: bytes) -> Reply:
+        return self.plain.read(body)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Workers write bodies and send nothing: the values of headers do not travel to them."""
+        return ExtrasDialect, (self.plain, self.extra_body, {}, self.record)
+
+
+def _holds(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+    first, *rest = path
+    if first not in body:
+        return False
+    below = body[first]
+    # Anything but an object in place of `output_config` would take its `format` away.
+    return not rest or not isinstance(below, Mapping) or _holds(below, tuple(rest))
+
+
+def _short_hash(value: str) -> str:
+    return hashlib.blake2b(value.encode(), digest_size=4, person=b"krino-header").hexdigest()

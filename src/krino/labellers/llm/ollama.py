@@ -1,0 +1,96 @@
+"""Ollama's own dialect, in which a request says how long the context must be and that nothing may be cut."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from krino.labellers.llm.wire import (
+    Channel,
+    ChatRequest,
+    Reply,
+    Turn,
+    UnreadableReply,
+    ending,
+    mapping,
+    other_speaker,
+    parse_body,
+    stated_error,
+    whole,
+    words,
+)
+
+SMALLEST_CONTEXT = 8_192
+LARGEST_CONTEXT = 131_072
+MARGIN = 1.3
+"""Estimates go by four characters per token; many languages have more tokens than that."""
+
+
+class OllamaDialect:
+    """Chat at `{base}/api/chat`."""
+
+    name = "ollama"
+    channels: tuple[Channel, ...] = ("json_schema", "json_object", "text")
+    usual_temperature: float | None = 0.0
+
+    def __init__(self) -> None:
+        self._context = SMALLEST_CONTEXT
+
+    def url(self, base_url: str, model: str, api_version: str | None) -> str:
+        return f"{base_url.rstrip('/')}/api/chat"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    def context_for(self, tokens: int) -> int | None:
+        """A power of two that never falls: Ollama loads the model anew whenever it is asked for another size."""
+        while self._context < min(tokens * MARGIN, LARGEST_CONTEXT):
+            self._context *= 2
+        return self._context
+
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        settings = {
+            "num_ctx": request.context,
+            "num_predict": request.reply_limit if request.completion_limit_name is not None else None,
+            "temperature": request.params.temperature,
+            "seed": request.params.seed,
+        }
+        body: dict[str, Any] = {
+            "model": request.model,
+            "messages": [{"role": "system", "content": request.system}, *map(_message, request.turns)],
+            "stream": False,
+            # A prompt or a reply that does not fit is an error, not something to be shortened from its start.
+            "truncate": False,
+            "shift": False,
+            "options": {name: value for name, value in settings.items() if value is not None},
+        }
+        if request.params.effort is not None:
+            body["think"] = request.params.effort
+        if request.channel == "json_schema":
+            body["format"] = request.schema
+        elif request.channel == "json_object":
+            body["format"] = "json"
+        return body
+
+    def read(self, body: bytes) -> Reply:
+        data = parse_body(body)
+        message = data.get("message")
+        if not isinstance(message, dict):
+            raise UnreadableReply(stated_error(data) or "the endpoint's reply has no message")
+        finish, stopped = ending(data.get("done_reason"), {"stop"})
+        unfinished = None if data.get("done", True) else "the endpoint's reply is one piece of several"
+        return Reply(
+            text=words(message.get("content")),
+            finish=finish,
+            stopped=stopped,
+            reasoned=bool(message.get("thinking")),
+            broken=stated_error(data, mapping(message)) or unfinished or other_speaker(message),
+            input_tokens=whole(data.get("prompt_eval_count")),
+            output_tokens=whole(data.get("eval_count")),
+            model=words(data.get("model")),
+        )
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    images = [base64.b64encode(medium.data).decode("ascii") for medium in turn.media if medium.kind == "image"]
+    return {"role": turn.role, "content": turn.text, **({"images": images} if images else {})}

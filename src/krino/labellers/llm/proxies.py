@@ -1,0 +1,83 @@
+"""Which proxy and which certificates the environment names for requests to an address, as curl and most clients do."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from yarl import URL
+
+from krino.errors import RunStopped
+
+CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+"""Files (or folders) of certificates to trust instead of the system's; the first that is set wins."""
+
+
+class Proxy(NamedTuple):
+    """A proxy; its password is kept apart from the address, which may be shown."""
+
+    url: URL
+    auth: aiohttp.BasicAuth | None
+    variable: str
+
+    def __str__(self) -> str:
+        return f"{str(self.url).rstrip('/')} ({self.variable})"
+
+
+class ProxyFailed(aiohttp.ClientConnectionError):
+    """There is no way through the proxy: nothing was sent to the endpoint."""
+
+
+def proxy_for(url: str) -> Proxy | None:
+    """The proxy for requests to an address: HTTP_PROXY, HTTPS_PROXY (lower case too), unless NO_PROXY excepts it.
+
+    A loopback address means another machine to a proxy elsewhere, so only one on this machine is asked for it.
+    """
+    target = URL(url)
+    host, port = target.host or "", target.port
+    written = getproxies().get(target.scheme, "").strip()
+    if not written or proxy_bypass(host) or proxy_bypass(f"{host}:{port}"):
+        return None
+    variable = f"{target.scheme.upper()}_PROXY"
+    try:
+        found = URL(written if "://" in written else f"http://{written}")
+        usable = found.scheme in {"http", "https"} and bool(found.host)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise RunStopped(f"{variable} names no http proxy (http://HOST:PORT)", kind="endpoint")
+    if _is_loopback(host) and not _is_loopback(found.host or ""):
+        return None
+    auth = None
+    if found.raw_user is not None:
+        auth = aiohttp.BasicAuth(unquote(found.raw_user), unquote(found.raw_password or ""))
+    return Proxy(URL.build(scheme=found.scheme, host=found.host or "", port=found.port), auth, variable)
+
+
+def trusted_certificates() -> ssl.SSLContext | None:
+    """A context that trusts what SSL_CERT_FILE or REQUESTS_CA_BUNDLE names; None: the usual certificates."""
+    for variable in CA_VARIABLES:
+        if not (named := os.environ.get(variable)):
+            continue
+        path = Path(named)
+        try:
+            if path.is_dir():
+                return ssl.create_default_context(capath=named)
+            return ssl.create_default_context(cafile=named)
+        except (OSError, ssl.SSLError) as error:
+            reason = error.strerror or str(error)
+            raise RunStopped(f"{variable} names {path}, which cannot be used: {reason}", kind="endpoint") from None
+    return None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

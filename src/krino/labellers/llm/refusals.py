@@ -1,0 +1,112 @@
+"""What an endpoint's refusal means: no money, a wrong key, no room in the context, a generation that failed.
+
+Endpoints share no codes for these, so wordings are read. A message may quote the case, which is hostile text: what
+would stop the run is taken from codes and statuses, or from the beginning of a message, never from its middle.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from krino.errors import RunStopped
+from krino.labellers.llm.wire import ApiError
+
+Final = Literal["quota", "key", "model"]
+BEGINNING = 120  # characters of a message in which a wording counts
+NO_MONEY_CODES = frozenset({"insufficient_quota", "billing_not_active", "budget_exceeded", "credit_limit"})
+# Anthropic (400), OpenRouter, DeepSeek and Together (402), LiteLLM's proxy (429 or 400).
+NO_MONEY = re.compile(
+    r"credit balance is too low|insufficient (?:credits|balance|funds)|budget has been exceeded", re.I
+)
+# Google refuses a wrong key with 400, Mistral an unknown model.
+BAD_KEY = re.compile(r"api key not valid|api_key_invalid|invalid api key|incorrect api key", re.I)
+BAD_MODEL = re.compile(r"invalid model\b", re.I)
+FAILED_GENERATION = frozenset({"json_validate_failed", "tool_use_failed"})
+"""Groq checks what its models write, and refuses the request where it does not fit the schema."""
+TOO_COMPLEX = ("too complex", "too many states", "too many parameters", "schema is too large", "exceeds limit of")
+"""A schema that this case made too large; the same form of it may do for other cases."""
+
+_CONTEXT_WORDS = ("context length", "context window", "context size", "context limit", "max_new_tokens")
+_CONTEXT = (  # the size of the context, as it is stated
+    re.compile(r"(?:maximum context length is|context (?:length|window|size) (?:of|is)) (\d[\d,]*)", re.I),
+    re.compile(r"context size \((\d[\d,]*) tokens\)", re.I),
+    re.compile(r"must be <= (\d[\d,]*)"),
+    re.compile(r"context limit: \d+ \+ \d+ > (\d+)", re.I),
+)
+_INPUT = (  # how long the prompt is, where that is stated exactly
+    re.compile(r"request \((\d+) tokens\) exceeds"),
+    re.compile(r"(\d+) `inputs` tokens"),
+    re.compile(r"\((\d+) in the messages"),
+    re.compile(r"request has (\d+) input tokens"),
+    re.compile(r"context limit: (\d+) \+ \d+ >", re.I),
+)
+_MOST_OUTPUT = (  # the most that the model writes, whatever the prompt
+    re.compile(r"supports at most (\d+) (?:completion|output) tokens", re.I),
+    re.compile(r"> (\d+), which is the maximum allowed number of output tokens", re.I),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a refusal says about lengths, in tokens; None where it does not say."""
+
+    context: int | None = None
+    prompt: int | None = None
+    most_output: int | None = None
+
+    def for_reply(self, estimated_prompt: int) -> int | None:
+        """How long a reply may be; None where that is not stated."""
+        if self.most_output is not None:
+            return self.most_output
+        if self.context is None:
+            return None
+        return self.context - (self.prompt if self.prompt is not None else estimated_prompt)
+
+
+def read_room(error: ApiError) -> Room | None:
+    """What the refusal says about lengths; None where it is about something else."""
+    message = error.message
+    if (most := _number(_MOST_OUTPUT, message)) is not None:
+        return Room(most_output=most)
+    if not error.mentions(*_CONTEXT_WORDS):
+        return None
+    return Room(context=_number(_CONTEXT, message), prompt=_number(_INPUT, message))
+
+
+def is_final(error: ApiError) -> Final | None:
+    """Whether no further request can succeed, and why."""
+    beginning = error.message[:BEGINNING]
+    if error.status == 402 or NO_MONEY_CODES & {error.code, error.kind}:
+        return "quota"
+    if error.status in {400, 403, 429} and NO_MONEY.search(beginning):
+        return "quota"
+    if error.status == 400 and BAD_KEY.search(beginning):
+        return "key"
+    return "model" if error.status == 400 and BAD_MODEL.match(beginning) else None
+
+
+def is_quota(error: ApiError) -> bool:
+    """Whether a quota is used up: that of a minute, of a day, or all of it. Google's wording does not tell which."""
+    return error.status == 429 and error.message.lower().startswith("you exceeded your current quota")
+
+
+def no_money(error: ApiError) -> RunStopped:
+    return RunStopped(f"the endpoint says that the account has no money or quota left: {error}", kind="quota")
+
+
+def is_failed_generation(error: ApiError) -> bool:
+    """Whether the model's own output is what was refused: then the case is worth asking again."""
+    return error.status == 400 and error.code in FAILED_GENERATION
+
+
+def is_too_complex(error: ApiError) -> bool:
+    return error.status == 400 and error.mentions(*TOO_COMPLEX)
+
+
+def _number(patterns: tuple[re.Pattern[str], ...], message: str) -> int | None:
+    for pattern in patterns:
+        if found := pattern.search(message):
+            return int(found[1].replace(",", ""))
+    return None
