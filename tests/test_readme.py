@@ -12,11 +12,14 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import command_line
+from endpoints.labelling import labels_for
 from fake_llm import FakeServer
+from fake_llm.replies import ReceivedRequest, what_is_asked
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 
@@ -26,7 +29,7 @@ def blocks(language: str) -> list[str]:
 
 
 COMMANDS = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
-LABELS: dict[str, object] = {
+LABELS: dict[str, Any] = {
     "unreadable": None,
     "claims": [
         {
@@ -79,16 +82,19 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(place: Path) -> Iterator[dict[str, str]]:
-    def answer(request: object) -> dict[str, object]:
-        asked = (getattr(request, "schema", None) or {}).get("properties", {})
-        known: dict[str, dict[str, object]] = {"colour": {"colour": "red", "number": 1}, "tone": {"tone": "polite"}}
-        return next((reply for name, reply in known.items() if name in asked), LABELS)
+    def answer(request: ReceivedRequest) -> dict[str, Any]:
+        asked = what_is_asked(request)
+        if asked.schema is not None and "tone" in asked.schema.get("properties", {}):
+            return {"tone": "polite"}
+        return LABELS if "102 metres tall" in request.text else labels_for(request, asked) or {}
 
     with FakeServer(reply=answer) as server:
         yield {
             **os.environ,
             "OPENAI_BASE_URL": server.url,
             "OPENAI_API_KEY": "k",
+            "ANTHROPIC_BASE_URL": server.url.removesuffix("/v1"),
+            "ANTHROPIC_API_KEY": "k",
             "KRINO_CACHE": str(place / "replies.sqlite"),
         }
 
@@ -148,7 +154,7 @@ def test_the_settings_file_is_understood(place: Path, environment: dict[str, str
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
-    assert said["plan"]["labeller"]["model"] == "gpt-4o-mini"
+    assert said["plan"]["labeller"]["model"] == "gpt-6-luna"
     assert said["plan"]["judge"]["options"] == {"goal": "legal"}
     assert said["usage"]["cost"] > 0
 
@@ -165,7 +171,7 @@ def test_every_provider_named_exists() -> None:
 
     named = set(re.findall(r"`(\w+):(?:NAME|DEPLOYMENT)`", README))
     assert named <= providers().keys()
-    assert providers().keys() - {"openai", "anthropic"} == named
+    assert providers().keys() == named
 
 
 def test_what_a_case_without_a_verdict_has_in_its_place_is_told(tmp_path: Path) -> None:

@@ -405,6 +405,24 @@ def test_a_dry_run_counts_calls_and_spends_nothing(tmp_path: Path, server: FakeS
     assert "known from the cache" in krino(*command, "--dry-run", cwd=tmp_path).stdout
 
 
+def test_a_dry_run_says_what_the_prompt_cache_should_save(tmp_path: Path) -> None:
+    cases = [{"question": "How tall?", "context": ["102 m."], "answer": f"It is {n} m."} for n in (1, 2, 3)]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    prices = ("--price-in", "1", "--price-out", "1", "--price-cached", "0.1")
+    command = ("judge", "rag", "cases.jsonl", "--dry-run", "--json", *prices, "-l")
+
+    def planned(model: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(krino(*command, model, cwd=tmp_path).stdout)
+        return found
+
+    said = planned("openai:gpt-6-luna")
+    assert 2 * 1_024 < said["repeated_tokens"] < said["input_tokens"], "the first call finds nothing there"
+    assert said["repeated_saving"] == pytest.approx(0.9 * said["repeated_tokens"] / 1e6)
+    assert planned("claude-haiku-4-5")["repeated_tokens"] == 0, "this model caches longer prompts only"
+    assert planned("groq:some-model")["repeated_tokens"] == 0
+    assert "saved by that" in krino(*command[:4], *prices, "-l", "openai:gpt-6-luna", cwd=tmp_path).stdout
+
+
 @pytest.mark.parametrize("model", ["gpt-4o-mini", "gpt-4o-mini,claude-3-5-haiku-latest"])
 def test_a_dry_run_needs_no_key(tmp_path: Path, model: str) -> None:
     write(tmp_path / "cases.jsonl", "fine")

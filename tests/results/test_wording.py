@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krino.results.wording import figure
+from krino.contract import Usage
+from krino.results.wording import figure, spend_text
 
 
 @pytest.mark.parametrize(
@@ -12,3 +13,14 @@ from krino.results.wording import figure
 )
 def test_a_mean_is_shown_as_whole_only_if_it_is(value: float, text: str) -> None:
     assert figure(value) == text
+
+
+def spent(**more: float) -> str:
+    return spend_text(Usage(calls=2, input_tokens=1_000, output_tokens=10, cost=0.5, **more))  # type: ignore[arg-type]
+
+
+def test_what_the_prompt_cache_held_is_shown_with_what_it_saved() -> None:
+    assert "prompt cache" not in spent()
+    assert spent(cache_read_tokens=600).endswith("60 % of the input from the provider's prompt cache")
+    assert spent(cache_read_tokens=600, cache_saved=0.25).endswith("prompt cache, which saved 0.25")
+    assert spent(cache_read_tokens=600, cache_saved=-0.25).endswith("prompt cache, which cost 0.25")

@@ -364,8 +364,16 @@ class Estimate:
     """Null where no price is known; where some calls have one, what those take."""
     unpriced: int = 0
     """Calls without a price."""
+    repeated_tokens: int = 0
+    """Part of `input_tokens` that a provider with a prompt cache should read from it."""
+    repeated_saving: float | None = None
+    """What that should save, at the stated prices of cached input."""
 
     def add(self, kind: str, forecast: Forecast) -> None:
+        if self.calls:  # the first call finds nothing in the cache
+            self.repeated_tokens += forecast.repeated_tokens
+            if forecast.repeated_saving is not None:
+                self.repeated_saving = (self.repeated_saving or 0.0) + forecast.repeated_saving
         self.cases += 1
         setattr(self, kind, getattr(self, kind) + 1)
         self.calls += forecast.calls

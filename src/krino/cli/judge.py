@@ -154,6 +154,10 @@ def _dry_run(running: Any, json: bool) -> int:
     if found.input_cost is not None:
         rest = f", at least: {found.unpriced:,} calls have none" if found.unpriced else ""
         typer.echo(f"{found.input_cost:>9.4f} cost of the input at the stated price{rest}")
+    if found.repeated_tokens:
+        typer.echo(f"{found.repeated_tokens:>9,} of the input tokens should come from the provider's prompt cache")
+    if found.repeated_saving is not None:
+        typer.echo(f"{found.repeated_saving:>9.4f} saved by that, at the stated price of cached input")
     return exits.DONE
 
 

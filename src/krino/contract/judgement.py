@@ -98,6 +98,8 @@ class Usage:
     """Part of `input_tokens`: what the provider's prompt cache held."""
     cache_write_tokens: int = 0
     """Part of `input_tokens`: what was written to that cache."""
+    cache_saved: float | None = None
+    """What that cache saved, where its prices are known; below 0 where writing cost more than reading saved."""
 
     def __post_init__(self) -> None:
         if self.cost is None and not self.unpriced:
@@ -114,6 +116,8 @@ class Usage:
         self.cache_write_tokens += other.cache_write_tokens
         if other.cost is not None:
             self.cost = (self.cost or 0.0) + other.cost
+        if other.cache_saved is not None:
+            self.cache_saved = (self.cache_saved or 0.0) + other.cache_saved
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any]) -> Usage:

@@ -140,18 +140,25 @@ class Forecast:
     input_tokens: int = 0
     input_cost: float | None = None
     unpriced: int = 0
+    repeated_tokens: int = 0
+    """Part of `input_tokens`: the beginning that every call of the run has, where the provider caches it."""
+    repeated_saving: float | None = None
+    """What is saved if that part is read from the provider's cache; null where its prices are not known."""
 
     @classmethod
     def total(cls, forecasts: Iterable[Forecast]) -> Forecast:
         """Several askings as one."""
         several = list(forecasts)
         costs = [forecast.input_cost for forecast in several if forecast.input_cost is not None]
+        savings = [forecast.repeated_saving for forecast in several if forecast.repeated_saving is not None]
         return cls(
             calls=sum(forecast.calls for forecast in several),
             cached=sum(forecast.cached for forecast in several),
             input_tokens=sum(forecast.input_tokens for forecast in several),
             input_cost=sum(costs) if costs else None,
             unpriced=sum(forecast.unpriced for forecast in several),
+            repeated_tokens=sum(forecast.repeated_tokens for forecast in several),
+            repeated_saving=sum(savings) if savings else None,
         )
 
 

@@ -94,7 +94,17 @@ def spend_text(usage: Usage) -> str:
     parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
     known = "unknown (no prices given)" if usage.cost is None else cost_text(usage.cost, usage.unpriced)
     parts.append(f"cost {known}")
+    if usage.cache_read_tokens:
+        parts.append(_prompt_cache_text(usage))
     return ", ".join(parts)
+
+
+def _prompt_cache_text(usage: Usage) -> str:
+    """How much of the input the provider's prompt cache held, and what that saved where its prices are known."""
+    text = f"{share(usage.cache_read_tokens, usage.input_tokens)} of the input from the provider's prompt cache"
+    if usage.cache_saved is None:
+        return text
+    return f"{text}, which {'saved' if usage.cache_saved >= 0 else 'cost'} {abs(usage.cache_saved):,.4g}"
 
 
 def cost_text(cost: float, unpriced: int) -> str:

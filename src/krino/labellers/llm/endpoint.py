@@ -60,6 +60,8 @@ class Endpoint:
     """The most that it is ever asked to take of one."""
     explicit_cache: bool = False
     """Whether its prompt cache is told which part of the prompt to keep."""
+    cached_from: int | None = None
+    """The fewest tokens of a beginning that the provider's prompt cache keeps; None: it is not known to have one."""
     reasoning_tokens: int = 0
     """Room for reasoning that is added to the limit of a reply, where models behind this address may reason."""
     key_source: Callable[[], str] | None = field(default=None, repr=False)
@@ -122,6 +124,7 @@ def find_endpoint(
         strength=strength,
         strongest=strongest,
         explicit_cache=like_home and bool(re.match(entry.get("explicit_cache", "(?!)"), model)),
+        cached_from=_cached_from(entry, model) if like_home else None,
         reasoning_tokens=entry.get("reasoning_tokens", 0) if like_home else 0,
     )
 
@@ -195,6 +198,13 @@ def _strengths(entry: Mapping[str, Any], model: str) -> tuple[Strength, Strength
             return strength, strength
     first = entry.get("strength", "sized")
     return first, entry.get("strongest", entry.get("strength", "exact"))
+
+
+def _cached_from(entry: Mapping[str, Any], model: str) -> int | None:
+    """The fewest tokens of a beginning that the provider's prompt cache keeps of this model's prompts."""
+    by_prefix = entry.get("cached_from_by_prefix", {}).items()
+    tokens: int | None = next((n for prefix, n in by_prefix if model.startswith(prefix)), entry.get("cached_from"))
+    return tokens
 
 
 def _dialect(entry: Mapping[str, Any], base: str) -> Dialect:

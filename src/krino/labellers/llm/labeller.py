@@ -201,15 +201,37 @@ class LlmLabeller(Labeller):
     def _forecast_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
         if self.is_cached(task):
             return Forecast(cached=1, input_cost=self.budget.prices.cost(0, 0))
-        tokens = self.estimate(task)
-        cost = self.budget.prices.cost(tokens, 0)
-        return Forecast(calls=1, input_tokens=tokens, input_cost=cost, unpriced=int(cost is None))
+        talk = self._measured(task)
+        tokens = len(self._written(talk)[1]) // CHARS_PER_TOKEN
+        cost, repeated = self.budget.prices.cost(tokens, 0), min(tokens, self._repeated_tokens(talk))
+        return Forecast(
+            calls=1,
+            input_tokens=tokens,
+            input_cost=cost,
+            unpriced=int(cost is None),
+            repeated_tokens=repeated,
+            repeated_saving=self.budget.prices.saved(repeated, 0) if repeated else None,
+        )
 
     def estimate(self, task: Task[CaseT, FactsT, LabelsT]) -> int:
         """About how many input tokens one call takes (`task` is one of `Task.pieces`)."""
+        return len(self._written(self._measured(task))[1]) // CHARS_PER_TOKEN
+
+    def _measured(self, task: Task[CaseT, FactsT, LabelsT]) -> Talk[CaseT, FactsT, LabelsT]:
+        """A conversation that is not held: its first request is only measured."""
         text = prompt.user_text(task.questions, prompt.shown_texts(task.questions), self.media)
-        talk = Talk(task, self._prepare(task.judge), text, Usage(), self.media, NO_TAG)
-        return len(self._written(talk)[1]) // CHARS_PER_TOKEN
+        return Talk(task, self._prepare(task.judge), text, Usage(), self.media, NO_TAG)
+
+    def _repeated_tokens(self, talk: Talk[CaseT, FactsT, LabelsT]) -> int:
+        """About how many tokens at the start of the prompt are the same in every call, and kept by the provider.
+
+        With a schema that is bound to the case the prompt already differs in its first part.
+        """
+        request = self._envelope(talk).request
+        if self.endpoint.cached_from is None or request.strength != "plain":
+            return 0
+        tokens = (len(request.system) + len(request.written_schema())) // CHARS_PER_TOKEN
+        return tokens if tokens >= self.endpoint.cached_from else 0
 
     def is_cached(self, task: Task[CaseT, FactsT, LabelsT]) -> bool:
         """Whether the call would cost nothing because its reply is known (`task` is one of `Task.pieces`)."""

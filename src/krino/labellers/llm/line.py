@@ -139,6 +139,7 @@ class OwnLine:
         )
         usage.cost = self.budget.price(usage, reply.cost)
         usage.unpriced = int(usage.cost is None)
+        usage.cache_saved = self.budget.prices.saved(read, written)
         return reply, usage
 
     async def _post(self, letter: Letter, usage: Usage) -> HttpReply:
