@@ -49,14 +49,14 @@ def write_request(facts: RagFacts, *, hints: bool = True) -> str:
     lines = []
     if asked.claims:
         sentences = "sentence 1" if count == 1 else f"sentences 1 to {count}"
-        lines.append(f"Label the claims of answer {sentences}; label every passage; list the needs.")
+        lines.append(f"Label the claims of {sentences}, every passage and the needs.")
         if facts.no_claims:
             shown = ", ".join(map(str, sorted(facts.no_claims)[:_MOST_MARKED]))
             lines.append(f"Perhaps no claim (heading, lead-in, courtesy, source): {shown}. Read them all the same.")
     else:
         lines.append("Nothing was retrieved: leave claims, empty_sentences, passages and needs empty.")
     if asked.answer:
-        lines.append("Label parts, direct and refusal.")
+        lines.append("Label parts, direct, refusal.")
         if hints and facts.refusal is not None:
             shown = ", ".join(str(number) for number in facts.refusal.sentences[:_MOST_HINTS])
             lines.append(f"Answer sentence {shown} may decline: fill in refusal.")

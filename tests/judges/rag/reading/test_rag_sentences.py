@@ -95,3 +95,12 @@ def test_the_cheap_way_through_prose_cuts_as_the_thorough_one_does(pieces: list[
 
 def test_plain_prose_goes_the_cheap_way() -> None:
     assert split_prose("The mill is old. It burned in May.") is not None
+
+
+def test_a_reference_mark_behind_a_full_stop_belongs_to_the_sentence_before() -> None:
+    text = "Le pont est interdit aux camions. [1] Le pont a été achevé en 1921. [1, 2] Il est long. [3]"
+    assert [sentence.text for sentence in split_sentences(text)] == [
+        "Le pont est interdit aux camions. [1]",
+        "Le pont a été achevé en 1921. [1, 2]",
+        "Il est long. [3]",
+    ]

@@ -19,9 +19,10 @@ from krino.judges.rag.support.draft_claims import lay_out
         ("De reiger nestelt in het riet. Hij weegt 2 kg!", 2),
         ("De reiger nestelt in het riet. Je buurvrouw is Anna Bell.", 2),
         ("Je eten ziet er lekker uit.", 1),
+        ("De reiger nestelt in het riet. Je mag hier niet zwemmen.", 2),
     ],
 )
-def test_an_aside_holds_nothing_of_the_matter_and_no_value_or_name(answer: str, count: int) -> None:
+def test_an_aside_holds_nothing_of_the_matter_no_value_or_name_and_no_denial(answer: str, count: int) -> None:
     question = "Waar heeft de reiger zijn nest?"
     case = RagCase(question=question, context=["De reiger nestelt in het riet."], answer=answer)
     assert len(lay_out(RagFacts(case)).drafts) == count

@@ -14,8 +14,8 @@ from krino.judges.rag.tables import table
 PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff"
 """Signs and emoji, as a range of a pattern."""
 _MARKED = r"(?:\[\d{1,3}(?:[ ,;–-]+\d{1,3})*\])+"
-_END = re.compile(rf"[.!?…]+[\"'”’»)\]]*(?:{_MARKED})?(?=\s|$)|[。！？]+|\n|[{PICTURES}]\ufe0f?(?=\s+[A-Z])")
-"""Where a sentence may end; a reference mark drawn to its full stop is part of it ("5 euros.[1] It ...")."""
+_END = re.compile(rf"[.!?…]+[\"'”’»)\]]*(?:[ ]?{_MARKED})?(?=\s|$)|[。！？]+|\n|[{PICTURES}]\ufe0f?(?=\s+[A-Z])")
+"""Where a sentence may end; a reference mark behind its full stop is part of it ("5 euros. [1] It ...")."""
 _MARKER = re.compile(r"\s*(?:[-*+•‣◦▪–—]\s+|\(?(?:\d{1,3}[.)]|[a-zA-Z]\))\s+|#{1,6}\s+|>\s+)*\s*")
 _LIST_LINE = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—]\s|\(?\d{1,3}[.)]\s|#{1,6}\s|\n|$)")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“«]{1,20}$")

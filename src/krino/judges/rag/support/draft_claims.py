@@ -332,7 +332,7 @@ def _is_aside(facts: RagFacts, number: int, reading: Reading) -> bool:
     others = [place for place in range(1, len(facts.sentences) + 1) if place not in facts.no_claims]
     if reads(facts.language) or len(others) == 1 or number not in (*others[:1], *others[-1:]):
         return False
-    if reading.values or reading.names or not facts.matter.isdisjoint(reading.content):
+    if reading.values or reading.names or reading.negated or not facts.matter.isdisjoint(reading.content):
         return False
     words = _FIRST_WORD.findall(text.lower())
     to_reader = not frozenset(table("local")["polarity"]["reader"]).isdisjoint(words)
