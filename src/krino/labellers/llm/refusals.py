@@ -42,6 +42,8 @@ _INPUT = (  # how long the prompt is, where that is stated exactly
     re.compile(r"request has (\d+) input tokens"),
     re.compile(r"context limit: (\d+) \+ \d+ >", re.I),
 )
+_PROMPT_TOO_LONG = ("the input length exceeds the context length", "tokens to keep from the initial prompt is greater")
+"""Ollama and LM Studio: the prompt has no room, however short the reply."""
 _MOST_OUTPUT = (  # the most that the model writes, whatever the prompt
     re.compile(r"supports at most (\d+) (?:completion|output) tokens", re.I),
     re.compile(r"> (\d+), which is the maximum allowed number of output tokens", re.I),
@@ -55,11 +57,15 @@ class Room:
     context: int | None = None
     prompt: int | None = None
     most_output: int | None = None
+    prompt_alone: bool = False
+    """The prompt is too long without any reply."""
 
     def for_reply(self, estimated_prompt: int) -> int | None:
         """How long a reply may be; None where that is not stated."""
         if self.most_output is not None:
             return self.most_output
+        if self.prompt_alone:
+            return 0
         if self.context is None:
             return None
         return self.context - (self.prompt if self.prompt is not None else estimated_prompt)
@@ -72,7 +78,11 @@ def read_room(error: ApiError) -> Room | None:
         return Room(most_output=most)
     if not error.mentions(*_CONTEXT_WORDS):
         return None
-    return Room(context=_number(_CONTEXT, message), prompt=_number(_INPUT, message))
+    return Room(
+        context=_number(_CONTEXT, message),
+        prompt=_number(_INPUT, message),
+        prompt_alone=error.mentions(*_PROMPT_TOO_LONG),
+    )
 
 
 def is_final(error: ApiError) -> Final | None:
