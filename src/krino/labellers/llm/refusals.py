@@ -16,13 +16,15 @@ from krino.labellers.llm.wire import ApiError
 Final = Literal["quota", "key", "model"]
 BEGINNING = 120  # characters of a message in which a wording counts
 NO_MONEY_CODES = frozenset({"insufficient_quota", "billing_not_active", "budget_exceeded", "credit_limit"})
-# Anthropic (400), OpenRouter, DeepSeek and Together (402), LiteLLM's proxy (429 or 400).
+# Anthropic (400), OpenRouter, DeepSeek and Together (402), LiteLLM's proxy (429 or 400), xAI (403).
 NO_MONEY = re.compile(
-    r"credit balance is too low|insufficient (?:credits|balance|funds)|budget has been exceeded", re.I
+    r"credit balance is too low|insufficient (?:credits|balance|funds)|budget has been exceeded"
+    r"|used all available credits",
+    re.I,
 )
-# Google refuses a wrong key with 400, Mistral an unknown model.
+# Google refuses a wrong key with 400; Mistral, LiteLLM's proxy, DeepSeek and OpenRouter an unknown model.
 BAD_KEY = re.compile(r"api key not valid|api_key_invalid|invalid api key|incorrect api key", re.I)
-BAD_MODEL = re.compile(r"invalid model\b", re.I)
+BAD_MODEL = re.compile(r"(?:/\S+: )?invalid model\b|model not exist|\S+ is not a valid model id", re.I)
 FAILED_GENERATION = frozenset({"json_validate_failed", "tool_use_failed"})
 """Groq checks what its models write, and refuses the request where it does not fit the schema."""
 TOO_COMPLEX = ("too complex", "too many states", "too many parameters", "schema is too large", "exceeds limit of")
