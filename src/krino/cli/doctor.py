@@ -161,7 +161,9 @@ def _judged(what: str, judgement: Judgement[Any]) -> Check:
     took = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens in {usage.calls} calls, {usage.seconds:.1f} s"
     if judgement.status == "ok":
         return Check("ok", what, f"judged ({took})")
-    return Check("no" if what == "a short case" else "note", what, f"not judged ({took}): {judgement.reason or judgement.error}")
+    return Check(
+        "no" if what == "a short case" else "note", what, f"not judged ({took}): {judgement.reason or judgement.error}"
+    )
 
 
 def _channel(abilities: Abilities) -> Check:

@@ -58,8 +58,9 @@ class Exchange:
         self._proxy = proxy_for(url)
         self._asks_proxy = self._proxy is not None and URL(url).scheme == "http"
         """Whether the proxy reads the requests itself, and does not only open a tunnel."""
-        if self._asks_proxy and self._proxy is not None and self._proxy.auth is not None:
-            sent["Proxy-Authorization"] = self._proxy.auth.encode()
+        for_proxy = self._proxy.own_headers() if self._proxy is not None else {}
+        if self._asks_proxy:
+            sent.update(for_proxy)
         self._connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60, ssl=trusted_certificates() or True)
         self.session = aiohttp.ClientSession(connector=self._connector)
         self._request = aiohttp.ClientRequest(
@@ -69,7 +70,7 @@ class Exchange:
             loop=asyncio.get_running_loop(),
             session=self.session,
             proxy=self._proxy and self._proxy.url,
-            proxy_auth=self._proxy and self._proxy.auth,
+            proxy_headers=None if self._asks_proxy else for_proxy or None,
         )
         """Says where to connect to, and which headers go with the body. It is never sent itself."""
         self._head = _head_of(self._request, whole_address=self._asks_proxy)
