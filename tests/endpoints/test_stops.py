@@ -34,6 +34,9 @@ MODELS = {
 LESSONS = 3
 """Requests that an endpoint may refuse for their form before the first success."""
 
+SAID_LIKE_A_CASE = {"anthropic", "foundry", "xai"}
+"""They say it with the status of a case that is refused, so in the middle of a run five in a row are waited for."""
+
 
 @pytest.mark.parametrize("answers", [0, 20], ids=["from the start", "in the middle"])
 @pytest.mark.parametrize(
@@ -57,7 +60,8 @@ async def test_an_empty_account_stops_the_run(name: str, settings: dict[str, Any
         assert run.stopped is not None
         assert run.stopped.kind == "quota"
         assert "no money or quota left" in str(run.stopped)
-        assert server.refused <= CONCURRENCY + LESSONS
+        known_at_once = name not in SAID_LIKE_A_CASE or not answers
+        assert server.refused <= LESSONS + (CONCURRENCY if known_at_once else 2 * CONCURRENCY)
 
 
 async def test_geminis_quota_may_be_that_of_a_minute_so_it_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
