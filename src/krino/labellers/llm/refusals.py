@@ -30,13 +30,17 @@ FAILED_GENERATION = frozenset({"json_validate_failed", "tool_use_failed"})
 TOO_COMPLEX = ("too complex", "too many states", "too many parameters", "schema is too large", "exceeds limit of")
 """A schema that this case made too large; the same form of it may do for other cases."""
 
-_CONTEXT_WORDS = ("context length", "context window", "context size", "context limit", "max_new_tokens")
+_PER_MINUTE = "on tokens per minute (tpm): limit "
+"""Groq: prompt and reply limit together are more than a whole minute allows."""
+_CONTEXT_WORDS = ("context length", "context window", "context size", "context limit", "max_new_tokens", _PER_MINUTE)
 _CONTEXT = (  # the size of the context, as it is stated
     re.compile(r"(?:maximum context length is|context (?:length|window|size) (?:of|is)) (\d[\d,]*)", re.I),
     re.compile(r"context size \((\d[\d,]*) tokens\)", re.I),
     re.compile(r"must be <= (\d[\d,]*)"),
     re.compile(r"context limit: \d+ \+ \d+ > (\d+)", re.I),
+    re.compile(r"per minute \(TPM\): Limit (\d+), Requested"),
 )
+_TOTAL = (re.compile(r"per minute \(TPM\): Limit \d+, Requested (\d+)"),)  # prompt and reply limit together
 _INPUT = (  # how long the prompt is, where that is stated exactly
     re.compile(r"request \((\d+) tokens\) exceeds"),
     re.compile(r"(\d+) `inputs` tokens"),
@@ -58,18 +62,22 @@ class Room:
 
     context: int | None = None
     prompt: int | None = None
+    total: int | None = None
+    """The prompt and the limit of the reply together."""
     most_output: int | None = None
     prompt_alone: bool = False
     """The prompt is too long without any reply."""
 
-    def for_reply(self, estimated_prompt: int) -> int | None:
-        """How long a reply may be; None where that is not stated."""
+    def for_reply(self, estimated_prompt: int, limit: int) -> int | None:
+        """How long a reply may be, where `limit` was refused; None where that is not stated."""
         if self.most_output is not None:
             return self.most_output
         if self.prompt_alone:
             return 0
         if self.context is None:
             return None
+        if self.total is not None:
+            return self.context - (self.total - limit)
         return self.context - (self.prompt if self.prompt is not None else estimated_prompt)
 
 
@@ -83,6 +91,7 @@ def read_room(error: ApiError) -> Room | None:
     return Room(
         context=_number(_CONTEXT, message),
         prompt=_number(_INPUT, message),
+        total=_number(_TOTAL, message),
         prompt_alone=error.mentions(*_PROMPT_TOO_LONG),
     )
 
