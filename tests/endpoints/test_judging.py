@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from endpoints import serve
-from endpoints.asking import JUDGES, ask_once, examples, labeller_at, large, long_case
+from endpoints.asking import JUDGES, ask_once, examples, labeller_at, large, long_case, many_passages, simple_cases
 
 NO_ROOM = re.compile(r"longer context or a shorter case|the endpoint cut the prompt: .* raise the context length")
 """What a user reads where a case does not fit: which setting to raise."""
@@ -115,3 +115,23 @@ async def test_a_reply_is_given_the_room_that_the_context_leaves(wording: str) -
     with serve("vllm", context=8192, wording=wording, thinking=400) as server:
         run = await ask_once(labeller_at(server, "vllm:q"), "rag", [long_case(10_000 + 100 * n) for n in range(6)])
         assert run.statuses == ["ok"] * 6, run.errors
+
+
+async def test_a_reply_is_given_what_is_left_of_a_minutes_tokens() -> None:
+    """Groq refuses for good what takes more than a minute allows, reply limit included, and says both numbers."""
+    with serve("groq", most_tokens=14_000) as server:
+        labeller = labeller_at(server, "groq:openai/gpt-oss-120b")
+        run = await ask_once(labeller, "rag", [*simple_cases(3), long_case(), {**long_case(), "id": "again"}])
+        assert run.statuses == ["ok"] * 5, run.errors
+        assert sum("Request too large" in error for error in server.errors) <= 2
+    with serve("groq", most_tokens=6000) as server:
+        run = await ask_once(labeller_at(server, "groq:openai/gpt-oss-120b"), "rag", [*simple_cases(3), long_case()])
+        assert run.statuses == ["ok"] * 3 + ["error"]
+        assert "a shorter case" in run.errors[0]
+
+
+async def test_a_reply_that_has_no_room_says_so() -> None:
+    with serve("vllm", context=3000) as server:
+        run = await ask_once(labeller_at(server, "vllm:q"), "rag", [*simple_cases(3), many_passages()])
+        assert run.statuses == ["ok"] * 3 + ["error"], run.errors
+        assert NO_ROOM.search(run.errors[0]), run.errors
