@@ -19,7 +19,9 @@ import pytest
 from typer.testing import CliRunner
 
 from command_line import environment, ran
-from fake_llm import FakeServer, Faults
+from endpoints.labelling import labels_for
+from fake_llm import FakeServer, Faults, ReceivedRequest
+from fake_llm.replies import what_is_asked
 from krino.cli import app
 from krino.cli.demo import EXAMPLES
 from krino.judges.registry import OURS
@@ -505,12 +507,30 @@ def test_resettle_applies_new_rules_to_old_labels_without_a_call(tmp_path: Path,
     assert (gone.returncode, "cases.jsonl: the input cannot be read" in gone.stderr) == (2, True)
 
 
+def labels_of(request: ReceivedRequest) -> dict[str, Any]:
+    """What a model answers that does its work."""
+    return labels_for(request, what_is_asked(request)) or {}
+
+
 def test_doctor_says_what_an_endpoint_can_do(tmp_path: Path, server: FakeServer) -> None:
-    server.configure(reply={"colour": "red", "number": 3}, unsupported={"json_schema"})
+    server.configure(reply=labels_of, unsupported={"json_schema", "seed", "temperature"})
     done = krino("doctor", "-l", "m", "--base-url", server.url, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert "note  channel json_schema (the endpoint holds replies to a JSON schema): does not work here" in done.stdout
-    assert "ok  reply channel: tool will be used" in done.stdout
+    assert "ok  a short case: judged (" in done.stdout
+    assert "ok  reply channel: tool: the model answers by calling a tool" in done.stdout
+    assert "note  left out: the endpoint does not take temperature; requests go without" in done.stdout
+    assert "ok  a long case: judged (" in done.stdout
+    assert done.stdout.splitlines()[-1] == "  ok  usable: m can judge, short cases and long ones"
+
+
+def test_doctor_shows_why_a_model_says_that_it_cannot_judge(tmp_path: Path, server: FakeServer) -> None:
+    """Nothing is wrong with the endpoint then."""
+    server.configure(reply=lambda request: labels_of(request) | {"unreadable": "the answer is a poem"})
+    done = krino("doctor", "-l", "m", "--base-url", server.url, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "the answer is a poem" in done.stdout
+    assert "not usable: the model answers, but says that the case cannot be judged" in done.stdout
+    assert "refuses" not in done.stdout
 
 
 def test_doctor_names_what_is_wrong_with_an_endpoint(tmp_path: Path, server: FakeServer) -> None:

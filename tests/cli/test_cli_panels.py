@@ -15,7 +15,9 @@ import orjson
 import pytest
 
 from command_here import krino, own_folder
+from endpoints.labelling import labels_for
 from fake_llm import FakeServer, Faults, ReceivedRequest
+from fake_llm.replies import what_is_asked
 from toy_judge import ToyJudge
 from waiting import ended, until
 
@@ -202,7 +204,7 @@ def test_the_schema_of_a_judgement_knows_ballots(tmp_path: Path) -> None:
 
 
 def test_the_doctor_tries_every_member(tmp_path: Path, server: FakeServer) -> None:
-    with FakeServer() as plain:
+    with FakeServer(reply=lambda request: labels_for(request, what_is_asked(request)) or {}) as plain:
         done = krino("doctor", "-l", "a,b", "--base-url", plain.url)
         assert done.code == 0, done.out + done.err
         assert {request.body["model"] for request in plain.requests} == {"a", "b"}

@@ -118,7 +118,7 @@ async def _endpoint(labeller: LlmLabeller) -> AsyncIterator[Check]:
         return
     yield _judged("a short case", short)
     if short.status != "ok":
-        yield Check("no", "not usable", _advice(short.error or ""))
+        yield Check("no", "not usable", _advice(short))
         return
     yield _channel(labeller.abilities)
     if left_out := _left_out(labeller.abilities):
@@ -137,7 +137,7 @@ async def _endpoint(labeller: LlmLabeller) -> AsyncIterator[Check]:
     if long.status == "ok":
         yield Check("ok", "usable", f"{model} can judge, short cases and long ones")
     else:
-        yield Check("note", "usable", f"{model} can judge, but no long cases: {_advice(long.error or '')}")
+        yield Check("note", "usable", f"{model} can judge, but no long cases: {_advice(long)}")
 
 
 def _case(length: int = 0) -> dict[str, Any]:
@@ -161,7 +161,9 @@ def _judged(what: str, judgement: Judgement[Any]) -> Check:
     took = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens in {usage.calls} calls, {usage.seconds:.1f} s"
     if judgement.status == "ok":
         return Check("ok", what, f"judged ({took})")
-    return Check("no" if what == "a short case" else "note", what, f"not judged ({took}): {judgement.error}")
+    return Check(
+        "no" if what == "a short case" else "note", what, f"not judged ({took}): {judgement.reason or judgement.error}"
+    )
 
 
 def _channel(abilities: Abilities) -> Check:
@@ -173,9 +175,11 @@ def _left_out(abilities: Abilities) -> str:
     return ", ".join(name for name in abilities.dropped if not name.startswith("renamed "))
 
 
-def _advice(problem: str) -> str:
-    """What to change after this failure of a case."""
-    told = problem.lower()
+def _advice(judgement: Judgement[Any]) -> str:
+    """What to change after a case that was not judged."""
+    if judgement.status == "failed":  # the endpoint did its part: its model found that nothing can be judged
+        return "the model answers, but says that the case cannot be judged, which it can; take a stronger model"
+    told = (judgement.error or "").lower()
     if "no valid labels" in told:
         return "its replies are no valid labels; take a stronger model, or try --channel tool or --channel text"
     if "no reply within" in told:

@@ -197,7 +197,7 @@ class Abilities:
             lower = limit // 2
         else:
             self.context = self.context or room.context
-            stated = room.for_reply(prompt_tokens)
+            stated = room.for_reply(prompt_tokens, limit)
             lower = limit // 2 if stated is None or stated >= limit else stated
         if lower < FEWEST_REPLY_TOKENS:
             raise LabelFailed(f"the prompt leaves no room for a reply; use a longer context or a shorter case: {error}")

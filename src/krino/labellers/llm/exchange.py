@@ -10,7 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import AsyncIterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import aiohttp
 from yarl import URL
@@ -52,14 +52,16 @@ class Exchange:
             raise ValueError("a header for the endpoint holds a control character")
         self._url = URL(url)
         self._proxy = proxy_for(url)
+        to_proxy = self._proxy.own_headers() if self._proxy is not None else {}
+        if self._url.scheme == "http":  # the proxy reads the request itself; else it only opens a tunnel
+            sent, to_proxy = {**sent, **to_proxy}, {}
+        self._way: dict[str, Any] = {"proxy": self._proxy.url, "proxy_headers": to_proxy} if self._proxy else {}
         self.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60, ssl=trusted_certificates() or True),
             headers=sent,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
-            proxy=self._proxy and self._proxy.url,
-            proxy_auth=self._proxy and self._proxy.auth,
         )
 
     async def post(self, body: bytes, seconds: float) -> Answered:
@@ -68,7 +70,7 @@ class Exchange:
         try:
             async with (
                 asyncio.timeout(seconds),
-                self.session.post(self._url, data=data, allow_redirects=False) as response,
+                self.session.post(self._url, data=data, allow_redirects=False, **self._way) as response,
             ):
                 most = MOST_BYTES if response.status == 200 else MOST_ERROR_BYTES
                 packed = response.headers.get("Content-Encoding")

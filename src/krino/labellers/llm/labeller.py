@@ -294,7 +294,9 @@ class LlmLabeller(Labeller):
         """Send the next request of a conversation; None where it must be written otherwise and sent again."""
         request, body = self._written(talk)
         if talk.useless and body in talk.useless:
-            raise LabelFailed("the reply was cut off at its limit again: raise --reply-tokens")
+            capped = talk.most_tokens is not None or self.abilities.context is not None
+            way_out = "use a longer context or a shorter case" if capped else "raise --reply-tokens"
+            raise LabelFailed(f"the reply was cut off at its limit again: {way_out}")
         letter = Letter(body, len(body) // CHARS_PER_TOKEN, request.reply_limit, talk.task.input_hash, talk.turn)
         await in_step()
         usage, reply, refusal, late, fault = await self.line.send(letter)

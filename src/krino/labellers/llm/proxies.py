@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import os
 import ssl
@@ -23,8 +24,13 @@ class Proxy(NamedTuple):
     """A proxy; its password is kept apart from the address, which may be shown."""
 
     url: URL
-    auth: aiohttp.BasicAuth | None
+    auth: str | None
+    """The header Proxy-Authorization, where a user is named."""
     variable: str
+
+    def own_headers(self) -> dict[str, str]:
+        """What the proxy itself is told: with the request where it reads requests, else when a tunnel is asked for."""
+        return {"Proxy-Authorization": self.auth} if self.auth else {}
 
     def __str__(self) -> str:
         return f"{str(self.url).rstrip('/')} ({self.variable})"
@@ -56,7 +62,8 @@ def proxy_for(url: str) -> Proxy | None:
         return None
     auth = None
     if found.raw_user is not None:
-        auth = aiohttp.BasicAuth(unquote(found.raw_user), unquote(found.raw_password or ""))
+        named = f"{unquote(found.raw_user)}:{unquote(found.raw_password or '')}"
+        auth = f"Basic {base64.b64encode(named.encode()).decode()}"
     return Proxy(URL.build(scheme=found.scheme, host=found.host or "", port=found.port), auth, variable)
 
 

@@ -16,25 +16,31 @@ from krino.labellers.llm.wire import ApiError
 Final = Literal["quota", "key", "model"]
 BEGINNING = 120  # characters of a message in which a wording counts
 NO_MONEY_CODES = frozenset({"insufficient_quota", "billing_not_active", "budget_exceeded", "credit_limit"})
-# Anthropic (400), OpenRouter, DeepSeek and Together (402), LiteLLM's proxy (429 or 400).
+# Anthropic (400), OpenRouter, DeepSeek and Together (402), LiteLLM's proxy (429 or 400), xAI (403).
 NO_MONEY = re.compile(
-    r"credit balance is too low|insufficient (?:credits|balance|funds)|budget has been exceeded", re.I
+    r"credit balance is too low|insufficient (?:credits|balance|funds)|budget has been exceeded"
+    r"|used all available credits",
+    re.I,
 )
-# Google refuses a wrong key with 400, Mistral an unknown model.
+# Google refuses a wrong key with 400; Mistral, LiteLLM's proxy, DeepSeek and OpenRouter an unknown model.
 BAD_KEY = re.compile(r"api key not valid|api_key_invalid|invalid api key|incorrect api key", re.I)
-BAD_MODEL = re.compile(r"invalid model\b", re.I)
+BAD_MODEL = re.compile(r"(?:/\S+: )?invalid model\b|model not exist|\S+ is not a valid model id", re.I)
 FAILED_GENERATION = frozenset({"json_validate_failed", "tool_use_failed"})
 """Groq checks what its models write, and refuses the request where it does not fit the schema."""
 TOO_COMPLEX = ("too complex", "too many states", "too many parameters", "schema is too large", "exceeds limit of")
 """A schema that this case made too large; the same form of it may do for other cases."""
 
-_CONTEXT_WORDS = ("context length", "context window", "context size", "context limit", "max_new_tokens")
+_PER_MINUTE = "on tokens per minute (tpm): limit "
+"""Groq: prompt and reply limit together are more than a whole minute allows."""
+_CONTEXT_WORDS = ("context length", "context window", "context size", "context limit", "max_new_tokens", _PER_MINUTE)
 _CONTEXT = (  # the size of the context, as it is stated
     re.compile(r"(?:maximum context length is|context (?:length|window|size) (?:of|is)) (\d[\d,]*)", re.I),
     re.compile(r"context size \((\d[\d,]*) tokens\)", re.I),
     re.compile(r"must be <= (\d[\d,]*)"),
     re.compile(r"context limit: \d+ \+ \d+ > (\d+)", re.I),
+    re.compile(r"per minute \(TPM\): Limit (\d+), Requested"),
 )
+_TOTAL = (re.compile(r"per minute \(TPM\): Limit \d+, Requested (\d+)"),)  # prompt and reply limit together
 _INPUT = (  # how long the prompt is, where that is stated exactly
     re.compile(r"request \((\d+) tokens\) exceeds"),
     re.compile(r"(\d+) `inputs` tokens"),
@@ -42,6 +48,8 @@ _INPUT = (  # how long the prompt is, where that is stated exactly
     re.compile(r"request has (\d+) input tokens"),
     re.compile(r"context limit: (\d+) \+ \d+ >", re.I),
 )
+_PROMPT_TOO_LONG = ("the input length exceeds the context length", "tokens to keep from the initial prompt is greater")
+"""Ollama and LM Studio: the prompt has no room, however short the reply."""
 _MOST_OUTPUT = (  # the most that the model writes, whatever the prompt
     re.compile(r"supports at most (\d+) (?:completion|output) tokens", re.I),
     re.compile(r"> (\d+), which is the maximum allowed number of output tokens", re.I),
@@ -54,14 +62,22 @@ class Room:
 
     context: int | None = None
     prompt: int | None = None
+    total: int | None = None
+    """The prompt and the limit of the reply together."""
     most_output: int | None = None
+    prompt_alone: bool = False
+    """The prompt is too long without any reply."""
 
-    def for_reply(self, estimated_prompt: int) -> int | None:
-        """How long a reply may be; None where that is not stated."""
+    def for_reply(self, estimated_prompt: int, limit: int) -> int | None:
+        """How long a reply may be, where `limit` was refused; None where that is not stated."""
         if self.most_output is not None:
             return self.most_output
+        if self.prompt_alone:
+            return 0
         if self.context is None:
             return None
+        if self.total is not None:
+            return self.context - (self.total - limit)
         return self.context - (self.prompt if self.prompt is not None else estimated_prompt)
 
 
@@ -72,7 +88,12 @@ def read_room(error: ApiError) -> Room | None:
         return Room(most_output=most)
     if not error.mentions(*_CONTEXT_WORDS):
         return None
-    return Room(context=_number(_CONTEXT, message), prompt=_number(_INPUT, message))
+    return Room(
+        context=_number(_CONTEXT, message),
+        prompt=_number(_INPUT, message),
+        total=_number(_TOTAL, message),
+        prompt_alone=error.mentions(*_PROMPT_TOO_LONG),
+    )
 
 
 def is_final(error: ApiError) -> Final | None:

@@ -70,7 +70,7 @@ class Caller:
         """The lines of a file, as they come; `Lost` where the file breaks off."""
         try:
             async with self._opened().request(
-                "GET", url, headers=self._sent(), timeout=self._limits(), allow_redirects=False, **self._way(url)
+                "GET", url, timeout=self._limits(), allow_redirects=False, **self._way(url, self._sent())
             ) as response:
                 if response.status == 404:
                     raise RunStopped(GONE.format(clean_address(url)), kind="endpoint")
@@ -97,10 +97,9 @@ class Caller:
                 async with self._opened().request(
                     method,
                     url,
-                    headers=headers,
                     timeout=self._limits(),
                     allow_redirects=False,
-                    **self._way(url),
+                    **self._way(url, headers),
                     **given,
                 ) as response:
                     if response.status == 200:
@@ -160,10 +159,15 @@ class Caller:
             )
         return self._session
 
-    def _way(self, url: str) -> dict[str, Any]:
-        """The proxy that the environment names. `trust_env` would send what is in .netrc as well."""
+    def _way(self, url: str, headers: dict[str, str]) -> dict[str, Any]:
+        """With the proxy that the environment names. `trust_env` would send what is in .netrc as well."""
         self._proxy = proxy_for(url)
-        return {"proxy": self._proxy.url, "proxy_auth": self._proxy.auth} if self._proxy else {}
+        if self._proxy is None:
+            return {"headers": headers}
+        told = self._proxy.own_headers()
+        if url.startswith("http://"):  # the proxy reads the request itself
+            return {"headers": {**headers, **told}, "proxy": self._proxy.url}
+        return {"headers": headers, "proxy": self._proxy.url, "proxy_headers": told}
 
     def _described(self, error: Exception) -> str:
         what = proxy_trouble(self._proxy, error) if self._proxy else str(error)

@@ -1,0 +1,123 @@
+"""An empty account, a wrong key, an unknown model: the run stops at once and says which of them it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_here import krino, own_folder
+from endpoints import serve
+from endpoints.asking import ask_once, labeller_at, simple_cases
+
+CASES = simple_cases(200)
+CONCURRENCY = 8
+MODELS = {
+    "anthropic": "anthropic:claude-sonnet-5-5",
+    "azure": "azure:gpt-5",
+    "deepseek": "deepseek:deepseek-v4",
+    "foundry": "anthropic:claude-sonnet-5-5",
+    "gemini": "gemini:gemini-3-pro",
+    "groq": "groq:openai/gpt-oss-120b",
+    "litellm": "litellm:gpt-5",
+    "mistral": "mistral:mistral-large",
+    "openai": "openai:gpt-5",
+    "openrouter": "openrouter:openai/gpt-5",
+    "together": "together:llama-4",
+    "vllm": "vllm:q",
+    "ollama": "ollama:q",
+    "xai": "xai:grok-5",
+}
+LESSONS = 3
+"""Requests that an endpoint may refuse for their form before the first success."""
+
+SAID_LIKE_A_CASE = {"anthropic", "foundry", "xai"}
+"""They say it with the status of a case that is refused, so in the middle of a run five in a row are waited for."""
+
+
+@pytest.mark.parametrize("answers", [0, 20], ids=["from the start", "in the middle"])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("anthropic", {}),
+        ("azure", {}),
+        ("deepseek", {}),
+        ("foundry", {}),
+        ("litellm", {}),
+        ("openai", {}),
+        ("openai", {"trouble": "billing_not_active"}),
+        ("openrouter", {}),
+        ("together", {}),
+        ("xai", {}),
+    ],
+)
+async def test_an_empty_account_stops_the_run(name: str, settings: dict[str, Any], answers: int) -> None:
+    with serve(name, empty_after=answers, latency=0.01, **settings) as server:
+        run = await ask_once(labeller_at(server, MODELS[name], concurrency=CONCURRENCY), "rag", CASES)
+        assert run.stopped is not None
+        assert run.stopped.kind == "quota"
+        assert "no money or quota left" in str(run.stopped)
+        known_at_once = name not in SAID_LIKE_A_CASE or not answers
+        assert server.refused <= LESSONS + (CONCURRENCY if known_at_once else 2 * CONCURRENCY)
+
+
+async def test_geminis_quota_may_be_that_of_a_minute_so_it_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Google says the same of a minute's quota, of a day's, and of an account that is not paid."""
+    monkeypatch.setattr("krino.labellers.llm.transport.QUOTA_SECONDS", 0.3)
+    with serve("gemini", empty_after=20) as server:
+        labeller = labeller_at(server, MODELS["gemini"], concurrency=CONCURRENCY, backoff=0.05)
+        run = await ask_once(labeller, "rag", CASES)
+        assert run.stopped is not None
+        assert (run.stopped.kind, server.answered) == ("quota", 20)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in {"vllm", "ollama"}])
+async def test_a_wrong_key_stops_the_run(name: str) -> None:
+    with serve(name) as server:
+        labeller = labeller_at(server, MODELS[name], key="of somebody else", concurrency=CONCURRENCY)
+        run = await ask_once(labeller, "rag", CASES)
+        assert run.stopped is not None
+        assert (run.stopped.kind, run.judgements) == ("key", [])
+        assert "the endpoint refuses the key" in str(run.stopped)
+        assert "of somebody else" not in str(run.stopped)
+        assert server.refused == 1
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in {"together"}])
+async def test_an_unknown_model_stops_the_run(name: str) -> None:
+    with serve(name) as server:
+        provider = MODELS[name].partition(":")[0]
+        labeller = labeller_at(server, f"{provider}:unknown-7", concurrency=CONCURRENCY)
+        run = await ask_once(labeller, "rag", CASES)
+        assert run.stopped is not None
+        assert (run.stopped.kind, run.judgements) == ("model", [])
+        assert "the endpoint knows no such model or address" in str(run.stopped)
+        assert server.refused <= LESSONS
+
+
+# --- the same from the command line --------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in CASES))
+    with own_folder(tmp_path, monkeypatch, "off"):
+        yield tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command_ends_with_3_and_can_be_continued(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ("judge", "rag", "cases.jsonl", "--run", "r", "-l", "deepseek:deepseek-v4", "--concurrency", "8")
+    with serve("deepseek", empty_after=20) as server:
+        monkeypatch.setenv("DEEPSEEK_BASE_URL", server.url)
+        monkeypatch.setenv("DEEPSEEK_API_KEY", server.key or "")
+        done = krino(*command)
+        assert (done.code, server.answered) == (3, 20), done.err
+        assert server.refused <= CONCURRENCY + LESSONS
+        assert "no money or quota left" in done.out + done.err
+        server.empty_after = None
+        done = krino(*command)
+        assert (done.code, server.answered) == (0, 200), done.err
