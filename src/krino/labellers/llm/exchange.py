@@ -52,10 +52,7 @@ class Exchange:
             raise ValueError("a header for the endpoint holds a control character")
         self._url = URL(url)
         self._proxy = proxy_for(url)
-        to_proxy = self._proxy.own_headers() if self._proxy is not None else {}
-        if self._url.scheme == "http":  # the proxy reads the request itself; else it only opens a tunnel
-            sent, to_proxy = {**sent, **to_proxy}, {}
-        self._way: dict[str, Any] = {"proxy": self._proxy.url, "proxy_headers": to_proxy} if self._proxy else {}
+        self._way: dict[str, Any] = self._proxy.settings() if self._proxy is not None else {}
         self.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60, ssl=trusted_certificates() or True),
             headers=sent,

@@ -7,7 +7,7 @@ import ipaddress
 import os
 import ssl
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 from urllib.request import getproxies, proxy_bypass
 
@@ -25,12 +25,13 @@ class Proxy(NamedTuple):
 
     url: URL
     auth: str | None
-    """The header Proxy-Authorization, where a user is named."""
+    """The value of its Authorization header, where a user is named."""
     variable: str
 
-    def own_headers(self) -> dict[str, str]:
-        """What the proxy itself is told: with the request where it reads requests, else when a tunnel is asked for."""
-        return {"Proxy-Authorization": self.auth} if self.auth else {}
+    def settings(self) -> dict[str, Any]:
+        """What aiohttp is told about it with a request. aiohttp sends this header as Proxy-Authorization: with the
+        request where the proxy reads requests, else when it asks for a tunnel."""
+        return {"proxy": self.url, "proxy_headers": {"Authorization": self.auth} if self.auth else None}
 
     def __str__(self) -> str:
         return f"{str(self.url).rstrip('/')} ({self.variable})"

@@ -162,12 +162,7 @@ class Caller:
     def _way(self, url: str, headers: dict[str, str]) -> dict[str, Any]:
         """With the proxy that the environment names. `trust_env` would send what is in .netrc as well."""
         self._proxy = proxy_for(url)
-        if self._proxy is None:
-            return {"headers": headers}
-        told = self._proxy.own_headers()
-        if url.startswith("http://"):  # the proxy reads the request itself
-            return {"headers": {**headers, **told}, "proxy": self._proxy.url}
-        return {"headers": headers, "proxy": self._proxy.url, "proxy_headers": told}
+        return {"headers": headers, **(self._proxy.settings() if self._proxy else {})}
 
     def _described(self, error: Exception) -> str:
         what = proxy_trouble(self._proxy, error) if self._proxy else str(error)
