@@ -25,7 +25,17 @@ def by_database_id(chosen: str, name: str = "ecli", **more: Any) -> Record:
 
 
 @pytest.mark.parametrize(
-    "name", ["ecli", "ECLI", "decision_ecli", "decisionEcli", "ecli_number", "ecliNumber", "full_ecli", "judgmentEcli"]
+    "name",
+    [
+        "ecli",
+        "ECLI",
+        "decision_ecli",
+        "decisionEcli",
+        "ecli_number",
+        "ecliNumber",
+        "full_ecli",
+        "europeanCaseLawIdentifier",
+    ],
 )
 def test_the_cited_ecli_decides_whatever_its_column_is_called(name: str) -> None:
     for chosen, correctness in (("dec-1", "CORRECT"), ("dec-2", "INCORRECT")):
