@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,10 @@ def contexts(folder: Path, cell: str, column: str = "contexts", **mapping: str) 
 
 @pytest.mark.parametrize(
     "cell",
-    [repr(PASSAGES), repr([{"page_content": text} for text in PASSAGES]), f"[{' '.join(map(repr, PASSAGES))}]"],
+    [
+        *(repr(tuple(PASSAGES)), f"array({PASSAGES!r}, dtype=object)", json.dumps(json.dumps(PASSAGES))),
+        *(repr(PASSAGES), repr([{"page_content": text} for text in PASSAGES]), f"[{' '.join(map(repr, PASSAGES))}]"),
+    ],
 )
 def test_a_list_as_python_prints_it_is_a_list(tmp_path: Path, cell: str) -> None:
     assert [passage.text for passage in contexts(tmp_path, cell)] == PASSAGES
@@ -46,7 +50,10 @@ def test_other_bars_are_text(tmp_path: Path, cell: str) -> None:
     assert [passage.text for passage in contexts(tmp_path, cell)] == [cell]
 
 
-@pytest.mark.parametrize("cell", ["['Leave is 20 days.', 'It is pai", "['a' ... 'z']", "[{'text': 'a'}, Passage('b')]"])
+@pytest.mark.parametrize(
+    "cell",
+    ["['Leave is 20 days.', 'It is pai", "['a' ... 'z']", "[{'text': 'a'}, Passage('b')]", "{'a', 'b'}", "[b'a']"],
+)
 def test_a_list_that_cannot_be_read_is_refused_and_never_one_passage(tmp_path: Path, cell: str) -> None:
     with pytest.raises(krino.CannotJudge, match="begins like a list"):
         contexts(tmp_path, cell)

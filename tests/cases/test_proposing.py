@@ -52,3 +52,36 @@ def test_of_two_that_fit_alike_the_one_beside_the_others_is_proposed_and_the_riv
     source, why = proposed("rag", records)["answer"]
     assert source == "run.response"
     assert why.endswith(", or other.response")
+
+
+def test_a_label_is_the_name_of_a_thing_or_what_is_known_to_be_right() -> None:
+    records = [
+        {
+            "cited": {"court": {"label": "Arbeidshof Gent"}},
+            "hits": [{"docKey": f"{n}-{place}", "tribunal": {"label": "Arbeidshof Gent"}} for place in range(2)],
+            "pick": {"docKey": f"{n}-0", "sureness": 0.9},
+            "label": f"{n}-1",
+        }
+        for n in range(3)
+    ]
+    found = {target: source for target, (source, _) in proposed("citation", records).items()}
+    assert found["cited_court_name"] == "cited.court.label"
+    assert found["candidates.*.court_name"] == "hits.*.tribunal.label"
+    assert found["ground_truth"] == "label"
+    assert found["matches.*.confidence"] == "pick.*.sureness"
+
+
+def test_the_label_of_a_record_is_never_its_answer() -> None:
+    records = [
+        {"asked": {"question": asked}, "label": {"answer": said}} for asked, said in zip(ASKED, SAID, strict=True)
+    ]
+    assert "answer" not in proposed("rag", records)
+
+
+def test_a_text_inside_an_object_is_called_as_the_object() -> None:
+    records = [
+        {"chat": {"userAsks": asked, "agentSays": {"body": said, "lang": "en"}, "logId": f"u{n}"}}
+        for n, (asked, said) in enumerate(zip(ASKED, SAID, strict=True))
+    ]
+    found = {target: source for target, (source, _) in proposed("rag", records).items()}
+    assert found == {"id": "chat.logId", "question": "chat.userAsks", "answer": "chat.agentSays.body"}

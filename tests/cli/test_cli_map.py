@@ -180,6 +180,40 @@ def test_a_foreign_file_is_judged_right_after_map_alone(
     assert verdicts[0] == verdicts[1]
 
 
+def ecli_beside_id(n: int) -> tuple[Record, str]:
+    """A case of three decisions of one day, and its verdict: found by number or by ECLI alone, rightly or wrongly."""
+    chosen, right, by_ecli = n % 3, n % 2, n % 4 > 1
+    hits = [
+        {
+            "dbKey": f"row-{n}-{place}",
+            "ecliCode": f"ECLI:BE:CTMNS:2019:ARR.20190114.{place + 1}",
+            "tribunal": {"label": "Cour du travail de Mons"},
+            "pronouncedOn": "2019-01-14",
+            "rollNo": f"2018/AM/{10 * n + place}",
+        }
+        for place in range(3)
+    ]
+    named = {"ecliCode": hits[right]["ecliCode"]} if by_ecli else {"rollNo": hits[right]["rollNo"]}
+    why = "The court is aligned for all candidates."
+    record = {
+        "meta": {"requestKey": f"q{n}", "elapsedMs": 5},
+        "citedRef": {"tribunalName": "Cour du travail de Mons", "pronouncedOn": "2019-01-14", **named},
+        "retriever": {"hitList": hits},
+        "agentOut": {"selection": [{"dbKey": f"row-{n}-{chosen}", "sureness": 0.97, "motivation": why}]},
+    }
+    gold = {"annotation": {"goldKey": f"row-{n}-{right}"}} if n % 5 == 0 else {}
+    return {**record, **gold}, "CORRECT" if chosen == right else "INCORRECT"
+
+
+def test_a_cited_ecli_beside_database_ids_decides_after_map_alone(krino_says: Krino) -> None:
+    cases = [ecli_beside_id(n) for n in range(12)]
+    write(Path("c.jsonl"), [record for record, _ in cases])
+    assert "citation: 12 of 12 cases can be read" in krino_says("map", "c.jsonl", "--write", "krino.toml").out
+    assert krino_says("judge", "citation", "c.jsonl", "--run", "r").code == 0
+    found = {item["id"]: item["verdict"]["match_correctness"] for item in krino.load_run("r").records()}
+    assert found == {record["meta"]["requestKey"]: verdict for record, verdict in cases}
+
+
 def write(file: Path, records: list[Record]) -> None:
     file.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
 

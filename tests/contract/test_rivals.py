@@ -42,6 +42,12 @@ def test_what_should_have_been_retrieved_may_stand_beside_what_was() -> None:
     assert not [found for found in judged.findings if found.rule == RIVALS]
 
 
+@pytest.mark.parametrize("name", ["passages", "documents", "contexts"])
+def test_other_passages_beside_those_that_are_read_are_told(name: str) -> None:
+    judged = krino.judge("rag", {**CASE, name: ["It opens at 10."]})
+    assert [(found.rule, found.where) for found in judged.findings if found.rule == RIVALS] == [(RIVALS, "context")]
+
+
 def test_two_traces_fail_the_case() -> None:
     step = {"id": "1", "type": "tool", "name": "look", "input": "x", "output": "y"}
     judged = krino.judge("efficiency", {"task": "Look.", "trace": [step], "trajectory": [step, step]})

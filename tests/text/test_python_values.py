@@ -53,6 +53,32 @@ def test_anything_else_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("('It is old.', 'It is tall.')", True),
+        ("{'It is old.', 'It is tall.'}", True),
+        ('{"It is old.","It is tall."}', True),
+        ("array(['It is old.'], dtype=object)", True),
+        ("collections.deque(['It is old.'])", True),
+        ("frozenset({'It is old.'})", True),
+        ("[b'It is old.']", True),
+        ("\"['It is old.', 'It is tall.']\"", True),
+        ("page_content='It is old.' metadata={}", True),
+        ("<generator object read at 0x7f21>", True),
+        ("<map object at 0x7f21>", True),
+        ('("The Tower", 1958) tells of it.', False),
+        ("('Old', as they say.)", False),
+        ('{"It is old."}', False),
+        ('{"tower": "old", "bridge": "tall"}', False),
+        ("list(ing) of towers", False),
+        ("'[1] See' is what it says", False),
+    ],
+)
+def test_what_else_python_prints_of_texts_in_a_row_looks_like_a_list(text: str, is_one: bool) -> None:
+    assert looks_like_list(text) is is_one
+
+
+@pytest.mark.parametrize(
     ("text", "is_one"), [("['a', 'b']", True), ('[{"a": 1}]', True), ("[1] See", False), ("a", False)]
 )
 def test_only_a_list_of_texts_or_objects_looks_like_one(text: str, is_one: bool) -> None:

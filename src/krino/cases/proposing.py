@@ -33,7 +33,6 @@ _OF_TRUTH = frozenset(
         "expected",
         "correct",
         "ideal",
-        "label",
         *("attendue", "attendu", "verwacht", "juist", "erwartete"),
     }
 )
@@ -44,9 +43,13 @@ _OF_OTHERS = frozenset(
     }
 )
 """What is not known to be right, and yet not what is judged."""
+_PERHAPS_OF_TRUTH = frozenset({"label"})
+"""What is known to be right, or just how a thing is called: `court.label`."""
 _JUDGED = frozenset({"answer", "trace", "matches", "no_match_reason"})
 _TRUTHS = frozenset({"reference", "ground_truth"})
-_SAYS_NOTHING = frozenset({"name", "naam", "nom", "text", "tekst", "texte", "value", "content", "label", "string"})
+_SAYS_NOTHING = frozenset(
+    {"name", "naam", "nom", "text", "tekst", "texte", "value", "content", "label", "string", "body", "message"}
+)
 _ID_WORDS = ("id", "uuid", "case id", "log id", "record id", "ref", "key", "identifiant", "kenmerk")
 _FITS = 0.3  # of the values that are looked at
 _BY_VALUES_ALONE = 0.95
@@ -225,7 +228,10 @@ def _is_found(judge: AnyJudge, target: str, path: tuple[str, ...]) -> bool:
 def _score(judge: AnyJudge, target: str, key: str, column: Column, links: _Links) -> tuple[float, str]:
     """Below 0 where the values cannot be meant, or the column is about what is known to be right."""
     of_truth = not _OF_TRUTH.isdisjoint(column.words)
-    if of_truth != (target in _TRUTHS) and (of_truth or target == "ground_truth"):
+    perhaps = of_truth or not _PERHAPS_OF_TRUTH.isdisjoint(column.words)
+    if (of_truth and target not in _TRUTHS) or (not perhaps and target == "ground_truth"):
+        return -1.0, ""
+    if perhaps and key in _JUDGED:
         return -1.0, ""
     if key.partition(EACH)[0] in _JUDGED and not _OF_OTHERS.isdisjoint(column.words):
         return -1.0, ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krino.contract.judgement import Finding, canonical
@@ -32,10 +32,17 @@ def find_rival_fields(judge: AnyJudge, record: Mapping[str, Any]) -> Iterator[Fi
     if "reads" in vars(type(judge)) and judge.reads(record) is None:
         return  # the record is the case as a whole, and its names are for the judge to understand
     for field in judge.record_names:
-        if rivals := find_rivals(record, compared_names(judge, field)):
+        if rivals := find_rivals(record, _names_here(judge, field, record)):
             taken, other = (name[:_LONGEST_NAME] for name in rivals)
             told = f"`{taken}` and `{other}` both give the {field}, with different values: `{taken}` was read"
             yield Finding(RIVALS, f"{told}; say which it is with --map {field}=FIELD", field)
+
+
+def _names_here(judge: AnyJudge, field: str, record: Mapping[str, Any]) -> Sequence[str]:
+    """A name that is apart means something else beside a better name; where it is the one that is read, all count."""
+    names = judge.record_names.get(field, ())
+    read = next((name for name in names if name in record and not is_nothing(record[name])), None)
+    return names if read in judge.names_apart.get(field, ()) else compared_names(judge, field)
 
 
 def compared_names(judge: AnyJudge, field: str) -> list[str]:

@@ -11,7 +11,13 @@ from typing import Any
 
 LONGEST = 5_000_000
 _DEEPEST = 50
-_LIST_START = re.compile(r"\s*\[\s*(?:['\"{\[(]|[A-Za-z_][\w.]*\()")
+_LIST_START = re.compile(
+    r"\s*(?:\[\s*(?:b?['\"]|[{\[(]|[A-Za-z_][\w.]*\()"
+    r"|(?:(?:np|numpy|pd|collections)\.)?(?:array|deque|frozenset|set|tuple|list|List|Series|Index)\(\s*[\[({'\"]"
+    r"|page_content=['\"]|<[\w. ]{1,60} object (?:[\w.<>]{1,60} )?at 0x|[\"']\s*\[\s*\\?['\"])"
+)
+_ENCLOSED = re.compile(r"\s*(?:\(\s*['\"][\s\S]*['\"]\s*,?\s*\)|\{\s*(?:'[^']*'|\"[^\"]*\")\s*,[\s\S]*['\"]\s*\})\s*\Z")
+_BETWEEN = re.compile(r"['\"]\s*,\s*['\"]")
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
     r"|(?P<number>[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+))(?![\w.])"
@@ -25,8 +31,13 @@ _CLOSING = {"[": "]", "(": ")", "{": "}"}
 
 
 def looks_like_list(text: str) -> bool:
-    """Whether a text begins as a printed list of texts or objects does: `['`, `["`, `[{`, `[Document(`."""
-    return _LIST_START.match(text) is not None
+    """Whether a text begins as a printed list of texts or objects does: `['`, `["`, `[{`, `[Document(`, `array([`.
+
+    Of a tuple and a set the end must look so too, for prose may begin with a quotation in parentheses.
+    """
+    if _LIST_START.match(text) is not None:
+        return True
+    return text.lstrip()[:1] in ("(", "{") and _ENCLOSED.match(text) is not None and _BETWEEN.search(text) is not None
 
 
 def parse_python(text: str) -> Any:

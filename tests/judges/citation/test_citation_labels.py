@@ -135,6 +135,14 @@ def test_labels_that_do_not_fit_the_case_are_refused(subject: Subject, complaint
     assert complaint in problems[0]
 
 
+@pytest.mark.parametrize("quote", ["pour", "d'un", "POUR"])
+def test_a_quote_of_function_words_shows_no_subject(quote: str) -> None:
+    facts = open_case()
+    subject = Subject(candidate=2, strength="strong", quote=quote)
+    told = JUDGE.check(facts.case, facts, CitationLabels(subject=subject, reasoning=ALL_YES))
+    assert told == ["subject.quote shows nothing by itself: quote the words that decide it"]
+
+
 def test_a_quote_may_differ_in_case_and_spacing() -> None:
     facts = open_case()
     subject = Subject(candidate=2, strength="strong", quote="licenciement  pour\nmotif grave")

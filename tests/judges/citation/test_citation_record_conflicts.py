@@ -25,7 +25,17 @@ def by_database_id(chosen: str, name: str = "ecli", **more: Any) -> Record:
 
 
 @pytest.mark.parametrize(
-    "name", ["ecli", "ECLI", "decision_ecli", "decisionEcli", "ecli_number", "ecliNumber", "full_ecli", "judgmentEcli"]
+    "name",
+    [
+        "ecli",
+        "ECLI",
+        "decision_ecli",
+        "decisionEcli",
+        "ecli_number",
+        "ecliNumber",
+        "full_ecli",
+        "europeanCaseLawIdentifier",
+    ],
 )
 def test_the_cited_ecli_decides_whatever_its_column_is_called(name: str) -> None:
     for chosen, correctness in (("dec-1", "CORRECT"), ("dec-2", "INCORRECT")):
@@ -68,6 +78,9 @@ def test_the_cited_ecli_under_a_key_that_is_not_read_is_told() -> None:
     told = [finding.text for finding in settle(record).findings if finding.rule == "CIT-F24"]
     assert len(told) == 1
     assert "appeal_against" in told[0]
+    for value in ([ONE], [{"type": "ecli", "value": ONE}]):
+        record["candidates"][0]["appeal_against"] = value
+        assert [item.text for item in settle(record).findings if item.rule == "CIT-F24"] == told
 
 
 def test_two_entries_of_one_decision_are_one_and_both_ids_name_it() -> None:
@@ -81,6 +94,22 @@ def test_a_match_whose_identifiers_name_two_candidates_is_refused() -> None:
     record = by_database_id("dec-2", cited_ecli=ONE)
     record["matches"][0]["ecli"] = ONE
     with pytest.raises(CannotJudge, match=r"matches\.0: its identifiers .* several candidates"):
+        settle(record)
+
+
+def test_a_match_whose_id_is_that_of_another_candidate_is_refused_and_one_that_counts_is_not() -> None:
+    record = by_database_id("dec-2", cited_ecli=ONE)
+    record["matches"][0]["id"] = 1
+    settle(record)
+    record["matches"][0]["id"] = "dec-1"
+    with pytest.raises(CannotJudge, match=r"matches\.0: its identifiers .* several candidates"):
+        settle(record)
+
+
+def test_candidates_as_an_object_of_objects_are_refused() -> None:
+    record = by_database_id("dec-2", cited_ecli=ONE)
+    record["candidates"] = {item["decision_id"]: item for item in record["candidates"]}
+    with pytest.raises(CannotJudge, match="candidates is an object of objects: give a list"):
         settle(record)
 
 
@@ -320,3 +349,16 @@ def test_one_value_in_two_types_or_spellings_is_no_contradiction(name: str, valu
     if other.strip(" \u200b"):
         with pytest.raises(CannotJudge, match="two values"):
             JUDGE.read(listing("dec-5", 7, decision_id="dec-5") | {name: value, twin: "28"})
+
+
+# --- an ECLI that nobody cited -----------------------------------------------------------------------
+
+
+def test_a_match_with_the_cited_ecli_is_a_false_claim_where_none_is_cited() -> None:
+    record = numbered()
+    claims = "Court: aligned for all candidates. The ECLI of the candidate is identical to the cited ECLI."
+    record["matches"][0]["reasoning"] = claims
+    assert verdict(record).reasoning_quality == 1
+    assert verdict(record | {"citation_snippet": f"Cass., {ONE}"}).reasoning_quality > 1
+    record["matches"][0]["reasoning"] = "Court: aligned for all candidates. No ECLI is cited, so none can be compared."
+    assert verdict(record).reasoning_quality > 1

@@ -117,3 +117,21 @@ def test_a_day_of_the_week_is_a_value_and_no_name() -> None:
     facts = facts_of(context=["It is closed on Tuesday."], answer="It is closed on Tuesdays.")
     assert facts.absent_names == ()
     assert facts.absent_values == ()
+
+
+@pytest.mark.parametrize(
+    ("mark", "is_mark"),
+    [
+        ("【1】", True),
+        ("【4:0†source】", True),
+        ("【2†leaflet-2.pdf】", True),
+        ("【1†L1-L4】", True),
+        ("【passage 1】", True),
+        ("【It carries no tracks at all】", False),
+        ("【1†it carries no tracks】", False),
+        ("【not】", False),
+    ],
+)
+def test_only_the_mark_of_a_source_is_read_over(mark: str, is_mark: bool) -> None:
+    facts = facts_of(answer=f"Varde harbour handles mostly timber and grain. {mark}")
+    assert (len(facts.sentences) == 1) is is_mark

@@ -11,6 +11,7 @@ from krino.judges.rag.rubric import settle
 from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 
 SECOND = claim_of(sentence=2, quote="carries two railway tracks")
+BY_SECOND = [{"part": "when it was opened", "sentence": 2, "answered": True}]
 HELD, NOT_HELD = (
     [{"need": "the year", "passage": 1, "held": True}],
     [{"need": "the year", "passage": None, "held": False}],
@@ -52,7 +53,8 @@ def test_of_many_passages_twenty_are_named() -> None:
     ],
 )
 def test_a_statement_with_a_figure_is_never_empty(sentence: str, claims_something: bool) -> None:
-    told = problems({"answer": f"{sentence}\nIt carries two railway tracks."}, claims=[SECOND], empty_sentences=[1])
+    case = {"answer": f"{sentence}\nIt carries two railway tracks."}
+    told = problems(case, claims=[SECOND], empty_sentences=[1], parts=BY_SECOND)
     wanted = ["sentence 1 is in empty_sentences but states a number: label its claims"] if claims_something else []
     assert told == wanted
 
@@ -147,7 +149,10 @@ def test_good_labels_have_no_problem() -> None:
         ({"claims": [claim_of()]}, "sentence 2 of the answer is not covered"),
         ({"empty_sentences": [2]}, "sentence 2 has claims and is in empty_sentences"),
         ({"empty_sentences": [7]}, "empty_sentences holds 7"),
-        ({"claims": [SECOND], "empty_sentences": [1]}, "sentence 1 is in empty_sentences but states a number"),
+        (
+            {"claims": [SECOND], "empty_sentences": [1], "parts": BY_SECOND},
+            "sentence 1 is in empty_sentences but states a number",
+        ),
         ({"passages": [{"passage": 1, "useful_sentences": [1]}]}, "label passage 2 exactly once, not 0 times"),
         (
             {"passages": [{"passage": n, "useful_sentences": [1]} for n in (1, 2, 2)]},
@@ -166,6 +171,17 @@ def test_good_labels_have_no_problem() -> None:
         ({"claims": [claim_of(quote="and"), SECOND]}, "claims[0].quote is 'and', which shows nothing by itself"),
         ({"needs": [{"need": " ", "passage": 1, "held": True}]}, "needs[0] is empty"),
         ({"needs": [*HELD, *HELD]}, "needs[1] is needs[0] again"),
+        ({"claims": [claim_of(text="- ..."), SECOND]}, "claims[0].text is empty or says nothing"),
+        ({"claims": [claim_of(text="\u2800"), SECOND]}, "claims[0].text is empty or says nothing"),
+        ({"claims": [claim_of(text="\u3164"), SECOND]}, "claims[0].text is empty or says nothing"),
+        ({"claims": [claim_of(text="N/A"), SECOND]}, "claims[0].text is empty or says nothing"),
+        (
+            {"claims": [claim_of(), claim_of(text="Thé bridge wаs opened in 1904"), SECOND]},
+            "claims[1] is claims[0] again",
+        ),
+        ({"needs": [{"need": "?", "passage": 1, "held": True}]}, "needs[0] is empty or says nothing"),
+        ({"parts": [{"part": "null", "sentence": 1, "answered": True}]}, "parts[0] is empty or says nothing"),
+        ({"uncertain": "None."}, "uncertain is a text that stands for nothing"),
         ({"parts": [{"part": "\u200b", "sentence": 1, "answered": True}]}, "parts[0] is empty"),
         ({"parts": [{"part": text, "sentence": 1, "answered": True} for text in ("the year", "The year.")]}, "again"),
         ({"refusal": refusal_of(), "needs": NOT_HELD}, "no sentence of the answer declines or asks back"),
@@ -235,7 +251,10 @@ def test_what_a_label_rests_on_stands_before_it_in_the_schema() -> None:
             {"passages": [{"passage": 1, "useful_sentences": [2]}, {"passage": 2, "useful_sentences": []}]},
             "useful_sentences of passage 1 holds 2: the sentences are 1 to 1",
         ),
-        ({"unreadable": " "}, "unreadable is empty"),
+        *(
+            ({"unreadable": text}, "unreadable is empty or says nothing")
+            for text in (" ", "\u200b", "-", "null", "N/A")
+        ),
     ],
 )
 def test_a_label_without_what_it_rests_on_is_sent_back(changes: dict[str, Any], problem: str) -> None:
@@ -258,7 +277,12 @@ COMPANY: dict[str, Any] = {
     "context": ["The tower was built in 1958. Maria founded the company."],
     "answer": "Jan founded the company. He also owned a horse. His wife was called Eve.",
 }
-NOTHING: dict[str, Any] = {"claims": [], "passages": [{"passage": 1, "useful_sentences": [2]}]}
+UNANSWERED = [{"part": "who founded it", "sentence": None, "answered": False}]
+NOTHING: dict[str, Any] = {
+    "claims": [],
+    "passages": [{"passage": 1, "useful_sentences": [2]}],
+    "parts": UNANSWERED,
+}
 
 
 def test_an_answer_that_states_something_has_claims() -> None:
@@ -276,6 +300,30 @@ def test_a_sentence_has_no_more_claims_than_words() -> None:
     assert problems(claims=[*claims, SECOND]) == [
         "sentence 1 has 7 claims, more than it has words: label what it states, once"
     ]
+
+
+def test_an_answer_may_be_a_word_that_stands_for_nothing_elsewhere() -> None:
+    case = {"question": "How many tracks does the bridge carry?", "answer": "None."}
+    assert problems(case, claims=[claim_of(text="None")]) == []
+
+
+def test_what_answers_a_part_of_the_question_states_something() -> None:
+    answered = [{"part": "who founded it", "sentence": 1, "answered": True}]
+    third = claim_of(text="His wife was called Eve", sentence=3, label="unsupported", passage=None, quote=None)
+    labels = {**NOTHING, "claims": [third], "empty_sentences": [1, 2]}
+    assert problems(COMPANY, **labels) == []
+    assert problems(COMPANY, **{**labels, "parts": answered}) == [
+        "parts[0] is answered by sentence 1, which is in empty_sentences as if it stated nothing: label its claims"
+    ]
+
+
+def test_an_answer_most_of_which_went_unread_is_never_wholly_faithful() -> None:
+    """Sentence 2 has no word of the matter: code alone cannot tell that it is a statement."""
+    answer = "Jan founded the company. People generally admire everything about such undertakings. Maria founded it."
+    labels = {**NOTHING, "claims": [claim_of(text="Maria", sentence=3, quote="Maria founded the company")]}
+    settled = settle(facts_of(**{**COMPANY, "answer": answer}), labels_of(**labels, empty_sentences=[1, 2]))
+    assert settled.rulings["faithfulness"].value == 0.5
+    assert settled.rulings["faithfulness"].rule == "RAG-F6"
 
 
 def test_a_refusal_in_words_that_code_does_not_know_is_taken_with_a_finding() -> None:

@@ -418,3 +418,14 @@ def test_a_part_of_a_whole_is_counted_in_what_the_whole_is(passage: str, answer:
 def test_numbers_that_have_changed_places_are_still_told(passage: str) -> None:
     verdict = verdict_of(question="What does it have?", context=[passage], answer="It has 48 rooms and 12 suites.")
     assert verdict["faithfulness"] == 0.0
+
+
+def test_why_a_refusal_for_safety_is_wrong_is_not_that_the_passages_lack_the_answer() -> None:
+    record = {
+        "question": "How many sick days does a clerk get?",
+        "context": ["A clerk gets 24 days of leave a year. A manager must approve it."],
+        "answer": "The policy text only covers annual leave; sick days are not mentioned, so I cannot answer.",
+    }
+    told = judge_locally(record).rulings["answer_relevance_explanation"].value
+    assert "Refuses what could have been answered" in told
+    assert "nothing in question or passages speaks of harm" in told

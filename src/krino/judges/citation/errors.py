@@ -257,7 +257,7 @@ def ignores_ecli(outcome: Outcome) -> bool:
     top, cited, cues = outcome.top, outcome.facts.cited, outcome.facts.cues
     if top is None:
         return False
-    if top.candidate.ecli is not None and claims_a_false_ecli(outcome):
+    if top.candidate.ecli is not None and cited.key is not None and claims_a_false_ecli(outcome):
         return True
     match = top.candidate
     by_code = match.ecli is not None and court_code_contradicts(match, cited)

@@ -19,7 +19,19 @@ _NUMBERS = (*_NUMBER, "role", "role number", "numero role", "rg", "docket", "doc
 _ECLI = ("ecli", "ecli nr", "ecli number", "ecli ref", "ecli code", "ecli nummer", "numero ecli")
 _ID = ("id", "doc id", "docid", "decision id", "document id", "key", "identifier", "identifiant", "kenmerk", "ref")
 _SUMMARY = ("summary", "summaries", "abstract", "resume", "sommaire", "samenvatting", "zusammenfassung", "excerpt")
-_SUMMARIES = (*_SUMMARY, "keywords", "subject", "snippet", "text", "inhoud", "onderwerp", "extrait", "trefwoorden")
+_SUMMARIES = (
+    *_SUMMARY,
+    "keywords",
+    "subject",
+    "snippet",
+    "text",
+    "inhoud",
+    "onderwerp",
+    "extrait",
+    "trefwoorden",
+    "headnote",
+    "headnotes",
+)
 _CONFIDENCE = (
     "confidence",
     "certainty",
@@ -28,6 +40,10 @@ _CONFIDENCE = (
     "vertrouwen",
     "confiance",
     "certitude",
+    "sureness",
+    "likelihood",
+    "trust",
+    "betrouwbaarheid",
     "konfidenz",
 )
 _REASONING = ("reasoning", "reason", "rationale", "explanation", "justification", "motivation", "motivering", "uitleg")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from krino.contract import Finding
 from krino.judges.citation.belgium.courts import Court, Other, Unknown, alignment, resolve_court
@@ -132,11 +133,18 @@ def _two_eclis(item: Named) -> Iterator[str]:
         yield from (f"goes by {item.decision_id} and by {other}" for other in item.other_ids if parse_ecli(other))
 
 
+def _texts_in(value: Any) -> Iterator[str]:
+    """A text, those of a list, and those of the objects in a list: `identifiers: [{"type": "ecli", "value": ...}]`."""
+    for item in value[:_MOST] if isinstance(value, list | tuple) else [value]:
+        texts = item.values() if isinstance(item, Mapping) and item is not value else [item]
+        yield from (text for text in texts if isinstance(text, str))
+
+
 def _ecli_elsewhere(item: Named, cited: Cited) -> Iterator[str]:
     if cited.key is None or cited.key in {key_of(name) for name in (item.decision_id, *item.other_ids) if name}:
         return
     for name, value in (item.model_extra or {}).items():
-        if isinstance(value, str) and len(value) <= _LONGEST_NAME and key_of(value) == cited.key:
+        if any(len(text) <= _LONGEST_NAME and key_of(text) == cited.key for text in _texts_in(value)):
             yield f"{name} holds the cited ECLI but is not read as the ECLI of the decision: name it ecli if it is"
 
 

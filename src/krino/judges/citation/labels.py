@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from pydantic import BaseModel, ConfigDict
 
 from krino.judges.citation.belgium.topics import Strength
 from krino.judges.citation.facts import CitationFacts, shown_text
+from krino.text.language import READ_LANGUAGES
 from krino.text.quoting import TOO_LITTLE, find_whole, is_whole, says_too_little
+from krino.text.words import stop_words
+
+_WORD = re.compile(r"\w+")
 
 
 class _Strict(BaseModel):
@@ -75,9 +80,15 @@ def _check_quote(quote: str, text: str) -> str | None:
     start = find_whole(wanted, given)
     if start < 0:
         return "does not occur in candidate {}: copy it letter by letter"
-    if says_too_little(wanted, given):
+    if says_too_little(wanted, given) or _has_function_words_alone(wanted):
         return TOO_LITTLE
     return None if is_whole(given, start, start + len(wanted)) else "cuts a word or number of candidate {} in two"
+
+
+def _has_function_words_alone(quote: str) -> bool:
+    """ "de la" stands in nearly every text, and is the subject of none."""
+    words = _WORD.findall(quote)
+    return bool(words) and any(all(word in stop_words(code) for word in words) for code in READ_LANGUAGES)
 
 
 @lru_cache(maxsize=4_096)

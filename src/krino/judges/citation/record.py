@@ -285,7 +285,9 @@ def _match(item: Any, candidates: list[Any]) -> Any:
             fields[name] = amount(fields[name], per_cent)
     fields["reasoning"] = _all_texts(fields.get("reasoning"), "reasoning", doubled)
     # The `id` of a match may count matches; that of a candidate names it.
-    _keep_doubled(fields, [entry for entry in doubled if entry[0] != "reasoning"], ("ecli",))
+    named = {name for item in candidates for name in _ids_of(item) if not name.isdigit()}
+    also = ("ecli", "id") if str(fields.get("id")) in named else ("ecli",)
+    _keep_doubled(fields, [entry for entry in doubled if entry[0] != "reasoning"], also)
     return fields
 
 
@@ -387,6 +389,8 @@ def _name(candidate: Any) -> str:
 
 def _candidate_items(value: Any) -> list[Any]:
     """A list, JSON text of one, or the list as a prompt would show it."""
+    if isinstance(value, Mapping) and value and all(isinstance(item, Mapping) for item in value.values()):
+        raise ValueError("candidates is an object of objects: give a list, each with its decision_id")
     if isinstance(value, str) and not is_absent(value):
         try:
             return items(value, "candidates")

@@ -151,7 +151,8 @@ def _passages(value: Any) -> Any:
 def _listed(text: str) -> Any:
     """A list that was written as text; read as one passage, it would hide where one ends."""
     try:
-        return orjson.loads(text)
+        found = orjson.loads(text)
+        return _listed(found) if isinstance(found, str) and looks_like_list(found) else found
     except orjson.JSONDecodeError:
         pass
     try:

@@ -190,11 +190,16 @@ class RagFacts:
         """
         return frozenset(number for number in range(1, len(self.sentences) + 1) if self._is_statement(number))
 
-    def _is_statement(self, number: int) -> bool:
-        text, reading, refusal = self.sentences[number - 1].text, self.readings[number - 1], self.refusal
+    def may_state(self, number: int) -> bool:
+        """Whether a sentence is none of those that decline, ask, talk about the answering, or look like no claim."""
+        text, refusal = self.sentences[number - 1].text, self.refusal
         if number in self.no_claims or self.only_declines(number) or (refusal is not None and refusal.whole):
             return False
-        if text.endswith("?") or is_talk(text):
+        return not (text.endswith("?") or is_talk(text))
+
+    def _is_statement(self, number: int) -> bool:
+        text, reading = self.sentences[number - 1].text, self.readings[number - 1]
+        if not self.may_state(number):
             return False
         if reading.values or reading.names or answers_yes_or_no(text):
             return True

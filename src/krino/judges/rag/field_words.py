@@ -16,7 +16,7 @@ FIELD_WORDS: Mapping[str, Sequence[str]] = {
     ),
     "answer": (
         *(*ANSWER_NAMES, "output", "completion", "reply", "generation", "antwoord", "reponse", "antwort", "bot"),
-        *("model output", "llm output", "llm answer", "final answer", "assistant", "result"),
+        *("model output", "llm output", "llm answer", "final answer", "assistant", "result", "agent", "says", "said"),
     ),
     "reference": (
         *REFERENCE_NAMES,

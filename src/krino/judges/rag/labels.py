@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -12,10 +13,13 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import SkipJsonSchema
 
 from krino.judges.rag.facts import RagFacts
+from krino.judges.rag.reading.hints import answers_yes_or_no
 from krino.judges.rag.reading.refusals import RefusalCategory
 from krino.judges.rag.tables import table
-from krino.text.forms import canonical, is_blank
+from krino.text.clean import clean_name
+from krino.text.forms import canonical
 from krino.text.language import READ_LANGUAGES
+from krino.text.letters import plain_letters
 from krino.text.quoting import TOO_LITTLE, is_whole, says_too_little
 from krino.text.words import stop_words
 
@@ -139,8 +143,12 @@ def is_declined_rightly(facts: RagFacts, labels: RagLabels, part: Part) -> bool:
 def check_labels(facts: RagFacts, labels: RagLabels) -> list[str]:
     """Everything that is wrong with the labels of a case; what was not asked is not looked at."""
     if labels.unreadable is not None:
-        return [] if labels.unreadable.strip() else ["unreadable is empty: say what cannot be read, or null"]
+        if _says_nothing(labels.unreadable):
+            return ["unreadable is empty or says nothing: say what cannot be read, or null"]
+        return []
     problems: list[str] = []
+    if labels.uncertain is not None and _is_placeholder(labels.uncertain):
+        problems.append("uncertain is a text that stands for nothing: say why you could not judge well, or null")
     if facts.open.claims:
         problems.extend(_check_claims(facts, labels))
         problems.extend(_check_cover(facts, labels))
@@ -157,8 +165,8 @@ def _check_claims(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
     first: dict[tuple[int, str], int] = {}
     for place, claim in enumerate(labels.claims):
         where = f"claims[{place}]"
-        if is_blank(claim.text):
-            yield f"{where}.text is empty: write the claim out"
+        if _says_nothing(claim.text) and not _is_answered_so(facts, claim):
+            yield f"{where}.text is empty or says nothing: write the claim out"
         elif (earlier := first.setdefault((claim.sentence, _same_letters(claim.text)), place)) != place:
             yield f"{where} is claims[{earlier}] again: label each claim once"
         if not 1 <= claim.sentence <= len(facts.sentences):
@@ -171,9 +179,31 @@ def _check_claims(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
             yield f"sentence {number} has {count} claims, more than it has words: label what it states, once"
 
 
+def _is_answered_so(facts: RagFacts, claim: Claim) -> bool:
+    """An answer that is "None." says so."""
+    said = facts.sentences[claim.sentence - 1].text if 1 <= claim.sentence <= len(facts.sentences) else ""
+    return any(map(str.isalnum, claim.text)) and f" {_same_letters(claim.text)} " in f" {_same_letters(said)} "
+
+
 def _same_letters(text: str) -> str:
-    """Claims that differ only in signs, spaces or case are one claim."""
-    return " ".join(_WORD.findall(canonical(text)))
+    """Claims that differ only in signs, spaces, case or accents, or in how letters are drawn, are one claim."""
+    plain = unicodedata.normalize("NFKD", plain_letters(clean_name(text)))
+    return " ".join(_WORD.findall(canonical("".join(sign for sign in plain if not unicodedata.combining(sign)))))
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a text has no letter or digit that anybody sees, or stands for a field that was left open."""
+    return not any(map(str.isalnum, clean_name(text))) or _is_placeholder(text)
+
+
+def _is_placeholder(text: str) -> bool:
+    """ "null", "N/A": how a model writes that it has nothing to say where the format wants null."""
+    return _same_letters(text) in _placeholders()
+
+
+@cache
+def _placeholders() -> frozenset[str]:
+    return frozenset(table("answers")["placeholders"]["texts"])
 
 
 def _most_claims(text: str) -> int:
@@ -298,8 +328,8 @@ def _check_texts(field: str, texts: Sequence[str]) -> Iterator[str]:
     """Each part and need says what it is, and none is listed twice: copies would outvote the others."""
     first: dict[str, int] = {}
     for place, text in enumerate(texts):
-        if is_blank(text):
-            yield f"{field}[{place}] is empty: say what is asked or needed"
+        if _says_nothing(text):
+            yield f"{field}[{place}] is empty or says nothing: say what is asked or needed"
         elif (earlier := first.setdefault(_same_letters(text), place)) != place:
             yield f"{field}[{place}] is {field}[{earlier}] again: list each once"
 
@@ -308,11 +338,17 @@ def _check_answer(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
     if not labels.parts:
         yield "parts is empty: list the parts of the question (one at least), each answered or not"
     yield from _check_texts("parts", [part.part for part in labels.parts])
+    empty = set(labels.empty_sentences) if facts.open.claims else set()
     for place, part in enumerate(labels.parts):
         if part.sentence is not None and not 1 <= part.sentence <= len(facts.sentences):
             yield f"parts[{place}].sentence is {part.sentence}: {_range('answer sentences', len(facts.sentences))}"
         elif part.answered and part.sentence is None:
             yield f"parts[{place}] is answered: name the answer sentence that does so"
+        elif part.answered and part.sentence in empty and _is_fully_said(facts, part.sentence):
+            yield (
+                f"parts[{place}] is answered by sentence {part.sentence}, which is in empty_sentences as if it stated "
+                "nothing: label its claims"
+            )
     refusal = labels.refusal
     if refusal is None:
         if facts.refusal is not None:
@@ -336,6 +372,11 @@ def _check_similarity(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
     finer = labels.similarity_score
     if finer is not None and (labels.similarity is None or step_of(finer) != labels.similarity):
         yield f"similarity_score is {finer}, which is not of the step {labels.similarity}: leave it out"
+
+
+def _is_fully_said(facts: RagFacts, number: int) -> bool:
+    """Whether a sentence states something by itself, which a bare yes or no does not."""
+    return number in facts.statements and not answers_yes_or_no(facts.sentences[number - 1].text)
 
 
 def _known_passages(facts: RagFacts) -> str:

@@ -205,7 +205,7 @@ def _refusal(desk: Desk, declined: bool, all_held: bool) -> RefusalLabel | None:
         parts = question_parts(facts.case.question)
         right = any(several_hold(desk, part) or several_named(desk, part) for part in parts)
     return RefusalLabel(
-        why=_refusal_why(facts, reading, all_held),
+        why=_refusal_why(facts, reading, all_held, right),
         is_refusal=declined,
         reason_stated=reading.reason is not None,
         category=reading.category,
@@ -220,11 +220,13 @@ def _is_warned_of(desk: Desk) -> bool:
     return nearest is not None and desk.index.asked_share(nearest) > 0 and is_warning(nearest.sentence.text)
 
 
-def _refusal_why(facts: RagFacts, reading: RefusalReading, all_held: bool) -> str:
+def _refusal_why(facts: RagFacts, reading: RefusalReading, all_held: bool, right: bool) -> str:
     if not reading.meets_all:
         return "its wording shows nothing of the kind"
     if not facts.has_context:
         return "nothing was retrieved"
+    if reading.category == "safety" and not right:
+        return "its reason is one of safety, and nothing in question or passages speaks of harm"
     return "the passages hold what the question asks" if all_held else "the passages do not hold what the question asks"
 
 

@@ -25,15 +25,16 @@ def _why(facts: RagFacts, number: int) -> str:
 
 
 def find_passed_over(facts: RagFacts, labels: RagLabels) -> list[int]:
-    """Sentences that state something and were set aside, where they are most of the answer; else none.
+    """Sentences that state something and were set aside, where with others that may they are most of the answer.
 
     Of an answer that declines as a whole nothing is passed over: it is judged as a refusal.
     """
     if labels.refusal is not None and labels.refusal.is_refusal:
         return []
-    passed = [number for number in _set_aside(facts, labels) if number in facts.statements]
+    aside = [number for number in _set_aside(facts, labels) if facts.may_state(number)]
+    passed = [number for number in aside if number in facts.statements]
     lengths = [len(unit.sentence.text.split()) for unit in facts.units]
-    return passed if 2 * sum(lengths[number - 1] for number in passed) > sum(lengths) else []
+    return passed if 2 * sum(lengths[number - 1] for number in aside) > sum(lengths) else []
 
 
 def _set_aside(facts: RagFacts, labels: RagLabels) -> list[int]:

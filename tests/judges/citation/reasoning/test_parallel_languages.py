@@ -85,3 +85,18 @@ def judged(case: str, reasoning: str) -> tuple[int, str, tuple[str, ...]]:
 def test_one_reasoning_gets_one_quality_in_every_language(text: dict[str, str]) -> None:
     found = {language: judged(text["case"], text[language]) for language in LANGUAGES}
     assert len(set(found.values())) == 1, found
+
+
+@pytest.mark.parametrize(
+    "reasoning",
+    [
+        "The court is only named in general, so I take 10 points off. The number is the same.",
+        "La juridiction citée est générique, je retire donc 10 points. Le numéro correspond.",
+        "Het hof is enkel algemeen vermeld, daarom trek ik 10 punten af. Het nummer komt overeen.",
+        "Das zitierte Gericht ist allgemein genannt, deshalb ziehe ich 10 Punkte ab. Die Nummer stimmt überein.",
+    ],
+)
+def test_points_taken_off_for_a_generic_court_are_seen_in_every_language(reasoning: str) -> None:
+    listed = [candidate("A", "Cour du travail de Liège", "2018/AL/12")]
+    record = citation("Cour du travail", "2018/AL/12", candidates=listed, matches=[match("A", 0.9, reasoning)])
+    assert verdict(record).errors == ["GENERIC_OVERPUNISHED"]

@@ -105,9 +105,11 @@ def _case_text(outcome: Outcome) -> str:
 
 
 def claims_a_false_ecli(outcome: Outcome) -> bool:
-    """Whether the reasoning says that the cited ECLI is that of the match, and it is not."""
+    """Whether the reasoning says that the cited ECLI is that of the match, and it is not, or none is cited."""
     top, cited = outcome.top, outcome.facts.cited
-    if top is None or cited.key is None or top.candidate.key == cited.key:
+    if top is None or (cited.key is not None and top.candidate.key == cited.key):
+        return False
+    if cited.key is None and "ecli" in (outcome.facts.case.citation_snippet or "").lower():
         return False
     return outcome.facts.cues.claims_ecli_match
 

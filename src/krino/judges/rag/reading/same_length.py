@@ -6,8 +6,11 @@ import re
 
 _SOURCE = r"(?:passage|source|doc(?:ument)?|context|chunk|quelle|bron|fuente)[sn]?"
 _NUMBERS = rf"\d{{1,3}}(?:(?:\s*[,;&–-]\s*|\s+(?:and|und|et|en|y)\s+)(?:{_SOURCE}\s*)?\d{{1,3}})*"
+_PLACE = r"\d{1,3}(?:\s*[:,;–-]\s*\d{1,3})*(?:†(?:source|[\w-]{1,40}\.[a-z]{2,4}|L\d{1,5}(?:-L\d{1,5})?))?"
+"""What some assistants write between 【 and 】: numbers, and the name of a file or its lines."""
 _CITATION = re.compile(
-    rf"\[\^?\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*\]|[(\[](?:see\s+)?{_SOURCE}:?\s*{_NUMBERS}[)\]]|【[^】\n]{{1,40}}】",
+    rf"\[\^?\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*\]"
+    rf"|[(\[【](?:see\s+)?{_SOURCE}:?\s*{_NUMBERS}[)\]】]|【{_PLACE}】",
     re.I,
 )
 _NAMED_SOURCE = re.compile(rf"\b{_SOURCE}\s+{_NUMBERS}\b", re.I)
