@@ -63,6 +63,8 @@ def misbehave(what: str) -> None:
         raise _Own("no Exception")
     if what == "close":
         os.closerange(3, max(_open_files()) + 1)
+    if what == "fork":
+        os.fork()
     if what == "die":
         os._exit(0)
     if what in JUNK:

@@ -170,6 +170,15 @@ def test_a_judge_that_ends_its_process_before_it_asks_ends_no_command(tmp_path: 
     refuse_others_than(texts, list(krino.load_run(tmp_path / "r")))
 
 
+def test_a_copy_that_a_judge_makes_of_its_process_judges_nothing(tmp_path: Path) -> None:
+    texts = ["fine", "study: fork", "settle: fork", "also fine"]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    done = command("judge", UNRULY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert done.stdout.count("4 cases") == 1
+    assert len((tmp_path / "r" / "judgements.jsonl").read_bytes().splitlines()) == len(texts)
+
+
 def test_a_judge_that_ends_the_command_itself_does_not_end_it_as_a_success(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"text": "settle: die"}\n')
     flags = ["--run", "r", "--gate", "--min", "score=0.1", "--case-timeout", "0"]
