@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import pickle
 import signal
 import stat
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -63,6 +65,14 @@ def misbehave(what: str) -> None:
         raise _Own("no Exception")
     if what == "close":
         os.closerange(3, max(_open_files()) + 1)
+    if what == "thread":
+        threading.Thread(target=threading.Event().wait).start()
+    if what == "at end":
+        atexit.register(threading.Event().wait)
+    if what == "no output":
+        sys.stdout = sys.stderr = None
+    if what == "close output":
+        os.closerange(0, 3)
     if what == "fork":
         os.fork()
     if what == "die":

@@ -179,6 +179,21 @@ def test_a_copy_that_a_judge_makes_of_its_process_judges_nothing(tmp_path: Path)
     assert len((tmp_path / "r" / "judgements.jsonl").read_bytes().splitlines()) == len(texts)
 
 
+@pytest.mark.parametrize("what", ["thread", "at end"])
+def test_what_a_judge_leaves_running_does_not_keep_the_command_from_ending(tmp_path: Path, what: str) -> None:
+    """The report studies cases in the command's own process."""
+    (tmp_path / "cases.jsonl").write_text(json.dumps({"text": f"study: {what}"}) + "\n")
+    done = command("judge", UNRULY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("what", ["no output", "close output"])
+def test_a_judge_that_takes_the_output_away_fails_no_gate(tmp_path: Path, what: str) -> None:
+    (tmp_path / "cases.jsonl").write_text(json.dumps({"text": f"study: {what}"}) + "\n")
+    done = command("judge", UNRULY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    assert done.returncode == 70, (done.stdout, done.stderr)
+
+
 def test_a_judge_that_ends_the_command_itself_does_not_end_it_as_a_success(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"text": "settle: die"}\n')
     flags = ["--run", "r", "--gate", "--min", "score=0.1", "--case-timeout", "0"]

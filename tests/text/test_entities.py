@@ -8,7 +8,6 @@ import pytest
 
 import krino
 from krino.text.entities import unescape_html
-from rag_making import CASE
 
 LONG = "&#" + "1" * 5_000 + ";"
 
