@@ -11,13 +11,15 @@ import stat
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from krino import Judge, Passage, Questions, Ruling, Settlement
+from krino import Judge, Judgement, Passage, Questions, Ruling, Settlement
+from krino.blocks import Block
 
 
 class Text(BaseModel):
@@ -131,6 +133,10 @@ class Unruly(Judge[Text, None, Kind, Verdict]):
     def settle(self, case: Text, facts: None, labels: Kind | None) -> Settlement:
         self._at("settle", case)
         return Settlement({"score": Ruling(0.5, "R1", from_labels=labels is not None)})
+
+    def view(self, case: Text, facts: None, judgement: Judgement) -> Sequence[Block]:
+        self._at("view", case)
+        return ()
 
     def metadata(self, case: Text) -> dict[str, Any]:
         self._at("metadata", case)

@@ -187,6 +187,13 @@ def test_what_a_judge_leaves_running_does_not_keep_the_command_from_ending(tmp_p
     assert done.returncode == 0, (done.stdout, done.stderr)
 
 
+def test_cases_that_take_for_ever_to_show_are_broken_off_once(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text((json.dumps({"text": "view: loop"}) + "\n") * 40)
+    done = command("judge", UNRULY, "cases.jsonl", "--run", "r", "--case-timeout", "2", cwd=tmp_path)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert b"took longer than 2 seconds" in (tmp_path / "r" / "report.html").read_bytes()
+
+
 @pytest.mark.parametrize("what", ["no output", "close output"])
 def test_a_judge_that_takes_the_output_away_fails_no_gate(tmp_path: Path, what: str) -> None:
     (tmp_path / "cases.jsonl").write_text(json.dumps({"text": f"study: {what}"}) + "\n")

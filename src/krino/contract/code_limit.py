@@ -50,6 +50,10 @@ class CodeBroke(Exception):
     """A judge's code raised what would have ended the process, or took longer than it may."""
 
 
+class TookTooLong(CodeBroke):
+    """A judge's code took longer than it may."""
+
+
 class _TimeIsUp(BaseException):
     """Raised inside the judge's code. No `Exception`: judges catch those."""
 
@@ -90,7 +94,7 @@ class CodeLimit:
         if fault is None or isinstance(fault, Exception) or _is_users_interrupt(fault):
             return
         if isinstance(fault, _TimeIsUp):
-            raise CodeBroke(
+            raise TookTooLong(
                 f"the judge's code took longer than {self._seconds:g} seconds over this case (--case-timeout)"
             ) from fault
         raise CodeBroke(named(fault)) from fault
