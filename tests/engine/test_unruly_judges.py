@@ -201,9 +201,10 @@ def test_a_judge_that_takes_the_output_away_fails_no_gate(tmp_path: Path, what: 
     assert done.returncode == 70, (done.stdout, done.stderr)
 
 
-def test_a_judge_that_ends_the_command_itself_does_not_end_it_as_a_success(tmp_path: Path) -> None:
-    (tmp_path / "cases.jsonl").write_text('{"text": "settle: die"}\n')
-    flags = ["--run", "r", "--gate", "--min", "score=0.1", "--case-timeout", "0"]
+@pytest.mark.parametrize("step", ["settle", "view"])
+def test_a_judge_that_ends_the_command_itself_does_not_end_it_as_a_success(tmp_path: Path, step: str) -> None:
+    (tmp_path / "cases.jsonl").write_text(f'{{"text": "{step}: die"}}\n')
+    flags = ["--run", "r", "--gate", "--min", "score=0.1", *(["--case-timeout", "0"] if step == "settle" else [])]
     done = command("judge", UNRULY, "cases.jsonl", *flags, cwd=tmp_path)
     assert done.returncode == 3, (done.stdout, done.stderr)
     assert "ended this process" in done.stderr
