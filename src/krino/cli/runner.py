@@ -86,8 +86,8 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
 
 @contextlib.contextmanager
 def _no_quiet_end() -> Iterator[None]:
-    """Code of a judge that runs in this process (batch files, `--case-timeout 0`, splitting records, the report) may end
-    it with the exit code of a success, and a gate would pass that nobody checked. So it ends with that of a fault."""
+    """Code of a judge that runs in this process (batch files, `--case-timeout 0`, splitting records, the report) may
+    end it with the exit code of a success, and a gate would pass that nobody checked. So it ends as a fault does."""
     own, end = os.getpid(), os._exit
 
     def end_loudly(status: int) -> NoReturn:
