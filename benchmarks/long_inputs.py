@@ -29,9 +29,11 @@ from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.rag.judge import RagJudge
 from krino.labellers.llm.planted import Plants, squeeze
 from krino.labellers.llm.prompt import neutralise
+from krino.labellers.llm.secrets import Secrets
 from krino.render.html import to_html
 from krino.render.markdown import to_markdown
 from krino.text.clean import clean, clean_line
+from krino.text.entities import unescape_html
 from krino.text.forms import canonical, locate
 from krino.text.formulas import marked
 from krino.text.language import foreign_language, guess_language, is_gibberish
@@ -214,6 +216,18 @@ def _shown(text: str) -> None:
     to_html(blocks)
 
 
+def _rag_bounds(text: str) -> None:
+    """What a person's form is made of."""
+    judge = JUDGES["rag"]
+    case = judge.read({"question": "How tall is it?", "context": [text], "answer": f"It is 102 metres tall. {text}"})
+    facts = judge.study(case)
+    judge.exhibits(case, facts)
+    if (asked := judge.ask(case, facts)) is not None:
+        judge.bounds(case, facts, asked, True)
+
+
+KEY = "sk-1aA0bB2cC3dD4eE5fF6gG7"
+SECRETS = Secrets([KEY])
 PLANTED = {"claims": [{"sentence": 1, "label": "supported"}], "uncertain": None}
 
 READERS: Mapping[str, Reader] = {
@@ -248,6 +262,10 @@ READERS: Mapping[str, Reader] = {
     "same text": canonical,
     "terminal text": lambda text: (clean(text), clean_line(text)),
     "prompt text": neutralise,
+    "entities": unescape_html,
+    "keys in a reply": lambda text: SECRETS.strike(text.encode()),
+    "keys beside a key": lambda text: SECRETS.strike(f"{text} {KEY} {text}".encode()),
+    "rag bounds": _rag_bounds,
     "planted squeeze": squeeze,
     "planted answer": lambda text: Plants((f"claims sentence label uncertain supported {text}",), ()).hold(PLANTED),
     "shown as HTML and Markdown": _shown,

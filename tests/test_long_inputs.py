@@ -16,6 +16,7 @@ from krino.judges.citation.record_values import candidates_in_text, parsed_json
 from krino.judges.efficiency.finders.calls import spoken_action, without_marks
 from krino.judges.efficiency.finders.nearness import read_wording
 from krino.judges.efficiency.traces.text_actions import actions_in, closing_words, observations_in
+from krino.judges.rag.judge import RagJudge
 
 LONG = 200_000
 
@@ -43,6 +44,16 @@ def test_steps_with_one_huge_word_or_gap_are_judged(letter: str) -> None:
         for number, kind in enumerate(("tool", "tool", "llm"))
     ]
     assert judged("Find it.", *steps).status == "ok"
+
+
+def test_an_answer_of_headings_is_bound_exactly() -> None:
+    """Each of them was looked for in the list of all that state nothing."""
+    judge = RagJudge()
+    case = judge.read({"question": "What?", "context": ["It is 102 metres tall."], "answer": "# a\n" * (LONG // 2)})
+    facts = judge.study(case)
+    asked = judge.ask(case, facts)
+    assert asked is not None
+    assert judge.bounds(case, facts, asked, True)
 
 
 def test_identifiers_of_a_wording_are_what_they_were() -> None:

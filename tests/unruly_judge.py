@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import pickle
 import signal
 import stat
 import sys
+import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from krino import Judge, Passage, Questions, Ruling, Settlement
+from krino import Judge, Judgement, Passage, Questions, Ruling, Settlement
+from krino.blocks import Block
 
 
 class Text(BaseModel):
@@ -63,6 +67,16 @@ def misbehave(what: str) -> None:
         raise _Own("no Exception")
     if what == "close":
         os.closerange(3, max(_open_files()) + 1)
+    if what == "thread":
+        threading.Thread(target=threading.Event().wait).start()
+    if what == "at end":
+        atexit.register(threading.Event().wait)
+    if what == "no output":
+        sys.stdout = sys.stderr = None
+    if what == "close output":
+        os.closerange(0, 3)
+    if what == "fork":
+        os.fork()
     if what == "die":
         os._exit(0)
     if what in JUNK:
@@ -119,6 +133,10 @@ class Unruly(Judge[Text, None, Kind, Verdict]):
     def settle(self, case: Text, facts: None, labels: Kind | None) -> Settlement:
         self._at("settle", case)
         return Settlement({"score": Ruling(0.5, "R1", from_labels=labels is not None)})
+
+    def view(self, case: Text, facts: None, judgement: Judgement) -> Sequence[Block]:
+        self._at("view", case)
+        return ()
 
     def metadata(self, case: Text) -> dict[str, Any]:
         self._at("metadata", case)

@@ -170,9 +170,41 @@ def test_a_judge_that_ends_its_process_before_it_asks_ends_no_command(tmp_path: 
     refuse_others_than(texts, list(krino.load_run(tmp_path / "r")))
 
 
-def test_a_judge_that_ends_the_command_itself_does_not_end_it_as_a_success(tmp_path: Path) -> None:
-    (tmp_path / "cases.jsonl").write_text('{"text": "settle: die"}\n')
-    flags = ["--run", "r", "--gate", "--min", "score=0.1", "--case-timeout", "0"]
+def test_a_copy_that_a_judge_makes_of_its_process_judges_nothing(tmp_path: Path) -> None:
+    texts = ["fine", "study: fork", "settle: fork", "also fine"]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    done = command("judge", UNRULY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert done.stdout.count("4 cases") == 1
+    assert len((tmp_path / "r" / "judgements.jsonl").read_bytes().splitlines()) == len(texts)
+
+
+@pytest.mark.parametrize("what", ["thread", "at end"])
+def test_what_a_judge_leaves_running_does_not_keep_the_command_from_ending(tmp_path: Path, what: str) -> None:
+    """The report studies cases in the command's own process."""
+    (tmp_path / "cases.jsonl").write_text(json.dumps({"text": f"study: {what}"}) + "\n")
+    done = command("judge", UNRULY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+def test_cases_that_take_for_ever_to_show_are_broken_off_once(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text((json.dumps({"text": "view: loop"}) + "\n") * 40)
+    done = command("judge", UNRULY, "cases.jsonl", "--run", "r", "--case-timeout", "2", cwd=tmp_path)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert b"took longer than 2 seconds" in (tmp_path / "r" / "report.html").read_bytes()
+
+
+@pytest.mark.parametrize("what", ["no output", "close output"])
+def test_a_judge_that_takes_the_output_away_fails_no_gate(tmp_path: Path, what: str) -> None:
+    (tmp_path / "cases.jsonl").write_text(json.dumps({"text": f"study: {what}"}) + "\n")
+    done = command("judge", UNRULY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    assert done.returncode == 70, (done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("step", ["settle", "view"])
+def test_a_judge_that_ends_the_command_itself_does_not_end_it_as_a_success(tmp_path: Path, step: str) -> None:
+    (tmp_path / "cases.jsonl").write_text(f'{{"text": "{step}: die"}}\n')
+    flags = ["--run", "r", "--gate", "--min", "score=0.1", *(["--case-timeout", "0"] if step == "settle" else [])]
     done = command("judge", UNRULY, "cases.jsonl", *flags, cwd=tmp_path)
     assert done.returncode == 3, (done.stdout, done.stderr)
     assert "ended this process" in done.stderr

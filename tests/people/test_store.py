@@ -160,6 +160,7 @@ def test_a_rater_has_a_name_of_bounded_length(name: str) -> None:
 
 def test_a_name_is_the_same_however_its_letters_are_written() -> None:
     assert rater_name(" Zoe\u0308  B ") == rater_name("Zoë B")
+    assert rater_name("Zoe\x00\u0308 B") == rater_name("Zoë B")  # composed once nothing stands between the two
 
 
 def test_a_note_without_end_and_an_answer_that_is_no_json_are_refused(store: LabelStore) -> None:
@@ -190,7 +191,7 @@ def test_a_reader_of_a_database_that_is_not_there_is_told(tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("odd", ["an\u00adna", "anna\u200b", "\u202eanna\u202c", "\ufeffanna"])
+@pytest.mark.parametrize("odd", ["an\u00adna", "anna\u200b", "\u202eanna\u202c", "\ufeffanna", "a\x00nna"])
 def test_a_name_with_unseen_characters_is_no_second_rater(store: LabelStore, odd: str) -> None:
     assert rater_name(odd) == "anna"
     store.add(label(score=1.0))

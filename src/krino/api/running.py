@@ -284,7 +284,9 @@ class Running:
             found = run.found(lines)
             del lines  # it grows with the run, and is not held while results are
             case_of = CasesBeside(self.cases, identify_by(self.judge, None)).case_of
-            report = stack.enter_context(Report(run.folder, run.manifest, self.judge, case_of))
+            report = stack.enter_context(
+                Report(run.folder, run.manifest, self.judge, case_of, self.settings.case_seconds)
+            )
             if beside is None:
                 result = sum_up(run, found.records, report)
             else:

@@ -9,7 +9,7 @@ import typer
 
 from krino.cli import agree, compare, demo, doctor, explain, export, gate, judge, judges, resettle, serve, shard, show
 from krino.cli import map as mapping
-from krino.cli.exits import Commands, end_on_signals, exit_code_of
+from krino.cli.exits import Commands, end_on_signals, end_with, exit_code_of
 from krino.cli.settings import load_settings
 
 EXIT_CODES = """Exit codes: 0 done · 1 a gate failed · 2 wrong usage or input · 3 some cases failed or were not
@@ -65,4 +65,4 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✓ gets a ?, not a crash
     end_on_signals()
-    sys.exit(exit_code_of(app))
+    end_with(exit_code_of(app))

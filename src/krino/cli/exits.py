@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from typer.core import TyperGroup
 
@@ -82,8 +82,31 @@ def _nudge_after_signals() -> None:
     threading.Thread(target=nudge, name="nudge", daemon=True).start()
 
 
+LONGEST_END = 10.0
+"""Seconds after which the command ends although a judge has left a thread running, or something to do at the end."""
+
+
+def end_with(code: int) -> NoReturn:
+    """Ends this process, whatever a judge has left behind in it: all that counts is written by now."""
+
+    def end() -> None:
+        time.sleep(LONGEST_END)
+        os._exit(code)
+
+    threading.Thread(target=end, name="krino-end", daemon=True).start()
+    sys.exit(code)
+
+
 def exit_code_of(command: Callable[[], Any]) -> int:
     """Runs the command. A problem that the user can put right is one clear message, never a traceback."""
+    try:
+        return _flushed_code_of(command)
+    except Exception:  # a judge has closed or replaced stdout and stderr: nothing can be printed any more
+        sys.stdout = sys.stderr = None
+        return FAULT
+
+
+def _flushed_code_of(command: Callable[[], Any]) -> int:
     try:
         code = _code_of(command)
         sys.stdout.flush()

@@ -75,7 +75,8 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
         run = asyncio.run(running.carry_out(conduct))
     if run.manifest.counts.total > MANY:
         tell(f"summing up {run.manifest.counts.total:,} judgements")
-    gated = _shown(run, running, gating, as_json)
+    with _no_quiet_end():  # the report has the judge show its cases
+        gated = _shown(run, running, gating, as_json)
     if run.manifest.state != "finished":
         tell(f"{run.manifest.state} before the end of the input: {run.manifest.stop_reason}")
         limit = running.stopped.limit if running.stopped is not None else None
@@ -85,8 +86,8 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
 
 @contextlib.contextmanager
 def _no_quiet_end() -> Iterator[None]:
-    """Code of a judge that runs in this process (batch files, `--case-timeout 0`, the splitting of records) may end it
-    with the exit code of a success, and a gate would pass that nobody checked. So it ends with that of a fault."""
+    """Code of a judge that runs in this process (batch files, `--case-timeout 0`, splitting records, the report) may
+    end it with the exit code of a success, and a gate would pass that nobody checked. So it ends as a fault does."""
     own, end = os.getpid(), os._exit
 
     def end_loudly(status: int) -> NoReturn:

@@ -50,6 +50,10 @@ class CodeBroke(Exception):
     """A judge's code raised what would have ended the process, or took longer than it may."""
 
 
+class TookTooLong(CodeBroke):
+    """A judge's code took longer than it may."""
+
+
 class _TimeIsUp(BaseException):
     """Raised inside the judge's code. No `Exception`: judges catch those."""
 
@@ -57,14 +61,16 @@ class _TimeIsUp(BaseException):
 class CodeLimit:
     """The time that the code of one case may take in all its steps; `with` it around each of them. 0: no limit."""
 
-    __slots__ = ("_begun", "_left", "_seconds", "_uses_alarm")
+    __slots__ = ("_begun", "_left", "_process", "_seconds", "_uses_alarm")
 
     def __init__(self, seconds: float = CASE_SECONDS) -> None:
         self._seconds = self._left = seconds
         self._uses_alarm = False
         self._begun = 0.0
+        self._process = 0
 
     def __enter__(self) -> None:
+        self._process = os.getpid()
         self._begun = time.monotonic()
         if self._seconds:
             _hard_end.put_off(self._begun)
@@ -81,12 +87,14 @@ class CodeLimit:
             (_alarm if self._uses_alarm else _watcher).end()
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, _: TracebackType | None) -> None:
+        if os.getpid() != self._process:  # the judge has forked, and this is its copy of Krino: one writes the run
+            os._exit(1)
         self.stop()
         self._left -= time.monotonic() - self._begun
         if fault is None or isinstance(fault, Exception) or _is_users_interrupt(fault):
             return
         if isinstance(fault, _TimeIsUp):
-            raise CodeBroke(
+            raise TookTooLong(
                 f"the judge's code took longer than {self._seconds:g} seconds over this case (--case-timeout)"
             ) from fault
         raise CodeBroke(named(fault)) from fault

@@ -211,7 +211,7 @@ class LabelStore:
 
 def rater_name(given: str) -> str:
     """A name as it is kept: one line, nothing invisible, the same letters written the same way."""
-    name = clean_line(clean_name(given[: 4 * LONGEST_RATER]))
+    name = clean_name(clean_line(given[: 4 * LONGEST_RATER])).strip()
     if not name:
         raise UsageProblem("the name of the rater is empty; write who labels")
     if len(name) > LONGEST_RATER:

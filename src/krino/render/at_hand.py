@@ -7,7 +7,7 @@ from typing import Any
 
 from krino.blocks import Block, Paragraph, as_data, from_data
 from krino.contract import AnyJudge, Judgement, Questions
-from krino.contract.code_limit import CodeLimit
+from krino.contract.code_limit import CASE_SECONDS, CodeLimit, TookTooLong
 from krino.contract.judge import Overview
 from krino.labellers.llm.prompt import TAG_SLOT, shown_texts, system_text, user_text
 from krino.render.html import to_html
@@ -19,6 +19,9 @@ class AtHand:
     """A judge, for those who show its judgements. What it does wrong costs its own blocks, never the report."""
 
     judge: AnyJudge
+    seconds: float = CASE_SECONDS
+    """What the judge's code may take to show a case; one that took longer is not asked to show any other."""
+    _is_too_slow: bool = False
     _studied_last: tuple[Record, Any, Any] | None = None
     """A record with its case and facts: whoever shows a case asks for its request next."""
 
@@ -28,10 +31,13 @@ class AtHand:
 
     def request(self, record: Record) -> str | None:
         """The case's own part, `TAG` in the place of the random word; None where the facts leave nothing to ask."""
+        if self._is_too_slow:
+            return None
         try:
-            with CodeLimit():
+            with CodeLimit(self.seconds):
                 questions = self.judge.ask(*self._studied(record))
-        except Exception:  # a case that cannot be judged was never asked about
+        except Exception as fault:  # a case that cannot be judged was never asked about
+            self._is_too_slow = isinstance(fault, TookTooLong)
             return None
         if questions is None:
             return None
@@ -44,18 +50,20 @@ class AtHand:
 
     def view(self, judgement: Record, record: Record) -> list[Block]:
         """How the judge shows a case; nothing for one that it could not read or study."""
-        if broke_unlabelled(judgement):
+        if self._is_too_slow or broke_unlabelled(judgement):
             return []
         try:
-            with CodeLimit():
+            with CodeLimit(self.seconds):
                 case, facts = self._studied(record)
-        except Exception:
+        except Exception as fault:
+            self._is_too_slow = isinstance(fault, TookTooLong)
             return []
         kept = {name: value for name, value in judgement.items() if name != "case"}
         try:
-            with CodeLimit():
+            with CodeLimit(self.seconds):
                 return list(self.judge.view(case, facts, Judgement.model_validate(kept)))
         except Exception as fault:
+            self._is_too_slow = isinstance(fault, TookTooLong)
             return [_problem(self.judge, "view", fault)]
 
     def _studied(self, record: Record) -> tuple[Any, Any]:

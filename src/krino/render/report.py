@@ -15,6 +15,7 @@ import orjson
 
 from krino.blocks import Block
 from krino.contract import AnyJudge
+from krino.contract.code_limit import CASE_SECONDS
 from krino.render.at_hand import AtHand, RunOverview
 from krino.render.embed import CaseOf, Collector, Kept, RecordedViews, columns_of, script_json
 from krino.render.html import fold, page_file, to_html
@@ -44,9 +45,15 @@ class Report(ExitStack):
     """Takes judgements one at a time, then writes the page; leaving it closes its scratch files."""
 
     def __init__(
-        self, folder: Path, manifest: Manifest, judge: AnyJudge | None = None, case_of: CaseOf | None = None
+        self,
+        folder: Path,
+        manifest: Manifest,
+        judge: AnyJudge | None = None,
+        case_of: CaseOf | None = None,
+        seconds: float = CASE_SECONDS,
     ) -> None:
         """`judge`: the one that judged, if it is at hand: it shows its cases, and what a labeller was asked of them.
+        `seconds`: what its code may take for each.
 
         `case_of` finds the case of a judgement; without it, the case is expected in the judgement under `case`.
         """
@@ -56,7 +63,7 @@ class Report(ExitStack):
             self.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
             for _ in range(6)
         )
-        hand = None if judge is None else AtHand(judge)
+        hand = None if judge is None else AtHand(judge, seconds)
         self._collector = Collector(rows, texts, not_ok, first, later, requests, hand, manifest.counts.total)
         if case_of is not None:
             self._collector.case_of = case_of

@@ -100,6 +100,26 @@ def test_what_holds_no_key_is_left_as_it_is() -> None:
     assert Secrets([]).strike(b"%41 anything") == b"%41 anything"
 
 
+def test_a_reply_of_backslashes_is_searched_once() -> None:
+    """From every backslash again, half a million of them would take hours."""
+    text = b"\\" * 500_000
+    assert Secrets([KEY]).strike(text) == text
+    assert Secrets([KEY]).strike(text + KEY.encode() + text + b"n") == STRUCK.encode() + text + b"n"
+
+
+def test_a_key_with_backslashes_is_struck_wherever_it_stands() -> None:
+    key = "\\pass\\word\\n1234567"
+    assert Secrets([key]).strike(key.encode() * 3) == STRUCK.encode() * 3
+    assert Secrets([KEY]).strike(b"\\" * 5 + KEY.encode() * 2) == STRUCK.encode() * 2
+
+
+def test_an_entity_with_thousands_of_digits_is_read() -> None:
+    text = b"&#" + b"1" * 5_000 + b";"
+    assert Secrets([KEY]).strike(text) == text
+    coded = "".join(f"&#{'0' * 5_000}{ord(letter)};" for letter in KEY).encode()
+    assert Secrets([KEY]).strike(coded) == STRUCK.encode()
+
+
 def test_a_stand_in_for_a_key_is_a_word_like_others() -> None:
     assert Secrets(["EMPTY", "x" * (SHORTEST - 1)]).strike(b"the list is EMPTY xxxxxxx") == b"the list is EMPTY xxxxxxx"
     assert Secrets(["x" * SHORTEST]).strike(b"a xxxxxxxx") == b"a ***"

@@ -171,6 +171,34 @@ def test_the_form_does_not_begin_with_what_code_takes_for_a_refusal() -> None:
     assert not any(option.chosen for option in parts["empty_sentences"].options)
 
 
+def test_neither_request_nor_quotations_say_what_code_takes_for_no_claim() -> None:
+    answer = "# Short answer\n\nIt was built in 1958. I cannot say who designed it."
+    found = asked("rag", {**rag_cases(1)[0], "answer": answer})
+    assert "Perhaps no claim" not in found.exhibits.request
+    claims = next(child for child in found.at("labels").form().children if child.name == "claims")
+    rows = [{child.name: child for child in row.children} for row in claims.children]
+    assert [row["text"].value for row in rows] == [
+        "Short answer",
+        "It was built in 1958.",
+        "I cannot say who designed it.",
+    ]
+    assert rows[0]["quote"].suggestions
+    assert len({row["quote"].suggestions for row in rows}) == 1
+    assert not any(row["text"].suggestions for row in rows)
+
+
+def test_what_an_agent_said_beside_a_call_is_shown() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": '{"q": "hours"}'}}
+    messages = [
+        {"role": "user", "content": "Find the opening hours."},
+        {"role": "assistant", "content": "I know them already, but look again.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "9 to 17"},
+        {"role": "assistant", "content": "From 9 to 17."},
+    ]
+    steps = asked("efficiency", {"task": "Find the opening hours.", "trace": messages}).exhibits.sources
+    assert "I know them already, but look again." in steps[0].text
+
+
 def test_a_trace_is_shown_with_results_and_messages_and_long_ones_open_on_demand() -> None:
     long = "row of the result " * 2_000
     steps = [

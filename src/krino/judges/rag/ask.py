@@ -50,7 +50,7 @@ def write_request(facts: RagFacts, *, hints: bool = True) -> str:
     if asked.claims:
         sentences = "sentence 1" if count == 1 else f"sentences 1 to {count}"
         lines.append(f"Label the claims of {sentences}, every passage and the needs.")
-        if facts.no_claims:
+        if hints and facts.no_claims:
             shown = ", ".join(map(str, sorted(facts.no_claims)[:_MOST_MARKED]))
             lines.append(f"Perhaps no claim (heading, lead-in, courtesy, source): {shown}. Read them all the same.")
     else:

@@ -31,7 +31,8 @@ def bounds_of(facts: RagFacts, exact: bool) -> Bound:
     if not (exact and asked.claims):
         return shape
     empty = _without_claims(facts)
-    claims = [_claim(facts, number) for number in range(1, len(facts.sentences) + 1) if number not in empty]
+    stated = sorted(set(range(1, len(facts.sentences) + 1)).difference(empty))
+    claims = [_claim(facts, number) for number in stated]
     fixed = {"claims": Bound.each(claims), "empty_sentences": Bound.each(map(Bound.only, empty))}
     return Bound(fields=tuple((name, fixed.get(name, bound)) for name, bound in shape.fields))
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 import codecs
-import html
 import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
+
+from krino.text.entities import unescape_html
 
 MOST_LAYERS = 6  # escapes inside escapes; deeper ones no model reads through
 BACKSLASH = re.compile(
@@ -122,7 +123,7 @@ def layers(text: str) -> Iterator[str]:
 
 
 def _unescaped(text: str) -> str:
-    text = html.unescape(text) if "&" in text else text
+    text = unescape_html(text)
     text = PERCENT.sub(_from_percent, text) if "%" in text else text
     if "\\" not in text:
         return text

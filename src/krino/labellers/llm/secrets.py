@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
-import html
 import html.entities
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+from krino.text.entities import unescape_html
 
 STRUCK = "***"
 SHORTEST = 8
@@ -17,13 +18,14 @@ PLAIN_HEADERS = frozenset({"anthropic-version"})
 """The headers that hold no secret. Any other may be one that the user has added."""
 _PERCENT = re.compile(rb"%(?:25)*([0-9a-fA-F]{2})")
 _ENTITY = re.compile(rb"&(?:#|[A-Za-z]{2,9};)")
-_BREAK = re.compile(rb"\\+[nrt]")
+_BREAK = re.compile(rb"(?<!\\)\\++[nrt]")
 BLANKS = b" \t\r\n\f\v"
 _WRAPPED = rb"(?:\s|\\+[nrt]){0,8}"
 """What may stand between two characters of a secret that was wrapped."""
 SHORTEST_PIECE = 12
 """Of the first or last two thirds of a secret, which say nearly as much as all of it."""
-_UNICODE = re.compile(rb"\\+(?:u00|x)([0-9a-fA-F]{2})")
+_UNICODE = re.compile(rb"(?<!\\)\\++(?:u00|x)([0-9a-fA-F]{2})")
+"""Looked for at the first of a run of backslashes only: from each of them, it would take the square of the length."""
 
 
 class Secrets:
@@ -111,16 +113,20 @@ def _pattern(needles: tuple[bytes, ...]) -> re.Pattern[bytes]:
 
 
 def _in_any_dress(needle: bytes) -> bytes:
-    return _WRAPPED.join(map(_one_byte, needle))
+    alone = b"" if b"\\" in needle else rb"(?<!\\)"
+    return _WRAPPED.join((_one_byte(needle[0], alone), *map(_one_byte, needle[1:])))
 
 
-def _one_byte(byte: int) -> bytes:
-    """A byte as itself or as an escape of JSON, of a URL or of HTML; escapes may be escaped again."""
+def _one_byte(byte: int, alone: bytes = b"") -> bytes:
+    """A byte as itself or as an escape of JSON, of a URL or of HTML; escapes may be escaped again.
+
+    `alone`: stands before a run of backslashes, so that a search begins once with each run.
+    """
     itself = re.escape(bytes([byte]))
     hexed = b"".join(b"[%c%c]" % (digit, digit ^ 0x20) if digit > 57 else bytes([digit]) for digit in b"%02x" % byte)
     forms = [
-        rb"\\*" + itself,
-        rb"\\+(?:u00|x)" + hexed,
+        alone + rb"\\*" + itself,
+        alone + rb"\\+(?:u00|x)" + hexed,
         rb"%(?:25)*" + hexed,
         rb"&#0*" + b"%d" % byte + rb";?",
         rb"&#[xX]0*" + hexed + rb";?",
@@ -138,7 +144,7 @@ def _names_of(char: str) -> tuple[str, ...]:
 def _undressed(text: bytes) -> bytes:
     """The text with every escape taken off, only to look whether a secret is in it."""
     if b"&" in text:
-        text = html.unescape(text.decode("latin-1")).encode("latin-1", "replace")
+        text = unescape_html(text.decode("latin-1")).encode("latin-1", "replace")
     if b"%" in text:
         text = _PERCENT.sub(_byte, text)
     if b"\\" in text:

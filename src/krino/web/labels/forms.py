@@ -291,12 +291,14 @@ def _list(node: Node, part: Schema, spot: _Spot) -> Node:
     values = own.choices if own.choices is not None else _values(inner)
     if values is not None:
         return replace(node, kind="many", options=_options(values, given), most=bound.most)
-    each, exacts = bound.items, exact.items or ()
+    each, exacts, alike = bound.items, exact.items or (), exact.item
+    if each is None and exacts:  # a person adds and leaves out rows: no row is the one that code has put there
+        exacts, alike = (), _in_common(exacts)
     least, most = (int(bound.least or 0), int(bound.most or _MOST_ROWS)) if each is None else (len(each), len(each))
     children = []
     for place, value in enumerate([*given, *[{}] * (least - len(given))][: min(most, _MOST_ROWS)]):
         known = exacts[place] if place < len(exacts) else None
-        row = _node(items, spot.inner(place, value, own if each is None else each[place], known or exact.item))
+        row = _node(items, spot.inner(place, value, own if each is None else each[place], known or alike))
         children.append(_row(row, known) if known is not None and least == most else row)
     return replace(node, kind="rows", children=tuple(children), least=least, most=most, grows=least != most)
 
@@ -329,6 +331,13 @@ def _fields(bound: Bound) -> dict[str, Bound]:
         for name, part in kind.fields:
             found.setdefault(name, []).append(part)
     return {name: Bound.either(*parts) for name, parts in found.items()}
+
+
+def _in_common(items: Sequence[Bound]) -> Bound:
+    """What can be chosen from in every item of a list alike; what has one value only names the item."""
+    first, *others = map(_fields, items)
+    same = {name: part for name, part in first.items() if all(one.get(name) == part for one in others)}
+    return Bound.holding(**{name: part for name, part in same.items() if _begun(part) is MISSING})
 
 
 def _choices(bound: Bound) -> Iterator[Choice]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import unescape
 from typing import Final
 
+from krino.text.entities import unescape_html
 from krino.text.forms import INVISIBLE
 
 LOST: Final = "ʔ"
@@ -22,8 +22,7 @@ _LIKE_LETTERS: Final = tuple(str.maketrans({"0": "o", "1": one, "5": "s"}) for o
 
 def restored(text: str) -> str:
     """The text without entities and hidden characters, and with letters that were encoded twice made one again."""
-    if "&" in text:
-        text = unescape(text)
+    text = unescape_html(text)
     if text.isascii():
         return text
     return _TWICE_ENCODED.sub(_once, text.translate(INVISIBLE))
