@@ -17,8 +17,8 @@ from fake_llm import FakeServer
 from krino.cases.item import CaseItem
 from krino.cli import app
 from krino.contract import Questions, Ruling, Settlement
-from krino.engine.made_labels import made_labels
 from krino.engine.rehearsal import _rehearsed, rehearse
+from krino.engine.sample_labels import make_labels
 from krino.judges.registry import OURS
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
@@ -92,10 +92,11 @@ class WrongType(Kept):
 
 
 class Forgetful(Kept):
-    """Says nothing of the labels that decide."""
+    """Says of one field that labels decide it, and nothing of another that they decide too."""
 
     def rulings(self, labels: ToyLabels) -> Any:
-        return Settlement({**super().rulings(labels), "score": Ruling(float(labels.label == "good"), "TOY-LABEL")})
+        note = Ruling("n", "TOY-LABEL", from_labels=True)
+        return Settlement({"note": note, "score": Ruling(float(labels.label == "good"), "TOY-LABEL")})
 
 
 class UnknownLabel(Kept):
@@ -125,7 +126,7 @@ class StudiesNothing(ToyJudge):
 
 
 BROKEN = [
-    (GivesDict, r"settle must return a krino\.Settlement, not a dict; write `return Settlement\(\{\.\.\.\}\)`"),
+    (GivesDict, r"settle must return a ToyVerdict or a krino\.Settlement, not a dict; write `return ToyVerdict"),
     (UnknownField, "a ruling for `extra`, which `ToyVerdict` has no field for"),
     (MissingField, "no ruling for `score` of `ToyVerdict`"),
     (UnknownRule, "rules by 'TOY-SCORE', which `rules` does not list"),
@@ -245,7 +246,7 @@ class Outer(BaseModel):
 
 
 def test_made_labels_differ_in_every_choice() -> None:
-    made = [label for label in made_labels(Outer, ["first words", "second words"]) if isinstance(label, Outer)]
+    made = [label for label in make_labels(Outer, ["first words", "second words"]) if isinstance(label, Outer)]
     assert {label.sure for label in made} == {True, False}
     assert {label.share for label in made} == {0, 1}
     assert {item.kind for label in made for item in label.items} >= {"a", "b"}
@@ -258,7 +259,7 @@ def test_a_model_that_nothing_can_be_made_for_gives_none() -> None:
     class Coded(BaseModel):
         code: str = Field(pattern="^[A-Z]{4}-[0-9]{9}$")
 
-    assert list(made_labels(Coded, ["text"])) == []
+    assert list(make_labels(Coded, ["text"])) == []
 
 
 def test_the_command_ends_with_2_asks_nobody_and_claims_no_folder(tmp_path: Path, server: FakeServer) -> None:

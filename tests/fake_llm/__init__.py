@@ -3,6 +3,6 @@
 from fake_llm.faults import FAULT_NAMES, FEATURES, Faults
 from fake_llm.replies import ReceivedRequest
 from fake_llm.server import FakeServer, Stats
-from krino.engine.made_labels import example_of
+from krino.engine.sample_labels import example_of
 
 __all__ = ["FAULT_NAMES", "FEATURES", "FakeServer", "Faults", "ReceivedRequest", "Stats", "example_of"]

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from fake_llm.replies import Answer, Asked, Dialect, ReceivedRequest, decode_at
-from krino.engine.made_labels import Schema, alternatives, resolve, type_of
+from krino.engine.sample_labels import Schema, alternatives, resolve, type_of
 from krino.errors import UsageProblem
 
 # --- when ------------------------------------------------------------------------------------------

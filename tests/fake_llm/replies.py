@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import orjson
 
-from krino.engine.made_labels import Schema, example_of
+from krino.engine.sample_labels import Schema, example_of
 
 Dialect = Literal["openai", "azure", "anthropic"]
 Finish = Literal["stop", "length", "content_filter", "refusal"]

@@ -17,15 +17,15 @@ from krino.cases.reader import optional_targets, other_names
 from krino.cases.splitting import split_items
 from krino.cases.watching import looked_for_slips
 from krino.contract import AnyJudge, Judge, Judgement, Labeller, VerdictT
+from krino.contract.class_checks import make_judge, refuse_faulty
 from krino.contract.code_limit import CASE_SECONDS, seconds_of
-from krino.contract.soundness import made, refuse_unsound
 from krino.engine import sync
 from krino.engine.case import judge_item
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, judged_in_order
 from krino.engine.rehearsal import rehearse, rehearsed
 from krino.errors import UsageProblem
-from krino.judges.registry import load_judge, rival
+from krino.judges.registry import find_namesake, load_judge
 from krino.labellers.factory import labeller_from
 from krino.text.guessing import guessed
 
@@ -194,12 +194,14 @@ def _warn(told: str) -> None:
 def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
     """The judge that a name, a class or a judge with other settings means."""
     if isinstance(judge, type) and issubclass(judge, Judge):
-        return made(judge, options, prompt, rival)
+        return make_judge(judge, options, prompt, find_namesake)
     if isinstance(judge, Judge):
-        refuse_unsound(judge, rival)
+        refuse_faulty(judge, find_namesake)
         if options is None and prompt is None:
             return judge
-        return made(type(judge), judge.options if options is None else options, prompt or judge.prompt, rival)
+        return make_judge(
+            type(judge), judge.options if options is None else options, prompt or judge.prompt, find_namesake
+        )
     return load_judge(judge, options, prompt)
 
 

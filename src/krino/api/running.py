@@ -32,7 +32,7 @@ from krino.engine.crew import DIED
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, Finished, Returned, opened
 from krino.engine.rehearsal import lacks_labeller, refuse_without_labeller, rehearse_first, rehearsed
-from krino.engine.rehearsal_apart import goes_to_workers, rehearse_apart
+from krino.engine.rehearsal_process import goes_to_workers, rehearse_apart
 from krino.errors import RunStopped, UsageProblem
 from krino.judges.registry import OURS, address_of
 from krino.labellers.factory import labeller_from

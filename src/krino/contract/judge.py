@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,12 +73,12 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
     """
 
     name: ClassVar[str]
-    version: ClassVar[str]
+    version: ClassVar[str] = "1"
     summary: ClassVar[str]
     default_prompt: ClassVar[str]
     """What a labeller is told, the same for every case: it comes first, so that prompt caches hit."""
-    rules: ClassVar[Mapping[str, str]]
-    """Rule id to what the rule says. Every ruling names one of these."""
+    rules: ClassVar[Mapping[str, str]] = {}
+    """Rule id to what the rule says. Every `Ruling` names one of these; a verdict that `settle` returns needs none."""
     options_model: ClassVar[type[BaseModel]] = NoOptions
     figures_model: ClassVar[type[BaseModel]] = NoFigures
     """Numbers beside the verdict, which are no part of the rubric: every field may be null, and has another name than
@@ -111,9 +112,11 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
     options: OptionsT
     _open_models: ClassVar[Mapping[Any, str]] = {}
     """Of a class that is generic itself: which of its parameters stands for which model."""
+    _stated: ClassVar[frozenset[str]] = frozenset()
+    """Which of `name` and `summary` a class states itself, here or in a base."""
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Take the models from the brackets, and say at once what is missing."""
+        """Take the models from the brackets, and the name and summary from the class where it states none."""
         super().__init_subclass__(**more)
         opened: dict[Any, str] = {}
         for base in vars(cls).get("__orig_bases__", ()):
@@ -123,10 +126,16 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
                 elif not isinstance(model, type):
                     opened[model] = name
         cls._open_models = opened
-        if all(getattr(cls, name) is not getattr(Judge, name) for name in ("study", "ask", "settle")):
-            from krino.contract.soundness import refuse_missing
+        cls._describe_from_class()
 
-            refuse_missing(cls)
+    @classmethod
+    def _describe_from_class(cls) -> None:
+        """`PoliteLetters` is called `polite-letters`, and the first line of its docstring sums it up."""
+        cls._stated = cls._stated | ({"name", "summary"} & vars(cls).keys())
+        if "name" not in cls._stated:
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+        if "summary" not in cls._stated:
+            cls.summary = (vars(cls).get("__doc__") or "").strip().partition("\n")[0]
 
     def __init__(self, options: Mapping[str, Any] | BaseModel | None = None, prompt: str | None = None) -> None:
         values = options.model_dump() if isinstance(options, BaseModel) else dict(options or {})
@@ -189,8 +198,11 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
         return []
 
     @abstractmethod
-    def settle(self, case: CaseT, facts: FactsT, labels: LabelsT | None) -> Settlement:
-        """The verdict, by the rubric's rules. Pure: the same input always gives the same output."""
+    def settle(self, case: CaseT, facts: FactsT, labels: LabelsT | None) -> Settlement | VerdictT:
+        """The verdict, or a `Settlement` that also names the rule and the evidence for each field.
+
+        Pure: the same input always gives the same output. `labels` is None where `ask` asked nothing.
+        """
 
     def reorder(self, case: CaseT, facts: FactsT, draw: Random) -> Reordered[CaseT, FactsT, LabelsT] | None:
         """For repeats: the case with parts whose order must not matter in another order; None if it has no such."""
@@ -258,19 +270,6 @@ class Judge(ABC, Generic[CaseT, FactsT, LabelsT, VerdictT, OptionsT]):
     def overview(self) -> Overview | None:
         """Collects what the report says of all cases together beside scores and categories; None: nothing more."""
         return None
-
-    def verdict_of(self, settlement: Settlement) -> dict[str, Any]:
-        """The checked verdict of a settlement, as it is recorded."""
-        rulings = settlement.rulings
-        if unknown := sorted({ruling.rule for ruling in rulings.values()} - self.rules.keys()):
-            raise ValueError(f"judge `{self.name}` ruled by {', '.join(unknown)}, which its rules do not list")
-        validated = self.verdict_model.model_validate({field: ruling.value for field, ruling in rulings.items()})
-        return validated.model_dump(mode="json")
-
-    def figures_of(self, settlement: Settlement) -> dict[str, Any]:
-        """The checked figures of a settlement; those that the case does not have are null."""
-        given = {name: ruling.value for name, ruling in settlement.figures.items()}
-        return self.figures_model.model_validate(given).model_dump(mode="json")
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything of this judge that can change a verdict: what a run must share to be gone on with."""

@@ -32,13 +32,22 @@ LEFT_OUT_IF_EMPTY = ("ballots", "figures", "labeller_findings", "unread")
 """Fields of a judgement that most have no use for."""
 
 
+UNNAMED_RULE = "judge"
+"""Stands for the rule where `settle` returned the verdict itself: the judge's code decided, and names no rule."""
+
+
 class Ruling(NamedTuple):
-    """The value of one verdict field, the rule that gave it, and whether labels (not facts alone) fed it."""
+    """The value of one verdict field, and the rule that gave it."""
 
     value: Any
     rule: str
     evidence: tuple[str, ...] = ()
-    from_labels: bool = False
+    from_labels: bool | None = None
+    """Whether labels, and not facts alone, decided the value.
+
+    Leave it out of all rulings, and wherever there were labels every field counts as decided by them. Say it of one
+    field, and the others count as decided by their rules.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
 
 
 def in_parts(judge: Judge[CaseT, FactsT, LabelsT]) -> AsksInParts[CaseT, FactsT, LabelsT]:
-    """A judge that has asked in parts: no other one may (`contract.conduct`)."""
+    """A judge that has asked in parts: no other one may (`contract.return_checks`)."""
     return cast("AsksInParts[CaseT, FactsT, LabelsT]", judge)
 
 

@@ -29,10 +29,10 @@ from krino.contract import (
 )
 from krino.contract.case_fields import bounded_inputs
 from krino.contract.code_limit import CASE_SECONDS, CodeBroke, CodeLimit
-from krino.contract.conduct import BrokenContract, figures_of, questions_of, verdict_of
 from krino.contract.in_step import ALONE, Turns
-from krino.contract.places import fault_in
+from krino.contract.return_checks import BrokenContract, as_settlement, check_questions, figures_of, verdict_of
 from krino.contract.rivals import find_rival_fields
+from krino.contract.source_lines import locate_fault
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 from krino.text.clean import cut, sound
 from krino.text.faults import named, words_of
@@ -136,7 +136,7 @@ async def carry(
         labels = known.labelled.labels if known.labelled else None
         await turns.finish()
         with limit:
-            settlement = judge.settle(known.case, facts, labels)
+            settlement = as_settlement(judge, judge.settle(known.case, facts, labels), labels)
         await turns.finish()
         with limit:
             known.verdict = verdict_of(judge, settlement)
@@ -165,7 +165,7 @@ async def carry(
 def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -> Questions | None:
     """What the labeller is asked; a labeller that reads no questions is spared their writing."""
     if labeller.reads_questions:
-        return questions_of(judge, judge.ask(case, facts))
+        return check_questions(judge, judge.ask(case, facts))
     return Questions((), "") if judge.leaves_open(case, facts) else None
 
 
@@ -174,8 +174,8 @@ def describe_fault(fault: BaseException, judge: AnyJudge | None = None) -> str:
     if isinstance(fault, BrokenContract):
         return words_of(fault)
     if isinstance(fault, CodeBroke):
-        return f"{words_of(fault)}{fault_in(type(judge), fault.__cause__ or fault)}"
-    return f"{named(fault)}{fault_in(type(judge), fault)}"
+        return f"{words_of(fault)}{locate_fault(type(judge), fault.__cause__ or fault)}"
+    return f"{named(fault)}{locate_fault(type(judge), fault)}"
 
 
 def without_verdict(

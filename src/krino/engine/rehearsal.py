@@ -21,10 +21,17 @@ from pydantic import BaseModel, ValidationError
 from krino.cases.item import CaseItem
 from krino.contract import AnyJudge, Judge, Judgement, Labeller, Questions, Settlement, describe_validation
 from krino.contract.code_limit import CASE_SECONDS, CodeLimit
-from krino.contract.conduct import BrokenContract, questions_of, settlement_problems, verdict_of
-from krino.contract.places import fault_in, place_of_attribute
+from krino.contract.return_checks import (
+    BrokenContract,
+    as_settlement,
+    check_questions,
+    find_problems,
+    refuse_values,
+    verdict_of,
+)
+from krino.contract.source_lines import locate_attribute, locate_fault
 from krino.engine.case import Written
-from krino.engine.made_labels import made_labels
+from krino.engine.sample_labels import make_labels
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import Panel
@@ -61,7 +68,7 @@ def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> 
         with CodeLimit(seconds):
             case = judge.read(item.record)
             facts = judge.study(case)
-            questions = questions_of(judge, judge.ask(case, facts))
+            questions = check_questions(judge, judge.ask(case, facts))
             if questions is None:
                 return
             _try(judge, case, facts, questions)
@@ -71,7 +78,7 @@ def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> 
         if isinstance(fault, BrokenContract):
             raise UsageProblem(f"{words_of(fault)} (seen on case {item.id}, before anybody was asked)") from None
         if _is_certain(fault):
-            told = f"{named(fault)}{fault_in(type(judge), fault)}"
+            told = f"{named(fault)}{locate_fault(type(judge), fault)}"
             raise UsageProblem(
                 f"judge `{judge.name}` breaks: {told} (on case {item.id}, before anybody was asked)"
             ) from fault
@@ -113,23 +120,26 @@ def _needs_none(judge: AnyJudge) -> bool:
 
 
 def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
-    fair: list[Settlement] = []
-    for labels in made_labels(judge.labels_model, _texts(questions)):
+    accepted: list[Settlement] = []
+    for labels in make_labels(judge.labels_model, _texts(questions)):
         try:
-            is_fair = not judge.check(case, facts, labels)
-            settlement = judge.settle(case, facts, labels)
+            is_accepted = not judge.check(case, facts, labels)
+            given = judge.settle(case, facts, labels)
             again = judge.settle(case, facts, labels)
         except Exception as fault:
             if _is_certain(fault):
                 raise
             continue
-        if not isinstance(settlement, Settlement) or (is_fair and settlement_problems(judge, settlement)):
+        settlement = as_settlement(judge, given, labels)
+        if not is_accepted:
+            continue
+        if find_problems(judge, settlement):
             verdict_of(judge, settlement)  # which says what is wrong
-        if is_fair and again == settlement:
-            fair.append(settlement)
-    _must_fit_the_verdict(judge, fair)
+        if again == given:
+            accepted.append(settlement)
+    _must_fit_the_verdict(judge, accepted)
     for field in judge.verdict_model.model_fields:
-        _must_say_from_labels(judge, field, fair)
+        _must_say_from_labels(judge, field, accepted)
 
 
 def _is_certain(fault: Exception) -> bool:
@@ -141,21 +151,18 @@ def _is_certain(fault: Exception) -> bool:
 
 def _must_fit_the_verdict(judge: AnyJudge, settlements: list[Settlement]) -> None:
     """A value of the wrong type in every settlement is no accident of the labels; one out of range may be."""
-    told = ""
+    why = ""
     for settlement in settlements:
         try:
-            judge.verdict_of(settlement)
+            judge.verdict_model.model_validate({name: ruling.value for name, ruling in settlement.rulings.items()})
         except ValidationError as error:
             if not all(_WRONG_TYPE.search(item["type"]) for item in error.errors(include_url=False)):
                 return
-            told = describe_validation(error)
+            why = describe_validation(error)
         else:
             return
-    if told:
-        raise BrokenContract(
-            f"{place_of_attribute(type(judge), 'settle')}settle: a value that `{judge.verdict_model.__name__}` "
-            f"does not take: {told}"
-        )
+    if why:
+        raise refuse_values(judge, judge.verdict_model, why)
 
 
 def _must_say_from_labels(judge: AnyJudge, field: str, settlements: list[Settlement]) -> None:
@@ -167,7 +174,7 @@ def _must_say_from_labels(judge: AnyJudge, field: str, settlements: list[Settlem
     for other in silent:
         if other.value != silent[0].value:
             raise BrokenContract(
-                f"{place_of_attribute(type(judge), 'settle')}settle: `{field}` changes with the labels "
+                f"{locate_attribute(type(judge), 'settle')}settle: `{field}` changes with the labels "
                 f"({cut(repr(silent[0].value), 40)} with some, {cut(repr(other.value), 40)} with others) but says that "
                 f"the rule {other.rule} alone decided it; write `Ruling(value, {other.rule!r}, from_labels=True)`"
             )

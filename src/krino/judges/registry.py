@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import Any, cast
 
 from krino.contract import AnyJudge, Judge
-from krino.contract.places import broken_at
-from krino.contract.soundness import made
+from krino.contract.class_checks import make_judge
+from krino.contract.source_lines import locate_load_error
 from krino.errors import UsageProblem
 from krino.text.guessing import guessed
 
@@ -36,7 +36,7 @@ def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str 
     """`rag`, `package.module:Class` or `path/to/file.py:Class`."""
     if not isinstance(name, str):
         raise UsageProblem(f"{name!r} is no judge; give a name, `file.py:Class`, or a class that is a krino.Judge")
-    return made(_class(judge_names().get(name, name), name), options, prompt, rival)
+    return make_judge(_class(judge_names().get(name, name), name), options, prompt, find_namesake)
 
 
 def our_judge(name: str) -> AnyJudge | None:
@@ -60,8 +60,8 @@ def recorded_judge(name: str, options: Any) -> AnyJudge:
     return load_judge(name, options)
 
 
-def rival(name: str, kind: type) -> str | None:
-    """Where another judge lives that this name means already: one of ours, or one that a package offers."""
+def find_namesake(name: str, kind: type) -> str | None:
+    """The address of another judge that has this name: one of ours, or one that an installed package offers."""
     if (ours := OURS.get(name)) is not None:
         return None if ours == f"{kind.__module__}:{kind.__qualname__}" else ours
     for point in entry_points(group=GROUP, name=name):
@@ -132,5 +132,7 @@ def _module_from_file(path: Path) -> ModuleType:
     except UsageProblem:  # a judge in it says what it lacks
         raise
     except Exception as error:
-        raise UsageProblem(f"judge file {path}: {type(error).__name__}: {error}{broken_at(path, error)}") from error
+        raise UsageProblem(
+            f"judge file {path}: {type(error).__name__}: {error}{locate_load_error(path, error)}"
+        ) from error
     return module

@@ -16,9 +16,9 @@ import orjson
 
 from krino.contract import AnyJudge, Passage, Questions, Task
 from krino.contract.bounds import Bound
-from krino.contract.conduct import questions_of, verdict_of
 from krino.contract.exhibits import Exhibit, Exhibits
 from krino.contract.fingerprint import schema_of
+from krino.contract.return_checks import as_settlement, check_questions, verdict_of
 from krino.errors import CannotJudge, UsageProblem
 from krino.judges.registry import OURS, recorded_judge
 from krino.people.store import DEPTHS, Depth
@@ -91,7 +91,7 @@ class LabelsAsked:
         except ValueError as problem:
             raise UsageProblem(str(problem)) from None
         try:
-            settlement = judge.settle(case, facts, labels)
+            settlement = as_settlement(judge, judge.settle(case, facts, labels), labels)
         except CannotJudge:
             return Said(labels.model_dump(mode="json"))
         verdict = verdict_of(judge, settlement)
@@ -139,7 +139,7 @@ def ask(manifest: Manifest, record: Record | None, *, rolls_up: bool, digest: st
 
 
 def _task(judge: AnyJudge, case: Any, facts: Any, digest: str) -> Task[Any, Any, Any]:
-    questions = questions_of(judge, judge.ask(case, facts))
+    questions = check_questions(judge, judge.ask(case, facts))
     if questions is None:
         raise CannotJudge("the facts settle this case; no labeller is asked anything")
     return Task(judge, case, facts, questions, input_hash=digest)

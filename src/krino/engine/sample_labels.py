@@ -147,13 +147,11 @@ VARIANTS = 6
 _LONGEST = 60
 
 
-def made_labels(model: type[BaseModel], texts: Sequence[str]) -> Iterator[BaseModel]:
+def make_labels(model: type[BaseModel], texts: Sequence[str]) -> Iterator[BaseModel]:
     """A few instances that differ in every choice the schema leaves; `texts` are words that occur in the case.
 
     What cannot be made this way (a pattern, a check of the model's own) is left out, so there may be none.
     """
-    from krino.engine.made_labels import example_of
-
     schema = model.model_json_schema()
     words = [text.strip()[:_LONGEST].strip() for text in texts if text.strip()] or ["text"]
     for number in range(VARIANTS):
